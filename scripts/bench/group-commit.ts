@@ -1,0 +1,114 @@
+/**
+ * Group commit on against off: `bun scripts/bench/group-commit.ts [milliseconds per round]`.
+ *
+ * Writers in a closed loop each store what a webhook stores: one run and two events, in one `store.write`.
+ * The second pair of lines stands for a disk with a sync of 1 ms: the database lies in memory (/dev/shm),
+ * where a sync costs nothing, and each COMMIT first blocks the thread for 1 ms, as a sync would, by
+ * `Atomics.wait`. Medians of interleaved rounds; only the ratios mean anything.
+ */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { prepared } from "../../src/store/prepared.ts";
+import { openStore, type WriteDb } from "../../src/store/store.ts";
+
+const ROUNDS = 5;
+const SYNC_MS = 1;
+
+const runs = sqliteTable("runs", {
+  id: text().primaryKey(),
+  status: text().notNull(),
+  payload: text().notNull(),
+});
+const events = sqliteTable("events", {
+  seq: integer().primaryKey(),
+  runId: text().notNull(),
+  type: text().notNull(),
+});
+const migrations = [
+  {
+    name: "0001_bench",
+    sql: `CREATE TABLE runs (id TEXT PRIMARY KEY, status TEXT NOT NULL, payload TEXT NOT NULL) STRICT;
+--> statement-breakpoint
+CREATE TABLE events (seq INTEGER PRIMARY KEY, run_id TEXT NOT NULL, type TEXT NOT NULL) STRICT;
+--> statement-breakpoint
+CREATE INDEX events_by_run ON events (run_id);`,
+  },
+];
+
+const insertRun = prepared((db: WriteDb) =>
+  db
+    .insert(runs)
+    .values({ id: sql.placeholder("id"), status: "pending", payload: sql.placeholder("payload") })
+    .prepare(),
+);
+const insertEvent = prepared((db: WriteDb) =>
+  db
+    .insert(events)
+    .values({ runId: sql.placeholder("id"), type: sql.placeholder("type") })
+    .prepare(),
+);
+
+const still = new Int32Array(new SharedArrayBuffer(4));
+const payload = JSON.stringify({ text: "x".repeat(500) });
+
+/** Writes in a second. */
+async function rate(options: {
+  folder: string;
+  writers: number;
+  groupCommit: boolean;
+  slow: boolean;
+  ms: number;
+}) {
+  const { writers, groupCommit, slow, ms } = options;
+  const folder = mkdtempSync(join(options.folder, "weir-bench-"));
+  const store = await openStore({
+    path: join(folder, "weir.db"),
+    backupsFolder: folder,
+    migrations,
+    groupCommit,
+    ...(slow ? { beforeCommit: () => void Atomics.wait(still, 0, 0, SYNC_MS) } : {}),
+  });
+  let done = 0;
+  const startMs = performance.now();
+  const writer = async () => {
+    while (performance.now() - startMs < ms) {
+      const id = Bun.randomUUIDv7();
+      await store.write(async (db) => {
+        await insertRun(db).execute({ id, payload });
+        await insertEvent(db).execute({ id, type: "action.enqueued" });
+        await insertEvent(db).execute({ id, type: "webhook.received" });
+      });
+      done++;
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, writer));
+  const seconds = (performance.now() - startMs) / 1000;
+  await store.close();
+  rmSync(folder, { recursive: true });
+  return done / seconds;
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
+const ms = Number(process.argv[2] ?? 1000);
+const memory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+for (const { name, folder, slow } of [
+  { name: "this disk", folder: tmpdir(), slow: false },
+  { name: "1 ms sync", folder: memory, slow: true },
+]) {
+  for (const writers of [1, 32]) {
+    const on: number[] = [];
+    const off: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      on.push(await rate({ folder, writers, groupCommit: true, slow, ms }));
+      off.push(await rate({ folder, writers, groupCommit: false, slow, ms }));
+    }
+    const ratio = median(on.map((value, n) => value / (off[n] ?? Number.NaN)));
+    console.log(
+      `${name}, ${String(writers).padStart(2)} writers: on / off ${ratio.toFixed(2)} × (${median(on).toFixed(0)} / ${median(off).toFixed(0)} writes/s)`,
+    );
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The house rules that a compiler cannot see. `bun scripts/house.ts` prints each breach;
+ * `test/house/rules.test.ts` fails on any.
+ *
+ * 1. Floors. A file's name is its floor; an import goes down or stays level, never up.
+ * 2. Words. What is threaded through `App` is not also taken from the air.
+ * 3. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
+ *
+ * The patterns are spelt so that none of them finds itself here.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { posix } from "node:path";
+
+/** Floors from the ground up. The first pattern that fits a path, read upwards, is its floor. */
+const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
+  ["base", /^src\/(base\/|version\.ts$)/],
+  ["contract", /^src\/\w+\/contract\.ts$/],
+  ["adapter", /^src\/(executors|providers|models|sql|lake)\//],
+  ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/table\.ts$/],
+  ["context", /^src\/(context|config|folder)\.ts$/],
+  ["wire", /^src\/resources\/[\w-]+\/wire\.ts$/],
+  ["service", /^src\/resources\/[\w-]+\/(?!routes\.)[\w./-]+\.ts$/],
+  ["edge", /^src\/(http|engine)\//],
+  ["routes", /^src\/resources\/[\w-]+\/routes\.ts$/],
+  ["top", /^src\/(app|server)\.ts$/],
+  ["command", /^src\/(cli\/|main\.ts$)/],
+];
+
+interface Rule {
+  /** What the rule finds; comment lines are not looked at. */
+  word: RegExp;
+  /** The files the rule is for. */
+  where: RegExp;
+  /** The only ones among them where it may stand. */
+  except?: RegExp;
+  instead: string;
+}
+
+const SOURCE = /^src\/.*\.tsx?$/;
+const CODE = /^(src|test|scripts)\/.*\.tsx?$/;
+
+const WORDS: readonly Rule[] = [
+  {
+    word: /\bDate\.now\(|\bnew Date\(\)/,
+    where: SOURCE,
+    except: /^src\/base\/clock\.ts$/,
+    instead: "ctx.clock",
+  },
+  { word: /\brandomUUID/, where: SOURCE, except: /^src\/base\/ids\.ts$/, instead: "ctx.ids" },
+  { word: /\bprocess\.env\b/, where: SOURCE, except: /^src\/main\.ts$/, instead: "Config" },
+  { word: /\bconsole\./, where: SOURCE, except: /^src\/(cli\/|main\.ts$)/, instead: "report" },
+  // A call, not a method that is named so: `egress.fetch(` and `fetch(request) {` are other things.
+  {
+    word: /(?:\b(?:await|return|void|yield)\s+|[=(?:>!&|[][ \t]*)fetch\(|^[ \t]*fetch\([^:\n]*\)[;.]|\b(?:globalThis|Bun|window)\.fetch\b/m,
+    where: SOURCE,
+    except: /^src\/base\/egress[\w-]*\.ts$/,
+    instead: "egress.fetch",
+  },
+  {
+    word: /\bfrom "elysia"/,
+    where: SOURCE,
+    except: /^src\/(http\/|server\.ts$|resources\/[\w-]+\/routes\.ts$)/,
+    instead: "routes.ts",
+  },
+  { word: /\bas an[y]\b|: an[y]\b|<an[y]>|\bany\[\]/, where: SOURCE, instead: "unknown, and a check" },
+  { word: /@ts-(?:ig[n]ore|no[c]heck)/, where: CODE, instead: "a type that is right" },
+  { word: /@ts-exp[e]ct-error/, where: SOURCE, instead: "a type that is right" },
+  {
+    word: /\bcatch\s*(?:\([^)]*\)\s*)?\{\s*\}|\.catch\(\s*\(\w*\)\s*=>\s*\{\s*\}\s*\)/,
+    where: CODE,
+    instead: "a comment that says why nothing is to be done, or let it through",
+  },
+  {
+    word: /\b(?:test|it|describe)\.(?:on[l]y|to[d]o)\b/,
+    where: CODE,
+    instead: "a test that runs with the others",
+  },
+];
+
+/** Looked for in every text of the project, comments too. */
+const MARKS: readonly (readonly [mark: RegExp, meaning: string])[] = [
+  [/\b(?:TO[D]O|FIX[M]E|X[X]X)\b/, "unfinished work"],
+  [/\/(?:w[o]rk|f[a]rm)\/|(?<![\w.}-])\/(?:r[o]ot|h[o]me\/[\w.-]+)\//, "a path of one machine"],
+  [/\/tmp\/ba[s]h_jobs|\.lib[r]ary\b|before-st[o]p|DEVEL[O]PERS\.md|COMP[A]SS/, "not of this project"],
+  [/\bregistry\.(?:np[m]js|ya[r]npkg)\.|\bnp[m]js\.(?:org|com)\b/, "a registry host"],
+];
+
+/** What .gitignore leaves out, and git itself. */
+const OUTSIDE = new Set([".git", "node_modules", "dist", "out", "weir-data"]);
+
+const MAX_ROOM_LINES = 400;
+
+export interface Inspection {
+  /** One line for each breach, sorted. */
+  breaches: string[];
+  /** Habits that were left, sorted; they fail nothing. */
+  remarks: string[];
+}
+
+/** Looks at every text under `root`. */
+export async function inspect(root: string): Promise<Inspection> {
+  const breaches: string[] = [];
+  const remarks: string[] = [];
+  for (const path of pathsUnder(root)) {
+    const bytes = await Bun.file(`${root}/${path}`).bytes();
+    if (bytes.includes(0)) continue;
+    const text = new TextDecoder().decode(bytes);
+    breaches.push(...marks(path, text), ...strays(path, text));
+    if (!SOURCE.test(path) || path.endsWith(".d.ts")) continue;
+    breaches.push(...climbs(path, text));
+    const lines = text.split("\n").length - 1;
+    if (lines > MAX_ROOM_LINES) remarks.push(`${path}: ${lines} lines; would you know your way in there?`);
+  }
+  return { breaches: breaches.sort(), remarks: remarks.sort() };
+}
+
+function pathsUnder(root: string): string[] {
+  return readdirSync(root)
+    .filter((name) => !OUTSIDE.has(name))
+    .flatMap((name) => {
+      if (!statSync(`${root}/${name}`).isDirectory()) return name.endsWith(".log") ? [] : [name];
+      const inside = new Bun.Glob("**/*").scanSync({ cwd: `${root}/${name}`, dot: true });
+      return [...inside].map((path) => `${name}/${path}`);
+    });
+}
+
+const heightOf = (path: string) => FLOORS.findIndex(([, pattern]) => pattern.test(path));
+
+const IMPORT = /(?:\bfrom|\bimport|\bimport\()\s*"(\.{1,2}\/[^"]+\.tsx?)"/g;
+
+function climbs(path: string, text: string): string[] {
+  const height = heightOf(path);
+  if (height < 0) return [`${path}: stands on no floor`];
+  return [...withoutComments(text).matchAll(IMPORT)]
+    .map(([, name]) => posix.join(posix.dirname(path), name ?? ""))
+    .filter((target) => heightOf(target) > height)
+    .map((target) => `${path}: imports ${target}, which is higher up`);
+}
+
+function strays(path: string, text: string): string[] {
+  const code = withoutComments(text);
+  return WORDS.filter(({ where, except }) => where.test(path) && !except?.test(path)).flatMap(
+    ({ word, instead }) => {
+      const found = word.exec(code);
+      return found ? [`${at(path, code, found)}: ${shown(found)} (use ${instead})`] : [];
+    },
+  );
+}
+
+function marks(path: string, text: string): string[] {
+  return MARKS.flatMap(([mark, meaning]) => {
+    const found = mark.exec(text);
+    return found ? [`${at(path, text, found)}: ${shown(found)} (${meaning})`] : [];
+  });
+}
+
+/** Of a line that is comment and nothing else only the slashes are left, so that line numbers stay. */
+const withoutComments = (text: string) => text.replace(/^[ \t]*(?:\/\/|\/?\*).*$/gm, "//");
+
+const at = (path: string, text: string, found: RegExpExecArray) =>
+  `${path}:${text.slice(0, found.index + found[0].search(/\S/)).split("\n").length}`;
+
+const shown = (found: RegExpExecArray) => found[0].replace(/\s+/g, " ").trim();
+
+if (import.meta.main) {
+  const { breaches, remarks } = await inspect(`${import.meta.dir}/..`);
+  for (const line of remarks) console.log(`note  ${line}`);
+  for (const line of breaches) console.error(line);
+  process.exit(breaches.length === 0 ? 0 : 1);
+}

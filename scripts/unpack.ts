@@ -1,0 +1,98 @@
+/**
+ * Runs inside the executable only: a shared library can't be loaded from within a file, so it is
+ * laid down once in a cache folder of this user and loaded from there.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** One embedded file: where Bun keeps it inside the executable, and its name outside. */
+export interface Embedded {
+  name: string;
+  source: string;
+}
+
+/**
+ * Lays `files` down in the first cache folder that serves and loads the last of them as a native module.
+ * `folder` holds the content's hash, so two versions never meet. Throws one error that names every
+ * folder tried and why it did not serve.
+ */
+export function loadNative(folder: string, files: readonly Embedded[]): unknown {
+  const refusals: string[] = [];
+  for (const base of cacheFolders()) {
+    try {
+      return load(ownFolder(join(base, folder), base), files);
+    } catch (error) {
+      refusals.push(`${base} (${error instanceof Error ? error.message : String(error)})`);
+    }
+  }
+  throw new Error(
+    `DuckDB needs a folder of its own to unpack its library into, and none serves: ${refusals.join("; ")}. ` +
+      "Set WEIR_CACHE_DIR to a folder that this user can write to and run programs from.",
+  );
+}
+
+/** WEIR_CACHE_DIR alone when it is set; otherwise the user's cache and, last, the temp folder. */
+function cacheFolders(): string[] {
+  const { WEIR_CACHE_DIR: given, XDG_CACHE_HOME: xdg } = process.env;
+  if (given) return [given];
+  const user = process.getuid?.() ?? "user";
+  const folders = xdg ? [join(xdg, "weir")] : [];
+  try {
+    if (existsSync(homedir())) folders.push(join(homedir(), ".cache", "weir"));
+  } catch {
+    // A user that the system has no entry for, as in a bare container: the temp folder is left.
+  }
+  const temporary = [...new Set([tmpdir(), "/tmp", "/var/tmp"])].filter((folder) => existsSync(folder));
+  return [...folders, ...temporary.map((folder) => join(folder, `weir-${user}`))];
+}
+
+/** Makes `path` and its parents up to `base`, and refuses one that another user could have prepared. */
+function ownFolder(path: string, base: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const each of [base, path]) {
+    const found = lstatSync(each);
+    const uid = process.getuid?.();
+    if (!found.isDirectory()) throw new Error("it is not a folder");
+    if (uid !== undefined && found.uid !== uid) throw new Error("it belongs to another user");
+    if (uid !== undefined && (found.mode & 0o022) !== 0) throw new Error("other users can write to it");
+  }
+  return path;
+}
+
+function load(path: string, files: readonly Embedded[]): unknown {
+  const laid = files.map((file) => layDown(path, file));
+  const native: { exports: unknown } = { exports: {} };
+  process.dlopen(native, laid.at(-1) as string);
+  return native.exports;
+}
+
+/** Written aside and renamed, so that a second process never loads half a library. */
+function layDown(path: string, { name, source }: Embedded): string {
+  const target = join(path, name);
+  if (statSync(target, { throwIfNoEntry: false })?.size === statSync(source).size) return target;
+  const aside = `${target}.${process.pid}`;
+  const file = openSync(aside, "w", 0o700);
+  try {
+    const bytes = readFileSync(source);
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+    fsyncSync(file);
+    renameSync(aside, target);
+  } finally {
+    closeSync(file);
+    rmSync(aside, { force: true });
+  }
+  return target;
+}

@@ -1,0 +1,32 @@
+/** The only place where time is read, so that tests can turn it by hand. */
+export interface Clock {
+  /** Wall time, for people and for rows. */
+  now(): Date;
+  /** Milliseconds that never jump back, for leases and limits. */
+  monotonic(): number;
+  /** Resolves after `ms`, or at once when `signal` aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The longest delay that a JavaScript timer keeps; a longer one fires at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, Math.min(ms, MAX_TIMER_MS));
+      signal?.addEventListener("abort", done, { once: true });
+    }),
+};
+
+/** The instant `offsetMs` from now, ISO 8601 in UTC with milliseconds. */
+export const timestamp = (clock: Clock, offsetMs = 0): string =>
+  new Date(clock.now().getTime() + offsetMs).toISOString();

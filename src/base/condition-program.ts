@@ -1,0 +1,120 @@
+import type { CelInput, CelResult } from "@bufbuild/cel";
+import type { Clock } from "./clock.ts";
+import { isObject, type JsonObject } from "./json.ts";
+
+type Cel = typeof import("@bufbuild/cel");
+
+/** Steps that the loops (`all`, `exists`, `map` …) of one condition may take together. */
+const MAX_STEPS = 100_000;
+/** Milliseconds that they may take together. */
+const MAX_LOOP_MS = 1_000;
+const STEP = "@weir_step";
+
+/** A condition, ready to be asked. */
+export interface Program {
+  /** What it gives, or an error that says why it gives nothing. */
+  run(names: Record<string, CelInput>, clock: Clock): CelResult;
+  /** Names that it uses and `scope` lacks. */
+  namesMissingIn(scope: object): string[];
+}
+
+/** What is left to the condition that runs; one runs at a time, as nothing in it waits. */
+const budget = { steps: 0, until: 0, clock: null as Clock | null };
+
+let loaded: { cel: Cel; env: ReturnType<Cel["celEnv"]> } | null = null;
+
+/** Loading takes about 70 ms, so it waits for the first condition. */
+function load() {
+  if (loaded) return loaded;
+  const cel = require("@bufbuild/cel") as Cel;
+  const env = cel.celEnv({ funcs: [...mixedArithmetic(cel), stepFunction(cel)] });
+  loaded = { cel, env };
+  return loaded;
+}
+
+/** Throws CEL's syntax error. */
+export function compile(text: string): Program {
+  const { cel, env } = load();
+  const parsed = cel.parse(text);
+  const names = new Set<string>();
+  boundLoops(parsed.expr, names, []);
+  const evaluate = cel.plan(env, parsed);
+  return {
+    run(values, clock) {
+      Object.assign(budget, { steps: MAX_STEPS, until: clock.monotonic() + MAX_LOOP_MS, clock });
+      const outcome = evaluate(values);
+      if (budget.steps < 0) return cel.celError("it goes through its lists for too long");
+      return outcome;
+    },
+    namesMissingIn: (scope) => [...names].filter((name) => !Object.hasOwn(scope, name)),
+  };
+}
+
+/** What a value is called in CEL. */
+export function describe(value: unknown): string {
+  const { cel } = load();
+  const { name } = cel.celType(value as Parameters<Cel["celType"]>[0]);
+  return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
+}
+
+/**
+ * JSON has one kind of number, which CEL takes for a double, and CEL's own arithmetic does not mix kinds.
+ * Without these, `payload.count % 2 == 0` would fail on every number.
+ */
+function mixedArithmetic({ celFunc, CelScalar: { DOUBLE, INT } }: Cel) {
+  const divided = (a: number, b: number, whole: boolean) => {
+    if (b === 0 && whole) throw new Error("a number is divided by zero");
+    return a / b;
+  };
+  const remainder = (a: number, b: number) => {
+    if (b === 0) throw new Error("a number is divided by zero");
+    return a % b;
+  };
+  const operators: [name: string, work: (a: number, b: number, whole: boolean) => number][] = [
+    ["_+_", (a, b) => a + b],
+    ["_-_", (a, b) => a - b],
+    ["_*_", (a, b) => a * b],
+    ["_/_", divided],
+    ["_%_", remainder],
+  ];
+  return operators.flatMap(([name, work]) => [
+    celFunc(name, [DOUBLE, INT], DOUBLE, (a, b) => work(a, Number(b), true)),
+    celFunc(name, [INT, DOUBLE], DOUBLE, (a, b) => work(Number(a), b, true)),
+    ...(name === "_%_" ? [celFunc(name, [DOUBLE, DOUBLE], DOUBLE, remainder)] : []),
+  ]);
+}
+
+/** Gives back whether a loop goes on, and ends all of them when the budget is used up. */
+function stepFunction({ celFunc, CelScalar: { DYN } }: Cel) {
+  return celFunc(STEP, [DYN], DYN, (goesOn) => {
+    if (--budget.steps < 0) return false;
+    if (budget.clock && budget.clock.monotonic() > budget.until) budget.steps = -1;
+    return budget.steps < 0 ? false : goesOn;
+  });
+}
+
+/** Wraps the condition of every loop in the tree, and collects the names that stand free in it. */
+function boundLoops(node: unknown, names: Set<string>, bound: readonly string[]): void {
+  if (Array.isArray(node)) for (const item of node) boundLoops(item, names, bound);
+  if (!isObject(node)) return;
+  const kind = isObject(node.exprKind) ? node.exprKind : null;
+  const value = kind && isObject(kind.value) ? kind.value : null;
+  let inner = bound;
+  if (kind?.case === "identExpr" && value) {
+    const name = String(value.name);
+    if (!bound.includes(name)) names.add(name);
+  } else if (kind?.case === "comprehensionExpr" && value) {
+    inner = [...bound, String(value.iterVar), String(value.iterVar2), String(value.accuVar)];
+    value.loopCondition = call(STEP, value.loopCondition as JsonObject, node.id as never);
+  }
+  for (const part of Object.values(node)) boundLoops(part, names, inner);
+}
+
+const call = (name: string, argument: JsonObject, id: never): JsonObject => ({
+  $typeName: "cel.expr.Expr",
+  id,
+  exprKind: {
+    case: "callExpr",
+    value: { $typeName: "cel.expr.Expr.Call", function: name, args: [argument] },
+  },
+});

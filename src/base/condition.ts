@@ -1,0 +1,90 @@
+import type { CelInput } from "@bufbuild/cel";
+import { systemClock } from "./clock.ts";
+import { compile, describe, type Program } from "./condition-program.ts";
+import { AppError } from "./errors.ts";
+import type { Scope } from "./template.ts";
+
+/** The longest condition, in characters. */
+const MAX_LENGTH = 4096;
+/** The most brackets that may stand open at once; the parser's time grows steeply with them. */
+const MAX_DEPTH = 64;
+/** Programs kept, the least recently used going first. */
+const MAX_PROGRAMS = 256;
+
+const programs = new Map<string, Program>();
+
+/** Why `text` is no condition, in one sentence; null where it is one. Names and types are not looked at. */
+export function conditionFault(text: string): string | null {
+  if (text.trim() === "") return "A condition can't be empty.";
+  if (text.length > MAX_LENGTH) return `A condition has at most ${MAX_LENGTH} characters.`;
+  if (depthOf(text) > MAX_DEPTH) return `A condition may be nested at most ${MAX_DEPTH} deep.`;
+  try {
+    programFor(text);
+    return null;
+  } catch (error) {
+    return `The condition ${shown(text)} can't be read: ${reasonOf(error)}.`;
+  }
+}
+
+/**
+ * Whether a condition, written in CEL (https://cel.dev), holds for `scope`. JSON numbers compare and
+ * calculate with whole and broken numbers alike; `matches` takes linear time.
+ *
+ * Throws `condition_error` where it can't be read, names a field that is not there (`has(payload.x)` asks),
+ * gives something else than true or false, or goes through lists for too long.
+ */
+export function holds(text: string, scope: Scope): boolean {
+  const fault = conditionFault(text);
+  if (fault)
+    throw new AppError("condition_error", fault, { details: { condition: text.slice(0, MAX_LENGTH) } });
+  const program = programFor(text);
+  const names: Record<string, CelInput> = Object.assign(Object.create(null), scope);
+  const outcome = program.run(names, systemClock);
+  if (typeof outcome === "boolean") return outcome;
+  const reason =
+    outcome instanceof Error
+      ? reasonOf(outcome, program.namesMissingIn(scope))
+      : `it gives ${describe(outcome)}, not true or false`;
+  const message = `The condition ${shown(text)} can't be decided: ${reason}.`;
+  throw new AppError("condition_error", message, { details: { condition: text } });
+}
+
+function programFor(text: string): Program {
+  const program = programs.get(text) ?? compile(text);
+  programs.delete(text);
+  programs.set(text, program);
+  for (const oldest of programs.keys()) {
+    if (programs.size <= MAX_PROGRAMS) break;
+    programs.delete(oldest);
+  }
+  return program;
+}
+
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let quote = "";
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charAt(i);
+    if (quote) {
+      if (c === "\\") i++;
+      else if (c === quote) quote = "";
+    } else if (c === '"' || c === "'") quote = c;
+    else if ("([{".includes(c)) deepest = Math.max(deepest, ++depth);
+    else if (")]}".includes(c)) depth--;
+  }
+  return deepest;
+}
+
+/** CEL's own words, where they say something to people. */
+function reasonOf(error: unknown, missing: readonly string[] = []): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [, operator, operands] =
+    /^found no matching overload for '(\S+)' applied to '\((.*)\)'$/.exec(message) ?? [];
+  if (operator) return `${operator.replaceAll("_", "")} does not work on (${operands})`;
+  if (message === "unresolved attribute" && missing.length > 0)
+    return `there is no ${missing.join(" or ")} here`;
+  return message.replace(/^<input>:(\d+):(\d+): /, "at character $2, ").replace(/\.$/, "");
+}
+
+const shown = (text: string) => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);

@@ -1,0 +1,116 @@
+/**
+ * The one error type that crosses rooms.
+ *
+ * `code` is for machines and stable; `http/problem.ts` alone turns it into a status. `message` is a
+ * sentence that the caller may read and act on. Whatever the caller must not read (upstream bodies,
+ * paths, SQL of ours) goes into `cause`, which is logged only.
+ *
+ * Anything thrown that is not an `AppError` is a bug and answers 500.
+ */
+export type ErrorCode =
+  // the request
+  | "bad_request"
+  | "invalid" // 422: names the field in `loc`
+  | "unauthenticated"
+  | "forbidden"
+  | "csrf"
+  | "not_found"
+  | "method_not_allowed"
+  | "request_timeout"
+  | "conflict"
+  | "slug_taken"
+  | "in_use"
+  | "invalid_state"
+  | "last_owner"
+  | "idempotency_mismatch"
+  | "gone"
+  | "cursor_expired"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "rate_limited"
+  | "internal"
+  | "unavailable"
+  | "llm_not_configured"
+  | "search_not_configured"
+  // a run
+  | "egress_blocked"
+  | "upstream" // the other side failed; `retryable` tells whether another try may help
+  | "timeout"
+  | "cancelled"
+  | "interrupted_too_often"
+  | "connection_disabled"
+  | "template_error"
+  | "condition_error"
+  | "definition_invalid"
+  | "unexpected_status"
+  | "sql_error"
+  | "sql_timeout"
+  | "sql_memory"
+  | "row_count_mismatch"
+  | "schema_contract_violation"
+  | "cursor_field_missing"
+  | "dataset_changed" // somebody else committed to the same dataset meanwhile
+  | "disk_full"
+  | "response_too_large"
+  | "no_branch"
+  | "not_available";
+
+export interface ErrorOptions {
+  /** Where in the request or definition the fault lies, outermost first, such as `["body", "slug"]`. */
+  loc?: readonly string[];
+  /** Kind of a validation fault, such as `extra_forbidden`; only with `loc`. */
+  type?: string;
+  /** True where the same work may succeed when it is tried again later. */
+  retryable?: boolean;
+  /** Seconds to wait before another try, where the other side named them. */
+  retryAfterSeconds?: number;
+  /** Facts for the reader, JSON, no secrets. */
+  details?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly loc: readonly string[];
+  readonly type: string | null;
+  readonly retryable: boolean;
+  readonly retryAfterSeconds: number | null;
+  readonly details: Record<string, unknown> | null;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.loc = options.loc ?? [];
+    this.type = options.type ?? null;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
+    this.details = options.details ?? null;
+  }
+}
+
+export const notFound = (noun: string) =>
+  new AppError("not_found", `There is no such ${noun} in this organization.`);
+
+/** One fault of the input, as the interface's section 7 shows it. */
+export interface Fault {
+  loc: readonly string[];
+  msg: string;
+  type: string;
+}
+
+/** Several faults of one input, told together. */
+export class InvalidInput extends AppError {
+  readonly faults: readonly Fault[];
+
+  constructor(faults: readonly Fault[]) {
+    super("invalid", faults.map((f) => `${f.loc.join(".")}: ${f.msg}`).join("; "), {
+      loc: faults[0]?.loc ?? [],
+    });
+    this.faults = faults;
+  }
+}
+
+/** One fault of the input. */
+export const invalid = (loc: readonly string[], msg: string, type = "value_error") =>
+  new InvalidInput([{ loc, msg, type }]);

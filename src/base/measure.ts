@@ -1,0 +1,23 @@
+import type { Json } from "./json.ts";
+
+/**
+ * About how many characters `value` has as JSON; stops counting past `limit`. Parts that stand in it
+ * several times count each time, so that a small value that unfolds to a huge text is seen.
+ */
+export function measure(value: Json, limit: number): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 5;
+  let size = 2;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      size += 1 + measure(item, limit - size);
+      if (size > limit) break;
+    }
+    return size;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    size += key.length + 4 + measure(item, limit - size);
+    if (size > limit) break;
+  }
+  return size;
+}

@@ -1,0 +1,301 @@
+import {
+  Kind,
+  OptionalKind,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  Type,
+} from "@sinclair/typebox";
+import type { Fault } from "./errors.ts";
+import { SLUG_PATTERN } from "./slug.ts";
+
+/**
+ * One validator for bodies, queries, paths and definitions: TypeBox shapes, every fault told with its
+ * place, nothing coerced in a body, nothing dropped silently. It interprets the shape; no code is made.
+ */
+
+interface Shape {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: TSchema[];
+  properties?: Record<string, TSchema>;
+  required?: string[];
+  additionalProperties?: boolean | TSchema;
+  patternProperties?: Record<string, TSchema>;
+  items?: TSchema;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  minItems?: number;
+  maxItems?: number;
+  minProperties?: number;
+  maxProperties?: number;
+  default?: unknown;
+}
+
+export interface ReadOptions {
+  /** Texts of a query or path become numbers, booleans and lists as the shape asks. */
+  coerce?: boolean;
+  /** Values that any shape lets through, such as whole templates. */
+  exempt?: (value: unknown) => boolean;
+}
+
+/** `raw` as `schema` has it, defaults filled in, or all that is wrong with it. */
+export function read<T extends TSchema>(
+  schema: T,
+  raw: unknown,
+  loc: readonly string[],
+  options: ReadOptions = {},
+): { value: Static<T>; faults: Fault[] } {
+  const faults: Fault[] = [];
+  const value = walk(schema as Shape & TSchema, raw, loc, options, faults);
+  return { value: value as Static<T>, faults };
+}
+
+type Walk = (
+  schema: Shape & TSchema,
+  raw: unknown,
+  loc: readonly string[],
+  options: ReadOptions,
+  faults: Fault[],
+) => unknown;
+
+const walk: Walk = (schema, given, loc, options, faults) => {
+  if (options.exempt?.(given)) return given;
+  const raw = options.coerce ? coerce(schema, given) : given;
+  const fail = (msg: string, type: string) => {
+    faults.push({ loc, msg, type });
+    return raw;
+  };
+
+  if (schema.anyOf) return walkUnion(schema, raw, loc, options, faults);
+  if (schema.const !== undefined) {
+    return raw === schema.const ? raw : fail(`Input should be ${show(schema.const)}`, "literal_error");
+  }
+  if (schema.enum) {
+    return schema.enum.includes(raw) ? raw : fail(`Input should be ${schema.enum.map(show).join(", ")}`, "enum");
+  }
+  switch (schema.type) {
+    case "string":
+      return typeof raw === "string" ? checkString(schema, raw, fail) : fail("Input should be a string", "string_type");
+    case "integer":
+      if (typeof raw !== "number" || !Number.isSafeInteger(raw)) return fail("Input should be an integer", "int_type");
+      return checkNumber(schema, raw, fail);
+    case "number":
+      if (typeof raw !== "number" || !Number.isFinite(raw)) return fail("Input should be a number", "float_type");
+      return checkNumber(schema, raw, fail);
+    case "boolean":
+      return typeof raw === "boolean" ? raw : fail("Input should be true or false", "bool_type");
+    case "null":
+      return raw === null ? raw : fail("Input should be null", "none_required");
+    case "array":
+      return walkArray(schema, raw, loc, options, faults, fail);
+    case "object":
+      return walkObject(schema, raw, loc, options, faults, fail);
+    default:
+      return raw; // unknown, any
+  }
+};
+
+type Fail = (msg: string, type: string) => unknown;
+
+function walkArray(
+  schema: Shape,
+  raw: unknown,
+  loc: readonly string[],
+  options: ReadOptions,
+  faults: Fault[],
+  fail: Fail,
+): unknown {
+  if (!Array.isArray(raw)) return fail("Input should be a list", "list_type");
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
+  if (raw.length < minItems) return fail(`The list should have at least ${minItems} item(s)`, "too_short");
+  if (raw.length > maxItems) return fail(`The list should have at most ${maxItems} items`, "too_long");
+  if (!schema.items) return raw;
+  return raw.map((item, index) =>
+    walk(schema.items as Shape & TSchema, item, [...loc, String(index)], options, faults),
+  );
+}
+
+function walkObject(
+  schema: Shape,
+  raw: unknown,
+  loc: readonly string[],
+  options: ReadOptions,
+  faults: Fault[],
+  fail: Fail,
+): unknown {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return fail("Input should be an object", "dict_type");
+  const given = raw as Record<string, unknown>;
+  const value: Record<string, unknown> = {};
+  const known = schema.properties ?? {};
+  for (const [name, shape] of Object.entries(known)) {
+    if (!Object.hasOwn(given, name) || given[name] === undefined) {
+      const fallback = (shape as Shape).default;
+      if (fallback !== undefined) value[name] = structuredClone(fallback);
+      else if (schema.required?.includes(name)) {
+        faults.push({ loc: [...loc, name], msg: "Field required", type: "missing" });
+      }
+      continue;
+    }
+    value[name] = walk(shape as Shape & TSchema, given[name], [...loc, name], options, faults);
+  }
+  const extra = schema.patternProperties ? Object.values(schema.patternProperties)[0] : schema.additionalProperties;
+  let count = Object.keys(value).length;
+  for (const [name, item] of Object.entries(given)) {
+    if (Object.hasOwn(known, name)) continue;
+    count++;
+    if (extra === false) {
+      faults.push({ loc: [...loc, name], msg: "This field is not known here", type: "extra_forbidden" });
+    } else {
+      const kept = typeof extra === "object" ? walk(extra as Shape & TSchema, item, [...loc, name], options, faults) : item;
+      Object.defineProperty(value, name, { value: kept, enumerable: true, writable: true, configurable: true }); // `__proto__` too is only a name
+    }
+  }
+  const { maxProperties = Number.POSITIVE_INFINITY, minProperties = 0 } = schema;
+  if (count > maxProperties) return fail(`At most ${maxProperties} fields`, "too_long");
+  if (count < minProperties) return fail(`At least ${minProperties} field(s)`, "too_short");
+  return value;
+}
+
+/** The first member that fits; else the faults of the member that came closest. */
+function walkUnion(
+  schema: Shape,
+  raw: unknown,
+  loc: readonly string[],
+  options: ReadOptions,
+  faults: Fault[],
+): unknown {
+  const members = schema.anyOf as (Shape & TSchema)[];
+  if (members.every((member) => member.const !== undefined)) {
+    if (members.some((member) => member.const === raw)) return raw;
+    const names = members.map((member) => show(member.const)).join(", ");
+    faults.push({ loc, msg: `Input should be ${names}`, type: "enum" });
+    return raw;
+  }
+  let closest: Fault[] | null = null;
+  for (const member of members) {
+    const own: Fault[] = [];
+    const value = walk(member, raw, loc, options, own);
+    if (own.length === 0) return value;
+    if (!closest || closeness(own, loc) > closeness(closest, loc)) closest = own;
+  }
+  faults.push(...(closest ?? []));
+  return raw;
+}
+
+/** A member whose faults lie deeper was meant rather than one that fails at its own type or tag. */
+function closeness(faults: Fault[], loc: readonly string[]): number {
+  if (faults.some((fault) => fault.type === "literal_error")) return -2;
+  const shallow = faults.some((fault) => fault.loc.length === loc.length);
+  if (shallow && faults.some((fault) => fault.type === "none_required")) return -3;
+  return shallow ? -1 : 1 / faults.length;
+}
+
+function checkString(schema: Shape, raw: string, fail: Fail): unknown {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
+  const length = raw.length > maxLength || raw.length < minLength * 2 ? [...raw].length : raw.length; // people count characters, not code units
+  if (length < minLength) return fail(`Input should have at least ${minLength} character(s)`, "string_too_short");
+  if (length > maxLength) return fail(`Input should have at most ${maxLength} characters`, "string_too_long");
+  if (raw.includes("\0")) return fail("Input must not contain a NUL character", "string_nul");
+  if (schema.format) {
+    const check = FORMATS[schema.format];
+    if (check && !check.test(raw)) return fail(`Input should be a valid ${schema.format}`, `${schema.format}_parsing`);
+  }
+  if (schema.pattern && !patternOf(schema.pattern).test(raw)) {
+    return fail(`Input should match ${schema.pattern}`, "string_pattern_mismatch");
+  }
+  return raw;
+}
+
+function checkNumber(schema: Shape, raw: number, fail: Fail): unknown {
+  if (schema.minimum !== undefined && raw < schema.minimum) {
+    return fail(`Input should be at least ${schema.minimum}`, "greater_than_equal");
+  }
+  if (schema.exclusiveMinimum !== undefined && raw <= schema.exclusiveMinimum) {
+    return fail(`Input should be greater than ${schema.exclusiveMinimum}`, "greater_than");
+  }
+  if (schema.maximum !== undefined && raw > schema.maximum) {
+    return fail(`Input should be at most ${schema.maximum}`, "less_than_equal");
+  }
+  return raw;
+}
+
+function coerce(schema: Shape, raw: unknown): unknown {
+  if (schema.anyOf) {
+    for (const member of schema.anyOf) {
+      const value = coerce(member as Shape, raw);
+      if (value !== raw) return value;
+    }
+    return raw;
+  }
+  switch (schema.type) {
+    case "array":
+      return raw === undefined || Array.isArray(raw) ? raw : [raw];
+    case "integer":
+    case "number":
+      return typeof raw === "string" && /^-?\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
+    case "boolean":
+      return raw === "true" ? true : raw === "false" ? false : raw;
+    default:
+      return raw;
+  }
+}
+
+const patterns = new Map<string, RegExp>();
+
+/** Only for patterns that stand in our own shapes. */
+function patternOf(pattern: string): RegExp {
+  let compiled = patterns.get(pattern);
+  if (!compiled) patterns.set(pattern, (compiled = new RegExp(pattern, "u")));
+  return compiled;
+}
+
+const FORMATS: Readonly<Record<string, RegExp>> = {
+  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
+  "date-time": /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
+  date: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/,
+  email: /^[^\s@<>()[\],;:\\"]{1,64}@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i,
+  uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
+};
+
+const show = (value: unknown) => (typeof value === "string" ? `'${value}'` : JSON.stringify(value));
+
+/** An object that refuses fields it does not know. */
+export const object = <P extends TProperties>(properties: P, options: Record<string, unknown> = {}): TObject<P> =>
+  Type.Object(properties, { additionalProperties: false, ...options });
+
+export const uuid = () => Type.String({ format: "uuid" });
+export const instant = () => Type.String({ format: "date-time" });
+export const slug = () => Type.String({ minLength: 1, maxLength: 100, pattern: SLUG_PATTERN });
+/** A text that people read as a name. */
+export const named = (maxLength = 255) => Type.String({ minLength: 1, maxLength, pattern: "\\S" });
+export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+export const oneOf = <const T extends readonly string[]>(values: T, options: Record<string, unknown> = {}) =>
+  Type.Unsafe<T[number]>({ [Kind]: "Unsafe", type: "string", enum: values, ...options });
+export const optional = Type.Optional;
+export const map = <T extends TSchema>(schema: T) => Type.Record(Type.String(), schema);
+export const anything = () => Type.Unsafe<import("./json.ts").Json>({});
+export const jsonObject = () =>
+  Type.Unsafe<import("./json.ts").JsonObject>({ type: "object", additionalProperties: true });
+
+/** `limit` and `offset` of a list, as the interface's section 8 has them. */
+export const offsetQuery = (fallback: number, maximum = 100) => ({
+  limit: Type.Integer({ minimum: 1, maximum, default: fallback }),
+  offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+});
+
+/** `limit` and `cursor` of a list. */
+export const cursorQuery = (fallback: number, maximum = 100) => ({
+  limit: Type.Integer({ minimum: 1, maximum, default: fallback }),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
+});
+
+/** True for a field that may be absent; for documents made from shapes. */
+export const isOptional = (schema: TSchema): boolean => OptionalKind in schema;

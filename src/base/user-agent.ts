@@ -1,0 +1,44 @@
+/** What a User-Agent header tells of its sender; null for what it doesn't. */
+interface Agent {
+  browserFamily: string | null;
+  browserVersion: string | null;
+  osFamily: string | null;
+  osVersion: string | null;
+}
+
+/** Those that carry the names of others come before them: nearly everyone says Chrome and Safari. */
+const BROWSERS: readonly (readonly [family: string, version: RegExp])[] = [
+  ["Edge", /\b(?:Edg|EdgA|EdgiOS|Edge)\/([\d.]+)/],
+  ["Opera", /\b(?:OPR|OPiOS|Opera)\/([\d.]+)/],
+  ["Vivaldi", /\bVivaldi\/([\d.]+)/],
+  ["Samsung Internet", /\bSamsungBrowser\/([\d.]+)/],
+  ["Firefox", /\b(?:Firefox|FxiOS)\/([\d.]+)/],
+  ["Chrome", /\b(?:HeadlessChrome|Chrome|CriOS|Chromium)\/([\d.]+)/],
+  ["Safari", /\bVersion\/([\d.]+).* Safari\//],
+  ["curl", /^curl\/([\d.]+)/],
+  ["Bun", /^Bun\/([\d.]+)/],
+];
+
+const SYSTEMS: readonly (readonly [family: string, version: RegExp])[] = [
+  ["Windows", /\bWindows(?: NT ([\d.]+))?/],
+  ["iOS", /\b(?:iPhone|iPad|iPod)\b(?:.* OS ([\d_]+))?/],
+  ["Android", /\bAndroid(?: ([\d.]+))?/],
+  ["macOS", /\bMac OS X(?: ([\d_.]+))?/],
+  ["ChromeOS", /\bCrOS \S+(?: ([\d.]+))?/],
+  ["Linux", /\bLinux\b()/],
+];
+
+/** Reads the common browsers and systems; for people who look at their sessions, not for decisions. */
+export function readUserAgent(userAgent: string | null): Agent {
+  const [browserFamily, browserVersion] = firstOf(BROWSERS, userAgent ?? "");
+  const [osFamily, osVersion] = firstOf(SYSTEMS, userAgent ?? "");
+  return { browserFamily, browserVersion, osFamily, osVersion };
+}
+
+function firstOf(patterns: typeof BROWSERS, text: string): [family: string | null, version: string | null] {
+  for (const [family, pattern] of patterns) {
+    const found = pattern.exec(text);
+    if (found) return [family, found[1]?.replaceAll("_", ".") || null];
+  }
+  return [null, null];
+}

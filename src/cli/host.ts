@@ -1,0 +1,64 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { type Opened, openApp, type Parts } from "../app.ts";
+import { AppError } from "../base/errors.ts";
+import { ConfigError } from "../config.ts";
+
+/** What a command has from the terminal that it was started in. */
+export interface Host {
+  /** Settings from these flags, then the environment, then `weir.toml`. Throws `ConfigError`. */
+  parts(flags: { data?: string; host?: string; port?: string }): Parts;
+  /** True where standard error is a terminal that people read. */
+  readonly isTerminal: boolean;
+  /** The command that starts this same program. */
+  readonly self: readonly string[];
+  /** Calls `stop` when the process is asked to end. */
+  onStop(stop: () => void): void;
+  /** All of standard input, to its end. */
+  stdin(): Promise<string>;
+  out(line: string): void;
+  err(line: string): void;
+}
+
+/** Words after the command that are not what it takes; ends with exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** Reads a command's words. Throws `UsageError`. */
+export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** Carries out a command: 0, or 1 or 2 after one sentence on stderr. Bugs are thrown on. */
+export async function carryOut(host: Host, usage: string, work: () => Promise<void>): Promise<0 | 1 | 2> {
+  try {
+    await work();
+    return 0;
+  } catch (error) {
+    if (error instanceof UsageError) {
+      host.err(error.message);
+      host.err(usage);
+      return 2;
+    }
+    if (!(error instanceof AppError || error instanceof ConfigError)) throw error;
+    host.err(error.message);
+    return 1;
+  }
+}
+
+/** Opens the data directory without a server, for as long as `work` takes. */
+export async function withApp<T>(parts: Parts, work: (app: Opened["app"]) => Promise<T>): Promise<T> {
+  const opened = await openApp(parts);
+  try {
+    return await work(opened.app);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** A password as it comes through a pipe: without the line break at its end. */
+export const readSecret = async (host: Host): Promise<string> => (await host.stdin()).replace(/\r?\n$/, "");

@@ -1,0 +1,59 @@
+import { type App, contextFor } from "../context.ts";
+import { createAccessToken } from "../resources/access-tokens/service.ts";
+import { MAX_TOKEN_DAYS } from "../resources/access-tokens/wire.ts";
+import { checkFirstOwner, createFirstOwner } from "../resources/sign-in/setup.ts";
+import type { FirstOwner } from "../resources/sign-in/wire.ts";
+import { carryOut, type Host, readArgs, readSecret, UsageError, withApp } from "./host.ts";
+
+const USAGE = "Usage: weir init --email EMAIL --password-stdin --org NAME [--data DIR] [--json]";
+
+/** What `weir init --json` prints. */
+interface Initialized {
+  userId: string;
+  organizationId: string;
+  organizationSlug: string;
+  /** An access token of the owner, good for a year. */
+  token: string;
+}
+
+/**
+ * `weir init`: makes the first owner and organization without a browser or a running server. `args` are
+ * the words after `init`; gives back the exit code. Refused once there is a user.
+ */
+export const init = (args: readonly string[], host: Host) =>
+  carryOut(host, USAGE, async () => {
+    const { values: flags } = readArgs({
+      args: [...args],
+      options: {
+        email: { type: "string" },
+        "password-stdin": { type: "boolean" },
+        org: { type: "string" },
+        data: { type: "string" },
+        json: { type: "boolean" },
+      },
+    });
+    const { email, org } = flags;
+    if (!email) throw new UsageError("--email is missing: the address that the owner signs in with.");
+    if (!org) throw new UsageError("--org is missing: the name of the organization.");
+    if (!flags["password-stdin"]) {
+      throw new UsageError("--password-stdin is missing: the password is read from standard input.");
+    }
+    const owner = checkFirstOwner({ email, password: await readSecret(host), organizationName: org });
+    const made = await withApp(host.parts({ data: flags.data }), (app) => initialize(app, owner));
+    if (flags.json) return host.out(JSON.stringify(made));
+    host.out(`${email} owns ${org} (${made.organizationSlug}).`);
+    host.out(`Access token, shown this once: ${made.token}`);
+  });
+
+async function initialize(app: App, owner: FirstOwner): Promise<Initialized> {
+  const correlationId = app.ids.uuid();
+  const { user, organization } = await createFirstOwner(app, owner, correlationId);
+  const ctx = contextFor(app, {
+    organizationId: organization.id,
+    role: "owner",
+    actor: { type: "user", id: user.id, email: user.email },
+    correlationId,
+  });
+  const { token } = await createAccessToken(ctx, { name: "weir init", expiresInDays: MAX_TOKEN_DAYS });
+  return { userId: user.id, organizationId: organization.id, organizationSlug: organization.slug, token };
+}

@@ -1,0 +1,37 @@
+import { systemIds } from "../base/ids.ts";
+import { makeToken } from "../crypto/tokens.ts";
+import { resetPassword as reset } from "../resources/sign-in/password.ts";
+import { carryOut, type Host, readArgs, readSecret, UsageError, withApp } from "./host.ts";
+
+const USAGE = "Usage: weir reset-password EMAIL [--password-stdin] [--data DIR] [--json]";
+
+/**
+ * `weir reset-password`: sets a new password and ends the user's sessions. `args` are the words after the
+ * command; gives back the exit code. Prints the new password where none came on standard input.
+ */
+export const resetPassword = (args: readonly string[], host: Host) =>
+  carryOut(host, USAGE, async () => {
+    const { values: flags, positionals } = readArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        "password-stdin": { type: "boolean" },
+        data: { type: "string" },
+        json: { type: "boolean" },
+      },
+    });
+    const [email, ...more] = positionals;
+    if (!email || more.length > 0)
+      throw new UsageError("One e-mail address is needed: whose password is reset.");
+    const made = flags["password-stdin"] ? null : makeToken("", systemIds);
+    const password = made ?? (await readSecret(host));
+    const { sessionsEnded } = await withApp(host.parts({ data: flags.data }), (app) =>
+      reset(app, { email, password }),
+    );
+    if (flags.json)
+      return host.out(JSON.stringify({ email, sessionsEnded, ...(made ? { password: made } : {}) }));
+    host.out(
+      `The password of ${email} is reset; ${sessionsEnded} session${sessionsEnded === 1 ? "" : "s"} ended.`,
+    );
+    if (made) host.out(`New password, shown this once: ${made}`);
+  });

@@ -1,0 +1,71 @@
+import { openApp, type Parts } from "../app.ts";
+import { ConfigError } from "../config.ts";
+import type { App } from "../context.ts";
+import { startEngine } from "../engine/start.ts";
+import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/setup.ts";
+import { server } from "../server.ts";
+import { version } from "../version.ts";
+import { carryOut, type Host, readArgs } from "./host.ts";
+
+const USAGE = "Usage: weir serve [--data DIR] [--host HOST] [--port PORT]";
+
+/** `weir serve`: runs until it is told to stop. */
+export const serve = (args: readonly string[], host: Host) =>
+  carryOut(host, USAGE, async () => {
+    const { values: flags } = readArgs({
+      args: [...args],
+      options: { data: { type: "string" }, host: { type: "string" }, port: { type: "string" } },
+    });
+    const running = await startServer(host.parts(flags));
+    await new Promise<void>((resolve) => host.onStop(resolve));
+    await running.stop();
+  });
+
+export interface Running {
+  app: App;
+  origin: string;
+  /** Lets running work finish for as long as the settings give it, then closes everything. */
+  stop(): Promise<void>;
+}
+
+/** Opens everything, takes up what was left, and listens; resolves once requests are answered. */
+export async function startServer(parts: Parts): Promise<Running> {
+  const { config, log } = parts;
+  const opened = await openApp(parts);
+  const { app } = opened;
+  let http: ReturnType<ReturnType<typeof server>["listen"]>;
+  try {
+    await createAdminFromConfig(app);
+    http = listen(app);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  opened.listensOn({ host: config.host, port: http.server?.port ?? config.port });
+  const engine = await startEngine(app);
+  log.write("info", `Weir ${version} listens on ${app.baseUrl()}`, { data: config.dataFolder });
+  const token = await ensureSetupToken(app);
+  if (token !== null) log.write("info", `Set up: ${app.baseUrl()}/setup?token=${token}`);
+
+  return {
+    app,
+    origin: app.baseUrl(),
+    async stop() {
+      log.write("info", "Weir is stopping; running work gets its time to finish", { seconds: config.shutdownGraceSeconds });
+      await engine.stop(config.shutdownGraceSeconds * 1000);
+      await http.stop(true);
+      await opened.close();
+      log.write("info", "Weir has stopped");
+    },
+  };
+}
+
+function listen(app: App) {
+  const { host, port } = app.config;
+  try {
+    return server(app).listen({ hostname: host, port });
+  } catch (error) {
+    const code = error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);
+    throw new ConfigError(`Weir can't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "another program has the port" : code}. Give another with --port.`);
+  }
+}

@@ -1,0 +1,196 @@
+import { LOG_LEVELS, type Level } from "./base/log.ts";
+import type { Rate } from "./base/limit.ts";
+import { parseCidr } from "./base/cidr.ts";
+import { PLANS, type Plan } from "./resources/organizations/table.ts";
+
+/** Everything the operator can set (decisions, section 2), checked. Secrets are apart, in `Secrets`. */
+export interface Config {
+  /** Absolute. */
+  dataFolder: string;
+  host: string;
+  /** 0 picks a free one. */
+  port: number;
+  /** Null: `http://HOST:PORT`, known once the server listens. */
+  baseUrl: string | null;
+  databaseUrl: string | null;
+  egressAllow: readonly string[];
+  trustedProxies: readonly string[];
+  defaultPlan: Plan;
+  /** Runs at once in this process. */
+  concurrency: number;
+  maxBodyBytes: number;
+  /** Null: off. */
+  apiRate: Rate | null;
+  shutdownGraceSeconds: number;
+  /** DuckDB's notation, such as `1GB`. */
+  sqlMemory: string;
+  sqlTimeoutSeconds: number;
+  retentionDays: number;
+  retentionFailedDays: number;
+  logLevel: Level;
+  adminEmail: string | null;
+  adminPasswordFile: string | null;
+  /** Holds every reply against its shape; for tests. */
+  checkReplies: boolean;
+}
+
+/** Kept away from `Config`, so that printing the one never shows the other. */
+export interface Secrets {
+  /** 32 bytes in base64; null: made and kept in `secret.key`. */
+  secretKey: string | null;
+  databaseToken: string | null;
+}
+
+/** A setting that stops the start, in one sentence. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+type Sources = Readonly<Record<string, string | undefined>>;
+
+/** Where each setting comes from, and how it is read. `flag` settings may stand on the command line. */
+const SETTINGS = {
+  dataFolder: { env: "WEIR_DATA", read: text("./weir-data") },
+  host: { env: "WEIR_HOST", read: text("127.0.0.1") },
+  port: { env: "WEIR_PORT", read: integer(8484, 0, 65_535) },
+  baseUrl: { env: "WEIR_BASE_URL", read: url(["http:", "https:"]) },
+  databaseUrl: { env: "WEIR_DATABASE_URL", read: url(["libsql:", "http:", "https:"]) },
+  egressAllow: { env: "WEIR_EGRESS_ALLOW", read: list(null) },
+  trustedProxies: { env: "WEIR_TRUSTED_PROXIES", read: list(isCidr) },
+  defaultPlan: { env: "WEIR_DEFAULT_PLAN", read: choice(PLANS, "free") },
+  concurrency: { env: "WEIR_CONCURRENCY", read: integer(8, 1, 1024) },
+  maxBodyBytes: { env: "WEIR_MAX_BODY_BYTES", read: integer(10 * 1024 * 1024, 1024, 1024 ** 3) },
+  apiRate: { env: "WEIR_API_RATE", read: rate({ perMinute: 1200, burst: 300 }) },
+  shutdownGraceSeconds: { env: "WEIR_SHUTDOWN_GRACE", read: integer(30, 0, 3600) },
+  sqlMemory: { env: "WEIR_SQL_MEMORY", read: memory("1GB") },
+  sqlTimeoutSeconds: { env: "WEIR_SQL_TIMEOUT", read: integer(300, 1, 86_400) },
+  retentionDays: { env: "WEIR_RETENTION_DAYS", read: integer(30, 1, 36_500) },
+  retentionFailedDays: { env: "WEIR_RETENTION_FAILED_DAYS", read: integer(90, 1, 36_500) },
+  logLevel: { env: "WEIR_LOG", read: choice(LOG_LEVELS, "info") },
+  adminEmail: { env: "WEIR_ADMIN_EMAIL", read: maybe },
+  adminPasswordFile: { env: "WEIR_ADMIN_PASSWORD_FILE", read: maybe },
+  checkReplies: { env: "WEIR_CHECK_REPLIES", read: yes },
+} satisfies { [K in keyof Config]: { env: string; read: (value: string | undefined, name: string) => Config[K] } };
+
+const SECRETS = { secretKey: "WEIR_SECRET_KEY", databaseToken: "WEIR_DATABASE_TOKEN" } as const;
+
+/** Names this build knows of but can't serve yet; silence would be a lie. */
+const NOT_YET = ["WEIR_LAKE_URL", "WEIR_OIDC_ISSUER"];
+
+/**
+ * Reads settings from `flags`, then `env`, then `file` (the parsed `weir.toml`, keys as in the
+ * environment with or without `WEIR_`, in any case). Throws `ConfigError` naming the first bad one.
+ */
+export function readConfig(flags: Sources, env: Sources, file: Sources): { config: Config; secrets: Secrets } {
+  const known = new Set<string>([...Object.values(SETTINGS).map((s) => s.env), ...Object.values(SECRETS)]);
+  const filed = new Map(Object.entries(file).map(([key, value]) => [fileKey(key), value]));
+  for (const key of filed.keys()) {
+    if (!known.has(key) && !LATER.has(key)) throw new ConfigError(`weir.toml has a setting that is not known: ${key}.`);
+  }
+  const get = (name: string, flag?: string) => (flag && flags[flag]) || env[name] || filed.get(name) || undefined;
+  for (const name of NOT_YET) {
+    if (get(name)) throw new ConfigError(`${name} is set, but this version can't use it yet; remove it.`);
+  }
+  const config = Object.fromEntries(
+    Object.entries(SETTINGS).map(([key, { env: name, read }]) => [key, read(get(name, FLAGS[key]), name)]),
+  ) as unknown as Config;
+  const secrets = { secretKey: get(SECRETS.secretKey) ?? null, databaseToken: get(SECRETS.databaseToken) ?? null };
+  return { config, secrets };
+}
+
+/** For `weir config`: each setting's name and value as text. */
+export function describeConfig(config: Config, secrets: Secrets): [name: string, value: string][] {
+  const shown = (value: unknown) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+  return [
+    ...Object.entries(SETTINGS).map(([key, { env }]): [string, string] => [env, shown(config[key as keyof Config])]),
+    ...Object.entries(SECRETS).map(([key, name]): [string, string] => [name, secrets[key as keyof Secrets] ? "***" : ""]),
+  ];
+}
+
+const FLAGS: Readonly<Record<string, string>> = { dataFolder: "data", host: "host", port: "port" };
+/** Settings of the decisions that belong to parts that read them by themselves, later. */
+const LATER = new Set(NOT_YET);
+
+const fileKey = (key: string) => {
+  const upper = key.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+  return upper.startsWith("WEIR_") ? upper : `WEIR_${upper}`;
+};
+
+function text(fallback: string) {
+  return (value: string | undefined) => value ?? fallback;
+}
+
+function maybe(value: string | undefined): string | null {
+  return value ?? null;
+}
+
+function yes(value: string | undefined): boolean {
+  return value === "1" || value === "true";
+}
+
+function integer(fallback: number, least: number, most: number) {
+  return (value: string | undefined, name: string) => {
+    if (value === undefined) return fallback;
+    const number = Number(value);
+    if (!/^\d+$/.test(value.trim()) || number < least || number > most) {
+      throw new ConfigError(`${name} is ${quote(value)}; it takes a whole number from ${least} to ${most}.`);
+    }
+    return number;
+  };
+}
+
+function choice<const T extends readonly string[]>(values: T, fallback: T[number]) {
+  return (value: string | undefined, name: string): T[number] => {
+    if (value === undefined) return fallback;
+    if (values.includes(value)) return value;
+    throw new ConfigError(`${name} is ${quote(value)}; it takes ${values.join(", ")}.`);
+  };
+}
+
+function url(schemes: readonly string[]) {
+  return (value: string | undefined, name: string): string | null => {
+    if (value === undefined) return null;
+    const parsed = URL.canParse(value) ? new URL(value) : null;
+    if (parsed && schemes.includes(parsed.protocol) && parsed.hostname) return value.replace(/\/+$/, "");
+    throw new ConfigError(`${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`);
+  };
+}
+
+function list(check: ((item: string) => boolean) | null) {
+  return (value: string | undefined, name: string): readonly string[] => {
+    const items = (value ?? "").split(",").map((item) => item.trim()).filter(Boolean);
+    const bad = items.find((item) => check && !check(item));
+    if (bad !== undefined) throw new ConfigError(`${name} has ${quote(bad)}; it takes a comma list of CIDR ranges such as 10.0.0.0/8.`);
+    return items;
+  };
+}
+
+function isCidr(value: string): boolean {
+  try {
+    return parseCidr(value) !== null;
+  } catch {
+    return false; // the caller tells which item it was
+  }
+}
+
+function rate(fallback: Rate) {
+  return (value: string | undefined, name: string): Rate | null => {
+    if (value === undefined) return fallback;
+    if (value === "off") return null;
+    const [, perMinute, burst] = /^(\d{1,9})(?::(\d{1,9}))?$/.exec(value) ?? [];
+    if (!perMinute || Number(perMinute) < 1) {
+      throw new ConfigError(`${name} is ${quote(value)}; it takes requests a minute such as 1200, with a burst such as 1200:300, or off.`);
+    }
+    return { perMinute: Number(perMinute), burst: Number(burst ?? Math.max(1, Math.ceil(Number(perMinute) / 4))) };
+  };
+}
+
+function memory(fallback: string) {
+  return (value: string | undefined, name: string) => {
+    if (value === undefined) return fallback;
+    if (/^\d{1,6}(\.\d+)?\s?(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i.test(value)) return value;
+    throw new ConfigError(`${name} is ${quote(value)}; it takes an amount of memory such as 512MB or 2GB.`);
+  };
+}
+
+const quote = (value: string) => JSON.stringify(value.slice(0, 100));

@@ -1,0 +1,106 @@
+import type { Clock } from "./base/clock.ts";
+import { timestamp } from "./base/clock.ts";
+import type { Egress } from "./base/egress.ts";
+import type { Ids } from "./base/ids.ts";
+import type { Limiter } from "./base/limit.ts";
+import type { Log } from "./base/log.ts";
+import type { Signals } from "./base/signals.ts";
+import type { Config } from "./config.ts";
+import type { SecretBox } from "./crypto/secretbox.ts";
+import type { Executors } from "./executors/contract.ts";
+import type { Lake } from "./lake/contract.ts";
+import type { Providers } from "./providers/contract.ts";
+import type { Role } from "./resources/organizations/table.ts";
+import type { Sql } from "./sql/contract.ts";
+import type { ReadDb, Store, WriteDb } from "./store/store.ts";
+
+/** What one process has. Built once, in `app.ts`; nothing else is global. */
+export interface App {
+  readonly config: Config;
+  /** Where links and webhook addresses start, without a slash at the end; known once the server listens. */
+  readonly baseUrl: () => string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly secrets: SecretBox;
+  readonly egress: Egress;
+  readonly sql: Sql;
+  readonly lake: Lake;
+  readonly signals: Signals;
+  readonly limiter: Limiter;
+  readonly providers: Providers;
+  readonly executors: Executors;
+  /** Absolute; one folder for each organization lies in it. */
+  readonly filesFolder: string;
+  /** Absolute; large artifacts lie in it, by organization. */
+  readonly artifactsFolder: string;
+  /** Names this process among those that share or shared the store. */
+  readonly bootId: string;
+}
+
+/** Who does it. A user carries email, IP and user agent; an API key its IP; system its process and version. */
+export interface Actor {
+  type: "user" | "system" | "automation" | "api";
+  id: string;
+  email?: string | null;
+  ip?: string | null;
+  userAgent?: string | null;
+  process?: string;
+  version?: string;
+}
+
+/** What one piece of work has: the process, seen from one organization, on behalf of one actor. */
+export interface Context extends App {
+  readonly db: ReadDb;
+  readonly organizationId: string;
+  readonly actor: Actor;
+  /** The actor's role at this moment; work without a person has the role of who set it up. */
+  readonly role: Role;
+  /** Shared by every event that one outside cause leads to. */
+  readonly correlationId: string;
+}
+
+/** A context inside a write transaction. Functions that change rows ask for this one. */
+export interface WriteContext extends Context {
+  readonly db: WriteDb;
+  readonly writing: true;
+  /** Runs `effect` once the transaction is durable, and never when it is not. */
+  afterCommit(effect: () => void): void;
+}
+
+/** Runs `work` in a transaction, or in the one that `ctx` is already in. Keep network calls out of it. */
+export async function write<T>(ctx: Context, work: (tx: WriteContext) => Promise<T>): Promise<T> {
+  if ("writing" in ctx) return work(ctx as WriteContext);
+  return writeFor(ctx, (inside) => work(inside(ctx)));
+}
+
+/** One transaction for several organizations' work: `inside` moves each context into it. */
+export async function writeFor<T>(
+  app: App,
+  work: (inside: (ctx: Context) => WriteContext, db: WriteDb) => Promise<T>,
+): Promise<T> {
+  let effects: (() => void)[] = [];
+  const value = await app.store.write((db) => {
+    effects = []; // a store that tries again starts afresh
+    const afterCommit = (effect: () => void) => void effects.push(effect);
+    return work((ctx) => ({ ...ctx, db, writing: true, afterCommit }), db);
+  });
+  for (const effect of effects) effect();
+  return value;
+}
+
+/** A context for `organizationId`, outside of any transaction. */
+export const contextFor = (
+  app: App,
+  who: { organizationId: string; actor: Actor; role: Role; correlationId: string },
+): Context => ({ ...app, db: app.store.db, ...who });
+
+/** The columns of a new row that say where it belongs and who made it. */
+export function created(tx: WriteContext) {
+  const at = timestamp(tx.clock);
+  return { organizationId: tx.organizationId, createdAt: at, createdBy: tx.actor.id, updatedAt: at, updatedBy: tx.actor.id };
+}
+
+/** The columns of a changed row that say when and by whom. */
+export const touched = (tx: WriteContext) => ({ updatedAt: timestamp(tx.clock), updatedBy: tx.actor.id });

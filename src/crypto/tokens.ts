@@ -1,0 +1,46 @@
+import type { Ids } from "../base/ids.ts";
+
+/** Prefixes of what Weir hands out (decisions, section 3). */
+export const TOKEN_PREFIX = {
+  pat: "svc_pat_",
+  session: "svc_at_",
+  apiKey: "svc_key_",
+} as const;
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+
+/** `prefix`, 43 random base62 characters (256 bits) and their CRC-32 as six base62 characters. */
+export function makeToken(prefix: string, ids: Ids): string {
+  let random = "";
+  while (random.length < RANDOM_LENGTH) {
+    for (const byte of ids.bytes(64)) {
+      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % 62]; // 248 = 4 × 62: no bias
+    }
+  }
+  return prefix + random + checksum(random);
+}
+
+/** False for a text that no `makeToken` made, so that typos never reach the store. */
+export function isWellFormed(token: string, prefix: string): boolean {
+  if (!token.startsWith(prefix) || token.length !== prefix.length + RANDOM_LENGTH + CHECKSUM_LENGTH) return false;
+  const random = token.slice(prefix.length, -CHECKSUM_LENGTH);
+  return checksum(random) === token.slice(-CHECKSUM_LENGTH);
+}
+
+/** What is stored of a token: its SHA-256 in lower-case hex. */
+export const hashToken = (token: string): string =>
+  new Bun.CryptoHasher("sha256").update(token).digest("hex");
+
+export const lastFour = (token: string): string => token.slice(-4);
+
+function checksum(text: string): string {
+  let rest = Bun.hash.crc32(text);
+  let digits = "";
+  while (rest > 0) {
+    digits = ALPHABET[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits.padStart(CHECKSUM_LENGTH, "0");
+}

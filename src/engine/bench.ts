@@ -1,0 +1,169 @@
+import { timestamp } from "../base/clock.ts";
+import type { Scope } from "../base/template.ts";
+import { type Context, write } from "../context.ts";
+import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
+import { openLink } from "../resources/connections/link.ts";
+import { readTables } from "../resources/datasets/tables.ts";
+import { findCursor } from "../resources/datasets/cursors.ts";
+import { ownerOf, recordProgress } from "../resources/runs/finish.ts";
+import { runTopic } from "../resources/runs/enqueue.ts";
+import { appendLogs, type NewLog } from "../resources/runs/logs.ts";
+import { saveProgress } from "../resources/runs/progress.ts";
+import type { RunProgress, RunRow } from "../resources/runs/table.ts";
+import type { DatasetLocks } from "./locks.ts";
+
+/** Progress and log lines are written at most this often. */
+const FLUSH_MS = 400;
+/** `action.progress` events come at most this often, but at each new phase. */
+const EVENT_MS = 15_000;
+const MAX_LOG_CHARACTERS = 10_000;
+/** Beyond this many lines a run's log is cut, and says so. */
+const MAX_LOG_LINES = 100_000;
+
+/** A bench, and what the worker takes from it when the run has ended. */
+export interface OpenBench {
+  bench: Bench;
+  /** What has been gathered and not written yet; nothing is written on its own after this. */
+  leftover(): Promise<{ progress: RunProgress | null; isProgressNew: boolean; logs: NewLog[] }>;
+  dispose(): Promise<void>;
+}
+
+interface Setting {
+  run: RunRow;
+  executor: Executor;
+  definition: () => RunRow["definition"];
+  scope: Scope;
+  signal: AbortSignal;
+  locks: DatasetLocks;
+}
+
+/** Lays out what an executor works with. */
+export function openBench(ctx: Context, setting: Setting): OpenBench {
+  const { run, executor, scope, signal, locks } = setting;
+  const diary = openDiary(ctx, run, setting.definition);
+  const undo: (() => Promise<void> | void)[] = [];
+  let folder: Promise<string> | null = null;
+  let link: ReturnType<typeof openLink> | null = null;
+
+  const bench: Bench = {
+    run: {
+      id: run.id,
+      organizationId: run.organizationId,
+      attempt: run.retryCount + 1,
+      startedAt: run.startedAt ?? timestamp(ctx.clock),
+    },
+    signal,
+    scope,
+    clock: ctx.clock,
+    egress: ctx.egress,
+    sql: ctx.sql,
+    lake: lakeBench(ctx, run, locks, undo),
+    workFolder() {
+      folder ??= ctx.lake.workFolder(run.id).then(({ path, dispose }) => {
+        undo.push(dispose);
+        return path;
+      });
+      return folder;
+    },
+    hasConnection: run.connectionId !== null,
+    connection() {
+      link ??= openLink(ctx, { connectionId: run.connectionId, providers: executor.providers, signal });
+      return link;
+    },
+    progress: diary.progress,
+    log: diary.log,
+  };
+  return {
+    bench,
+    leftover: diary.close,
+    async dispose() {
+      for (const step of undo.reverse()) await step();
+    },
+  };
+}
+
+function lakeBench(ctx: Context, run: RunRow, locks: DatasetLocks, undo: (() => void)[]): LakeBench {
+  const { organizationId } = run;
+  return {
+    tables: () => readTables(ctx.db, { organizationId }),
+    table: async (layer, dataset, table) => (await readTables(ctx.db, { organizationId, layer, dataset, table }))[0] ?? null,
+    localPath: (file) => ctx.lake.localPath(file),
+    place: (at, file) => ctx.lake.place({ organizationId, ...at }, file),
+    cursor: (resource) => findCursor(ctx, ownerOf(run), resource),
+    async lock(layer, dataset) {
+      undo.push(await locks.take(`${organizationId}/${layer}/${dataset}`));
+    },
+  };
+}
+
+/** Gathers progress and log lines, and writes them now and then. */
+function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definition"]) {
+  let logs: NewLog[] = [];
+  let lines = 0;
+  let progress: RunProgress | null = run.progress;
+  let isDirty = false;
+  let isNew = false;
+  let toldPhase: string | null = null;
+  let toldAt = 0;
+  let timer: Timer | null = null;
+  let writing: Promise<void> = Promise.resolve();
+  let closed = false;
+
+  const schedule = () => {
+    if (timer !== null || closed) return;
+    timer = setTimeout(() => {
+      timer = null;
+      writing = writing.then(flush).catch((error) => ctx.log.report(error, { runId: run.id, at: "write progress" }));
+    }, FLUSH_MS);
+  };
+
+  const flush = async () => {
+    if (closed) return;
+    const batch = logs;
+    const shown = isDirty ? progress : null;
+    logs = [];
+    isDirty = false;
+    const now = ctx.clock.monotonic();
+    const tell = shown !== null && isNew && (shown.phase !== toldPhase || now - toldAt > EVENT_MS);
+    await write(ctx, async (tx) => {
+      await appendLogs(tx.db, run.id, batch);
+      if (shown) await saveProgress(tx, run, shown, definition());
+      if (shown && tell) await recordProgress(tx, run, shown);
+      tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
+    });
+    if (shown && tell) {
+      toldPhase = shown.phase;
+      toldAt = now;
+      isNew = false;
+    }
+  };
+
+  return {
+    progress(given: Progress) {
+      progress = fullProgress(given, timestamp(ctx.clock));
+      isDirty = true;
+      isNew = true;
+      schedule();
+    },
+    log(level: NewLog["level"], message: string) {
+      lines++;
+      if (lines > MAX_LOG_LINES) return;
+      const text = lines === MAX_LOG_LINES ? "The log is cut here: it has 100,000 lines." : message;
+      logs.push({ timestamp: timestamp(ctx.clock), level, message: text.slice(0, MAX_LOG_CHARACTERS) });
+      schedule();
+    },
+    async close() {
+      closed = true;
+      if (timer !== null) clearTimeout(timer);
+      await writing;
+      return { progress, isProgressNew: isNew && progress?.phase !== toldPhase, logs };
+    },
+  };
+}
+
+function fullProgress(given: Progress, updatedAt: string): RunProgress {
+  const { phase, message = null, current = null, total = null, unit = null } = given;
+  const percent = current !== null && total !== null && total > 0 ? Math.min(100, Math.round((current / total) * 1000) / 10) : null;
+  return { phase, message, current, total, unit, percent, updatedAt };
+}
+

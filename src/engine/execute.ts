@@ -1,0 +1,135 @@
+import { timestamp } from "../base/clock.ts";
+import { AppError, InvalidInput } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { read } from "../base/shape.ts";
+import { resolveTemplates, type Scope } from "../base/template.ts";
+import type { Context } from "../context.ts";
+import type { Done, Executor } from "../executors/contract.ts";
+import { type CommonFields, definitionShape, pathsOf } from "../resources/actions/definition.ts";
+import { scopeOf } from "../resources/automations/scope.ts";
+import type { Outcome } from "../resources/runs/finish.ts";
+import type { RunError, RunRow } from "../resources/runs/table.ts";
+import { type OpenBench, openBench } from "./bench.ts";
+import type { DatasetLocks } from "./locks.ts";
+
+const DEFAULT_TIMEOUT_SECONDS = 3600;
+/** After an abort the executor gets so long to let go of what it holds; then the run ends without it. */
+const LET_GO_MS = 4_000;
+const DEFAULT_BACKOFF_SECONDS = [1, 5, 30, 120, 600];
+
+/** Why a run's signal aborts; tells cancel, stop and timeout apart. */
+export class Ended extends Error {
+  override readonly name = "Ended";
+  readonly why: "cancelled" | "stopped" | "timeout" | "lost";
+  constructor(why: Ended["why"]) {
+    super(why);
+    this.why = why;
+  }
+}
+
+export interface Execution {
+  /** Null: the process is stopping, and the run goes back in line. */
+  outcome: Outcome | null;
+  definition: JsonObject;
+  bench: OpenBench | null;
+}
+
+/** Carries out a claimed run up to its outcome; writes nothing but progress and log lines. */
+export async function execute(ctx: Context, run: RunRow, control: AbortController, locks: DatasetLocks): Promise<Execution> {
+  let definition = run.definition;
+  let bench: OpenBench | null = null;
+  let timer: Timer | undefined;
+  try {
+    const executor = ctx.executors[run.kind];
+    if (!executor) throw new AppError("not_available", `This version of Weir can't carry out ${run.kind} yet.`);
+    const scope = await scopeOf(ctx, run);
+    if (!run.isResolved) definition = fillIn(executor, run.definition, scope);
+    const checked = check(executor, definition);
+    const common = definition as CommonFields;
+    timer = setTimeout(() => control.abort(new Ended("timeout")), (common.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000);
+    bench = openBench(ctx, { run, executor, definition: () => definition, scope, signal: control.signal, locks });
+    const done = await untilLetGo(executor.execute(bench.bench, checked), control.signal);
+    control.signal.throwIfAborted();
+    return { outcome: { status: "completed", ...done }, definition, bench };
+  } catch (error) {
+    return { outcome: outcomeOf(ctx, run, definition, error, control.signal), definition, bench };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function fillIn(executor: Executor, definition: JsonObject, scope: Scope): JsonObject {
+  const filled = resolveTemplates(definition, scope, pathsOf(executor));
+  if (!isObject(filled)) throw new AppError("definition_invalid", "The definition is not an object.");
+  return filled;
+}
+
+/** The kind's own fields with their defaults. The common ones are the engine's. */
+function check(executor: Executor, definition: JsonObject): JsonObject {
+  const { value, faults } = read(definitionShape(executor), definition, ["definition"]);
+  const more = faults.length > 0 ? [] : (executor.check?.(definition) ?? []);
+  if (faults.length + more.length > 0) {
+    const all = [...faults, ...more.map(({ path, message }) => ({ loc: ["definition", ...path], msg: message, type: "value_error" }))];
+    const told = all.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; ");
+    throw new AppError("definition_invalid", told, { details: { faults: all } });
+  }
+  const { retry, timeoutSeconds, concurrencyKey, ...own } = value as JsonObject;
+  return own;
+}
+
+/** The execution, or the reason of the abort when the executor does not let go in time. */
+async function untilLetGo(execution: Promise<Done>, signal: AbortSignal): Promise<Done> {
+  let timer: Timer | undefined;
+  const overdue = new Promise<never>((_, reject) => {
+    const give = () => {
+      timer = setTimeout(() => reject(signal.reason), LET_GO_MS);
+    };
+    if (signal.aborted) give();
+    else signal.addEventListener("abort", give, { once: true });
+  });
+  try {
+    return await Promise.race([execution, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function outcomeOf(ctx: Context, run: RunRow, definition: JsonObject, error: unknown, signal: AbortSignal): Outcome | null {
+  const ended = signal.aborted && signal.reason instanceof Ended ? signal.reason.why : null;
+  if (ended === "cancelled") return { status: "cancelled" };
+  if (ended === "stopped" || ended === "lost") return null;
+  const seconds = (definition as CommonFields).timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS;
+  const known =
+    ended === "timeout"
+      ? new AppError("timeout", `The run took longer than its limit of ${seconds} s.`, { retryable: true })
+      : asAppError(error);
+  if (known.code === "internal") ctx.log.report(error, { runId: run.id, correlationId: run.correlationId });
+  const told = tell(known, run.retryCount + 1);
+  const dueAt = known.retryable ? nextTry(ctx, run, definition, known) : null;
+  return dueAt === null ? { status: "failed", error: told } : { status: "waiting", error: told, dueAt };
+}
+
+function asAppError(error: unknown): AppError {
+  if (error instanceof InvalidInput) return new AppError("definition_invalid", error.message);
+  if (error instanceof AppError) return error;
+  return new AppError("internal", "The action failed unexpectedly; the run's id leads to the cause in the server's log.", { cause: error });
+}
+
+/** What people hear of a failure. */
+export const tell = (error: AppError, attempt: number): RunError => ({
+  code: error.code,
+  message: error.message,
+  retryable: error.retryable,
+  attempt,
+  details: error.details as JsonObject | null,
+});
+
+/** When the next try is due; null when there is none left. What the other side asked for is waited out. */
+function nextTry(ctx: Context, run: RunRow, definition: JsonObject, error: AppError): string | null {
+  const { maxAttempts = 1, backoffSeconds = [] } = (definition as CommonFields).retry ?? {};
+  const tries = run.retryCount + 1;
+  if (tries >= maxAttempts) return null;
+  const steps = backoffSeconds.length > 0 ? backoffSeconds : DEFAULT_BACKOFF_SECONDS;
+  const pause = steps[Math.min(tries - 1, steps.length - 1)] ?? 0;
+  return timestamp(ctx.clock, Math.max(pause, error.retryAfterSeconds ?? 0) * 1000);
+}

@@ -1,0 +1,30 @@
+import type { Clock } from "../base/clock.ts";
+
+/** Work that no request asks for. `tick` does one round and says whether there may be more. */
+export interface Loop {
+  readonly name: string;
+  tick(signal: AbortSignal): Promise<"more" | "idle">;
+}
+
+/** Ticks until `signal` aborts, resting `idleMs` after an idle round and after a failed one. */
+export async function drive(
+  loop: Loop,
+  options: {
+    idleMs: number;
+    signal: AbortSignal;
+    clock: Clock;
+    report: (error: unknown) => void;
+    /** Rests until there may be work; the clock's sleep by default. */
+    rest?: (ms: number, signal: AbortSignal) => Promise<void>;
+  },
+): Promise<void> {
+  const { idleMs, signal, clock, report, rest = clock.sleep } = options;
+  while (!signal.aborted) {
+    const state = await loop.tick(signal).catch((error: unknown) => {
+      report(error);
+      return "failed" as const;
+    });
+    if (state === "idle") await rest(idleMs, signal);
+    if (state === "failed") await clock.sleep(idleMs, signal);
+  }
+}

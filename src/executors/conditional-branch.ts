@@ -1,0 +1,55 @@
+import { Type } from "@sinclair/typebox";
+import { conditionFault, holds } from "../base/condition.ts";
+import { AppError } from "../base/errors.ts";
+import { object } from "../base/shape.ts";
+import { defineExecutor } from "./contract.ts";
+
+const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9_-]+$" });
+
+/**
+ * Takes the first branch whose condition holds, else `else`; without either the run fails with `no_branch`.
+ *
+ * A second try is safe: nothing is written, and the conditions see the same scope.
+ */
+export const conditionalBranch = defineExecutor({
+  kind: "conditional_branch",
+  title: "Branch",
+  description: "Takes the first branch whose condition holds, so that steps can hang on it.",
+  providers: [],
+  conditionFields: ["branches.*.when"],
+  definition: object({
+    branches: Type.Array(
+      object({
+        key: key(),
+        when: Type.String({ minLength: 1, maxLength: 4096, description: "A condition in CEL" }),
+      }),
+      { minItems: 1, maxItems: 100 },
+    ),
+    else: Type.Optional(key()),
+  }),
+  result: object({ branch: Type.String() }),
+
+  check({ branches }) {
+    return branches.flatMap(({ key, when }, index) => {
+      const at = (field: string, message: string) => ({ path: ["branches", String(index), field], message });
+      const twice = branches.findIndex((branch) => branch.key === key) < index;
+      const fault = conditionFault(when);
+      return [
+        ...(twice ? [at("key", `The branch ${key} stands here twice.`)] : []),
+        ...(fault ? [at("when", fault)] : []),
+      ];
+    });
+  },
+
+  async execute(bench, { branches, else: otherwise }) {
+    const taken = branches.find((branch) => holds(branch.when, bench.scope))?.key ?? otherwise;
+    if (taken === undefined) {
+      const message = "No branch was taken: none of the conditions holds, and there is no else.";
+      throw new AppError("no_branch", message, {
+        details: { branches: branches.map((branch) => branch.key) },
+      });
+    }
+    bench.log("info", `Took the branch ${taken}.`);
+    return { result: { branch: taken } };
+  },
+});

@@ -1,0 +1,126 @@
+import type { Static, TSchema } from "@sinclair/typebox";
+import type { Clock } from "../base/clock.ts";
+import type { Egress } from "../base/egress.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/template.ts";
+import type { CursorState, LakeFile, LakeLoad, LakeTable } from "../lake/contract.ts";
+import type { Link, Provider } from "../providers/contract.ts";
+import type { Sql } from "../sql/contract.ts";
+
+/** The interface's section 2, in its order. */
+export const ACTION_KINDS = [
+  "dlt_extract",
+  "file_sync",
+  "duckdb_transform",
+  "http_request",
+  "call_agent",
+  "generate_query",
+  "explain_schema",
+  "agent_search",
+  "agent_fetch_page",
+  "create_flashboard",
+  "approval_gate",
+  "conditional_branch",
+  "call_automation",
+  "web_search",
+  "fetch_page",
+] as const;
+export type ActionKind = (typeof ACTION_KINDS)[number];
+
+/** As the decisions' section 4 has it, less `percent` and `updatedAt`, which the bench adds. */
+export interface Progress {
+  phase: string;
+  message?: string;
+  current?: number;
+  total?: number;
+  unit?: string;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** The lake as one run sees it: the tables of its organization. */
+export interface LakeBench {
+  /** All tables, as the last commit left them. */
+  tables(): Promise<LakeTable[]>;
+  /** Null where no load has made it yet. */
+  table(layer: string, dataset: string, table: string): Promise<LakeTable | null>;
+  localPath(file: Pick<LakeFile, "path">): Promise<string>;
+  place(
+    at: { layer: string; dataset: string; table: string; loadId: string },
+    file: { path: string; rows: number; bytes: number },
+  ): Promise<LakeFile>;
+  /** The stored cursor of one resource of this action; null before the first load. */
+  cursor(resource: string): Promise<CursorState | null>;
+  /** Waits until no other run of this process writes to the dataset; held until the run ends. */
+  lock(layer: string, dataset: string): Promise<void>;
+}
+
+/** What an executor may reach while it runs: its bench, and nothing beyond it. */
+export interface Bench {
+  readonly run: { id: string; organizationId: string; attempt: number; startedAt: string };
+  /** Aborts on cancel, on timeout and when the process stops. Pass it on to whatever waits. */
+  readonly signal: AbortSignal;
+  /** The names that templates and conditions see. */
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly egress: Egress;
+  readonly sql: Sql;
+  readonly lake: LakeBench;
+  /** A fresh 0700 folder that goes when the run ends. */
+  workFolder(): Promise<string>;
+  /** Opens the connection of the action or step; throws `connection_disabled`, `not_found`, or `definition_invalid` when it has none. */
+  connection(): Promise<{ provider: Provider; link: Link }>;
+  /** True where the action or step names a connection. */
+  readonly hasConnection: boolean;
+  /** Shown to people at once and kept as the run's `progress`. Cheap: writes are gathered. */
+  progress(progress: Progress): void;
+  /** A line of the run's log. Never put credentials in it. */
+  log(level: LogLevel, message: string): void;
+}
+
+/** Something that the run leaves behind, stored in the transaction that completes it. */
+export interface NewArtifact {
+  title: string;
+  kind: "json" | "text";
+  data: Json;
+}
+
+/** How an execution ended well. All of it becomes visible in one transaction. */
+export interface Done {
+  result: JsonObject;
+  load?: LakeLoad;
+  artifacts?: NewArtifact[];
+}
+
+/** How one kind of action is carried out. To add one: its file, and one line in `registry.ts`. */
+export interface Executor {
+  readonly kind: ActionKind;
+  readonly title: string;
+  readonly description: string;
+  /** What `definition` looks like; the common fields (`retry`, `timeoutSeconds`, `concurrencyKey`) are added to it. */
+  readonly definition: TSchema;
+  readonly result: TSchema;
+  /** Providers whose connections it takes; empty where it takes none, null where any. */
+  readonly providers: readonly string[] | null;
+  /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
+  readonly sqlFields?: readonly string[];
+  /** Fields that are conditions, not templates, as paths with `*` for list items. */
+  readonly conditionFields?: readonly string[];
+  /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
+  check?(definition: JsonObject): { path: readonly string[]; message: string }[];
+  /** Throws `AppError` for a failure that the user can act on; `retryable` ones are tried again. */
+  execute(bench: Bench, definition: JsonObject): Promise<Done>;
+}
+
+interface TypedExecutor<D extends TSchema> extends Omit<Executor, "definition" | "check" | "execute"> {
+  definition: D;
+  check?(definition: Static<D>): { path: readonly string[]; message: string }[];
+  execute(bench: Bench, definition: Static<D>): Promise<Done>;
+}
+
+/** Lets an executor's file state its definition once and have `execute` typed from it. */
+export const defineExecutor = <D extends TSchema>(executor: TypedExecutor<D>): Executor =>
+  executor as unknown as Executor;
+
+/** Kinds that this build carries out; a kind without an executor is told as `not_available`. */
+export type Executors = Readonly<Partial<Record<ActionKind, Executor>>>;

@@ -1,0 +1,367 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { anything, map, named, object, oneOf, optional } from "../base/shape.ts";
+import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
+import { nameFault } from "../lake/names.ts";
+import type { SqlSession } from "../sql/contract.ts";
+import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { landDirect } from "./extract/direct.ts";
+import { type Finished, finish } from "./extract/finish.ts";
+import { isWhole } from "./extract/boundary.ts";
+import { type IntakeOptions, takeLoose, takeTyped, typedSheet } from "./extract/intake.ts";
+import { type Landed, landStaged, type Site } from "./extract/land.ts";
+import { Names } from "./extract/naming.ts";
+import { type Options, type Plan, planResource, type ResourceDefinition, resourceName, tableName } from "./extract/plan.ts";
+import { Reporter } from "./extract/reporter.ts";
+import { columnsOf } from "./extract/resolve.ts";
+import { Staging } from "./extract/staging.ts";
+
+const text = () => named(1000);
+
+const definition = object({
+  resources: Type.Array(
+    object({
+      name: optional(text()),
+      spec: optional(text()),
+      primaryKey: optional(Type.Array(text(), { maxItems: 32 })),
+      incremental: optional(
+        object({
+          cursorField: text(),
+          initialValue: optional(anything()),
+          lagSeconds: optional(Type.Number({ minimum: 0, maximum: 315_360_000 })),
+          endValue: optional(anything()),
+        }),
+      ),
+      writeDisposition: optional(oneOf(["append", "replace", "merge"], { default: "append" })),
+      columns: optional(Type.Array(text(), { minItems: 1, maxItems: 5000 })),
+      where: optional(text()),
+      parameters: optional(map(anything())),
+    }),
+    { minItems: 1, maxItems: 100 },
+  ),
+  dataset: named(200),
+  layer: optional(Type.String({ default: "raw" })),
+  schemaContract: optional(oneOf(["evolve", "freeze", "discard_row", "discard_value"], { default: "evolve" })),
+  batchSize: optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  maxRows: optional(Type.Integer({ minimum: 1 })),
+  maxTableNesting: optional(Type.Integer({ minimum: 0, maximum: 16, default: 3 })),
+  dryRun: optional(Type.Boolean({ default: false })),
+});
+
+const count = () => Type.Integer({ minimum: 0 });
+const nullableText = () => Type.Union([Type.String(), Type.Null()]);
+
+const result = object({
+  loadId: Type.String(),
+  mode: oneOf(["initial", "incremental", "backfill", "replace"]),
+  tables: Type.Array(
+    object({
+      table: Type.String(),
+      rowsRead: count(),
+      rows: count(),
+      inserted: count(),
+      updated: count(),
+      deleted: count(),
+      deduplicated: count(),
+      rejected: count(),
+      bytes: count(),
+      files: count(),
+      cursor: Type.Union([object({ start: anything(), end: anything() }), Type.Null()]),
+      schemaChanges: Type.Array(
+        object({
+          table: Type.String(),
+          column: nullableText(),
+          change: oneOf(["added", "widened", "variant"]),
+          from: nullableText(),
+          to: nullableText(),
+        }),
+      ),
+      columns: optional(Type.Array(object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() }))),
+      sample: optional(Type.Array(map(anything()))),
+    }),
+  ),
+  rows: count(),
+  bytes: count(),
+  durationSeconds: Type.Number(),
+  warnings: Type.Array(Type.String()),
+});
+
+/**
+ * Copies tables, API resources or files of a connection into the lake.
+ *
+ * A second try is safe: nothing is visible, neither rows nor cursors, before the transaction that completes the
+ * run, so a run that ended on its way left nothing behind that counts.
+ */
+export const dltExtract = defineExecutor({
+  kind: "dlt_extract",
+  title: "Extract",
+  description: "Copies tables or files from a connection into the lake, whole or only what is new.",
+  definition,
+  result,
+  providers: ["postgres", "s3", "local_files"],
+  sqlFields: ["resources.*.where"],
+  check: (given) => faultsOf(given),
+  execute,
+});
+
+type Definition = Parameters<typeof execute>[1];
+
+const isTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
+
+/** Faults that the shape can't say. Values that are templates are not known yet and pass. */
+function faultsOf({ resources, dataset, layer }: Partial<Definition>): { path: string[]; message: string }[] {
+  const faults: { path: string[]; message: string }[] = [];
+  for (const [noun, name] of [
+    ["dataset", dataset],
+    ["layer", layer],
+  ] as const) {
+    const fault = typeof name === "string" && !isTemplate(name) ? nameFault(noun, name) : null;
+    if (fault) faults.push({ path: [noun], message: fault });
+  }
+  const tables = new Map<string, number>();
+  for (const [index, resource] of (Array.isArray(resources) ? resources : []).entries()) {
+    if (typeof resource !== "object") continue;
+    const at = ["resources", String(index)];
+    const { name, spec, writeDisposition, primaryKey = [], incremental } = resource;
+    if (name === undefined && spec === undefined) {
+      faults.push({ path: [...at, "name"], message: "A resource needs a name or a spec." });
+      continue;
+    }
+    if (writeDisposition === "merge" && primaryKey.length === 0) {
+      faults.push({ path: [...at, "primaryKey"], message: "A merge needs a primaryKey to find the rows that it replaces." });
+    }
+    if (incremental?.endValue != null && incremental.initialValue == null) {
+      faults.push({ path: [...at, "incremental", "initialValue"], message: "A backfill, which endValue asks for, needs an initialValue." });
+    }
+    if (isTemplate(resourceName(resource))) continue;
+    const table = tableName(resource);
+    const other = tables.get(table);
+    if (other !== undefined) {
+      const path = [...at, name === undefined ? "spec" : "name"];
+      faults.push({ path, message: `This is the table ${table}, which resources.${other} writes already.` });
+    }
+    tables.set(table, index);
+  }
+  return faults;
+}
+
+interface Job {
+  bench: Bench;
+  session: SqlSession;
+  folder: string;
+  options: Options;
+  /** The dataset's tables, as the last commit left them. */
+  tables: readonly LakeTable[];
+  /** Names of tables that are no child tables. */
+  roots: ReadonlySet<string>;
+  /** Those, and those of the child tables of this load. */
+  names: Names;
+  reporter: Reporter;
+  warn(text: string): void;
+}
+
+interface Extracted {
+  plan: Plan;
+  landed: Landed;
+  finished: Finished[];
+}
+
+async function execute(bench: Bench, given: (typeof definition)["static"]): Promise<Done> {
+  const [fault] = faultsOf(given);
+  if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
+  const began = bench.clock.monotonic();
+  const options: Options = {
+    layer: given.layer ?? "raw",
+    dataset: given.dataset,
+    contract: given.schemaContract ?? "evolve",
+    batchSize: given.batchSize ?? null,
+    maxRows: given.maxRows ?? null,
+    maxNesting: given.maxTableNesting ?? 3,
+    dryRun: given.dryRun ?? false,
+  };
+  const resources: ResourceDefinition[] = given.resources;
+  const warnings: string[] = [];
+  const warn = (message: string) => {
+    if (warnings.includes(message)) return;
+    warnings.push(message);
+    bench.log("warn", message);
+  };
+  using reporter = new Reporter(bench);
+  reporter.phase("extract", "Waiting for the dataset");
+  if (!options.dryRun) await bench.lake.lock(options.layer, options.dataset);
+  const tables = (await bench.lake.tables()).filter((t) => t.layer === options.layer && t.dataset === options.dataset);
+  const others = tables.filter((table) => !isChild(table)).map((table) => table.table);
+  const roots = new Set([...resources.map(tableName), ...others]);
+
+  const folder = await bench.workFolder();
+  const session = await bench.sql.session({
+    folders: [folder],
+    files: await filesToMerge(bench, resources, tables, roots),
+    signal: bench.signal,
+  });
+  try {
+    const job: Job = { bench, session, folder, options, tables, roots, names: new Names(roots), reporter, warn };
+    const extracted: Extracted[] = [];
+    for (const [index, resource] of resources.entries()) extracted.push(await extract(job, resource, index));
+    const changes = options.dryRun ? [] : await place(job, extracted);
+    const durationSeconds = (bench.clock.monotonic() - began) / 1000;
+    const told = resultOf(job, extracted, warnings, durationSeconds);
+    if (options.dryRun) return { result: told };
+    const { layer, dataset } = options;
+    return { result: told, load: { loadId: bench.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) } };
+  } finally {
+    await session.close();
+  }
+}
+
+const isChild = (table: LakeTable) => table.columns.some((column) => column.name === "_dlt_root_id");
+
+/** Child tables that earlier loads made for the root `table`, not those of a root whose name goes on from there. */
+const childrenOf = (table: string, tables: readonly LakeTable[], roots: ReadonlySet<string>): LakeTable[] =>
+  tables.filter(
+    (child) => isChild(child) && child.table.startsWith(`${table}__`) && longestRoot(child.table, roots) === table,
+  );
+
+function longestRoot(child: string, roots: ReadonlySet<string>): string {
+  for (let end = child.lastIndexOf("__"); end > 0; end = child.lastIndexOf("__", end - 1)) {
+    if (roots.has(child.slice(0, end))) return child.slice(0, end);
+  }
+  return child;
+}
+
+/** A merge reads the files that are there; the session has to be told of them. */
+async function filesToMerge(
+  { lake }: Bench,
+  resources: readonly ResourceDefinition[],
+  tables: readonly LakeTable[],
+  roots: ReadonlySet<string>,
+): Promise<string[]> {
+  const merged = resources.filter((resource) => resource.writeDisposition === "merge").map(tableName);
+  const read = merged.flatMap((name) => [
+    ...tables.filter((table) => table.table === name),
+    ...childrenOf(name, tables, roots),
+  ]);
+  return Promise.all(read.flatMap((table) => table.files).map((file) => lake.localPath(file)));
+}
+
+async function extract(job: Job, resource: ResourceDefinition, index: number): Promise<Extracted> {
+  const { bench, session, options, tables, roots, reporter, warn } = job;
+  const stored = resource.incremental ? await bench.lake.cursor(resourceName(resource)) : null;
+  const plan = planResource(resource, options, stored, warn);
+  const children = childrenOf(plan.table, tables, roots);
+  reporter.phase("extract", `Reading ${plan.resource}`, 0);
+  const folder = join(job.folder, `resource-${index}`);
+  await mkdir(folder, { mode: 0o700 });
+  const staging = new Staging(session, folder);
+  const idPrefix = `${Bun.hash.xxHash64(`${bench.run.id}/${plan.table}`).toString(36)}.`;
+  const site: Site = {
+    staging,
+    plan,
+    contract: options.contract,
+    loadId: bench.run.id,
+    idPrefix,
+    dryRun: options.dryRun,
+    existing: (name) => tables.find((table) => table.table === name) ?? null,
+    warn,
+  };
+  let landed: Landed;
+  try {
+    landed = await land(job, site);
+  } finally {
+    await staging.conveyor.settle();
+  }
+  reporter.phase("load", `Loading ${plan.resource}`, landed.tables[0]?.rowsRead);
+  const finished = await finish(landed, { session, lake: bench.lake, folder, plan, children });
+  const [root] = finished;
+  bench.log(
+    "info",
+    `${plan.resource}: ${root?.result.rowsRead} rows read, ${root?.result.rows} loaded, ${root?.result.deduplicated} duplicates, ${root?.result.rejected} rejected.`,
+  );
+  return { plan, landed, finished };
+}
+
+async function land({ bench, options, names, reporter, warn }: Job, site: Site): Promise<Landed> {
+  const { plan, staging } = site;
+  const { provider, link } = await bench.connection();
+  if (!provider.extract) throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
+  const extraction = await provider.extract(link, plan.request);
+  const isCut = plan.incremental !== null && !options.dryRun;
+  const intake: IntakeOptions = {
+    table: plan.table,
+    idPrefix: site.idPrefix,
+    maxNesting: options.maxNesting,
+    fingerprint: plan.incremental !== null && isWhole(plan),
+    only: plan.request.columns && new Set(plan.request.columns.map((name) => name.split(".")[0] ?? name).concat(plan.request.columns)),
+    // A cursor may only move past rows that were read: which ones are left out is decided when all are known.
+    limit: isCut ? null : plan.limit,
+    tables: names,
+    signal: bench.signal,
+    warn,
+    progress: (rows) => reporter.rows(rows),
+  };
+  if (extraction.kind === "csv") {
+    const sheet = typedSheet(extraction, intake);
+    const direct = await landDirect(site, extraction, sheet, intake);
+    if (direct) return direct;
+    const taken = await takeTyped(extraction, sheet, staging, intake);
+    reporter.phase("normalize", `Sorting ${plan.resource}`, sheet.rows);
+    return landStaged(site, taken, extraction.ranged);
+  }
+  const taken = await takeLoose(extraction, staging, intake);
+  reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
+  return landStaged(site, taken, extraction.ranged);
+}
+
+/** Moves the files into the lake, where nobody sees them before the load is committed. */
+async function place({ bench, options, reporter }: Job, extracted: readonly Extracted[]): Promise<TableChange[]> {
+  const { layer, dataset } = options;
+  const changes: TableChange[] = [];
+  for (const { change } of extracted.flatMap(({ finished }) => finished)) {
+    if (!change) continue;
+    const { files, ...rest } = change;
+    const add = [];
+    for (const file of files) {
+      bench.signal.throwIfAborted();
+      reporter.phase("commit", `Storing ${change.table}`);
+      add.push(await bench.lake.place({ layer, dataset, table: change.table, loadId: bench.run.id }, file));
+    }
+    changes.push({ ...rest, add });
+  }
+  return changes;
+}
+
+function cursorsOf(extracted: readonly Extracted[]): Record<string, CursorState> {
+  const states = extracted.flatMap(({ plan, landed }) => (landed.state ? [[plan.resource, landed.state] as const] : []));
+  return Object.fromEntries(states);
+}
+
+function resultOf(job: Job, extracted: readonly Extracted[], warnings: string[], durationSeconds: number): JsonObject {
+  const tables = extracted.flatMap(({ landed, finished }) =>
+    finished.map(({ result }) => {
+      const table = landed.tables.find((each) => each.table === result.table);
+      if (!job.options.dryRun || !table) return { ...result };
+      return { ...result, columns: columnsOf(table.targets), sample: table.sample };
+    }),
+  );
+  return {
+    loadId: job.bench.run.id,
+    mode: modeOf(extracted.map(({ plan }) => plan), job.tables),
+    tables: tables as unknown as Json,
+    rows: tables.reduce((sum, table) => sum + table.rows, 0),
+    bytes: tables.reduce((sum, table) => sum + table.bytes, 0),
+    durationSeconds,
+    warnings,
+  };
+}
+
+/** One word for all resources: a load is incremental as soon as one of them goes on from an earlier one. */
+function modeOf(plans: readonly Plan[], tables: readonly LakeTable[]): "initial" | "incremental" | "backfill" | "replace" {
+  if (plans.some((plan) => plan.incremental?.isBackfill)) return "backfill";
+  if (plans.every((plan) => plan.disposition === "replace")) return "replace";
+  const goesOn = (plan: Plan) =>
+    plan.incremental ? plan.incremental.stored !== null : tables.some((table) => table.table === plan.table);
+  return plans.some((plan) => plan.disposition !== "replace" && goesOn(plan)) ? "incremental" : "initial";
+}

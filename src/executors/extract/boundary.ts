@@ -1,0 +1,130 @@
+import type { Json } from "../../base/json.ts";
+import type { CursorState } from "../../lake/contract.ts";
+import type { SqlSession } from "../../sql/contract.ts";
+import { quoteList } from "../../sql/text.ts";
+import { beforeLag, type CursorSql, cursorJson, cursorSql, cursorValue } from "./cursor.ts";
+import type { Drops } from "./drops.ts";
+import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
+import type { IncrementalPlan, Plan } from "./plan.ts";
+import { FINGERPRINT, SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
+
+/** A state keeps at most so many fingerprints. */
+const MAX_BOUNDARY = 10_000;
+
+/** What tells rows apart at the cursor, as SQL over the rows at hand. */
+export interface Marks {
+  cursor: CursorSql;
+  fingerprint: string;
+}
+
+/** Whether rows are told apart by all of their values: without a key, and for a merge, which takes a changed row. */
+export const isWhole = (plan: Pick<Plan, "primaryKey" | "disposition">): boolean =>
+  plan.primaryKey.length === 0 || plan.disposition === "merge";
+
+export function marksOf(sheet: Sheet, plan: Plan, field: SheetColumn, fingerprinted: boolean): Marks {
+  const cursor = cursorSql(field);
+  if (fingerprinted) return { cursor, fingerprint: FINGERPRINT.name };
+  const keys = plan.primaryKey.map((name) => sheet.find(name)).filter((column) => column !== undefined);
+  const columns = isWhole(plan) ? sheet.columns : [...new Set([...keys, field])];
+  return { cursor, fingerprint: fingerprintOf(columns.filter((c) => c.slots.length > 0).map(pair)) };
+}
+
+const pair = (column: SheetColumn): string => {
+  const [only, ...more] = column.slots.map((slot) => slot.name);
+  const texts = [only, ...more].map((name) => `CAST(${name} AS VARCHAR)`).join(", ");
+  return fingerprintPair(column.name, more.length === 0 ? String(only) : `COALESCE(${texts})`);
+};
+
+/**
+ * Leaves out what lies outside of the range, where the source has not done so, and what an earlier load took: rows
+ * from the start of the range up to the stored value whose fingerprints are stored. Rows of one key come once; without
+ * a key, equal rows come as often as the source has them. Then all but the `limit` rows that come first by cursor.
+ */
+export async function dropSeen(
+  drops: Drops,
+  marks: Marks,
+  plan: Plan & { incremental: IncrementalPlan },
+  ranged: boolean,
+  warn: (text: string) => void,
+): Promise<void> {
+  const { session } = drops;
+  const { sql, type } = marks.cursor;
+  const { from, to, stored } = plan.incremental;
+  if (!ranged && (from !== null || to !== null)) {
+    const [row] = await session.run(`SELECT count(*) AS n FROM (${drops.alive(drops.root)}) WHERE ${sql} IS NULL`);
+    const nulls = from === null ? 0 : Number(row?.n ?? 0);
+    if (nulls > 0) warn(`${nulls} rows have no value in the cursor ${plan.incremental.field} and were left out.`);
+    const least = from === null ? [] : [`${sql} >= ${await cursorValue(session, from, type, "start")}`];
+    const most = to === null ? [] : [`${sql} < ${await cursorValue(session, to, type, "end")}`];
+    const inside = `CASE WHEN ${sql} IS NULL THEN ${from === null} ELSE ${[...least, ...most].join(" AND ")} END`;
+    await drops.drop("filtered", `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) WHERE NOT (${inside})`);
+  }
+  if (stored && stored.boundary.length > 0) {
+    const last = await cursorValue(session, stored.lastValue, type, "stored value");
+    const times = plan.primaryKey.length > 0 ? "true" : "s.k <= b.n";
+    await drops.drop(
+      "deduplicated",
+      `SELECT s.seq FROM (SELECT ${SEQUENCE.name} AS seq, ${marks.fingerprint} AS fp, row_number() OVER (PARTITION BY fp ORDER BY ${SEQUENCE.name}) AS k FROM (${drops.alive(drops.root)}) WHERE ${sql} <= ${last}) s JOIN (SELECT fp, count(*) AS n FROM (SELECT unnest(${quoteList(stored.boundary)}) AS fp) GROUP BY fp) b ON s.fp = b.fp WHERE ${times}`,
+    );
+  }
+  if (plan.limit !== null) {
+    await drops.drop(
+      "filtered",
+      `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) ORDER BY ${sql} NULLS FIRST, ${SEQUENCE.name} OFFSET ${plan.limit}`,
+    );
+  }
+}
+
+interface Reached {
+  /** What the result shows as the end. */
+  end: Json;
+  /** Null where the stored state stays. */
+  state: CursorState | null;
+}
+
+/** How far the rows of `read` have come, and the fingerprints of those that the next load meets again. */
+export async function reached(
+  session: SqlSession,
+  read: string,
+  { cursor, fingerprint }: Marks,
+  { incremental, primaryKey }: Plan & { incremental: IncrementalPlan },
+  warn: (text: string) => void,
+): Promise<Reached> {
+  const { stored, start, field, isBackfill, lagSeconds } = incremental;
+  const last = stored && (await cursorValue(session, stored.lastValue, cursor.type, "stored value"));
+  const [row] = await session.run(
+    `SELECT arg_max(${cursor.text}, ${cursor.sql}) AS value, count(*) FILTER (${cursor.sql} IS NULL) AS nulls, ${last ? `max(${cursor.sql}) < ${last} AS behind, max(${cursor.sql}) = ${last} AS level` : "false AS behind, false AS level"} FROM (${read})`,
+  );
+  const nulls = Number(row?.nulls ?? 0);
+  if (nulls > 0) warn(`${nulls} rows have no value in the cursor ${field}. They were loaded now; later ones like them are not found.`);
+  const value = row?.value;
+  if (typeof value !== "string") return { end: isBackfill ? null : start, state: null };
+  const end = cursor.isText ? value : cursorJson(value, cursor.type);
+  if (isBackfill) return { end, state: null };
+  if (row?.behind === true) return { end: start, state: null };
+
+  const low = await cursorValue(session, beforeLag(end, lagSeconds), cursor.type, "value");
+  const rows = await session.run(
+    `SELECT ${fingerprint} AS fp FROM (${read}) WHERE ${cursor.sql} >= ${low} ORDER BY ${cursor.sql} DESC LIMIT ${MAX_BOUNDARY + 1}`,
+  );
+  const seen = rows.map((each) => String(each.fp));
+  const boundary = row?.level === true && stored ? joined(seen, stored.boundary) : seen;
+  const kept = primaryKey.length > 0 ? [...new Set(boundary)] : boundary;
+  if (kept.length > MAX_BOUNDARY) {
+    warn(`More than ${MAX_BOUNDARY} rows stand at the end of the cursor ${field}; those beyond may be loaded twice. A finer cursor, or merge, avoids it.`);
+  }
+  return { end, state: { cursorField: field, lastValue: end, boundary: kept.slice(0, MAX_BOUNDARY) } };
+}
+
+/** Each fingerprint as often as the list that has it most. */
+function joined(left: readonly string[], right: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const fp of left) counts.set(fp, (counts.get(fp) ?? 0) + 1);
+  const all = [...left];
+  for (const fp of right) {
+    const left = counts.get(fp) ?? 0;
+    if (left > 0) counts.set(fp, left - 1);
+    else all.push(fp);
+  }
+  return all;
+}

@@ -1,0 +1,88 @@
+import { unlink } from "node:fs/promises";
+import { writeRows } from "../../lake/merge.ts";
+import type { Extraction } from "../../providers/contract.ts";
+import type { SqlFile } from "../../sql/contract.ts";
+import { parquet, quoteName } from "../../sql/text.ts";
+import { marksOf, reached } from "./boundary.ts";
+import { type IntakeOptions, typedSource } from "./intake.ts";
+import { knownColumns, type Landed, metaTargets, type Site } from "./land.ts";
+import { cutRecords } from "./records.ts";
+import { resolve, selectOf } from "./resolve.ts";
+import type { Sheet } from "./sheet.ts";
+
+/**
+ * Writes a typed source straight to the table's files, in one pass: where nothing has to be left out, looked for or
+ * split. Null where that is not so; nothing was read then.
+ */
+export async function landDirect(
+  site: Site,
+  extraction: Extraction & { kind: "csv" },
+  sheet: Sheet,
+  options: IntakeOptions,
+): Promise<Landed | null> {
+  const { plan, staging } = site;
+  const { incremental } = plan;
+  const { session, conveyor, folder } = staging;
+  const isPlain = !incremental || (extraction.ranged && plan.limit === null && !incremental.stored?.boundary.length);
+  if (site.dryRun || plan.disposition === "merge" || !isPlain) return null;
+  let needsRows = false;
+  const existing = site.existing(sheet.table);
+  const resolution = await resolve({
+    sheet,
+    existing: knownColumns(existing),
+    contract: site.contract,
+    thinned: false,
+    probe: async (conditions) => {
+      needsRows = true;
+      return conditions.map(() => 0);
+    },
+  });
+  const field = incremental ? sheet.find(incremental.field) : undefined;
+  const isSame = sheet.columns.every((column) => resolution.targets.some((t) => t.name === column.name && t.sql === column.slots[0]?.name));
+  if (needsRows || resolution.refusals.length > 0 || (incremental && !(isSame && field))) return null;
+
+  const targets = [...resolution.targets, ...metaTargets(site, false)];
+  const files: SqlFile[] = [];
+  for await (const file of cutRecords(extraction.bytes, folder, { maxRecords: plan.limit, signal: options.signal, onRecords: options.progress })) {
+    const select = `SELECT ${selectOf(targets)} FROM (${typedSource(extraction, sheet, file, sheet.rows)})`;
+    const out = staging.path("out");
+    sheet.rows += file.records;
+    await conveyor.put(async () => {
+      files.push(...(await writeRows(session, select, out)));
+      await unlink(file.path);
+    });
+  }
+  await conveyor.drain();
+
+  const end =
+    incremental && field && files.length > 0
+      ? await reached(session, written(sheet, files), marksOf(sheet, plan, field, false), { ...plan, incremental }, site.warn)
+      : null;
+  return {
+    tables: [
+      {
+        table: sheet.table,
+        isChild: false,
+        existing,
+        targets,
+        rowsRead: sheet.rows,
+        rows: files.reduce((sum, file) => sum + file.rows, 0),
+        deduplicated: 0,
+        rejected: 0,
+        files,
+        changes: resolution.changes,
+        sample: [],
+      },
+    ],
+    cursor: incremental && { start: incremental.start, end: end ? end.end : incremental.isBackfill ? null : incremental.start },
+    state: end?.state ?? null,
+    key: [],
+    dedupeBy: undefined,
+  };
+}
+
+/** The rows of the finished files under the names that they had when they were staged. */
+function written(sheet: Sheet, files: readonly SqlFile[]): string {
+  const columns = sheet.columns.map((column) => `${quoteName(column.name)} AS ${column.slots[0]?.name}`);
+  return `SELECT ${columns.join(", ")} FROM ${parquet(files.map((file) => file.path))}`;
+}

@@ -1,0 +1,90 @@
+import type { SqlSession } from "../../sql/contract.ts";
+import { scanOf } from "../../sql/text.ts";
+import { SEQUENCE, type Sheet } from "./sheet.ts";
+
+/** Why a staged row does not come into the table. */
+export type Reason = "filtered" | "deduplicated" | "rejected";
+export type Counts = Record<Reason, number>;
+
+const TABLE = "weir_dropped";
+const CHILDREN = "weir_dropped_children";
+
+/** The staged rows of one resource, and which of them are left out, by number of the root row. */
+export class Drops {
+  #any = false;
+  #anyChildren = false;
+
+  private constructor(
+    readonly session: SqlSession,
+    readonly root: Sheet,
+  ) {}
+
+  static async open(session: SqlSession, root: Sheet): Promise<Drops> {
+    await session.run(`CREATE OR REPLACE TEMP TABLE ${TABLE} (seq BIGINT, reason VARCHAR)`);
+    await session.run(`CREATE OR REPLACE TEMP TABLE ${CHILDREN} (id VARCHAR)`);
+    return new Drops(session, root);
+  }
+
+  get any(): boolean {
+    return this.#any || this.#anyChildren;
+  }
+
+  /** A SELECT of the rows of a sheet that are left. */
+  alive(sheet: Sheet): string {
+    const roots = this.#any ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq` : "";
+    const children = this.#anyChildren && sheet !== this.root ? ` ANTI JOIN ${CHILDREN} e ON s._dlt_id = e.id` : "";
+    return `SELECT s.* FROM (${staged(sheet)}) s${roots}${children}`;
+  }
+
+  /** A SELECT of the root rows that the load has read: all but those which lie outside of its range. */
+  read(): string {
+    const filtered = this.#any ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq AND d.reason = 'filtered'` : "";
+    return `SELECT s.* FROM (${staged(this.root)}) s${filtered}`;
+  }
+
+  /** Leaves out the root rows whose numbers `select` gives, with all that hangs from them. */
+  async drop(reason: Reason, select: string): Promise<number> {
+    const [row] = await this.session.run(`INSERT INTO ${TABLE} SELECT *, '${reason}' FROM (${select})`);
+    const count = Number(Object.values(row ?? {})[0] ?? 0);
+    if (count > 0) this.#any = true;
+    return count;
+  }
+
+  /** Leaves out rows of a child table. */
+  async dropChildren(sheet: Sheet, condition: string): Promise<void> {
+    const [row] = await this.session.run(`INSERT INTO ${CHILDREN} SELECT _dlt_id FROM (${this.alive(sheet)}) WHERE ${condition}`);
+    if (Number(Object.values(row ?? {})[0] ?? 0) > 0) this.#anyChildren = true;
+  }
+
+  /** Leaves out what hangs from child rows that were left out. */
+  async dropOrphans(sheet: Sheet): Promise<void> {
+    if (this.#anyChildren) await this.dropChildren(sheet, `_dlt_parent_id IN (SELECT id FROM ${CHILDREN})`);
+  }
+
+  async counts(sheet: Sheet): Promise<Counts> {
+    const counts: Counts = { filtered: 0, deduplicated: 0, rejected: 0 };
+    if (this.#any) {
+      const rows = await this.session.run(
+        `SELECT d.reason, count(*) AS n FROM (${staged(sheet)}) s JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq GROUP BY ALL`,
+      );
+      for (const row of rows) counts[row.reason as Reason] = Number(row.n);
+    }
+    if (this.#anyChildren && sheet !== this.root) {
+      const roots = this.#any ? `ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq` : "";
+      const [row] = await this.session.run(
+        `SELECT count(*) AS n FROM (${staged(sheet)}) s ${roots} SEMI JOIN ${CHILDREN} e ON s._dlt_id = e.id`,
+      );
+      counts.rejected += Number(row?.n ?? 0);
+    }
+    return counts;
+  }
+}
+
+/** All staged rows of a sheet, with all of its slots. */
+export function staged(sheet: Sheet): string {
+  const slots = sheet.slots.includes(SEQUENCE) ? sheet.slots : [SEQUENCE, ...sheet.slots];
+  return scanOf(
+    sheet.files,
+    slots.map(({ name, type }) => ({ name, dataType: type, nullable: true })),
+  );
+}

@@ -1,0 +1,11 @@
+import { quoteText } from "../../sql/text.ts";
+
+/** A name and its value as text; NULL where there is no value, so that columns which come later change nothing. */
+export const fingerprintPair = (name: string, value: string): string => {
+  const text = `CAST(${value} AS VARCHAR)`;
+  return `CASE WHEN ${value} IS NOT NULL THEN ${quoteText(`${name}=`)} || length(${text}) || ':' || ${text} END`;
+};
+
+/** One text for all pairs of a row, whatever the order of its columns. */
+export const fingerprintOf = (pairs: readonly string[]): string =>
+  `md5(concat_ws(chr(31), ${["''", ...pairs.toSorted()].join(", ")}))`;

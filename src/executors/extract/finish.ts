@@ -1,0 +1,206 @@
+import { join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { LakeTable, TableChange } from "../../lake/contract.ts";
+import { type ExistingFile, mergeFiles, pruneFiles } from "../../lake/merge.ts";
+import type { SqlFile, SqlSession } from "../../sql/contract.ts";
+import type { LakeBench } from "../contract.ts";
+import type { Landed, LandedTable } from "./land.ts";
+import type { Plan } from "./plan.ts";
+import { columnsOf, type SchemaChange } from "./resolve.ts";
+
+/** What a load did to one table, as the decisions' section 4 has it. */
+export interface TableResult {
+  table: string;
+  rowsRead: number;
+  rows: number;
+  inserted: number;
+  updated: number;
+  deleted: number;
+  deduplicated: number;
+  rejected: number;
+  bytes: number;
+  files: number;
+  cursor: { start: Json; end: Json } | null;
+  schemaChanges: SchemaChange[];
+}
+
+/** A table's part of the load, ready to be placed. */
+export interface Finished {
+  result: TableResult;
+  /** Null where the table stays as it is. */
+  change: (Omit<TableChange, "add"> & { files: SqlFile[] }) | null;
+}
+
+export interface FinishOptions {
+  session: SqlSession;
+  lake: LakeBench;
+  folder: string;
+  plan: Plan;
+  /** Child tables that earlier loads of the resource made. */
+  children: readonly LakeTable[];
+}
+
+/**
+ * Brings the new rows together with what the tables hold. Throws `row_count_mismatch` where the rows that were read
+ * are not those which were written, left out and rejected.
+ */
+export async function finish(landed: Landed, options: FinishOptions): Promise<Finished[]> {
+  const { disposition } = options.plan;
+  const finished = disposition === "merge" ? await merged(landed, options) : landed.tables.map((table) => written(table, options));
+  if (disposition === "replace") {
+    const present = new Set(landed.tables.map((table) => table.table));
+    for (const child of options.children) if (!present.has(child.table)) finished.push(emptied(child));
+  }
+  const [root] = finished;
+  if (root) root.result.cursor = landed.cursor;
+  for (const { result } of finished) checkCounts(result);
+  return finished;
+}
+
+function checkCounts({ table, rowsRead, rows, deduplicated, rejected }: TableResult): void {
+  if (rowsRead === rows + deduplicated + rejected) return;
+  throw new AppError(
+    "row_count_mismatch",
+    `${rowsRead} rows of ${table} were read, but ${rows} were written, ${deduplicated} were duplicates and ${rejected} were rejected. Nothing was loaded.`,
+    { details: { table, rowsRead, rows, deduplicated, rejected } },
+  );
+}
+
+const resultOf = (table: LandedTable): TableResult => ({
+  table: table.table,
+  rowsRead: table.rowsRead,
+  rows: table.rows,
+  inserted: table.rows,
+  updated: 0,
+  deleted: 0,
+  deduplicated: table.deduplicated,
+  rejected: table.rejected,
+  ...sizeOf(table.files),
+  cursor: null,
+  schemaChanges: table.changes,
+});
+
+const sizeOf = (files: readonly SqlFile[]) => ({
+  bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+  files: files.length,
+});
+
+function written(table: LandedTable, { plan }: FinishOptions): Finished {
+  const { existing, files } = table;
+  const columns = columnsOf(table.targets);
+  const baseVersion = existing?.version ?? null;
+  const result = resultOf(table);
+  if (plan.disposition === "replace") {
+    result.deleted = existing?.rows ?? 0;
+    const isNothing = existing === null && files.length === 0 && !isKnown(table);
+    return { result, change: isNothing ? null : { table: table.table, columns, files, remove: "all", baseVersion } };
+  }
+  // A table whose columns are known is there from its first load on, even without rows.
+  const isNothing = files.length === 0 && (existing !== null || !isKnown(table));
+  return { result, change: isNothing ? null : { table: table.table, columns, files, remove: [], baseVersion } };
+}
+
+/** True where the source named columns, so that the table makes sense without rows. */
+const isKnown = (table: LandedTable): boolean => !table.isChild && table.targets.some((target) => !target.name.startsWith("_dlt_"));
+
+function emptied(child: LakeTable): Finished {
+  const { table, columns, version, rows } = child;
+  return {
+    result: { ...nothing(table), deleted: rows },
+    change: { table, columns, files: [], remove: "all", baseVersion: version },
+  };
+}
+
+const nothing = (table: string): TableResult => ({
+  table,
+  rowsRead: 0,
+  rows: 0,
+  inserted: 0,
+  updated: 0,
+  deleted: 0,
+  deduplicated: 0,
+  rejected: 0,
+  bytes: 0,
+  files: 0,
+  cursor: null,
+  schemaChanges: [],
+});
+
+/** Old rows of a key go, and with them what hangs from them; of several new rows of a key one stays. */
+async function merged(landed: Landed, options: FinishOptions): Promise<Finished[]> {
+  const [root, ...children] = landed.tables;
+  if (!root) return [];
+  if (root.files.length === 0) return landed.tables.map((table) => written(table, options));
+  const { session, folder } = options;
+  const names = [...new Set([...children.map((child) => child.table), ...options.children.map((child) => child.table)])];
+  const ids = names.length > 0 ? join(folder, "gone.parquet") : undefined;
+  const columns = columnsOf(root.targets);
+  const { add, remove, inserted, updated, deleted, deduplicated } = await mergeFiles(session, {
+    existing: await filesOf(root.existing, options.lake),
+    incoming: root.files.map((file) => file.path),
+    columns,
+    key: landed.key,
+    strategy: "delete_insert",
+    out: join(folder, `merged-${root.table}`),
+    ...(ids ? { goneIds: ids } : {}),
+    ...(landed.dedupeBy ? { dedupeBy: landed.dedupeBy } : {}),
+  });
+  const finished: Finished[] = [
+    {
+      result: {
+        ...resultOf(root),
+        rows: root.rows - deduplicated,
+        inserted,
+        updated,
+        deleted,
+        deduplicated: root.deduplicated + deduplicated,
+        ...sizeOf(add),
+      },
+      change: { table: root.table, columns, files: add, remove, baseVersion: root.existing?.version ?? null },
+    },
+  ];
+  if (inserted + updated !== root.rows - deduplicated) {
+    throw new AppError("row_count_mismatch", `The merge of ${root.table} lost rows. Nothing was loaded.`, {
+      details: { table: root.table, rows: root.rows, inserted, updated, deduplicated },
+    });
+  }
+  for (const name of names) {
+    const child = children.find((each) => each.table === name);
+    const existing = options.children.find((each) => each.table === name) ?? null;
+    if (ids) finished.push(await pruned(name, child ?? null, existing, ids, options));
+  }
+  return finished;
+}
+
+async function pruned(
+  table: string,
+  child: LandedTable | null,
+  existing: LakeTable | null,
+  ids: string,
+  { session, folder, lake }: FinishOptions,
+): Promise<Finished> {
+  const columns = child ? columnsOf(child.targets) : (existing?.columns ?? []);
+  const { add, remove, inserted, deleted } = await pruneFiles(session, {
+    existing: await filesOf(existing, lake),
+    incoming: child ? child.files.map((file) => file.path) : [],
+    columns,
+    out: join(folder, `merged-${table}`),
+    column: "_dlt_root_id",
+    ids,
+  });
+  const base = child ? resultOf(child) : nothing(table);
+  const result = {
+    ...base,
+    rows: inserted,
+    inserted,
+    deleted,
+    deduplicated: base.deduplicated + base.rows - inserted,
+    ...sizeOf(add),
+  };
+  const isNothing = add.length === 0 && remove.length === 0;
+  return { result, change: isNothing ? null : { table, columns, files: add, remove, baseVersion: existing?.version ?? null } };
+}
+
+const filesOf = (table: LakeTable | null, lake: LakeBench): Promise<ExistingFile[]> =>
+  Promise.all((table?.files ?? []).map(async (file) => ({ id: file.id, rows: file.rows, path: await lake.localPath(file) })));

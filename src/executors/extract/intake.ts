@@ -1,0 +1,224 @@
+import { createWriteStream } from "node:fs";
+import { unlink } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Extraction } from "../../providers/contract.ts";
+import { quoteName, quoteText } from "../../sql/text.ts";
+import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
+import { readJson } from "./json-reader.ts";
+import type { Names } from "./naming.ts";
+import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
+import { cutRecords } from "./records.ts";
+import { SEQUENCE, Sheet } from "./sheet.ts";
+import { numbered, readCsv, type Staging } from "./staging.ts";
+import { storedType, typeName } from "./types.ts";
+
+/** Pages are looked at in pieces of so many rows, between which lines go to disk. */
+const ROWS_AT_ONCE = 512;
+
+export interface IntakeOptions {
+  table: string;
+  idPrefix: string;
+  maxNesting: number;
+  fingerprint: boolean;
+  /** Columns that are wanted; null for all. */
+  only: ReadonlySet<string> | null;
+  /** Rows after which reading stops; null for all. */
+  limit: number | null;
+  tables: Names;
+  signal: AbortSignal;
+  warn(text: string): void;
+  /** Told the number of rows read so far. */
+  progress(rows: number): void;
+}
+
+/** What was read of one resource: its root table first, then child tables, parents before children. */
+export interface Intake {
+  sheets: Sheet[];
+  /** Whether the root's staged rows carry a fingerprint of the whole row. */
+  fingerprinted: boolean;
+}
+
+/** A sheet whose columns are those of a typed source. */
+export function typedSheet(extraction: Extraction & { kind: "csv" }, options: IntakeOptions): Sheet {
+  const sheet = new Sheet(options.table, null, []);
+  for (const { name, dataType } of extraction.columns) {
+    const column = sheet.columnOf(name, options.warn);
+    column.instants = false;
+    sheet.slotOf(column, dataType);
+  }
+  return sheet;
+}
+
+/** SQL that gives the slots of a typed sheet and the rows' numbers from one CSV file of the source. */
+export function typedSource(
+  extraction: Extraction & { kind: "csv" },
+  sheet: Sheet,
+  file: { path: string; longest: number },
+  before: number,
+): string {
+  const read = sheet.slots.map((slot, at) => ({ name: slot.name, type: typeName(extraction.columns[at]?.dataType ?? slot.type) }));
+  const casts = sheet.slots.flatMap((slot, at) =>
+    read[at]?.type === slot.type ? [] : [`CAST(${slot.name} AS ${slot.type}) AS ${slot.name}`],
+  );
+  const rows = numbered(readCsv(file, read), before);
+  return casts.length === 0 ? rows : `SELECT * REPLACE (${casts.join(", ")}) FROM (${rows})`;
+}
+
+/** Reads a typed source into staged files. */
+export async function takeTyped(
+  extraction: Extraction & { kind: "csv" },
+  sheet: Sheet,
+  staging: Staging,
+  options: IntakeOptions,
+): Promise<Intake> {
+  const { folder, conveyor } = staging;
+  const { limit, signal, progress } = options;
+  for await (const file of cutRecords(extraction.bytes, folder, { maxRecords: limit, signal, onRecords: progress })) {
+    const source = typedSource(extraction, sheet, file, sheet.rows);
+    const parquet = staging.path("parquet");
+    sheet.rows += file.records;
+    sheet.files.push(parquet);
+    await conveyor.put(async () => {
+      await staging.write(source, parquet);
+      await unlink(file.path);
+    });
+  }
+  await conveyor.drain();
+  return { sheets: [sheet], fingerprinted: false };
+}
+
+/** Reads JSON rows, or files of any format, into staged files. */
+export async function takeLoose(
+  extraction: Extraction & { kind: "rows" | "files" },
+  staging: Staging,
+  options: IntakeOptions,
+): Promise<Intake> {
+  const root = new Sheet(options.table, null, options.fingerprint ? FINGERPRINTED_SLOTS : ROOT_SLOTS);
+  const reader = new LooseReader(root, staging, options);
+  if (extraction.kind === "rows") {
+    await reader.rows(extraction.pages);
+    const { total } = extraction;
+    if (total !== undefined && total !== root.rows && !reader.full) {
+      options.warn(`source_count_mismatch: the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`);
+    }
+  } else await reader.files(extraction.files);
+  await reader.end();
+  return { sheets: reader.sheets, fingerprinted: options.fingerprint };
+}
+
+class LooseReader {
+  readonly #normaliser: Normaliser;
+
+  constructor(
+    readonly root: Sheet,
+    readonly staging: Staging,
+    readonly options: IntakeOptions,
+  ) {
+    this.#normaliser = new Normaliser(root, options);
+  }
+
+  get sheets(): Sheet[] {
+    return this.#normaliser.lines.map((lines) => lines.sheet);
+  }
+
+  get full(): boolean {
+    return this.root.rows >= (this.options.limit ?? Number.POSITIVE_INFINITY);
+  }
+
+  async rows(pages: AsyncIterable<JsonObject[]>): Promise<void> {
+    for await (const page of pages) {
+      for (let start = 0; start < page.length && !this.full; start += ROWS_AT_ONCE) {
+        this.options.signal.throwIfAborted();
+        const room = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.root.rows;
+        for (const row of page.slice(start, start + Math.min(ROWS_AT_ONCE, room))) this.#normaliser.add(row);
+        await this.staging.flushLarge(this.#normaliser.lines);
+        this.options.progress(this.root.rows);
+      }
+      if (this.full) break;
+    }
+  }
+
+  async files(files: (Extraction & { kind: "files" })["files"]): Promise<void> {
+    for await (const file of files) {
+      this.options.signal.throwIfAborted();
+      if (this.full) break;
+      const stream = await file.open();
+      if (file.format === "json" || file.format === "jsonl") {
+        await this.rows(readJson(file.name, file.format, stream));
+      } else {
+        await this.#copied(file.name, file.format, stream);
+      }
+      this.options.progress(this.root.rows);
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.staging.flushLarge(this.#normaliser.lines, true);
+    await this.staging.conveyor.drain();
+  }
+
+  /** A file that DuckDB reads itself. */
+  async #copied(name: string, format: "csv" | "parquet", stream: ReadableStream<Uint8Array>): Promise<void> {
+    const { staging, options } = this;
+    const path = staging.path(format);
+    const into = createWriteStream(path, { mode: 0o600 });
+    await pipeline(Readable.from(stream), into, { signal: options.signal });
+    if (into.bytesWritten > 0) {
+      await staging.flushLarge(this.#normaliser.lines, true); // rows keep their order
+      await staging.conveyor.drain();
+      await this.#staged(path, format).catch((error: unknown) => {
+        throw unreadable(name, format, error);
+      });
+    }
+    await unlink(path);
+  }
+
+  async #staged(path: string, format: "csv" | "parquet"): Promise<void> {
+    if (format === "parquet") return this.#stage(`read_parquet(${quoteText(path)}, hive_partitioning = false)`);
+    const csv = `read_csv(${quoteText(path)}, header = true`;
+    const slots = this.root.slots.length;
+    try {
+      await this.#stage(`${csv})`);
+    } catch (error) {
+      // The types were guessed from the first rows, and a later row is not of them.
+      if (!(error instanceof AppError) || error.code !== "sql_error") throw error;
+      this.root.forgetSlots(slots);
+      await this.#stage(`${csv}, all_varchar = true)`);
+    }
+  }
+
+  async #stage(source: string): Promise<void> {
+    const { staging, options, root } = this;
+    const described = await staging.session.run(`DESCRIBE SELECT * FROM ${source}`);
+    const picked = [`row_number() OVER () + ${root.rows} AS ${SEQUENCE.name}`];
+    const pairs: string[] = [];
+    for (const row of described) {
+      const name = String(row.column_name);
+      const type = typeName(String(row.column_type));
+      if (options.only && !options.only.has(name)) continue;
+      const column = root.columnOf(name, options.warn);
+      if (column.slots.length === 0) column.instants = false;
+      const slot = root.slotOf(column, type);
+      const value = quoteName(name);
+      const cast = storedType(type) === "JSON" && type !== "JSON" ? `to_json(${value})` : `CAST(${value} AS ${slot.type})`;
+      picked.push(`${slot.type === type ? value : cast} AS ${slot.name}`);
+      pairs.push(fingerprintPair(column.name, value));
+    }
+    if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
+    const room = options.limit === null ? "" : ` LIMIT ${options.limit - root.rows}`;
+    const parquet = staging.path("parquet");
+    const rows = await staging.write(`SELECT ${picked.join(", ")} FROM (SELECT * FROM ${source}${room})`, parquet);
+    if (rows === 0) return;
+    root.files.push(parquet);
+    root.rows += rows;
+    this.#normaliser.skip(rows);
+  }
+}
+
+const unreadable = (name: string, format: string, error: unknown): unknown =>
+  error instanceof AppError && error.code === "sql_error"
+    ? new AppError("upstream", `${name} can't be read as ${format}: ${error.message}`, { cause: error, details: { file: name } })
+    : error;

@@ -1,0 +1,176 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+
+/** One row of JSON that is longer than this is no row. */
+const MAX_ROW_BYTES = 64 * 1024 * 1024;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const NEWLINE = 0x0a;
+
+/**
+ * The rows of a JSON or JSONL file, a batch for each piece that was read: the items of one list, or values one
+ * after the other. Lists of rows are rows; a scalar is a row with `value`. Integers beyond 2^53 come as `bigint`.
+ *
+ * Throws `upstream` that names the file and the row for text that is not JSON.
+ */
+export async function* readJson(
+  name: string,
+  format: "json" | "jsonl",
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<JsonObject[]> {
+  const cutter = format === "jsonl" ? new LineCutter() : new ValueCutter();
+  let count = 0;
+  const parse = (texts: string[]): JsonObject[] => {
+    const rows: JsonObject[] = [];
+    for (const text of texts) {
+      count++;
+      let value: unknown;
+      try {
+        value = parseExact(text);
+      } catch (cause) {
+        const what = format === "jsonl" ? `Line ${count}` : `Value ${count}`;
+        throw new AppError("upstream", `${what} of ${name} is not valid JSON.`, { cause, details: { file: name } });
+      }
+      if (isObject(value)) rows.push(value);
+      else if (Array.isArray(value)) rows.push(...value.map(asRow));
+      else rows.push(asRow(value));
+    }
+    return rows;
+  };
+  for await (const chunk of bytes) {
+    const rows = parse(cutter.push(chunk));
+    if (cutter.waiting > MAX_ROW_BYTES) {
+      throw new AppError("upstream", `${name} has a row of more than ${MAX_ROW_BYTES / 1024 / 1024} MB.`);
+    }
+    if (rows.length > 0) yield rows;
+  }
+  const rest = parse(cutter.end());
+  if (rest.length > 0) yield rest;
+}
+
+const asRow = (value: unknown): JsonObject => (isObject(value) ? value : { value: value as string });
+
+/** Parses; only a text with a run of sixteen digits needs the slow way that keeps them. */
+function parseExact(text: string): unknown {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, exactInteger);
+}
+
+const exactInteger = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "")
+    ? BigInt(context?.source ?? 0)
+    : value;
+
+/** Pieces of bytes become texts; what is not whole yet waits. */
+abstract class Cutter {
+  #parts: Uint8Array[] = [];
+  waiting = 0;
+
+  abstract push(chunk: Uint8Array): string[];
+  abstract end(): string[];
+
+  protected keep(part: Uint8Array): void {
+    if (part.length === 0) return;
+    this.#parts.push(part.slice());
+    this.waiting += part.length;
+  }
+
+  protected finish(part: Uint8Array): string {
+    if (this.#parts.length === 0) return text(part);
+    const whole = text(Buffer.concat([...this.#parts, part]));
+    this.#parts = [];
+    this.waiting = 0;
+    return whole;
+  }
+}
+
+const decoder = new TextDecoder();
+const text = (bytes: Uint8Array): string => decoder.decode(bytes); // passes over a byte order mark
+
+class LineCutter extends Cutter {
+  push(chunk: Uint8Array): string[] {
+    const last = chunk.lastIndexOf(NEWLINE);
+    if (last < 0) {
+      this.keep(chunk);
+      return [];
+    }
+    const lines = filled(this.finish(chunk.subarray(0, last)).split("\n"));
+    this.keep(chunk.subarray(last + 1));
+    return lines;
+  }
+
+  end(): string[] {
+    return filled(this.finish(new Uint8Array()).split("\n"));
+  }
+}
+
+const filled = (lines: string[]): string[] => lines.filter((line) => line.trim() !== "");
+
+/** Cuts at the items of an outermost list, else at the end of each outermost object. */
+class ValueCutter extends Cutter {
+  #depth = 0;
+  #quoted = false;
+  #escaped = false;
+  /** Whether the outermost value at hand is a list, which is cut into its items. */
+  #list = false;
+
+  push(chunk: Uint8Array): string[] {
+    const values: string[] = [];
+    let start = 0;
+    const cut = (end: number) => {
+      const value = this.finish(chunk.subarray(start, end)).trim();
+      if (value !== "") values.push(value);
+      start = end;
+    };
+    for (let i = 0; i < chunk.length; i++) {
+      const byte = chunk[i];
+      if (this.#quoted) {
+        if (this.#escaped) this.#escaped = false;
+        else if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) this.#quoted = false;
+        continue;
+      }
+      switch (byte) {
+        case QUOTE:
+          this.#quoted = true;
+          break;
+        case 0x5b: // [
+          if (this.#depth === 0) {
+            cut(i);
+            this.#list = true;
+            start = i + 1;
+          }
+          this.#depth++;
+          break;
+        case 0x7b: // {
+          this.#depth++;
+          break;
+        case 0x5d: // ]
+        case 0x7d: // }
+          this.#depth--;
+          if (this.#depth === 0) {
+            cut(this.#list ? i : i + 1);
+            start = i + 1;
+            this.#list = false;
+          }
+          break;
+        case 0x2c: // ,
+          if (this.#list && this.#depth === 1) {
+            cut(i);
+            start = i + 1;
+          }
+          break;
+      }
+    }
+    this.keep(chunk.subarray(start));
+    return values;
+  }
+
+  end(): string[] {
+    const unfinished = this.#depth > 0 || this.#quoted;
+    const rest = this.finish(new Uint8Array()).trim();
+    if (unfinished) return [rest === "" || this.#list ? `${rest} and then it ends` : rest];
+    return rest === "" ? [] : [rest];
+  }
+}

@@ -1,0 +1,217 @@
+import { unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { CursorState, LakeTable } from "../../lake/contract.ts";
+import { writeRows } from "../../lake/merge.ts";
+import type { SqlFile } from "../../sql/contract.ts";
+import { quoteName, quoteText } from "../../sql/text.ts";
+import { dropSeen, type Marks, marksOf, reached } from "./boundary.ts";
+import { Drops } from "./drops.ts";
+import type { Intake } from "./intake.ts";
+import { CHILD_COLUMNS, LOAD_COLUMNS } from "./naming.ts";
+import type { Plan } from "./plan.ts";
+import { type Resolution, resolve, type SchemaChange, type SchemaContract, selectOf, type Target, violation } from "./resolve.ts";
+import { SEQUENCE, type Sheet } from "./sheet.ts";
+import type { Staging } from "./staging.ts";
+
+/** The new rows of one table, finished as Parquet files in the work folder. */
+export interface LandedTable {
+  table: string;
+  isChild: boolean;
+  existing: LakeTable | null;
+  targets: Target[];
+  /** Rows that the source gave within the range. */
+  rowsRead: number;
+  rows: number;
+  deduplicated: number;
+  rejected: number;
+  files: SqlFile[];
+  changes: SchemaChange[];
+  /** First rows, of a dry run only. */
+  sample: Record<string, Json>[];
+}
+
+export interface Landed {
+  /** The root first. */
+  tables: LandedTable[];
+  cursor: { start: Json; end: Json } | null;
+  state: CursorState | null;
+  /** The key's columns in the table. */
+  key: string[];
+  /** The order in which rows of one key win, as `mergeFiles` takes it. */
+  dedupeBy: string | undefined;
+}
+
+/** What landing a resource asks of its surroundings. */
+export interface Site {
+  staging: Staging;
+  plan: Plan;
+  contract: SchemaContract;
+  loadId: string;
+  idPrefix: string;
+  dryRun: boolean;
+  /** The table as it is; null where there is none. */
+  existing(table: string): LakeTable | null;
+  warn(text: string): void;
+}
+
+const SAMPLE_ROWS = 10;
+
+const isMeta = (name: string) => [...LOAD_COLUMNS, ...CHILD_COLUMNS].some((column) => column === name);
+export const knownColumns = (existing: LakeTable | null) => existing && existing.columns.filter((column) => !isMeta(column.name));
+
+/** Throws `cursor_field_missing` where no row had the cursor, `definition_invalid` where none had the key. */
+function checkFields(sheet: Sheet, plan: Plan): void {
+  const { incremental, primaryKey, disposition, resource } = plan;
+  if (incremental && !hasValues(sheet, incremental.field)) {
+    throw new AppError("cursor_field_missing", `No row of ${resource} has the cursor field "${incremental.field}".`, {
+      details: { resource, field: incremental.field },
+    });
+  }
+  const missing = primaryKey.filter((name) => !hasValues(sheet, name));
+  if (missing.length > 0 && (disposition === "merge" || incremental)) {
+    throw new AppError("definition_invalid", `No row of ${resource} has the primary key "${missing.join('", "')}".`, {
+      details: { resource, primaryKey: missing },
+    });
+  }
+}
+
+const hasValues = (sheet: Sheet, name: string) => (sheet.find(name)?.slots.length ?? 0) > 0;
+
+/** Decides over staged rows and writes those that come into the tables. */
+export async function landStaged(site: Site, intake: Intake, ranged: boolean): Promise<Landed> {
+  const { staging, plan, warn } = site;
+  const { session } = staging;
+  const [root, ...children] = intake.sheets as [Sheet, ...Sheet[]];
+  const { incremental } = plan;
+  if (root.rows > 0) checkFields(root, plan);
+  const drops = await Drops.open(session, root);
+  const field = incremental && root.find(incremental.field);
+  let marks: Marks | null = null;
+  if (incremental && field && root.rows > 0) {
+    marks = marksOf(root, plan, field, intake.fingerprinted);
+    await dropSeen(drops, marks, { ...plan, incremental }, ranged, warn);
+  }
+  if (plan.disposition === "merge" && root.rows > 0) await rejectKeyless(site, drops, root);
+
+  const resolution = await resolveSheet(site, drops, root);
+  const refused = await apply(site, drops, root, resolution);
+  const tables: { sheet: Sheet; resolution: Resolution }[] = [{ sheet: root, resolution: refused }];
+  for (const sheet of children) {
+    const made = await landChild(site, drops, sheet, root);
+    if (made) tables.push({ sheet, resolution: made });
+  }
+  const landed: LandedTable[] = [];
+  for (const { sheet, resolution } of tables) landed.push(await write(site, drops, sheet, resolution, sheet !== root));
+  const end = marks && incremental ? await reached(session, drops.read(), marks, { ...plan, incremental }, warn) : null;
+  for (const sheet of intake.sheets) for (const file of sheet.files) await unlink(file);
+  const order = field && !refused.split.has(field.name) && refused.targets.find((target) => target.name === field.name);
+  return {
+    tables: landed,
+    cursor: incremental && { start: incremental.start, end: end ? end.end : incremental.isBackfill ? null : incremental.start },
+    state: end?.state ?? null,
+    key: plan.primaryKey.map((name) => root.find(name)?.name ?? name),
+    dedupeBy: order ? `${quoteName(order.name)} DESC NULLS LAST` : undefined,
+  };
+}
+
+/** A merge can't place rows that have nothing in any column of the key. */
+async function rejectKeyless(site: Site, drops: Drops, root: Sheet): Promise<void> {
+  const slots = site.plan.primaryKey.flatMap((name) => root.find(name)?.slots ?? []);
+  const keyless = slots.map((slot) => `${slot.name} IS NULL`).join(" AND ");
+  const count = await drops.drop("rejected", `SELECT ${SEQUENCE.name} FROM (${drops.alive(root)}) WHERE ${keyless}`);
+  if (count > 0) site.warn(`${count} rows of ${root.table} have no primary key and were rejected.`);
+}
+
+function resolveSheet(site: Site, drops: Drops, sheet: Sheet): Promise<Resolution> {
+  return resolve({
+    sheet,
+    existing: knownColumns(site.existing(sheet.table)),
+    contract: site.contract,
+    thinned: drops.any,
+    probe: async (conditions) => {
+      const counts = conditions.map((condition, at) => `count(*) FILTER (${condition}) AS n${at}`);
+      const [row] = await drops.session.run(`SELECT ${counts.join(", ")} FROM (${drops.alive(sheet)})`);
+      return conditions.map((_, at) => Number(row?.[`n${at}`] ?? 0));
+    },
+  });
+}
+
+/** Lets the contract act on what does not fit the table. */
+async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolution): Promise<Resolution> {
+  const { refusals, split } = resolution;
+  const key = site.plan.primaryKey.find((name) => sheet === drops.root && split.has(sheet.find(name)?.name ?? ""));
+  if (key && site.plan.disposition === "merge") {
+    throw new AppError("definition_invalid", `The primary key "${key}" of ${sheet.table} has values of types that do not fit together.`);
+  }
+  for (const { change, violates } of refusals) {
+    const what = `${change.column} of ${change.table} (${change.change})`;
+    if (site.contract === "discard_row") {
+      if (sheet === drops.root) {
+        const select = `SELECT ${SEQUENCE.name} FROM (${drops.alive(sheet)}) WHERE ${violates}`;
+        const count = await drops.drop("rejected", select);
+        if (count > 0) site.warn(`${count} rows were rejected by the schema contract: ${what}.`);
+      } else await drops.dropChildren(sheet, violates);
+    } else {
+      const [row] = await drops.session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)}) WHERE ${violates}`);
+      if (Number(row?.n ?? 0) > 0) site.warn(`${row?.n} values were discarded by the schema contract: ${what}.`);
+    }
+  }
+  return resolution;
+}
+
+/** Null for a table that the contract does not let come into being and that had no rows anyway. */
+async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): Promise<Resolution | null> {
+  await drops.dropOrphans(sheet);
+  const isNew = site.existing(root.table) !== null && site.existing(sheet.table) === null;
+  if (isNew && site.contract !== "evolve") {
+    const [row] = await drops.session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)})`);
+    const rows = Number(row?.n ?? 0);
+    const change = { table: sheet.table, column: null, change: "added", from: null, to: null } as const;
+    if (rows > 0 && site.contract === "freeze") throw violation(change);
+    if (rows > 0) site.warn(`${rows} rows were rejected by the schema contract: it lets no table ${sheet.table} be added.`);
+    await drops.dropChildren(sheet, "true");
+    return null;
+  }
+  return apply(site, drops, sheet, await resolveSheet(site, drops, sheet));
+}
+
+/** The columns that the load adds itself, over staged rows. */
+export function metaTargets(site: Pick<Site, "loadId" | "idPrefix">, isChild: boolean): Target[] {
+  const rootId = `${quoteText(site.idPrefix)} || ${SEQUENCE.name}`;
+  const text = (name: string, sql: string) => ({ name, type: "VARCHAR", sql });
+  const load = text("_dlt_load_id", quoteText(site.loadId));
+  if (!isChild) return [text("_dlt_id", rootId), load];
+  return [
+    text("_dlt_id", "_dlt_id"),
+    load,
+    text("_dlt_parent_id", "_dlt_parent_id"),
+    { name: "_dlt_list_idx", type: "BIGINT", sql: "_dlt_list_idx" },
+    text("_dlt_root_id", rootId),
+  ];
+}
+
+async function write(site: Site, drops: Drops, sheet: Sheet, resolution: Resolution, isChild: boolean): Promise<LandedTable> {
+  const { session } = drops;
+  const counts = await drops.counts(sheet);
+  const targets = [...resolution.targets, ...metaTargets(site, isChild)];
+  const select = `SELECT ${selectOf(targets)} FROM (${drops.alive(sheet)})`;
+  const expected = sheet.rows - counts.filtered - counts.deduplicated - counts.rejected;
+  const writes = !site.dryRun && expected !== 0;
+  const files = writes ? await writeRows(session, select, join(site.staging.folder, `out-${sheet.table}`)) : [];
+  const [row] = writes ? [] : await session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)})`);
+  return {
+    table: sheet.table,
+    isChild,
+    existing: site.existing(sheet.table),
+    targets,
+    rowsRead: sheet.rows - counts.filtered,
+    rows: writes ? files.reduce((sum, file) => sum + file.rows, 0) : Number(row?.n ?? 0),
+    deduplicated: counts.deduplicated,
+    rejected: counts.rejected,
+    files,
+    changes: resolution.changes,
+    sample: site.dryRun ? await session.run(`SELECT * FROM (${select}) LIMIT ${SAMPLE_ROWS}`) : [],
+  };
+}

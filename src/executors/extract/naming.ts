@@ -1,0 +1,63 @@
+/** Longer names are shortened, with a hash in their middle that keeps them apart. */
+const MAX_NAME_LENGTH = 120;
+
+/** Columns that the load itself adds; a source's own column of such a name is renamed. */
+export const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
+export const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
+const RESERVED: readonly string[] = [...LOAD_COLUMNS, ...CHILD_COLUMNS];
+
+/** What joins the parts of a nested name, as in `address__city`. No single part holds it. */
+export const PATH_SEPARATOR = "__";
+
+/**
+ * `name` as dlt's snake_case convention writes it, so that tables of both look alike: `orderId` and
+ * `Order ID` become `order_id`. Unlike there, what only punctuation left at the end goes: `Total ($)`
+ * becomes `total`, while `total_` becomes `totalx` as with dlt.
+ */
+export function normaliseName(name: string): string {
+  const text = name.trim();
+  const reduced = text.replaceAll(/[+*@|-]/g, (sign) => REDUCED[sign] ?? "_");
+  const plain = reduced.replace(/[^a-zA-Z\d_]+$/, "").replaceAll(/[^a-zA-Z\d_]+/g, "_");
+  const snake = plain
+    .replaceAll(/([^_])([A-Z][a-z]+)/g, "$1_$2")
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replace(/^(?=\d)/, "_")
+    .replace(/_+$/, (tail) => "x".repeat(tail.length))
+    .replaceAll(/__+/g, "_");
+  return shorten(snake === "" || snake === "_" ? "unnamed" : snake);
+}
+
+const REDUCED: Readonly<Record<string, string>> = { "+": "x", "-": "_", "*": "x", "@": "a", "|": "l" };
+
+function shorten(name: string): string {
+  if (name.length <= MAX_NAME_LENGTH) return name;
+  const hash = Bun.hash.xxHash64(name).toString(36);
+  const kept = MAX_NAME_LENGTH - hash.length - 2;
+  const head = name.slice(0, Math.ceil(kept / 2)).replace(/_+$/, "");
+  return `${head}_${hash}_${name.slice(name.length - Math.floor(kept / 2)).replace(/^_+/, "")}`;
+}
+
+/** Parts of a nested name, each normalised already, as one. */
+export const joinNames = (parts: readonly string[]): string => shorten(parts.join(PATH_SEPARATOR));
+
+/** Names that are taken, and the `_2`, `_3` … of those that come late. */
+export class Names {
+  readonly #taken: Set<string>;
+
+  constructor(taken: Iterable<string> = RESERVED) {
+    this.#taken = new Set(taken);
+  }
+
+  has(name: string): boolean {
+    return this.#taken.has(name);
+  }
+
+  /** `name`, or the first free one after it. */
+  take(name: string): string {
+    let free = name;
+    for (let n = 2; this.#taken.has(free); n++) free = `${name}_${n}`;
+    this.#taken.add(free);
+    return free;
+  }
+}

@@ -1,0 +1,265 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { joinNames, type Names, normaliseName } from "./naming.ts";
+import { FINGERPRINT, SEQUENCE, Sheet, type SheetColumn } from "./sheet.ts";
+import { isInstantText } from "./types.ts";
+
+/** More than this in one table, or more tables of one resource, is data used as names. */
+const MAX_COLUMNS = 20_000;
+const MAX_TABLES = 500;
+
+/** One key of an object at one place of the tree; what it turned out to be decides which members are set. */
+interface Field {
+  /** Normalised names from the table's row down to here. */
+  path: readonly string[];
+  /** The same as one name, which is the column's if it gets one. */
+  name: string;
+  source: string;
+  column: SheetColumn | null;
+  object: Node | null;
+  list: Lines | null;
+}
+
+interface Node {
+  path: readonly string[];
+  source: string;
+  fields: Map<string, Field>;
+}
+
+/** A sheet being filled: CSV lines of text, each as wide as the sheet was when it was written. */
+export class Lines {
+  readonly #lines: string[] = [];
+  readonly #widths: number[] = [];
+  readonly cells: string[];
+  readonly top: Node = { path: [], source: "", fields: new Map() };
+  /** Characters that wait to be written. */
+  size = 0;
+  longest = 0;
+
+  constructor(readonly sheet: Sheet) {
+    this.cells = sheet.slots.map(() => "");
+  }
+
+  endRow(): void {
+    const { cells } = this;
+    const line = cells.join(",");
+    this.#lines.push(line);
+    this.#widths.push(cells.length);
+    this.size += line.length + 1;
+    if (line.length > this.longest) this.longest = line.length;
+    cells.fill("");
+    this.sheet.rows++;
+  }
+
+  /** All lines so far as CSV with every column of the sheet; the lines are forgotten. */
+  take(): { text: string; longest: number; rows: number } {
+    const width = this.cells.length;
+    const lines = this.#lines;
+    for (let i = 0; i < lines.length; i++) {
+      const missing = width - (this.#widths[i] ?? width);
+      if (missing === 0) break; // widths only grow
+      lines[i] += ",".repeat(missing);
+    }
+    const taken = { text: `${lines.join("\n")}\n`, longest: this.longest + width, rows: lines.length };
+    this.#lines.length = 0;
+    this.#widths.length = 0;
+    this.size = 0;
+    this.longest = 0;
+    return taken;
+  }
+}
+
+interface NormaliserOptions {
+  /** Levels of nested lists and objects that are spread out; deeper ones stay JSON. */
+  maxNesting: number;
+  /** What the `_dlt_id` of each row begins with. */
+  idPrefix: string;
+  /** Whether each row is fingerprinted whole. */
+  fingerprint: boolean;
+  /** Fields of the row that are wanted; null for all. */
+  only: ReadonlySet<string> | null;
+  /** Names of tables that are taken. */
+  tables: Names;
+  warn(text: string): void;
+}
+
+/**
+ * Turns JSON rows into flat lines of a root table and its child tables, as dlt does: objects become
+ * `a__b`, lists become tables `parent__field`, scalars of lists stand in `value`, lists of lists in `list`.
+ * The ids of child rows follow from the parent's id, the table and the position.
+ */
+export class Normaliser {
+  readonly lines: Lines[];
+  readonly #options: NormaliserOptions;
+  readonly #root: Lines;
+  /** Of the root row at hand. */
+  #sequence = 0;
+
+  constructor(root: Sheet, options: NormaliserOptions) {
+    this.#options = options;
+    this.#root = new Lines(root);
+    this.lines = [this.#root];
+  }
+
+  add(row: JsonObject): void {
+    const { cells, sheet, top } = this.#root;
+    const sequence = ++this.#sequence;
+    cells[0] = String(sequence);
+    if (this.#options.fingerprint) cells[1] = hash(stringify(row, true));
+    this.#spread(this.#root, top, this.#options.only ? this.#chosen(row) : row, 0, this.#options.idPrefix + sequence);
+    this.#root.endRow();
+    if (sheet.slots.length > MAX_COLUMNS) throw tooWide(sheet.table);
+  }
+
+  /** Numbers on after rows that came into the root table by another way. */
+  skip(rows: number): void {
+    this.#sequence += rows;
+  }
+
+  #chosen(row: JsonObject): JsonObject {
+    return Object.fromEntries(Object.entries(row).filter(([key]) => this.#options.only?.has(key)));
+  }
+
+  #spread(lines: Lines, node: Node, value: JsonObject, level: number, id: string): void {
+    for (const key in value) {
+      const item: unknown = value[key];
+      if (item === null || item === undefined) continue;
+      const field = node.fields.get(key) ?? this.#field(lines, node, key, value);
+      switch (typeof item) {
+        case "string":
+          this.#text(lines, field, item);
+          break;
+        case "number":
+          this.#number(lines, field, item);
+          break;
+        case "boolean":
+          put(lines, column(lines, field), "boolean", "BOOLEAN", item ? "true" : "false");
+          break;
+        case "bigint":
+          this.#integer(lines, field, item);
+          break;
+        default:
+          this.#nested(lines, field, item, level, id);
+      }
+    }
+  }
+
+  #nested(lines: Lines, field: Field, item: unknown, level: number, id: string): void {
+    if (level >= this.#options.maxNesting) {
+      put(lines, column(lines, field), "json", "JSON", quote(stringify(item, false)));
+    } else if (Array.isArray(item)) {
+      if (item.length === 0) return;
+      field.list ??= this.#child(lines, field);
+      for (let index = 0; index < item.length; index++) this.#element(field.list, item[index], index, level + 1, id);
+    } else if (isObject(item)) {
+      field.object ??= { path: field.path, source: field.source, fields: new Map() };
+      this.#spread(lines, field.object, item, level + 1, id);
+    }
+  }
+
+  #element(child: Lines, item: unknown, index: number, level: number, parentId: string): void {
+    const id = hash(`${parentId}/${child.sheet.table}/${index}`);
+    child.cells[0] = String(this.#sequence);
+    child.cells[1] = id;
+    child.cells[2] = parentId;
+    child.cells[3] = String(index);
+    const row = isObject(item) ? item : Array.isArray(item) ? { list: item } : { value: item as string };
+    this.#spread(child, child.top, row, level, id);
+    child.endRow();
+    if (child.sheet.slots.length > MAX_COLUMNS) throw tooWide(child.sheet.table);
+  }
+
+  #field(lines: Lines, node: Node, key: string, value: JsonObject): Field {
+    const wanted = normaliseName(key);
+    // A key that is its own normalised name comes first, whatever the order of the keys.
+    if (wanted !== key && !node.fields.has(wanted) && Object.hasOwn(value, wanted)) {
+      this.#field(lines, node, wanted, value);
+    }
+    const source = node.source === "" ? key : `${node.source}.${key}`;
+    const full = joinNames([...node.path, wanted]);
+    const name = lines.sheet.takeName(full, source, this.#options.warn);
+    const last = name === full ? wanted : wanted + name.slice(full.length);
+    const field = { path: [...node.path, last], name, source, column: null, object: null, list: null };
+    node.fields.set(key, field);
+    return field;
+  }
+
+  #child(parent: Lines, field: Field): Lines {
+    if (this.lines.length >= MAX_TABLES) throw tooWide(parent.sheet.table);
+    const wanted = joinNames([parent.sheet.table, ...field.path]);
+    const table = this.#options.tables.take(wanted);
+    if (table !== wanted) this.#options.warn(`The table of "${field.source}" is called ${table}, because ${wanted} is taken.`);
+    const child = new Lines(new Sheet(table, parent.sheet, CHILD_SLOTS));
+    this.lines.push(child);
+    return child;
+  }
+
+  #text(lines: Lines, field: Field, item: string): void {
+    const target = column(lines, field);
+    if (target.instants && !isInstantText(item)) target.instants = false;
+    put(lines, target, "text", "VARCHAR", quote(item));
+  }
+
+  #number(lines: Lines, field: Field, item: number): void {
+    if (Number.isSafeInteger(item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
+    else if (Number.isFinite(item)) put(lines, column(lines, field), "double", "DOUBLE", String(item));
+  }
+
+  /** Integers that a double can't hold; up to 38 digits they stay numbers. */
+  #integer(lines: Lines, field: Field, item: bigint): void {
+    if (item === BigInt.asIntN(64, item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
+    else if (item < DECIMAL_LIMIT && item > -DECIMAL_LIMIT) {
+      put(lines, column(lines, field), "big", "DECIMAL(38,0)", String(item));
+    } else this.#text(lines, field, String(item));
+  }
+}
+
+export const ROOT_SLOTS = [SEQUENCE];
+export const FINGERPRINTED_SLOTS = [SEQUENCE, FINGERPRINT];
+const CHILD_SLOTS = [
+  SEQUENCE,
+  { name: "_dlt_id", type: "VARCHAR" },
+  { name: "_dlt_parent_id", type: "VARCHAR" },
+  { name: "_dlt_list_idx", type: "BIGINT" },
+];
+
+const DECIMAL_LIMIT = 10n ** 38n;
+
+const tooWide = (table: string) =>
+  new AppError(
+    "upstream",
+    `The rows of ${table} have more than ${MAX_COLUMNS} columns or ${MAX_TABLES} child tables: names seem to be data there. Choose columns, or lower maxTableNesting.`,
+  );
+
+/** A column exists from its first value on, so that one which is always null is never made. */
+function column(lines: Lines, field: Field): SheetColumn {
+  field.column ??= lines.sheet.addColumn(field.name, field.source);
+  return field.column;
+}
+
+function put(lines: Lines, target: SheetColumn, kind: keyof SheetColumn["at"], type: string, cell: string): void {
+  let position = target.at[kind];
+  if (position < 0) {
+    const { sheet, cells } = lines;
+    position = sheet.slots.indexOf(sheet.slotOf(target, type));
+    target.at[kind] = position;
+    while (cells.length <= position) cells.push("");
+  }
+  lines.cells[position] = cell;
+}
+
+const quote = (text: string): string => `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
+
+const hash = (text: string): string => Bun.CryptoHasher.hash("md5", text, "base64url");
+
+/** JSON text in which big integers keep all their digits; with `sorted`, equal values have equal text. */
+function stringify(value: unknown, sorted: boolean): string {
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map((item) => stringify(item ?? null, sorted)).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+    if (sorted) entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${stringify(item, sorted)}`).join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "null";
+}

@@ -1,0 +1,129 @@
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { CursorState } from "../../lake/contract.ts";
+import type { ExtractRequest } from "../../providers/contract.ts";
+import { beforeLag } from "./cursor.ts";
+import { normaliseName } from "./naming.ts";
+import type { SchemaContract } from "./resolve.ts";
+
+export type WriteDisposition = "append" | "replace" | "merge";
+
+/** One resource, as the definition has it. */
+export interface ResourceDefinition {
+  name?: string;
+  spec?: string;
+  primaryKey?: string[];
+  incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
+  writeDisposition?: WriteDisposition;
+  columns?: string[];
+  where?: string;
+  parameters?: Record<string, Json>;
+}
+
+/** What holds for all resources of one definition. */
+export interface Options {
+  layer: string;
+  dataset: string;
+  contract: SchemaContract;
+  batchSize: number | null;
+  maxRows: number | null;
+  maxNesting: number;
+  dryRun: boolean;
+}
+
+/** How far one resource is read, and where it was left the last time. */
+export interface IncrementalPlan {
+  field: string;
+  /** What the result shows as the start: the stored value, else the initial one. */
+  start: Json;
+  /** Where reading begins, `start` less the lag. */
+  from: Json;
+  /** Where a backfill ends; null for the others. */
+  to: Json;
+  lagSeconds: number;
+  /** The state that this load goes on from; null for a first load, a backfill and a replace. */
+  stored: CursorState | null;
+  isBackfill: boolean;
+}
+
+export interface Plan {
+  /** The name under which the cursor is kept. */
+  resource: string;
+  table: string;
+  disposition: WriteDisposition;
+  primaryKey: readonly string[];
+  incremental: IncrementalPlan | null;
+  limit: number | null;
+  request: ExtractRequest;
+}
+
+/** A dry run reads at most so many rows of each resource. */
+const DRY_RUN_ROWS = 100;
+
+export const resourceName = (resource: ResourceDefinition): string => resource.name ?? resource.spec ?? "";
+
+export const tableName = (resource: ResourceDefinition): string => normaliseName(resourceName(resource));
+
+export function planResource(
+  resource: ResourceDefinition,
+  options: Options,
+  stored: CursorState | null,
+  warn: (text: string) => void,
+): Plan {
+  const { columns, where, parameters = {}, primaryKey = [], writeDisposition = "append" } = resource;
+  const incremental = planIncremental(resource, stored, warn);
+  const limit = options.dryRun ? Math.min(options.maxRows ?? DRY_RUN_ROWS, DRY_RUN_ROWS) : options.maxRows;
+  const needed = [...primaryKey, ...(incremental ? [incremental.field] : [])];
+  return {
+    resource: resourceName(resource),
+    table: tableName(resource),
+    disposition: writeDisposition,
+    primaryKey,
+    incremental,
+    limit,
+    request: {
+      spec: resource.spec ?? resourceName(resource),
+      columns: columns ? [...new Set([...columns, ...needed])] : null,
+      where: where === undefined ? null : positional(where, parameters),
+      range: incremental && { field: incremental.field, from: incremental.from, to: incremental.to },
+      // Rows at the boundary were loaded before; without room for them a load would never get past them.
+      maxRows: limit === null ? null : limit + (incremental?.stored?.boundary.length ?? 0),
+      batchSize: options.batchSize,
+    },
+  };
+}
+
+function planIncremental(
+  { incremental, writeDisposition }: ResourceDefinition,
+  stored: CursorState | null,
+  warn: (text: string) => void,
+): IncrementalPlan | null {
+  if (!incremental) return null;
+  const { cursorField: field, initialValue = null, lagSeconds = 0, endValue = null } = incremental;
+  const isBackfill = endValue !== null;
+  let state = isBackfill || writeDisposition === "replace" ? null : stored;
+  if (state && state.cursorField !== field) {
+    warn(`The cursor is ${field} now and was ${state.cursorField}: the load begins anew.`);
+    state = null;
+  }
+  const start = state ? state.lastValue : initialValue;
+  const from = state ? beforeLag(state.lastValue, lagSeconds) : initialValue;
+  return { field, start, from, to: endValue, lagSeconds, stored: state, isBackfill };
+}
+
+/** `where` with its `$name` parameters numbered in the order in which they come up. */
+function positional(sql: string, named: Readonly<Record<string, Json>>): { sql: string; parameters: Json[] } {
+  const numbers = new Map<string, number>();
+  const parameters: Json[] = [];
+  const text = sql.replaceAll(
+    /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_][A-Za-z0-9_]*|\d+)/g,
+    (whole: string, name: string | undefined) => {
+      if (name === undefined) return whole;
+      if (!Object.hasOwn(named, name)) throw new AppError("definition_invalid", `The condition asks for $${name}, but no such parameter was given.`);
+      const number = numbers.get(name) ?? parameters.push(named[name] ?? null);
+      numbers.set(name, number);
+      return `$${number}`;
+    },
+  );
+  return { sql: text, parameters };
+}

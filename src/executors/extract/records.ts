@@ -1,0 +1,165 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+
+/** A CSV file grows to about this many bytes before the next one is begun. */
+export const CHUNK_BYTES = 16 * 1024 * 1024;
+/** Small pieces are gathered into so many bytes before they are written. */
+const BUFFER_BYTES = 512 * 1024;
+
+const QUOTE = 0x22;
+const NEWLINE = 0x0a;
+
+/** Whole CSV records in a file of its own. */
+export interface RecordFile {
+  path: string;
+  records: number;
+  /** Bytes of the longest record. */
+  longest: number;
+}
+
+/**
+ * Writes CSV bytes into files of about `CHUNK_BYTES`, each of whole records, and counts the records. Rows are never
+ * decoded: an odd number of quotes so far means that a line break stands inside a value.
+ *
+ * With `maxRecords` it stops reading there. Throws `upstream` when the bytes end inside a quoted value.
+ */
+export async function* cutRecords(
+  bytes: AsyncIterable<Uint8Array>,
+  folder: string,
+  options: { maxRecords: number | null; signal: AbortSignal; chunkBytes?: number; onRecords?(records: number): void },
+): AsyncGenerator<RecordFile> {
+  const { signal, onRecords, chunkBytes = CHUNK_BYTES, maxRecords } = options;
+  const scanner = new Scanner(maxRecords ?? Number.POSITIVE_INFINITY);
+  const writer = new Writer(folder);
+  let before = 0;
+  try {
+    for await (const chunk of bytes) {
+      signal.throwIfAborted();
+      const end = scanner.scan(chunk); // just past the last whole record of the chunk
+      onRecords?.(scanner.records);
+      if (scanner.full) {
+        await writer.write(chunk.subarray(0, end));
+        break;
+      }
+      if (end > 0 && writer.size + chunk.length >= chunkBytes) {
+        await writer.write(chunk.subarray(0, end));
+        yield { path: await writer.finish(), records: scanner.records - before, longest: scanner.takeLongest() };
+        before = scanner.records;
+        await writer.write(chunk.subarray(end));
+      } else await writer.write(chunk);
+    }
+    if (scanner.quoted) throw new AppError("upstream", "The source's data ends in the middle of a row.", { retryable: true });
+    if (scanner.partial) {
+      scanner.endRecord();
+      await writer.write(Uint8Array.of(NEWLINE));
+    }
+    if (scanner.records > before) {
+      yield { path: await writer.finish(), records: scanner.records - before, longest: scanner.takeLongest() };
+    }
+  } finally {
+    await writer.close();
+  }
+}
+
+class Scanner {
+  records = 0;
+  quoted = false;
+  /** Bytes since the last whole record. */
+  #open = 0;
+  #longest = 0;
+
+  constructor(readonly limit: number) {}
+
+  get full(): boolean {
+    return this.records >= this.limit;
+  }
+
+  get partial(): boolean {
+    return this.#open > 0;
+  }
+
+  endRecord(): void {
+    this.records++;
+    this.#longest = Math.max(this.#longest, this.#open + 1);
+    this.#open = 0;
+  }
+
+  /** Counts the records that end in `chunk`; the position after the last of them, 0 for none. */
+  scan(chunk: Uint8Array): number {
+    let quoted = this.quoted ? 1 : 0;
+    let records = this.records;
+    let longest = this.#longest;
+    let start = -this.#open;
+    const { length } = chunk;
+    const { limit } = this;
+    for (let i = 0; i < length; i++) {
+      const byte = chunk[i];
+      if (byte === QUOTE) quoted ^= 1;
+      else if (byte === NEWLINE && quoted === 0) {
+        records++;
+        if (i + 1 - start > longest) longest = i + 1 - start;
+        start = i + 1;
+        if (records >= limit) break;
+      }
+    }
+    this.quoted = quoted === 1; // false once full: a record has just ended
+    this.records = records;
+    this.#longest = longest;
+    this.#open = length - start;
+    if (this.full) this.#open = 0;
+    return Math.max(start, 0);
+  }
+
+  takeLongest(): number {
+    const longest = this.#longest;
+    this.#longest = 0;
+    return longest;
+  }
+}
+
+/** Writes one file after the other. */
+class Writer {
+  /** Bytes in the file at hand, those in the buffer too. */
+  size = 0;
+  #file: FileHandle | null = null;
+  #path = "";
+  #number = 0;
+  #buffer = new Uint8Array(BUFFER_BYTES);
+  #used = 0;
+
+  constructor(readonly folder: string) {}
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.size += bytes.length;
+    if (this.#used + bytes.length > BUFFER_BYTES) await this.#flush();
+    if (bytes.length >= BUFFER_BYTES) return this.#put(bytes);
+    this.#buffer.set(bytes, this.#used);
+    this.#used += bytes.length;
+  }
+
+  async finish(): Promise<string> {
+    await this.#flush();
+    await this.close();
+    this.size = 0;
+    return this.#path;
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    this.#file = null;
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#used > 0) await this.#put(this.#buffer.subarray(0, this.#used));
+    this.#used = 0;
+  }
+
+  async #put(bytes: Uint8Array): Promise<void> {
+    if (!this.#file) {
+      this.#path = join(this.folder, `in-${++this.#number}.csv`);
+      this.#file = await open(this.#path, "w", 0o600);
+    }
+    for (let done = 0; done < bytes.length; ) done += (await this.#file.write(bytes, done)).bytesWritten;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Bench, Progress } from "../contract.ts";
+
+/** Progress is told at least so often, also while one statement takes its time. */
+const BEAT_MS = 2_000;
+/** And at most so often while rows come in. */
+const PAUSE_MS = 250;
+
+/** Tells how far a load has come. Close it, or it goes on telling. */
+export class Reporter implements Disposable {
+  #progress: Progress = { phase: "extract" };
+  #last = Number.NEGATIVE_INFINITY;
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(readonly bench: Pick<Bench, "progress" | "clock">) {
+    this.#timer = setInterval(() => this.#tell(), BEAT_MS);
+  }
+
+  phase(phase: "extract" | "normalize" | "load" | "commit", message: string, current?: number): void {
+    this.#progress = { phase, message, unit: "rows", ...(current === undefined ? {} : { current }) };
+    this.#tell();
+  }
+
+  rows(current: number): void {
+    this.#progress = { ...this.#progress, current };
+    if (this.bench.clock.monotonic() - this.#last >= PAUSE_MS) this.#tell();
+  }
+
+  #tell(): void {
+    this.#last = this.bench.clock.monotonic();
+    this.bench.progress(this.#progress);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}

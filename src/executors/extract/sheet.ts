@@ -1,0 +1,96 @@
+import { Names, normaliseName } from "./naming.ts";
+import { storedType } from "./types.ts";
+
+/** One column of the staged files: values of one type of one column of the table. */
+export interface Slot {
+  name: string;
+  type: string;
+}
+
+/** A column as the source gave it: a slot for each type that its values had, in order of appearance. */
+export class SheetColumn {
+  slots: Slot[] = [];
+  /** While true, all texts so far were ISO 8601 instants. */
+  instants = true;
+  /** Positions in the staged line by kind of JSON value; -1 where there was none yet. */
+  readonly at = { text: -1, integer: -1, double: -1, boolean: -1, json: -1, big: -1 };
+
+  constructor(
+    readonly name: string,
+    readonly source: string,
+  ) {}
+}
+
+/** Where the rows of one table stand until the load knows what all of them look like. */
+export class Sheet {
+  readonly columns: SheetColumn[] = [];
+  readonly slots: Slot[] = [];
+  /** Parquet files in the work folder, in the order of their rows. */
+  readonly files: string[] = [];
+  /** Rows that the source gave so far. */
+  rows = 0;
+  readonly names = new Names();
+  readonly #bySource = new Map<string, SheetColumn>();
+
+  constructor(
+    readonly table: string,
+    readonly parent: Sheet | null,
+    slots: readonly Slot[],
+  ) {
+    this.slots.push(...slots);
+  }
+
+  /** The column that `source` goes to; made where it is new. */
+  columnOf(source: string, warn: (text: string) => void): SheetColumn {
+    const known = this.#bySource.get(source);
+    if (known) return known;
+    return this.addColumn(this.takeName(normaliseName(source), source, warn), source);
+  }
+
+  addColumn(name: string, source: string): SheetColumn {
+    const column = new SheetColumn(name, source);
+    this.columns.push(column);
+    if (!this.#bySource.has(source)) this.#bySource.set(source, column);
+    return column;
+  }
+
+  takeName(wanted: string, source: string, warn: (text: string) => void): string {
+    const name = this.names.take(wanted);
+    if (name !== wanted) {
+      warn(`"${source.slice(0, 100)}" of ${this.table} is called ${name}, because ${wanted} is taken.`);
+    }
+    return name;
+  }
+
+  /** The slot of `column` for values of `type`; made where it is new. */
+  slotOf(column: SheetColumn, type: string): Slot {
+    const stored = storedType(type);
+    const known = column.slots.find((slot) => slot.type === stored);
+    if (known) return known;
+    const slot = { name: `c${this.slots.length}`, type: stored };
+    this.slots.push(slot);
+    column.slots.push(slot);
+    return slot;
+  }
+
+  /** Forgets the slots after the first `count`, which were made for a file that was then read otherwise. */
+  forgetSlots(count: number): void {
+    const gone = new Set(this.slots.splice(count));
+    for (const column of this.columns) column.slots = column.slots.filter((slot) => !gone.has(slot));
+  }
+
+  /** The column that a definition means by `name`: the source's name, a path with dots, or the table's name. */
+  find(name: string): SheetColumn | undefined {
+    const path = name.split(".").map(normaliseName).join("__");
+    const exact = this.#bySource.get(name);
+    if (exact) return exact;
+    return [name, normaliseName(name), path]
+      .map((wanted) => this.columns.find((column) => column.name === wanted))
+      .find((column) => column !== undefined);
+  }
+}
+
+/** The number of a row within its load, in the staged files only. */
+export const SEQUENCE: Slot = { name: "__seq", type: "BIGINT" };
+/** What tells a row from all others at the same cursor, in the staged files only. */
+export const FINGERPRINT: Slot = { name: "__fp", type: "VARCHAR" };

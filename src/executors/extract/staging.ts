@@ -1,0 +1,73 @@
+import { unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SqlSession } from "../../sql/contract.ts";
+import { quoteName, quoteText } from "../../sql/text.ts";
+import { Conveyor } from "./conveyor.ts";
+import type { Lines } from "./normalise.ts";
+import type { RecordFile } from "./records.ts";
+import type { Slot } from "./sheet.ts";
+import { SEQUENCE } from "./sheet.ts";
+
+/** DuckDB's own limit for a line; longer ones have to be announced. */
+const USUAL_LINE_BYTES = 1_900_000;
+/** A sheet's lines are written once they have so many characters, or all sheets together twice as many. */
+const FLUSH_CHARACTERS = 8 * 1024 * 1024;
+
+/** Turns text files into Parquet in the session's process, while the caller reads on. */
+export class Staging {
+  readonly conveyor = new Conveyor();
+  #number = 0;
+
+  constructor(
+    readonly session: SqlSession,
+    readonly folder: string,
+  ) {}
+
+  path(extension: string): string {
+    return join(this.folder, `stage-${++this.#number}.${extension}`);
+  }
+
+  /** Runs `select` into a Parquet file; how many rows it has. */
+  async write(select: string, path: string): Promise<number> {
+    const [row] = await this.session.run(`COPY (${select}\n) TO ${quoteText(path)} (FORMAT parquet)`);
+    return Number(Object.values(row ?? {})[0] ?? 0);
+  }
+
+  /** Takes the lines of a sheet to disk; the Parquet file follows. */
+  async flush(lines: Lines): Promise<void> {
+    if (lines.size === 0) return;
+    const { sheet } = lines;
+    const slots = sheet.slots.slice(0, lines.cells.length);
+    const { text, longest } = lines.take();
+    const csv = this.path("csv");
+    const parquet = this.path("parquet");
+    await writeFile(csv, text, { mode: 0o600 });
+    sheet.files.push(parquet);
+    // A character takes up to three bytes.
+    const source = readCsv({ path: csv, longest: longest * 3 }, slots);
+    await this.conveyor.put(async () => {
+      await this.write(`SELECT * FROM ${source}`, parquet);
+      await unlink(csv);
+    });
+  }
+
+  /** Takes what has gathered to disk where it is enough; `all` for what is left at the end. */
+  async flushLarge(all: readonly Lines[], rest = false): Promise<void> {
+    let total = 0;
+    for (const lines of all) total += lines.size;
+    for (const lines of all) {
+      if (rest || lines.size >= FLUSH_CHARACTERS || total >= 2 * FLUSH_CHARACTERS) await this.flush(lines);
+    }
+  }
+}
+
+/** The table function for CSV text of ours or of a source, which has no header and whose NULL is an unquoted nothing. */
+export function readCsv(file: Pick<RecordFile, "path" | "longest">, slots: readonly Slot[]): string {
+  const columns = slots.map((slot) => `${quoteText(slot.name)}: ${quoteText(slot.type)}`);
+  const long = file.longest > USUAL_LINE_BYTES ? `, max_line_size = ${file.longest + 1024}` : "";
+  return `read_csv(${quoteText(file.path)}, header = false, auto_detect = false, columns = {${columns.join(", ")}}, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false, strict_mode = true${long})`;
+}
+
+/** `source` with each row's number after `before`. */
+export const numbered = (source: string, before: number): string =>
+  `SELECT *, row_number() OVER () + ${before} AS ${quoteName(SEQUENCE.name)} FROM ${source}`;

@@ -1,0 +1,194 @@
+import type { EgressResponse } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { maskSecrets } from "../base/mask.ts";
+import { textOf } from "../base/template-lookup.ts";
+
+type Scalar = string | number | boolean | null;
+
+/** Said by the connection itself; a definition has no say in them. */
+const REFUSED_HEADERS =
+  /^(host|content-length|transfer-encoding|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect)$/i;
+
+/** What is wrong with the name of a header; null for nothing. */
+export function headerFault(name: string): string | null {
+  if (REFUSED_HEADERS.test(name)) return `Weir sets the header ${name} itself.`;
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) ? null : `${JSON.stringify(name)} is no name for a header.`;
+}
+
+/** Headers as they are sent, names in lower case; those that are null are left out. */
+export function headersOf(given: Readonly<Record<string, Scalar>>): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === null) continue;
+    const fault = headerFault(name);
+    if (fault) throw new AppError("definition_invalid", fault);
+    const text = String(value).trim();
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) {
+      const message = `The value of the header ${name} has characters that a header can't carry, such as a line break.`;
+      throw new AppError("definition_invalid", message);
+    }
+    headers[name.toLowerCase()] = text;
+  }
+  return headers;
+}
+
+/** `url` with the parameters of `query` after its own; lists repeat the name, null is left out. */
+export function withQuery(url: URL, query: Readonly<Record<string, Scalar | Scalar[]>>): URL {
+  const full = new URL(url);
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== null) full.searchParams.append(name, String(item));
+    }
+  }
+  return full;
+}
+
+export type BodyType = "json" | "form" | "text";
+
+/**
+ * The body's text and its type. Without a `type`, a string is text and all else is JSON; a string of
+ * type json is sent as it is where it is JSON already, and as a JSON string where it is not.
+ */
+export function bodyOf(body: Json, type?: BodyType): { text: string; contentType: string } {
+  switch (type ?? (typeof body === "string" ? "text" : "json")) {
+    case "text":
+      return { text: textOf(body), contentType: "text/plain; charset=utf-8" };
+    case "json":
+      return {
+        text: typeof body === "string" && isJson(body) ? body : JSON.stringify(body),
+        contentType: "application/json",
+      };
+    case "form":
+      return { text: formText(body), contentType: "application/x-www-form-urlencoded" };
+  }
+}
+
+function formText(body: Json): string {
+  if (typeof body === "string") return body;
+  if (!isObject(body))
+    throw new AppError("definition_invalid", "The body of a form is an object of its fields.");
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(body)) {
+    for (const item of Array.isArray(value) ? value : [value])
+      if (item !== null) form.append(name, textOf(item));
+  }
+  return form.toString();
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A reply, read. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  /** Of the last hop. */
+  url: string;
+  /** The value of JSON, text, base64 for what is neither, null for nothing. */
+  body: Json;
+  bodyEncoding: "json" | "text" | "base64";
+  /** After decoding. */
+  bytes: number;
+  truncated: boolean;
+}
+
+/** Reads at most `maxBytes` of the body; what is cut off is no JSON any more. */
+export async function readReply(response: EgressResponse, maxBytes: number): Promise<Reply> {
+  const { bytes, truncated } = await response.bytes(maxBytes);
+  const { status, url } = response;
+  const headers: Record<string, string> = {};
+  for (const [name, value] of response.headers) {
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  }
+  const read = readBody(bytes, headers["content-type"] ?? "", truncated);
+  return { status, headers, url, ...read, bytes: bytes.length, truncated };
+}
+
+const TEXT =
+  /^text\/|[/+](json|xml|javascript|ecmascript|yaml|x-yaml|csv|graphql|x-www-form-urlencoded|x-ndjson)\b/i;
+const JSON_TYPE = /[/+]json\b/i;
+
+function readBody(bytes: Uint8Array, type: string, truncated: boolean): Pick<Reply, "body" | "bodyEncoding"> {
+  if (bytes.length === 0) return { body: null, bodyEncoding: "text" };
+  const text = readText(bytes, type, truncated);
+  if (text === null) return { body: Buffer.from(bytes).toString("base64"), bodyEncoding: "base64" };
+  if (!truncated && (type === "" || JSON_TYPE.test(type)) && !isTooDeep(text)) {
+    try {
+      return { body: JSON.parse(text), bodyEncoding: "json" };
+    } catch {
+      // Many a server says JSON and sends a page: its text tells more than an error would.
+    }
+  }
+  return { body: text, bodyEncoding: "text" };
+}
+
+/** Null for bytes that are no text. */
+function readText(bytes: Uint8Array, type: string, truncated: boolean): string | null {
+  const [, charset = "utf-8"] = /;\s*charset="?([\w:.-]+)/i.exec(type) ?? [];
+  const declared = TEXT.test(type);
+  try {
+    const text = new TextDecoder(decoderLabel(charset), { fatal: !declared }).decode(bytes, {
+      stream: truncated,
+    });
+    return declared || !text.includes("\0") ? text : null;
+  } catch {
+    return null; // not UTF-8, so not a text of unknown kind
+  }
+}
+
+function decoderLabel(charset: string): Bun.Encoding {
+  try {
+    return new TextDecoder(charset as Bun.Encoding).encoding as Bun.Encoding;
+  } catch {
+    return "utf-8"; // a charset that nobody knows
+  }
+}
+
+/** The house takes JSON of at most 64 levels; deeper replies stay text. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 0x22) {
+      for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++;
+    } else if (c === 0x5b || c === 0x7b) {
+      if (++depth > 64) return true;
+    } else if (c === 0x5d || c === 0x7d) depth--;
+  }
+  return false;
+}
+
+const MAX_SHOWN = 2_000;
+
+/** The failure that an unwanted status is; `now` is for a `Retry-After` that names an instant. */
+export function unexpectedStatus(method: string, reply: Reply, now: Date): AppError {
+  const { status, headers, body } = reply;
+  const host = new URL(reply.url).host;
+  const retryable = status >= 500 || status === 408 || status === 425 || status === 429;
+  const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;
+  const told = reply.bodyEncoding === "base64" ? null : maskSecrets(body);
+  const shown = told === null ? "" : textOf(told);
+  return new AppError("unexpected_status", `${host} answered the ${method} request with ${status}.`, {
+    retryable,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    details: { status, body: shown.slice(0, MAX_SHOWN) },
+  });
+}
+
+const MAX_RETRY_AFTER_SECONDS = 86_400;
+
+/** Seconds or an HTTP date (RFC 9110, section 10.2.3). */
+function retryAfter(header: string | undefined, now: Date): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now.getTime()) / 1000;
+  return Number.isNaN(seconds)
+    ? undefined
+    : Math.min(Math.max(Math.ceil(seconds), 0), MAX_RETRY_AFTER_SECONDS);
+}

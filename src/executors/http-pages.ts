@@ -1,0 +1,198 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import { jmespathFault, searchJson } from "../base/jmespath.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { maskSecrets } from "../base/mask.ts";
+import { object, oneOf } from "../base/shape.ts";
+import type { Reply } from "./http-message.ts";
+
+const DEFAULT_MAX_PAGES = 100;
+
+const path = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
+const parameter = (description: string) => Type.String({ minLength: 1, maxLength: 255, description });
+const count = (minimum: number, description: string) =>
+  Type.Integer({ minimum, maximum: 2 ** 40, description });
+
+const common = {
+  itemsPath: Type.Optional(
+    path("JMESPath to the items of a page; the pages' items together are `extracted`"),
+  ),
+  maxPages: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: `Pages at most; ${DEFAULT_MAX_PAGES} by default`,
+    }),
+  ),
+};
+const sized = {
+  sizeParam: Type.Optional(parameter("Query parameter for the size of a page")),
+  pageSize: Type.Optional(count(1, "What the size parameter says")),
+  hasNextPath: Type.Optional(
+    path("JMESPath to what tells that there are more pages; without it an empty page ends"),
+  ),
+};
+
+/** How one page leads to the next. */
+export const Pagination = Type.Union([
+  object({ type: Type.Literal("link_header"), ...common }),
+  object({
+    type: Type.Literal("cursor"),
+    cursorPath: path("JMESPath to the cursor of the next page; null or empty ends"),
+    cursorParam: Type.Optional(
+      parameter("Where the cursor goes; without it the cursor is the next page's address"),
+    ),
+    cursorIn: Type.Optional(oneOf(["query", "body"], { description: "query by default" })),
+    ...common,
+  }),
+  object({
+    type: Type.Literal("page"),
+    pageParam: Type.Optional(parameter("Query parameter for the number of the page; page by default")),
+    startPage: Type.Optional(count(0, "1 by default")),
+    ...sized,
+    ...common,
+  }),
+  object({
+    type: Type.Literal("offset"),
+    offsetParam: Type.Optional(
+      parameter("Query parameter for the number of items to skip; offset by default"),
+    ),
+    startOffset: Type.Optional(count(0, "0 by default")),
+    ...sized,
+    ...common,
+  }),
+]);
+export type Pagination = Static<typeof Pagination>;
+
+/** What differs from page to page. */
+export interface Turn {
+  url: URL;
+  body: Json | undefined;
+}
+
+export const maxPagesOf = (pagination: Pagination) => pagination.maxPages ?? DEFAULT_MAX_PAGES;
+
+/** Faults of the expressions in a pagination, by field. */
+export function pagingFaults(pagination: Pagination): { path: string[]; message: string }[] {
+  return Object.entries(pagination).flatMap(([field, value]) => {
+    if (!field.endsWith("Path") || typeof value !== "string" || value.includes("{{")) return [];
+    const message = jmespathFault(value);
+    return message ? [{ path: [field], message }] : [];
+  });
+}
+
+export function firstTurn(pagination: Pagination, turn: Turn): Turn {
+  if (pagination.type !== "page" && pagination.type !== "offset") return turn;
+  const url = new URL(turn.url);
+  if (pagination.type === "page")
+    url.searchParams.set(counter(pagination), String(pagination.startPage ?? 1));
+  else url.searchParams.set(counter(pagination), String(pagination.startOffset ?? 0));
+  if (pagination.sizeParam && pagination.pageSize) {
+    url.searchParams.set(pagination.sizeParam, String(pagination.pageSize));
+  }
+  return { ...turn, url };
+}
+
+const counter = (pagination: Extract<Pagination, { type: "page" | "offset" }>) =>
+  pagination.type === "page" ? (pagination.pageParam ?? "page") : (pagination.offsetParam ?? "offset");
+
+/** The items of one page; null where the page is no list and nothing says where its items are. */
+export function itemsOf(pagination: Pagination, body: Json): Json[] | null {
+  const found = pagination.itemsPath ? (searchJson(body, pagination.itemsPath) ?? []) : body;
+  if (Array.isArray(found)) return found;
+  return pagination.itemsPath ? [found] : null;
+}
+
+/** What to ask next; null after the last page. */
+export function nextTurn(pagination: Pagination, turn: Turn, reply: Reply): Turn | null {
+  switch (pagination.type) {
+    case "link_header": {
+      const link = nextLink(reply.headers.link ?? "");
+      return link === null ? null : { ...turn, url: linked(link, turn, reply) };
+    }
+    case "cursor":
+      return byCursor(pagination, turn, reply);
+    default:
+      return byCount(pagination, turn, reply);
+  }
+}
+
+function byCursor(
+  pagination: Extract<Pagination, { type: "cursor" }>,
+  turn: Turn,
+  reply: Reply,
+): Turn | null {
+  const cursor = searchJson(reply.body, pagination.cursorPath);
+  if (cursor === null || cursor === "" || cursor === false) return null;
+  if (typeof cursor !== "string" && typeof cursor !== "number") {
+    throw new AppError(
+      "upstream",
+      "The cursor of the next page is neither a text nor a number; see cursorPath.",
+    );
+  }
+  const { cursorParam } = pagination;
+  if (cursorParam === undefined) return { ...turn, url: linked(String(cursor), turn, reply) };
+  if (pagination.cursorIn === "body") {
+    if (turn.body !== undefined && !isObject(turn.body)) {
+      throw new AppError("definition_invalid", "A cursor in the body needs a body that is an object.");
+    }
+    return { ...turn, body: { ...turn.body, [cursorParam]: cursor } };
+  }
+  const url = new URL(turn.url);
+  url.searchParams.set(cursorParam, String(cursor));
+  return { ...turn, url };
+}
+
+function byCount(
+  pagination: Extract<Pagination, { type: "page" | "offset" }>,
+  turn: Turn,
+  reply: Reply,
+): Turn | null {
+  const items = itemsOf(pagination, reply.body);
+  const step = pagination.type === "page" ? 1 : (items?.length ?? pagination.pageSize);
+  if ((items === null && pagination.hasNextPath === undefined) || step === undefined) {
+    const message = "The page is no list: give itemsPath, so that an empty page is seen, or hasNextPath.";
+    throw new AppError("definition_invalid", message);
+  }
+  if (step === 0 || items?.length === 0) return null;
+  if (pagination.hasNextPath !== undefined && !isTrue(searchJson(reply.body, pagination.hasNextPath)))
+    return null;
+  const url = new URL(turn.url);
+  const name = counter(pagination);
+  url.searchParams.set(name, String(Number(url.searchParams.get(name)) + step));
+  return { ...turn, url };
+}
+
+const isTrue = (value: Json) => (Array.isArray(value) ? value.length > 0 : Boolean(value));
+
+/** Where a link of the reply leads; it may not lead to another server, as the request may carry credentials. */
+function linked(link: string, turn: Turn, reply: Reply): URL {
+  if (!URL.canParse(link, reply.url)) {
+    throw new AppError("upstream", "The reply names a next page that is no address.");
+  }
+  const url = new URL(link, reply.url);
+  const upgraded = url.protocol === "https:" && url.host === turn.url.host;
+  if (url.origin === turn.url.origin || upgraded) return url;
+  const message = `The next page lies at another server (${url.host}, not ${turn.url.host}); Weir does not follow there.`;
+  throw new AppError("upstream", message);
+}
+
+/** The target of the first link with the relation `next` (RFC 8288). */
+function nextLink(header: string): string | null {
+  const links = /<([^<>]*)>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+(?:\s*=\s*(?:"[^"]*"|[^\s",;]*))?)*)/g;
+  for (const [, target = "", parameters = ""] of header.slice(0, 16_384).matchAll(links)) {
+    const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]*))/i.exec(parameters) ?? [];
+    if ((quoted ?? plain ?? "").toLowerCase().split(/\s+/).includes("next")) return target;
+  }
+  return null;
+}
+
+/** Throws when a turn was asked before: the pages would never end. */
+export function checkNew(seen: Set<string>, turn: Turn): void {
+  const key = JSON.stringify([turn.url.href, turn.body ?? null]);
+  if (seen.has(key)) {
+    const address = maskSecrets(turn.url.href);
+    throw new AppError("upstream", `The server named the same next page twice: ${address}.`);
+  }
+  seen.add(key);
+}

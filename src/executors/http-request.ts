@@ -1,0 +1,155 @@
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import { searchJson } from "../base/jmespath.ts";
+import type { Json } from "../base/json.ts";
+import { anything, map, nullable, object, oneOf } from "../base/shape.ts";
+import { type Bench, defineExecutor } from "./contract.ts";
+import { bodyFault, Definition, definitionFaults } from "./http-definition.ts";
+import type { Reply } from "./http-message.ts";
+import {
+  checkNew,
+  firstTurn,
+  itemsOf,
+  maxPagesOf,
+  nextTurn,
+  type Pagination,
+  type Turn,
+} from "./http-pages.ts";
+import { openAccess, type Send, sender, startOf } from "./http-send.ts";
+
+const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
+
+/**
+ * Sends one HTTP request, or one for each page.
+ *
+ * A second try is safe for GET, HEAD and OPTIONS. Other methods carry `Idempotency-Key` with the run's id
+ * (and the number of the page after the first), the same on every try, unless the definition has its own;
+ * a receiver that honours it acts once.
+ *
+ * A status that is not expected fails the run: for good below 500, save 408, 425 and 429, which are tried
+ * again no sooner than `Retry-After` says.
+ */
+export const httpRequest = defineExecutor({
+  kind: "http_request",
+  title: "HTTP request",
+  description: "Calls an HTTP API, page by page where it has pages, and keeps what it answers.",
+  providers: null,
+  definition: Definition,
+  result: object({
+    status: Type.Integer(),
+    headers: map(Type.String()),
+    /** With `pagination` the pages' bodies: joined where all are lists, else one after the other. */
+    body: anything(),
+    bodyEncoding: oneOf(["json", "text", "base64"]),
+    extracted: nullable(anything()),
+    pages: Type.Integer(),
+    bytes: Type.Integer(),
+    truncated: Type.Boolean(),
+  }),
+
+  check: definitionFaults,
+
+  async execute(bench, definition) {
+    const { pagination } = definition;
+    const fault = bodyFault(definition);
+    if (fault) throw new AppError("definition_invalid", fault);
+    const access = await openAccess(bench);
+    const start = startOf(definition, access);
+    const send = sender(bench, definition, access);
+    const replies = pagination
+      ? await readPages(bench, definition, pagination, start, send)
+      : [await readOne(bench, definition, start, send)];
+    return { result: resultOf(definition, replies) };
+  },
+});
+
+async function readOne(bench: Bench, definition: Definition, turn: Turn, send: Send): Promise<Reply> {
+  bench.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${turn.url.host}` });
+  const maxBytes = definition.maxBytes ?? DEFAULT_MAX_BYTES;
+  const reply = await send(turn, 1, maxBytes);
+  if (reply.truncated) bench.log("warn", `The reply is longer than maxBytes (${maxBytes}) and was cut off.`);
+  return reply;
+}
+
+async function readPages(
+  bench: Bench,
+  definition: Definition,
+  pagination: Pagination,
+  start: Turn,
+  send: Send,
+): Promise<Reply[]> {
+  const maxPages = maxPagesOf(pagination);
+  let left = definition.maxBytes ?? DEFAULT_MAX_BYTES;
+  const seen = new Set<string>();
+  const replies: Reply[] = [];
+  let turn: Turn | null = firstTurn(pagination, start);
+  while (turn) {
+    checkNew(seen, turn);
+    bench.progress({
+      phase: "requesting",
+      message: `Page ${replies.length + 1}`,
+      current: replies.length,
+      unit: "pages",
+    });
+    const reply: Reply = await send(turn, replies.length + 1, left);
+    const last = replies.at(-1);
+    if (reply.truncated && last) {
+      bench.log(
+        "warn",
+        `Stopped after ${replies.length} pages: with the next one they are longer than maxBytes.`,
+      );
+      last.truncated = true;
+      break;
+    }
+    if (reply.truncated) throw tooLarge("The first page");
+    replies.push(reply);
+    left -= reply.bytes;
+    turn = nextTurn(pagination, turn, reply);
+    if (turn && replies.length >= maxPages) {
+      bench.log("warn", `Stopped after ${maxPages} pages (maxPages), and there are more.`);
+      reply.truncated = true;
+      break;
+    }
+  }
+  bench.progress({
+    phase: "requesting",
+    message: `${replies.length} pages`,
+    current: replies.length,
+    unit: "pages",
+  });
+  return replies;
+}
+
+const tooLarge = (what: string) =>
+  new AppError(
+    "response_too_large",
+    `${what} is longer than maxBytes, so it can't be read as JSON; raise maxBytes.`,
+  );
+
+function resultOf(definition: Definition, replies: readonly Reply[]) {
+  const last = replies.at(-1) as Reply;
+  const bodies = replies.map((reply) => reply.body);
+  const lists = bodies.every(Array.isArray);
+  return {
+    status: last.status,
+    headers: last.headers,
+    body: definition.pagination ? (lists ? bodies.flat(1) : bodies) : last.body,
+    bodyEncoding: last.bodyEncoding,
+    extracted: extract(definition, last, bodies),
+    pages: replies.length,
+    bytes: replies.reduce((sum, reply) => sum + reply.bytes, 0),
+    truncated: last.truncated,
+  };
+}
+
+/** Of pages, the items together, or else what the expression finds in each page, lists joined. */
+function extract({ pagination, responseExtract }: Definition, last: Reply, bodies: readonly Json[]): Json {
+  if (pagination?.itemsPath) {
+    const items = bodies.flatMap((body) => itemsOf(pagination, body) ?? []);
+    return responseExtract ? searchJson(items, responseExtract) : items;
+  }
+  if (!responseExtract) return null;
+  if (pagination) return bodies.flatMap((body) => searchJson(body, responseExtract) ?? []);
+  if (last.truncated) throw tooLarge("The reply");
+  return searchJson(last.body, responseExtract);
+}

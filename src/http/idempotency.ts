@@ -1,0 +1,82 @@
+import { and, eq, gt } from "drizzle-orm";
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { timestamp } from "../base/clock.ts";
+import { AppError, invalid } from "../base/errors.ts";
+import { canonicalJson, storedJson } from "../base/json.ts";
+import { type Context, type WriteContext, write } from "../context.ts";
+import { Reply } from "./operation.ts";
+
+const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    organizationId: text().notNull(),
+    actorId: text().notNull(),
+    key: text().notNull(),
+    requestHash: text().notNull(),
+    status: integer().notNull(),
+    /** The reply's JSON text; sealed where it holds a secret. */
+    reply: text().notNull(),
+    createdAt: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.organizationId, t.actorId, t.key] })],
+);
+
+/** A key is remembered for this long (decisions, section 1). */
+const LIFETIME_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Does `work` and keeps its reply under `key`, in one transaction; the same request again gets the kept
+ * reply. A reply that holds a secret is kept sealed. Throws `idempotency_mismatch` when the key came with
+ * another request before.
+ */
+export function once(
+  ctx: Context,
+  key: string,
+  request: { method: string; path: string; body: unknown },
+  { status, isSealed }: { status: number; isSealed: boolean },
+  work: (tx: WriteContext) => Promise<unknown>,
+): Promise<Reply> {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw invalid(
+      ["header", "Idempotency-Key"],
+      "This takes 1 to 255 visible ASCII characters",
+      "string_pattern_mismatch",
+    );
+  }
+  const hash = new Bun.CryptoHasher("sha256").update(canonicalJson(request)).digest("hex");
+  const label = `idempotency:${ctx.organizationId}:${ctx.actor.id}:${key}`;
+  const mine = and(
+    eq(idempotencyKeys.organizationId, ctx.organizationId),
+    eq(idempotencyKeys.actorId, ctx.actor.id),
+    eq(idempotencyKeys.key, key),
+  );
+  return write(ctx, async (tx) => {
+    const [kept] = await tx.db
+      .select()
+      .from(idempotencyKeys)
+      .where(and(mine, gt(idempotencyKeys.createdAt, timestamp(tx.clock, -LIFETIME_MS))));
+    if (kept) {
+      if (kept.requestHash !== hash) {
+        throw new AppError(
+          "idempotency_mismatch",
+          "This Idempotency-Key came with another request before; use a new key.",
+        );
+      }
+      const text = isSealed ? tx.secrets.open(kept.reply, label) : kept.reply;
+      return new Reply(kept.status, storedJson(text), { "idempotency-replayed": "true" });
+    }
+    const body = await work(tx);
+    const text = JSON.stringify(body);
+    await tx.db.delete(idempotencyKeys).where(mine); // one past its lifetime
+    await tx.db.insert(idempotencyKeys).values({
+      organizationId: tx.organizationId,
+      actorId: tx.actor.id,
+      key,
+      requestHash: hash,
+      status,
+      reply: isSealed ? tx.secrets.seal(text, label) : text,
+      createdAt: timestamp(tx.clock),
+    });
+    return new Reply(status, body);
+  });
+}

@@ -1,0 +1,196 @@
+import { and, eq, sql } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { Actor, App } from "../context.ts";
+import { hashToken, isWellFormed, TOKEN_PREFIX } from "../crypto/tokens.ts";
+import { accessTokens } from "../resources/access-tokens/table.ts";
+import { resolveOrganization } from "../resources/organizations/service.ts";
+import { memberships, type Role } from "../resources/organizations/table.ts";
+import { findHome } from "../resources/organizations/team.ts";
+import { SESSION_COOKIE, slideFrom } from "../resources/sessions/service.ts";
+import { type ClientType, sessions } from "../resources/sessions/table.ts";
+import { users } from "../resources/users/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../store/store.ts";
+import { cookieOf } from "./cookie.ts";
+
+/** Who is calling, and by which credential. */
+export interface Identity {
+  readonly carrier: "authorization" | "x-api-key" | "cookie";
+  readonly kind: "pat" | "session" | "api_key";
+  /** Of the token, session or key. */
+  readonly credentialId: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly clientType: ClientType;
+  /** The organization that the credential itself is bound to; null where it isn't. */
+  readonly organizationId: string | null;
+}
+
+/** Times of use are written at most this often. */
+const USE_NOTED_MS = 60_000;
+
+const patByHash = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: accessTokens.id,
+      userId: accessTokens.userId,
+      organizationId: accessTokens.organizationId,
+      expiresAt: accessTokens.expiresAt,
+      revokedAt: accessTokens.revokedAt,
+      lastUsedAt: accessTokens.lastUsedAt,
+      email: users.email,
+    })
+    .from(accessTokens)
+    .innerJoin(users, eq(users.id, accessTokens.userId))
+    .where(eq(accessTokens.tokenHash, sql.placeholder("hash")))
+    .prepare(),
+);
+
+const sessionByHash = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: sessions.id,
+      userId: sessions.userId,
+      clientType: sessions.clientType,
+      createdAt: sessions.createdAt,
+      lastActiveAt: sessions.lastActiveAt,
+      expiresAt: sessions.expiresAt,
+      revokedAt: sessions.revokedAt,
+      email: users.email,
+    })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(eq(sessions.tokenHash, sql.placeholder("hash")))
+    .prepare(),
+);
+
+/**
+ * The caller, by the first carrier that is present: authorization, X-API-Key, cookie. Null where none is.
+ * Throws `unauthenticated` for one that is present and not valid; the next is not tried.
+ */
+export async function identify(app: App, headers: Headers): Promise<Identity | null> {
+  const authorization = headers.get("authorization");
+  if (authorization !== null) {
+    const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+    if (!token) throw refused("The Authorization header takes: Bearer TOKEN.");
+    return token.startsWith(TOKEN_PREFIX.session)
+      ? bySession(app, token, "authorization")
+      : byPat(app, token);
+  }
+  if (headers.get("x-api-key") !== null) throw refused("This API key is not valid.");
+  const cookie = cookieOf(headers.get("cookie"), SESSION_COOKIE);
+  return cookie ? bySession(app, cookie, "cookie") : null;
+}
+
+const refused = (message: string) => new AppError("unauthenticated", message);
+
+async function byPat(app: App, token: string): Promise<Identity> {
+  const wrong = () => refused("This access token is not valid: it is mistyped, expired or revoked.");
+  if (!isWellFormed(token, TOKEN_PREFIX.pat)) throw wrong();
+  const [row] = await patByHash(app.store.db).all({ hash: hashToken(token) });
+  const now = timestamp(app.clock);
+  if (!row || row.revokedAt !== null || row.expiresAt <= now) throw wrong();
+  if (isStale(app, row.lastUsedAt)) {
+    note(app, row.id, (db) =>
+      db.update(accessTokens).set({ lastUsedAt: now }).where(eq(accessTokens.id, row.id)),
+    );
+  }
+  return {
+    carrier: "authorization",
+    kind: "pat",
+    credentialId: row.id,
+    userId: row.userId,
+    email: row.email,
+    clientType: "api",
+    organizationId: row.organizationId,
+  };
+}
+
+async function bySession(app: App, token: string, carrier: "authorization" | "cookie"): Promise<Identity> {
+  const wrong = () => refused("This session has ended; sign in again.");
+  if (!isWellFormed(token, TOKEN_PREFIX.session)) throw wrong();
+  const [row] = await sessionByHash(app.store.db).all({ hash: hashToken(token) });
+  const now = timestamp(app.clock);
+  if (!row || row.revokedAt !== null || row.expiresAt <= now) throw wrong();
+  if (isStale(app, row.lastActiveAt)) {
+    const expiresAt = slideFrom(row.createdAt, app.clock);
+    note(app, row.id, (db) =>
+      db.update(sessions).set({ lastActiveAt: now, expiresAt }).where(eq(sessions.id, row.id)),
+    );
+  }
+  return {
+    carrier,
+    kind: "session",
+    credentialId: row.id,
+    userId: row.userId,
+    email: row.email,
+    clientType: row.clientType,
+    organizationId: null,
+  };
+}
+
+const isStale = (app: App, at: string | null) =>
+  at === null || app.clock.now().getTime() - Date.parse(at) > USE_NOTED_MS;
+
+/** Uses being written, so that a burst of requests writes one. */
+const noting = new Set<string>();
+
+function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown>): void {
+  if (noting.has(id)) return;
+  noting.add(id);
+  app.store
+    .write(async (db) => void (await update(db)))
+    .catch((error) => app.log.report(error, { at: "note use of a credential" }))
+    .finally(() => noting.delete(id));
+}
+
+const roleById = prepared((db: ReadDb) =>
+  db
+    .select({ role: memberships.role })
+    .from(memberships)
+    .where(
+      and(
+        eq(memberships.organizationId, sql.placeholder("organizationId")),
+        eq(memberships.userId, sql.placeholder("userId")),
+      ),
+    )
+    .prepare(),
+);
+
+/**
+ * The organization of a request and the caller's role there: by `X-Organization-Id` (id or slug), else
+ * the token's own, else the default membership. Throws `forbidden` for one that the caller is not in.
+ */
+export async function enter(
+  app: App,
+  identity: Identity,
+  named: string | null,
+): Promise<{ organizationId: string; role: Role } | null> {
+  const outside = () => new AppError("forbidden", "You are not a member of this organization.");
+  if (named !== null) {
+    const organizationId = await resolveOrganization(app.store.db, named);
+    const role = organizationId && (await roleIn(app, identity.userId, organizationId));
+    if (!organizationId || !role) throw outside();
+    return { organizationId, role };
+  }
+  const organizationId =
+    identity.organizationId ?? (await findHome(app.store.db, identity.userId))?.organizationId;
+  if (!organizationId) return null;
+  const role = await roleIn(app, identity.userId, organizationId);
+  if (!role) throw outside();
+  return { organizationId, role };
+}
+
+async function roleIn(app: App, userId: string, organizationId: string): Promise<Role | null> {
+  const [row] = await roleById(app.store.db).all({ userId, organizationId });
+  return row?.role ?? null;
+}
+
+export const actorOf = (identity: Identity, address: string, userAgent: string | null): Actor => ({
+  type: "user",
+  id: identity.userId,
+  email: identity.email,
+  ip: address,
+  userAgent,
+});

@@ -1,0 +1,134 @@
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { Fault } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+import type { App, Context, WriteContext } from "../context.ts";
+import type { Role } from "../resources/organizations/table.ts";
+import type { Identity } from "./identity.ts";
+
+/** `any`: whoever is signed in, whatever the role. Named in the document as `x-role`. */
+export type Audience = "public" | "signature" | "any" | Role;
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Where a request comes from, as far as the operator's proxies can be trusted. */
+export interface Visit {
+  readonly request: Request;
+  readonly url: URL;
+  readonly address: string;
+  readonly isSecure: boolean;
+  readonly userAgent: string | null;
+  readonly correlationId: string;
+  /** Lets a stream stay silent longer than the server's idle limit. */
+  keepOpen(): void;
+}
+
+/** A reply with more than a JSON body. */
+export class Reply {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `body` is JSON unless it is a stream, a Blob, or null for none. */
+  constructor(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+interface Shapes<P extends TObject, Q extends TObject, B extends TSchema> {
+  params: P;
+  query: Q;
+  body: B;
+}
+
+interface Given<P extends TObject, Q extends TObject, B extends TSchema> {
+  app: App;
+  visit: Visit;
+  params: Static<P>;
+  query: Static<Q>;
+  body: Static<B>;
+}
+
+/** How one operation of the HTTP face is described and carried out. The OpenAPI document is made from these. */
+export interface Operation {
+  readonly method: Method;
+  /** As in the interface: `/api/v1/connections/{connection_id}`. */
+  readonly path: string;
+  readonly audience: Audience;
+  readonly tag: string;
+  readonly summary: string;
+  /** What the summary can't say in one line, for the document. */
+  readonly description?: string;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  /** Absent: no JSON body is read. */
+  readonly body?: TSchema;
+  /** True where the JSON body may be absent altogether. */
+  readonly bodyOptional?: boolean;
+  /** What is wrong with the raw body beyond its shape, told together with the faults of the shape. */
+  readonly faults?: (app: App, raw: Json) => Fault[];
+  /** The shape of the success body; absent for none or for streams. */
+  readonly response?: TSchema;
+  /** Media type of a success body that is not JSON, such as `text/event-stream`. */
+  readonly produces?: string;
+  /** Media type of a request body that the handler reads itself, such as `application/octet-stream`. */
+  readonly consumes?: string;
+  /** Of success; 200 where absent. */
+  readonly status?: number;
+  /** Takes `Idempotency-Key`: the work and its reply, sealed where it holds a secret, are stored in one transaction. */
+  readonly idempotent?: boolean | "sealed";
+  /** Is about a person; API keys can't use it. */
+  readonly personal?: boolean;
+  /** Counts against the limit for each address instead of the one for each credential. */
+  readonly limited?: "address";
+  /** Error codes beyond those that every operation may give, for the document. */
+  readonly errors?: readonly number[];
+  readonly example?: unknown;
+  readonly handle: (given: never) => Promise<unknown>;
+}
+
+type Described<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
+  Operation,
+  "handle" | "audience" | "params" | "query" | "body" | "idempotent"
+> &
+  Partial<Shapes<P, Q, B>>;
+
+/** An operation for members of an organization: only with a role is there a `ctx`. */
+export function operation<
+  P extends TObject = TObject<{}>,
+  Q extends TObject = TObject<{}>,
+  B extends TSchema = TSchema,
+>(
+  described: Described<P, Q, B> & {
+    audience: Role | "any";
+    idempotent?: false;
+    handle(given: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
+  },
+): Operation;
+/** One that takes an idempotency key runs in a transaction: no network calls in it. */
+export function operation<
+  P extends TObject = TObject<{}>,
+  Q extends TObject = TObject<{}>,
+  B extends TSchema = TSchema,
+>(
+  described: Described<P, Q, B> & {
+    audience: Role | "any";
+    idempotent: true | "sealed";
+    handle(given: Given<P, Q, B> & { ctx: WriteContext; identity: Identity }): Promise<unknown>;
+  },
+): Operation;
+export function operation(described: object): Operation {
+  return described as Operation;
+}
+
+/** An operation that needs no credentials: it has no `ctx`, and so no way to an organization's data. */
+export const openOperation = <
+  P extends TObject = TObject<{}>,
+  Q extends TObject = TObject<{}>,
+  B extends TSchema = TSchema,
+>(
+  described: Described<P, Q, B> & {
+    audience: "public" | "signature";
+    handle(given: Given<P, Q, B>): Promise<unknown>;
+  },
+): Operation => described as unknown as Operation;

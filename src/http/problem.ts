@@ -1,0 +1,91 @@
+import { AppError, type ErrorCode, InvalidInput } from "../base/errors.ts";
+import { isUniqueViolation } from "../store/store.ts";
+
+/** The only place that knows HTTP status codes of errors (decisions, section 1). */
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  bad_request: 400,
+  invalid: 422,
+  unauthenticated: 401,
+  forbidden: 403,
+  csrf: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  slug_taken: 409,
+  in_use: 409,
+  invalid_state: 409,
+  last_owner: 409,
+  idempotency_mismatch: 409,
+  gone: 410,
+  cursor_expired: 410,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  internal: 500,
+  unavailable: 503,
+  llm_not_configured: 503,
+  search_not_configured: 503,
+  disk_full: 503,
+  egress_blocked: 422,
+  upstream: 502,
+  timeout: 504,
+  cancelled: 409,
+  interrupted_too_often: 409,
+  connection_disabled: 409,
+  template_error: 422,
+  condition_error: 422,
+  definition_invalid: 422,
+  unexpected_status: 502,
+  sql_error: 422,
+  sql_timeout: 422,
+  sql_memory: 422,
+  row_count_mismatch: 500,
+  schema_contract_violation: 409,
+  cursor_field_missing: 422,
+  dataset_changed: 409,
+  response_too_large: 502,
+  no_branch: 422,
+  not_available: 501,
+};
+
+export interface Problem {
+  status: number;
+  body: Record<string, unknown>;
+  headers: Record<string, string>;
+  /** True for what nobody foresaw: worth a line in the log. */
+  isBug: boolean;
+}
+
+/** What the caller hears of `error`. Anything but an `AppError` is a bug of ours: 500 and no more. */
+export function problemOf(error: unknown, correlationId: string): Problem {
+  if (error instanceof InvalidInput) {
+    return { status: 422, body: { detail: error.faults }, headers: {}, isBug: false };
+  }
+  const known = error instanceof AppError ? error : unforeseen(error);
+  if (known.code === "invalid" || (STATUS[known.code] === 422 && known.loc.length > 0)) {
+    const fault = { loc: known.loc, msg: known.message, type: known.type ?? known.code };
+    return { status: 422, body: { detail: [fault] }, headers: {}, isBug: false };
+  }
+  const headers: Record<string, string> = {};
+  if (known.code === "unauthenticated") headers["www-authenticate"] = "Bearer";
+  if (known.retryAfterSeconds !== null) headers["retry-after"] = String(known.retryAfterSeconds);
+  return {
+    status: STATUS[known.code],
+    body: {
+      detail: known.message,
+      code: known.code,
+      correlationId,
+      ...(known.details && known.code !== "internal" ? { details: known.details } : {}),
+    },
+    headers,
+    isBug: known.code === "internal",
+  };
+}
+
+function unforeseen(error: unknown): AppError {
+  if (isUniqueViolation(error)) {
+    return new AppError("conflict", "Somebody else changed the same thing at the same moment; try again.", { cause: error });
+  }
+  return new AppError("internal", "Something went wrong on our side. The correlation id leads to it in the log.", { cause: error });
+}

@@ -1,0 +1,191 @@
+import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { read } from "../base/shape.ts";
+import { type App, type Context, contextFor, write } from "../context.ts";
+import { ROLES, type Role } from "../resources/organizations/table.ts";
+import { readJson } from "./body.ts";
+import { once } from "./idempotency.ts";
+import { actorOf, enter, type Identity, identify } from "./identity.ts";
+import { type Operation, Reply, type Visit } from "./operation.ts";
+import { isForeign, isSameOrigin } from "./origin.ts";
+import { problemOf } from "./problem.ts";
+
+/** On every reply of the API: it is data, never a page. */
+const HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+} as const;
+
+/** Sign-in, set-up and device endpoints: 10 a minute for each address (decisions, section 1). */
+const ADDRESS_RATE = { perMinute: 10, burst: 10 };
+
+/** Carries out one request of one operation, from credentials to reply. */
+export async function serve(
+  app: App,
+  operation: Operation,
+  visit: Visit,
+  rawParams: Record<string, string>,
+): Promise<Response> {
+  try {
+    refuseTwoHosts(visit);
+    const reply = await answer(app, operation, visit, rawParams);
+    return toResponse(app, operation, reply, visit);
+  } catch (error) {
+    return problemResponse(app, error, visit);
+  }
+}
+
+async function answer(
+  app: App,
+  operation: Operation,
+  visit: Visit,
+  rawParams: Record<string, string>,
+): Promise<unknown> {
+  if (operation.limited === "address") limitAddress(app, visit);
+  const open = operation.audience === "public" || operation.audience === "signature";
+  if (operation.audience === "public" && operation.method !== "GET" && isForeign(app, visit)) {
+    throw new AppError("csrf", "Another site's page may not do this; open Weir's own.");
+  }
+  const identity = open ? null : await admit(app, operation, visit);
+
+  const input = await readInput(app, operation, visit, rawParams);
+  const handle = operation.handle as unknown as (given: object) => Promise<unknown>;
+  if (!identity) return handle({ app, visit, ...input });
+
+  const ctx = await contextOf(app, operation, identity, visit);
+  const given = { app, visit, identity, ...input };
+  if (!operation.idempotent) return handle({ ...given, ctx });
+  const key = visit.request.headers.get("idempotency-key");
+  if (key === null) return write(ctx, (tx) => handle({ ...given, ctx: tx }));
+  return once(
+    ctx,
+    key,
+    { method: operation.method, path: visit.url.pathname + visit.url.search, body: input.body ?? null },
+    { status: operation.status ?? 200, isSealed: operation.idempotent === "sealed" },
+    (tx) => handle({ ...given, ctx: tx }),
+  );
+}
+
+/** The caller, who must be someone. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
+async function admit(app: App, operation: Operation, visit: Visit): Promise<Identity> {
+  const identity = await identify(app, visit.request.headers);
+  if (!identity) throw new AppError("unauthenticated", "This needs credentials: an access token, an API key, or a session.");
+  if (app.config.apiRate) {
+    const { retryAfterSeconds } = app.limiter.take(`api:${identity.credentialId}`, app.config.apiRate);
+    if (retryAfterSeconds > 0) {
+      throw new AppError("rate_limited", `Too many requests; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+    }
+  }
+  if (identity.carrier === "cookie" && operation.method !== "GET" && !isSameOrigin(app, visit)) {
+    throw new AppError("csrf", "A request that changes something under the cookie must come from Weir's own pages.");
+  }
+  if (operation.personal && identity.kind === "api_key") {
+    throw new AppError("forbidden", "This is about a person; an API key can't use it.");
+  }
+  return identity;
+}
+
+function limitAddress(app: App, visit: Visit): void {
+  const { retryAfterSeconds } = app.limiter.take(`address:${visit.address}`, ADDRESS_RATE);
+  if (retryAfterSeconds > 0) {
+    throw new AppError("rate_limited", `Too many tries from this address; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+  }
+}
+
+async function contextOf(app: App, operation: Operation, identity: Identity, visit: Visit): Promise<Context> {
+  const place = await enter(app, identity, visit.request.headers.get("x-organization-id"));
+  if (operation.audience !== "any") {
+    if (!place) throw new AppError("forbidden", "You are not a member of any organization.");
+    const needed = operation.audience as Role;
+    if (ROLES.indexOf(place.role) < ROLES.indexOf(needed)) {
+      throw new AppError("forbidden", `This needs the role ${needed}; yours is ${place.role}.`);
+    }
+  }
+  return contextFor(app, {
+    organizationId: place?.organizationId ?? "",
+    role: place?.role ?? "viewer",
+    actor: actorOf(identity, visit.address, visit.userAgent),
+    correlationId: visit.correlationId,
+  });
+}
+
+/** Path, query and body, all checked; every fault of all three is told at once. */
+async function readInput(app: App, operation: Operation, visit: Visit, rawParams: Record<string, string>) {
+  const faults: Fault[] = [];
+  const take = <T>({ value, faults: found }: { value: T; faults: Fault[] }): T => {
+    faults.push(...found);
+    return value;
+  };
+  const params = operation.params ? take(read(operation.params, rawParams, ["path"])) : {};
+  const query = operation.query ? take(read(operation.query, queryOf(visit.url), ["query"], { coerce: true })) : {};
+  let body: unknown;
+  if (operation.body) {
+    const raw = await readJson(visit.request, app.config.maxBodyBytes);
+    if (raw === undefined && !operation.bodyOptional) {
+      faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
+    } else {
+      body = take(read(operation.body, raw ?? {}, ["body"]));
+      for (const fault of operation.faults?.(app, raw ?? {}) ?? []) {
+        if (!faults.some(({ loc }) => loc.join() === fault.loc.join())) faults.push(fault);
+      }
+    }
+  }
+  if (faults.length > 0) throw new InvalidInput(faults);
+  return { params, query, body };
+}
+
+/** A name that stands once is a text, one that is repeated a list. */
+function queryOf(url: URL): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = Object.create(null);
+  if (url.search === "") return query;
+  for (const [name, value] of url.searchParams) {
+    const before = query[name];
+    query[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+  }
+  return query;
+}
+
+/** Two Host headers reach us joined by a comma; no real host has one. */
+function refuseTwoHosts({ request }: Visit): void {
+  if (request.headers.get("host")?.includes(",")) throw new AppError("bad_request", "A request has one Host header.");
+}
+
+function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {
+  const reply = given instanceof Reply ? given : new Reply(operation.status ?? 200, given ?? null);
+  const headers = { ...HEADERS, "x-correlation-id": visit.correlationId, ...reply.headers };
+  if (reply.body === null || reply.status === 204) {
+    const nothing = operation.response === undefined || reply.status === 204 || reply.status >= 300;
+    return new Response(nothing ? null : "null", { status: reply.status, headers });
+  }
+  if (reply.body instanceof ReadableStream || reply.body instanceof Blob) {
+    return new Response(reply.body, { status: reply.status, headers });
+  }
+  if (app.config.checkReplies && operation.response && reply.status < 300) checkReply(operation, reply.body);
+  return new Response(JSON.stringify(reply.body), {
+    status: reply.status,
+    headers: { "content-type": "application/json", ...headers },
+  });
+}
+
+/** In tests every reply is held against its shape; in service that would cost a fifth of a list. */
+function checkReply(operation: Operation, body: unknown): void {
+  if (!operation.response) return;
+  const { faults } = read(operation.response, JSON.parse(JSON.stringify(body)), ["reply"]);
+  if (faults.length > 0) {
+    throw new Error(`${operation.method} ${operation.path} answers off its shape: ${JSON.stringify(faults.slice(0, 5))}`);
+  }
+}
+
+/** The reply for an error, wherever it came from. Bugs are logged with all that is known of them. */
+export function problemResponse(app: App, error: unknown, visit: Visit): Response {
+  const { status, body, headers, isBug } = problemOf(error, visit.correlationId);
+  if (isBug) {
+    app.log.report(error, { correlationId: visit.correlationId, method: visit.request.method, path: visit.url.pathname });
+  }
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json", ...HEADERS, "x-correlation-id": visit.correlationId, ...headers },
+  });
+}

@@ -1,0 +1,58 @@
+import { type Cidr, contains, parseCidr } from "../base/cidr.ts";
+import type { App } from "../context.ts";
+import type { Visit } from "./operation.ts";
+
+const CORRELATION_ID = /^[A-Za-z0-9._-]{8,128}$/;
+
+interface Peer {
+  requestIP(request: Request): { address: string } | null;
+  timeout(request: Request, seconds: number): void;
+}
+
+/** What is known of a request before its credentials are looked at. */
+export function visitOf(app: App, request: Request, server: Peer | null): Visit {
+  const given = request.headers.get("x-correlation-id");
+  const peer = server?.requestIP(request)?.address ?? "unknown";
+  const proxies = trusted(app.config.trustedProxies);
+  const behindProxy = proxies.length > 0 && isTrusted(proxies, peer);
+  let url: URL | undefined;
+  return {
+    request,
+    get url() {
+      return (url ??= new URL(request.url));
+    },
+    get address() {
+      return plain(behindProxy ? forwardedFor(request, proxies, peer) : peer);
+    },
+    get isSecure() {
+      const scheme = behindProxy ? request.headers.get("x-forwarded-proto")?.split(",").at(-1)?.trim() : null;
+      return (scheme ?? (app.baseUrl().startsWith("https:") ? "https" : "http")) === "https";
+    },
+    userAgent: request.headers.get("user-agent")?.slice(0, 500) ?? null,
+    correlationId: given !== null && CORRELATION_ID.test(given) ? given : app.ids.uuid(),
+    keepOpen: () => server?.timeout(request, 0),
+  };
+}
+
+/** The right-most address that no trusted proxy has (decisions, section 2). */
+function forwardedFor(request: Request, proxies: readonly Cidr[], peer: string): string {
+  const hops = (request.headers.get("x-forwarded-for") ?? "").split(",").map((hop) => hop.trim()).filter(Boolean);
+  for (const hop of hops.reverse()) if (!isTrusted(proxies, hop)) return hop;
+  return peer;
+}
+
+const isTrusted = (proxies: readonly Cidr[], address: string) => proxies.some((range) => contains(range, address));
+
+/** An IPv4 address that came over an IPv6 socket, as people write it. */
+const plain = (address: string) => address.replace(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i, "$1");
+
+const parsed = new WeakMap<readonly string[], readonly Cidr[]>();
+
+function trusted(texts: readonly string[]): readonly Cidr[] {
+  let ranges = parsed.get(texts);
+  if (!ranges) {
+    ranges = texts.map((text) => parseCidr(text)).filter((range) => range !== null);
+    parsed.set(texts, ranges);
+  }
+  return ranges;
+}

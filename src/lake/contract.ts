@@ -1,0 +1,79 @@
+import type { Json } from "../base/json.ts";
+import type { Column } from "../sql/contract.ts";
+
+/** One Parquet file of a table. */
+export interface LakeFile {
+  id: string;
+  /** Relative to the lake's root: `ORGANIZATION/LAYER/DATASET/TABLE/LOAD-N.parquet`. */
+  path: string;
+  rows: number;
+  bytes: number;
+  loadId: string;
+}
+
+/** A table as the last committed load left it. */
+export interface LakeTable {
+  layer: string;
+  dataset: string;
+  table: string;
+  columns: Column[];
+  files: LakeFile[];
+  rows: number;
+  bytes: number;
+  /** Grows with each commit; a load that rewrites files names the version that it started from. */
+  version: number;
+}
+
+/** What one load does to one table. */
+export interface TableChange {
+  table: string;
+  /** The table's columns after the load, all of them; each new file has them all. */
+  columns: Column[];
+  add: LakeFile[];
+  /** Ids of files that the new ones take the place of; "all" for a replace. */
+  remove: readonly string[] | "all";
+  /**
+   * The version that `columns` and `remove` were worked out from, null for a table that was not there.
+   * Checked at commit: `dataset_changed` when somebody committed meanwhile. Not checked for "all".
+   */
+  baseVersion: number | null;
+}
+
+/** How far an incremental extract of one resource has come. */
+export interface CursorState {
+  cursorField: string;
+  /** The greatest cursor value seen, as it was read. */
+  lastValue: Json;
+  /** Fingerprints of the rows that stand exactly at `lastValue`, so that they come once. */
+  boundary: string[];
+}
+
+/** Everything that becomes visible together, in the transaction that completes the run. */
+export interface LakeLoad {
+  loadId: string;
+  layer: string;
+  dataset: string;
+  tables: TableChange[];
+  /** By resource; absent for loads without cursors. */
+  cursors?: Record<string, CursorState>;
+}
+
+/** Where Parquet files lie: a folder of this machine, or object storage. No database access. */
+export interface Lake {
+  /** A fresh 0700 folder for one run's work, on the lake's own disk; removed by `dispose`. */
+  workFolder(runId: string): Promise<{ path: string; dispose(): Promise<void> }>;
+  /**
+   * Moves a finished local file into the lake, durably (file and folder are synced), and gives back
+   * its place. It stays invisible until a load that names it commits.
+   */
+  place(
+    at: { organizationId: string; layer: string; dataset: string; table: string; loadId: string },
+    file: { path: string; rows: number; bytes: number },
+  ): Promise<LakeFile>;
+  /** An absolute path that DuckDB can read. */
+  localPath(file: Pick<LakeFile, "path">): Promise<string>;
+  /** Removes files by their relative paths; what is gone already is no error. */
+  remove(paths: readonly string[]): Promise<void>;
+  /** Relative paths of all files last touched before `before`, for finding leftovers. */
+  list(before: Date): AsyncIterable<string>;
+}

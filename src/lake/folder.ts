@@ -1,0 +1,234 @@
+import type { Dirent } from "node:fs";
+import { copyFile, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { AppError } from "../base/errors.ts";
+import { type Ids, systemIds } from "../base/ids.ts";
+import type { Lake, LakeFile } from "./contract.ts";
+import { checkName } from "./names.ts";
+
+/** Below the root: folders of runs that are at work, on the same disk as the files. */
+const WORK = ".work";
+
+/** Ids, as organizations, loads and runs have them. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+
+/** A lake on a folder of this machine; the folder is made where it is missing. */
+export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
+  const home = resolve(root);
+
+  const inside = (path: string) => insideOf(home, path);
+
+  return {
+    async workFolder(runId) {
+      checkId("run", runId);
+      const path = join(home, WORK, `${runId}-${ids.uuid()}`);
+      await mkdir(path, { recursive: true, mode: 0o700 });
+      return { path, dispose: () => rm(path, { recursive: true, force: true }) };
+    },
+
+    async place({ organizationId, layer, dataset, table, loadId }, file) {
+      checkId("organization", organizationId);
+      checkId("load", loadId);
+      checkName("layer", layer);
+      checkName("dataset", dataset);
+      checkName("table", table);
+      const folder = `${organizationId}/${layer}/${dataset}/${table}`;
+      await syncFile(file.path);
+      const name = await moveInto(home, folder, loadId, file.path);
+      const placed: LakeFile = {
+        id: ids.uuid(),
+        path: `${folder}/${name}`,
+        rows: file.rows,
+        bytes: file.bytes,
+        loadId,
+      };
+      return placed;
+    },
+
+    async localPath({ path }) {
+      const absolute = inside(path);
+      await refuseLinks(home, absolute);
+      return absolute;
+    },
+
+    async remove(paths) {
+      for (const path of paths) {
+        const absolute = inside(path);
+        try {
+          await refuseLinks(home, dirname(absolute));
+          await unlink(absolute);
+        } catch (error) {
+          if (codeOf(error) !== "ENOENT") throw error;
+        }
+        await removeEmpty(home, dirname(absolute));
+      }
+    },
+
+    async *list(before) {
+      for (const entry of await entriesOf(home)) {
+        if (!entry.isDirectory()) continue;
+        if (entry.name === WORK) yield* abandonedWork(home, before);
+        else yield* oldFiles(home, entry.name, before);
+      }
+    },
+  };
+}
+
+function checkId(noun: string, id: string): void {
+  if (!ID.test(id)) throw new AppError("bad_request", `This is no id of a ${noun}.`, { details: { id } });
+}
+
+/** The only way from a relative path to one on disk. Throws `bad_request` for one that would leave the root. */
+function insideOf(home: string, path: string): string {
+  const parts = path.split("/");
+  const isFine = parts.every((part) => part !== "" && part !== "." && part !== ".." && !/[\\\0]/.test(part));
+  if (!isFine)
+    throw new AppError("bad_request", "This path does not lie in the lake.", { details: { path } });
+  return join(home, ...parts);
+}
+
+/** Throws `not_found` where a part of the path below the root is a symbolic link: it could lead anywhere. */
+async function refuseLinks(home: string, absolute: string): Promise<void> {
+  for (let end = home.length; end !== -1; end = absolute.indexOf("/", end + 1)) {
+    const next = absolute.indexOf("/", end + 1);
+    const part = next === -1 ? absolute : absolute.slice(0, next);
+    if (part.length <= home.length) return;
+    try {
+      if (!(await lstat(part)).isSymbolicLink()) continue;
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return; // what is not there leads nowhere; whoever opens it will say so
+      throw error;
+    }
+    throw new AppError("not_found", "This file of the lake is not where it should be.");
+  }
+}
+
+/**
+ * Moves the file to `LOAD-N.parquet` with the first N that is free, and syncs all folders on the way. A
+ * name is taken by making it, so that a file that is there is never written over.
+ */
+async function moveInto(home: string, folder: string, loadId: string, source: string): Promise<string> {
+  const target = join(home, ...folder.split("/"));
+  for (let n = 1; ; n++) {
+    const name = `${loadId}-${n}.parquet`;
+    await refuseLinks(home, target);
+    try {
+      await makeFolders(home, target);
+      await (await open(join(target, name), "wx", 0o600)).close();
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") continue;
+      if (codeOf(error) === "ENOENT") {
+        n--; // the folder was empty and has just been tidied away
+        continue;
+      }
+      throw diskError(error);
+    }
+    try {
+      await moveOver(source, join(target, name));
+      await syncFolder(target);
+    } catch (error) {
+      await rm(join(target, name), { force: true });
+      throw diskError(error);
+    }
+    return name;
+  }
+}
+
+async function moveOver(source: string, target: string): Promise<void> {
+  try {
+    await rename(source, target);
+  } catch (error) {
+    if (codeOf(error) !== "EXDEV") throw error;
+    const aside = `${target}.new`;
+    await copyFile(source, aside);
+    await syncFile(aside);
+    await rename(aside, target);
+    await rm(source, { force: true });
+  }
+}
+
+/** Makes missing folders, each one durably. */
+async function makeFolders(home: string, folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length && made.length > home.length; made = dirname(made)) {
+    await syncFolder(dirname(made));
+  }
+}
+
+/** Gives the file to its owner alone, and waits until the disk has it. */
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r+");
+  try {
+    await file.chmod(0o600);
+    await file.sync();
+  } catch (error) {
+    throw diskError(error);
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+const diskError = (cause: unknown): unknown =>
+  ["ENOSPC", "EDQUOT"].includes(codeOf(cause))
+    ? new AppError("disk_full", "The disk of the lake is full.", { cause })
+    : cause;
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "";
+
+/** Removes folders that have become empty, up to the root. */
+async function removeEmpty(home: string, folder: string): Promise<void> {
+  for (let each = folder; each.length > home.length; each = dirname(each)) {
+    try {
+      await rmdir(each);
+    } catch {
+      return; // something is in it, or somebody else was faster
+    }
+  }
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+async function* oldFiles(home: string, path: string, before: Date): AsyncIterable<string> {
+  for (const entry of await entriesOf(join(home, path))) {
+    const below = `${path}/${entry.name}`;
+    if (entry.isDirectory()) yield* oldFiles(home, below, before);
+    else if ((await changedAt(join(home, below))) < before.getTime()) yield below;
+  }
+}
+
+/** Files of a run whose folder nobody has written to since; one that is at work keeps its old files too. */
+async function* abandonedWork(home: string, before: Date): AsyncIterable<string> {
+  for (const entry of await entriesOf(join(home, WORK))) {
+    const files = await Array.fromAsync(oldFiles(home, `${WORK}/${entry.name}`, new Date(8.64e15)));
+    const times = await Promise.all(files.map((file) => changedAt(join(home, file))));
+    if (times.every((time) => time < before.getTime())) yield* files;
+  }
+}
+
+/** Milliseconds since the epoch; a file that has just gone counts as new. */
+async function changedAt(path: string): Promise<number> {
+  try {
+    return (await lstat(path)).mtimeMs;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}

@@ -1,0 +1,199 @@
+import { join } from "node:path";
+import type { Json } from "../base/json.ts";
+import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
+import { copyInto, parquet, quoteName, quoteText, scanOf } from "../sql/text.ts";
+
+/** A file that the table already has; `path` is absolute. */
+export interface ExistingFile {
+  id: string;
+  path: string;
+  rows: number;
+}
+
+interface Rewrite {
+  existing: readonly ExistingFile[];
+  /** Absolute paths of Parquet files with the new rows, in the order in which they were read. */
+  incoming: readonly string[];
+  /** The table's columns after the load; each file that comes out has them all, in these types. */
+  columns: readonly Column[];
+  /** A folder that is not there yet or empty, below a folder that the session may write to. */
+  out: string;
+  /**
+   * A file to write, Parquet with the one column `_dlt_id`: the ids of all rows that are gone, replaced ones
+   * and those of `incoming` that lost to another of their key. Feed it to `pruneFiles` for child tables.
+   */
+  goneIds?: string;
+}
+
+interface Rewritten {
+  add: SqlFile[];
+  /** Ids of the existing files that `add` takes the place of. */
+  remove: string[];
+  /** Rows that were not there before. */
+  inserted: number;
+  /** Rows that went away without another of their key taking their place. */
+  deleted: number;
+}
+
+/** How many rows of one statement of ours, which DuckDB counts as it goes. */
+const one = async (session: SqlSession, sql: string): Promise<number> => {
+  const [row] = await session.run(sql);
+  return Number(Object.values(row ?? {})[0] ?? 0);
+};
+
+const names = (columns: readonly Column[]) => columns.map((c) => quoteName(c.name)).join(", ");
+
+/** Rows whose keys are both NULL count as equal, so that a second load of them adds nothing. */
+const same = (key: readonly string[], left: string, right: string) =>
+  key.map((k) => `${left}.${quoteName(k)} IS NOT DISTINCT FROM ${right}.${quoteName(k)}`).join(" AND ");
+
+const PATH_COLUMN = "__weir_path";
+const ROW_COLUMN = "__weir_row";
+
+/**
+ * Merges new rows into a table, file by file: only files that hold a replaced key are written anew.
+ *
+ * Both strategies put the new row in the place of every old one of its key; with `upsert` columns that
+ * `incoming` does not have keep the old row's values, with `delete_insert` they become NULL. Of several
+ * new rows of one key the first in the order `dedupeBy` stays (an ORDER BY text over the columns, such as
+ * `"updated_at" DESC NULLS LAST`); without it the one that was read last. The session must be allowed to
+ * read all files and to write to `out`; nothing of the lake is touched. Throws `sql_error`.
+ *
+ * Always: rows of `incoming` = inserted + updated + deduplicated.
+ */
+export async function mergeFiles(
+  session: SqlSession,
+  merge: Rewrite & {
+    key: readonly string[];
+    strategy: "delete_insert" | "upsert";
+    dedupeBy?: string;
+  },
+): Promise<Rewritten & { updated: number; deduplicated: number }> {
+  const { existing, incoming, columns, key, strategy, out, dedupeBy, goneIds } = merge;
+  const keys = key.map(quoteName).join(", ");
+  const fresh = scanOf(incoming, columns);
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE weir_keys AS SELECT ${keys}, count(*) AS n FROM (${fresh}) GROUP BY ${keys}`,
+  );
+  const distinct = await one(session, "SELECT count(*) FROM weir_keys");
+  const read = await one(session, "SELECT coalesce(sum(n), 0) FROM weir_keys");
+
+  const touched = await touchedFiles(
+    session,
+    existing,
+    columns,
+    `SEMI JOIN weir_keys k ON ${same(key, "t", "k")}`,
+  );
+  const old = scanOf(paths(touched.files), columns);
+  const updated =
+    touched.files.length === 0
+      ? 0
+      : await one(session, `SELECT count(*) FROM weir_keys k SEMI JOIN (${old}) t ON ${same(key, "t", "k")}`);
+
+  const rank = `QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY ${dedupeBy ? `${dedupeBy}, ` : ""}${ROW_COLUMN} DESC)`;
+  const numbered = `SELECT *, row_number() OVER () AS ${ROW_COLUMN} FROM (${fresh})`;
+  const winners = distinct === read ? fresh : `SELECT ${names(columns)} FROM (${numbered}) ${rank} = 1`;
+  const complete = strategy === "upsert" ? await keepOldValues(session, merge, winners, old) : winners;
+  const kept = `SELECT t.* FROM (${old}) t ANTI JOIN weir_keys k ON ${same(key, "t", "k")}`;
+
+  if (goneIds) {
+    const replaced = `SELECT "_dlt_id" FROM (${old}) t SEMI JOIN weir_keys k ON ${same(key, "t", "k")}`;
+    const losers = distinct === read ? "" : ` UNION ALL SELECT "_dlt_id" FROM (${numbered}) ${rank} > 1`;
+    await writeIds(session, `${replaced}${losers}`, goneIds);
+  }
+  const add = await writeRows(
+    session,
+    touched.files.length === 0 ? complete : `${kept} UNION ALL ${complete}`,
+    out,
+  );
+  await session.run("DROP TABLE weir_keys");
+  return {
+    add,
+    remove: touched.files.map((file) => file.id),
+    inserted: distinct - updated,
+    updated,
+    deleted: touched.rows - updated,
+    deduplicated: read - distinct,
+  };
+}
+
+/**
+ * Takes rows out of a child table whose `column` (such as `_dlt_parent_id`) is among the ids in the file `ids`, and
+ * adds those of `incoming` whose parent stays. Only files that hold such rows are written anew.
+ */
+export async function pruneFiles(
+  session: SqlSession,
+  prune: Rewrite & { column: string; ids: string },
+): Promise<Rewritten> {
+  const { existing, incoming, columns, out, column, goneIds } = prune;
+  const gone = `SELECT "_dlt_id" AS id FROM ${parquet([prune.ids])}`;
+  const match = `(${gone}) g ON t.${quoteName(column)} = g.id`;
+  const touched = await touchedFiles(session, existing, columns, `SEMI JOIN ${match}`);
+  const all = `${scanOf(paths(touched.files), columns)} UNION ALL ${scanOf(incoming, columns)}`;
+  const inserted =
+    incoming.length === 0
+      ? 0
+      : await one(session, `SELECT count(*) FROM (${scanOf(incoming, columns)}) t ANTI JOIN ${match}`);
+  if (goneIds) await writeIds(session, `SELECT t."_dlt_id" FROM (${all}) t SEMI JOIN ${match}`, goneIds);
+  const add = await writeRows(session, `SELECT t.* FROM (${all}) t ANTI JOIN ${match}`, out);
+  return { add, remove: touched.files.map((file) => file.id), inserted, deleted: touched.rows };
+}
+
+const paths = (files: readonly ExistingFile[]) => files.map((file) => file.path);
+
+/** Existing files with rows that `join` lets through, and how many such rows there are. */
+async function touchedFiles(
+  session: SqlSession,
+  existing: readonly ExistingFile[],
+  columns: readonly Column[],
+  join: string,
+): Promise<{ files: ExistingFile[]; rows: number }> {
+  if (existing.length === 0) return { files: [], rows: 0 };
+  const scan = scanOf(paths(existing), columns, { pathColumn: PATH_COLUMN });
+  const found = await session.run(
+    `SELECT t.${PATH_COLUMN} AS path, count(*) AS n FROM (${scan}) t ${join} GROUP BY ALL`,
+  );
+  const hits = new Map(found.map((row) => [String(row.path), Number(row.n)]));
+  return {
+    files: existing.filter((file) => hits.has(file.path)),
+    rows: [...hits.values()].reduce((sum, n) => sum + n, 0),
+  };
+}
+
+/** The new rows, with the old rows' values in the columns that no incoming file has. */
+async function keepOldValues(
+  session: SqlSession,
+  merge: { incoming: readonly string[]; columns: readonly Column[]; key: readonly string[] },
+  winners: string,
+  old: string,
+): Promise<string> {
+  if (merge.incoming.length === 0) return winners;
+  const given = await session.run(`DESCRIBE SELECT * FROM ${parquet(merge.incoming)}`);
+  const known = new Set(given.map((row) => String(row.column_name).toLowerCase()));
+  if (merge.columns.every((c) => known.has(c.name.toLowerCase()))) return winners;
+  const keys = merge.key.map(quoteName).join(", ");
+  const picked = merge.columns.map(
+    (c) => `${known.has(c.name.toLowerCase()) ? "n" : "o"}.${quoteName(c.name)}`,
+  );
+  return `SELECT ${picked.join(", ")} FROM (${winners}) n LEFT JOIN (SELECT DISTINCT ON (${keys}) * FROM (${old})) o ON ${same(merge.key, "n", "o")}`;
+}
+
+const writeIds = (session: SqlSession, select: string, path: string): Promise<unknown> =>
+  session.run(`COPY (${select}) TO ${quoteText(path)} (FORMAT parquet)`);
+
+/** Writes the rows as Parquet files below `out`; no rows, no files. */
+export async function writeRows(session: SqlSession, select: string, out: string): Promise<SqlFile[]> {
+  const rows = await session.run(copyInto(select, out));
+  return rows.map(writtenFile(out)).filter((file) => file.rows > 0);
+}
+
+const writtenFile =
+  (out: string) =>
+  (row: Record<string, Json>): SqlFile => {
+    const name = String(row.filename);
+    return {
+      path: name.startsWith("/") ? name : join(out, name),
+      rows: Number(row.count),
+      bytes: Number(row.file_size_bytes),
+    };
+  };

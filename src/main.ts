@@ -1,0 +1,68 @@
+/** The one entry of the executable: words become a command. The only reader of the environment. */
+
+import type { Host } from "./cli/host.ts";
+
+type Command = (args: readonly string[], host: Host) => Promise<number>;
+
+/** Each command is loaded only when it is asked for, so that small ones start at once. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./cli/serve.ts")).serve,
+  demo: async () => (await import("./cli/demo.ts")).demo,
+  init: async () => (await import("./cli/init.ts")).init,
+  "reset-password": async () => (await import("./cli/reset-password.ts")).resetPassword,
+  events: async () => (await import("./cli/events.ts")).events,
+  config: async () => (await import("./cli/config.ts")).config,
+  version: async () => (await import("./cli/version.ts")).printVersion,
+  help: async () => (await import("./cli/help.ts")).help,
+};
+
+const ALIASES: Readonly<Record<string, string>> = { "--help": "help", "-h": "help", "--version": "version", "-v": "version" };
+
+/** True inside of the executable, whose files lie in a place of their own. */
+const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.includes("~BUN");
+const self = isCompiled ? [process.execPath] : [process.execPath, Bun.main];
+
+/** What commands see of this process. */
+async function openHost(): Promise<Host> {
+  const { partsFrom } = await import("./cli/settings.ts");
+  const isTerminal = process.stderr.isTTY === true;
+  const err = (line: string) => void process.stderr.write(`${line}\n`);
+  return {
+    isTerminal,
+    self,
+    err,
+    out: (line) => void process.stdout.write(`${line}\n`),
+    stdin: () => Bun.stdin.text(),
+    parts: (flags) => partsFrom(flags, process.env, { isTerminal, self, err }),
+    onStop(stop) {
+      for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, stop);
+    },
+  };
+}
+
+/** The exit code; null for a child that lives as long as its parent wants it. */
+async function main(): Promise<number | null> {
+  const [name = "help", ...rest] = process.argv.slice(2);
+  if (name === "__sql") {
+    const { sqlChild } = await import("./sql/child.ts");
+    await sqlChild();
+    return null;
+  }
+  const load = commands[ALIASES[name] ?? name];
+  if (!load) {
+    process.stderr.write(`weir: there is no command ${name}. Try: weir help\n`);
+    return 2;
+  }
+  const command = await load();
+  return command(rest, await openHost());
+}
+
+main().then(
+  (code) => {
+    if (code !== null) process.exit(code);
+  },
+  (error: unknown) => {
+    process.stderr.write(`weir: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(1);
+  },
+);

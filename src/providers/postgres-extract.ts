@@ -1,0 +1,159 @@
+import { AppError } from "../base/errors.ts";
+import type { Extraction, ExtractRequest } from "./contract.ts";
+import { sqlState } from "./postgres-failure.ts";
+import { fillParameters, quoteName, valueExpression } from "./postgres-names.ts";
+import { openSession, type Session } from "./postgres-session.ts";
+import type { PostgresLink } from "./postgres-shape.ts";
+import { findTable, type SourceTable } from "./postgres-tables.ts";
+import { passage, type SourceColumn } from "./postgres-types.ts";
+
+/** The server's own limit for one COPY: the longest that a run may take. */
+const COPY_TIMEOUT_MS = 86_400_000;
+
+/**
+ * One table as CSV bytes straight from the server's COPY, in one read-only transaction.
+ *
+ * With `range`, rows whose cursor is NULL come only while `from` is null; with `maxRows` too the rows come
+ * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
+ * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
+ */
+export async function extractTable(link: PostgresLink, request: ExtractRequest): Promise<Extraction> {
+  const session = await openSession(link, COPY_TIMEOUT_MS);
+  try {
+    const table = await findTable(session, request.spec, link.config.database);
+    const columns = chosen(table, request);
+    const select = await selectText(session, table, columns, request);
+    const bytes = await session.copy(`COPY (${select}\n) TO STDOUT (FORMAT csv, ENCODING 'UTF8')`);
+    return {
+      kind: "csv",
+      columns: columns.map((column) => ({
+        name: column.name,
+        dataType: passage(column).dataType,
+        nullable: column.nullable,
+      })),
+      bytes: rowsOf(session, bytes, request),
+      ranged: true,
+    };
+  } catch (error) {
+    await session.close();
+    throw explain(error, session, request);
+  }
+}
+
+function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
+  const byName = new Map(table.columns.map((column) => [column.name, column]));
+  const { range } = request;
+  if (range && !byName.has(range.field)) {
+    throw new AppError(
+      "cursor_field_missing",
+      `${request.spec} has no column "${range.field}", which is to be its cursor.`,
+      { details: { table: request.spec, field: range.field } },
+    );
+  }
+  if (request.columns === null) return table.columns;
+  return request.columns.map((name) => {
+    const column = byName.get(name);
+    if (!column) throw new AppError("definition_invalid", `${request.spec} has no column "${name}".`);
+    return column;
+  });
+}
+
+async function selectText(
+  session: Session,
+  table: SourceTable,
+  columns: readonly SourceColumn[],
+  request: ExtractRequest,
+): Promise<string> {
+  const from = `${quoteName(table.schema)}.${quoteName(table.table)}`;
+  const conditions = [
+    await whereText(session, from, request.where),
+    ...rangeConditions(table.columns, request.range),
+  ].filter((condition) => condition !== null);
+  return [
+    `SELECT ${columns.map((column) => passage(column).expression).join(", ")} FROM ${from}`,
+    ...(conditions.length > 0 ? [`WHERE ${conditions.join(" AND ")}`] : []),
+    ...(request.range && request.maxRows !== null
+      ? [`ORDER BY ${quoteName(request.range.field)} NULLS FIRST`]
+      : []),
+    ...(request.maxRows === null ? [] : [`LIMIT ${Math.max(0, Math.trunc(request.maxRows))}`]),
+  ].join(" ");
+}
+
+/**
+ * The condition with its parameters put in, or null.
+ *
+ * It is parsed by the server as the condition of a SELECT first. That finds its mistakes, gives the
+ * types of its parameters, and shows that its parentheses are even, so that inside of COPY's own
+ * parentheses it can't become an option of COPY or a second statement.
+ */
+async function whereText(
+  session: Session,
+  from: string,
+  where: ExtractRequest["where"],
+): Promise<string | null> {
+  if (where === null) return null;
+  const oids = await session
+    .parameterTypes(`SELECT 1 FROM ${from} WHERE (${where.sql}\n)`)
+    .catch((error: unknown) => {
+      if (!/^(42|22|0A)/.test(sqlState(error))) throw error;
+      const message = error instanceof Error ? error.message : "it can't be read";
+      throw new AppError("definition_invalid", `The condition "where" is wrong: ${message}.`, {
+        cause: error,
+      });
+    });
+  if (oids.length !== where.parameters.length) {
+    throw new AppError(
+      "definition_invalid",
+      `The condition "where" has ${oids.length} parameters, and ${where.parameters.length} values are given.`,
+    );
+  }
+  const types = await session.rows<{ type: string }>(
+    `select pg_catalog.format_type(oid, null) as type
+       from unnest($1::text::oid[]) with ordinality as given (oid, position) order by position`,
+    [`{${oids.join(",")}}`],
+  );
+  return `(${fillParameters(where.sql, (position) =>
+    valueExpression(where.parameters[position - 1] ?? null, types[position - 1]?.type ?? "text"),
+  )}\n)`;
+}
+
+function rangeConditions(columns: readonly SourceColumn[], range: ExtractRequest["range"]): string[] {
+  const column = columns.find((each) => each.name === range?.field);
+  if (!range || !column) return [];
+  const name = quoteName(range.field);
+  const { from, to } = range;
+  const before = to === null ? null : `${name} < ${valueExpression(to, column.castType)}`;
+  if (from === null) return before === null ? [] : [`(${before} OR ${name} IS NULL)`];
+  const after = `${name} >= ${valueExpression(from, column.castType)}`;
+  return before === null ? [after] : [after, before];
+}
+
+/**
+ * What an error of the query means. Where the definition has a part in the query, a fault in values or names
+ * is the definition's: a cursor value of the wrong type, a division by zero in the condition.
+ */
+function explain(error: unknown, session: Session, request: ExtractRequest): unknown {
+  const state = sqlState(error);
+  const conditional = request.where !== null || request.range !== null;
+  if (error instanceof AppError || !conditional || !/^(22|42)/.test(state) || state === "42501") {
+    return session.failure(error);
+  }
+  const message = error instanceof Error ? error.message : "it can't be read";
+  return new AppError("definition_invalid", `The source can't take this condition: ${message}.`, {
+    cause: error,
+  });
+}
+
+async function* rowsOf(
+  session: Session,
+  bytes: AsyncIterable<Uint8Array>,
+  request: ExtractRequest,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    throw explain(error, session, request);
+  } finally {
+    await session.close();
+  }
+}

@@ -1,0 +1,76 @@
+import { AppError } from "../base/errors.ts";
+import { parseSpec, tableSpec } from "./postgres-names.ts";
+import type { Session } from "./postgres-session.ts";
+import type { SourceColumn } from "./postgres-types.ts";
+
+/** What can be read: tables, partitioned tables, views, materialized views, foreign tables. */
+const READABLE = "('r', 'p', 'v', 'm', 'f')";
+
+export async function listTables(session: Session, includeSystem: boolean) {
+  const rows = await session.rows<{ schema: string; table: string }>(
+    `select n.nspname as schema, c.relname as table
+       from pg_catalog.pg_class c
+       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ${READABLE}
+        and ($1 or (n.nspname !~ '^pg_' and n.nspname <> 'information_schema'))
+        and n.nspname !~ '^pg_(toast_)?temp_'
+        and pg_catalog.has_schema_privilege(n.oid, 'usage')
+        and pg_catalog.has_any_column_privilege(c.oid, 'select')
+      order by 1, 2`,
+    [includeSystem],
+  );
+  return rows.map(({ schema, table }) => ({ schema, table, spec: tableSpec(schema, table) }));
+}
+
+/** A table that exists, with its columns in ordinal order. */
+export interface SourceTable {
+  schema: string;
+  table: string;
+  columns: SourceColumn[];
+}
+
+/**
+ * The table that `spec` names. Its letters count as they are written; where no table bears them, as
+ * PostgreSQL would fold them. Throws `not_found`.
+ */
+export async function findTable(session: Session, spec: string, database: string): Promise<SourceTable> {
+  const wanted = parseSpec(spec);
+  const [found] = await session.rows<{ oid: number; schema: string; table: string }>(
+    `select c.oid, n.nspname as schema, c.relname as table
+       from pg_catalog.pg_class c
+       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ${READABLE}
+        and c.relname in ($2::text, lower($2::text))
+        and case when $1::text is null then pg_catalog.pg_table_is_visible(c.oid)
+                 else n.nspname in ($1::text, lower($1::text)) end
+      order by (c.relname = $2::text) desc, (n.nspname = $1::text) desc
+      limit 1`,
+    [wanted.schema, wanted.table],
+  );
+  if (!found) {
+    throw new AppError("not_found", `There is no table or view ${spec} in the database "${database}".`);
+  }
+  return { schema: found.schema, table: found.table, columns: await columnsOf(session, found.oid) };
+}
+
+const columnsOf = (session: Session, oid: number): Promise<SourceColumn[]> =>
+  session.rows<SourceColumn>(
+    `with recursive walk (attnum, oid, modifier, required) as (
+       select attnum, atttypid, atttypmod, attnotnull
+         from pg_catalog.pg_attribute
+        where attrelid = $1::oid and attnum > 0 and not attisdropped
+       union all
+       select w.attnum, d.typbasetype, d.typtypmod, w.required or d.typnotnull
+         from walk w join pg_catalog.pg_type d on d.oid = w.oid
+        where d.typtype = 'd')
+     select a.attname as name,
+            pg_catalog.format_type(a.atttypid, a.atttypmod) as type,
+            pg_catalog.format_type(a.atttypid, null) as "castType",
+            not w.required as nullable,
+            b.typname as base, b.typtype as kind, b.typcategory as category, w.modifier
+       from walk w
+       join pg_catalog.pg_type b on b.oid = w.oid and b.typtype <> 'd'
+       join pg_catalog.pg_attribute a on a.attrelid = $1::oid and a.attnum = w.attnum
+      order by a.attnum`,
+    [oid],
+  );

@@ -1,0 +1,46 @@
+import { defineProvider } from "./contract.ts";
+import { extractTable } from "./postgres-extract.ts";
+import { tableSpec } from "./postgres-names.ts";
+import { openSession, type Session } from "./postgres-session.ts";
+import { PostgresConfig, PostgresCredentials, type PostgresLink } from "./postgres-shape.ts";
+import { findTable, listTables } from "./postgres-tables.ts";
+
+/** Limit of one statement while a person waits. */
+const INTERACTIVE_TIMEOUT_MS = 30_000;
+
+/** PostgreSQL 11 and later. Every connection is one read-only transaction, and ends with its work. */
+export const postgres = defineProvider({
+  id: "postgres",
+  title: "PostgreSQL",
+  description: "Tables and views of a PostgreSQL database.",
+  config: PostgresConfig,
+  credentials: PostgresCredentials,
+  destination: ["host", "port", "baseUrl"],
+
+  verify: (link) =>
+    within(link, async (session) => {
+      await session.rows("select 1");
+    }),
+
+  tables: {
+    tables: (link, includeSystem) => within(link, (session) => listTables(session, includeSystem)),
+    columns: (link, schema, table) =>
+      within(link, async (session) => {
+        const found = await findTable(session, tableSpec(schema, table), link.config.database);
+        return found.columns.map(({ name, type, nullable }) => ({ name, dataType: type, nullable }));
+      }),
+  },
+
+  extract: extractTable,
+});
+
+async function within<T>(link: PostgresLink, work: (session: Session) => Promise<T>): Promise<T> {
+  const session = await openSession(link, INTERACTIVE_TIMEOUT_MS);
+  try {
+    return await work(session);
+  } catch (error) {
+    throw session.failure(error);
+  } finally {
+    await session.close();
+  }
+}

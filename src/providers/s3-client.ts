@@ -1,0 +1,94 @@
+import { AwsV4Signer } from "aws4fetch";
+import type { EgressResponse } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { faultOf, refusal } from "./s3-failure.ts";
+import { regionOf, type S3Link, urlOf } from "./s3-shape.ts";
+import { type Element, readXml } from "./s3-xml.ts";
+
+/** Tries of one request where the store is busy or broken, or can't be reached. */
+const MAX_ATTEMPTS = 4;
+
+/** The first wait; each next one is twice as long, and up to a half of it is by chance. */
+const FIRST_WAIT_MS = 200;
+
+/** A thousand keys of the longest kind, escaped. */
+const MAX_XML_BYTES = 16 * 1024 * 1024;
+
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+export interface S3Request {
+  method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+  /** Empty for the bucket itself. */
+  key: string;
+  query?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+  body?: Uint8Array<ArrayBuffer>;
+  /** The reply is a file: no limit on its time but the link's signal. */
+  long?: boolean;
+  /** In place of the link's: for what has to be done after an abort. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Sends one signed request, again when the store says to slow down or fails. Gives replies of 2xx;
+ * throws what `refusal` makes of any other.
+ */
+export async function send(link: S3Link, request: S3Request): Promise<EgressResponse> {
+  const signal = request.signal ?? link.signal;
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await sendOnce(link, request, signal).catch((error: unknown) => {
+      if (error instanceof AppError && error.retryable && !signal.aborted) return error;
+      throw error;
+    });
+    if (!(outcome instanceof AppError)) return outcome;
+    if (attempt === MAX_ATTEMPTS) throw outcome;
+    const wait = FIRST_WAIT_MS * 2 ** (attempt - 1);
+    await link.clock.sleep(wait / 2 + Math.random() * (wait / 2), signal);
+    signal.throwIfAborted();
+  }
+}
+
+async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): Promise<EgressResponse> {
+  const url = urlOf(link.config, request.key, request.query);
+  const response = await link.egress.fetch(url, {
+    method: request.method,
+    headers: await sign(link, url, request),
+    ...(request.body ? { body: request.body } : {}),
+    signal,
+    ...(request.long ? { timeoutMs: 0 } : {}),
+    maxRedirects: 0, // a redirect means another region, and a signature holds for one
+  });
+  if (response.status >= 200 && response.status < 300) return response;
+  throw refusal(link, request, response.status, response.headers, await faultOf(response));
+}
+
+async function sign(link: S3Link, url: string, request: S3Request): Promise<Record<string, string>> {
+  const { accessKeyId, secretAccessKey, sessionToken } = link.credentials;
+  const body = request.body;
+  const signer = new AwsV4Signer({
+    method: request.method,
+    url,
+    headers: {
+      ...request.headers,
+      "x-amz-content-sha256": body ? new Bun.CryptoHasher("sha256").update(body).digest("hex") : EMPTY_SHA256,
+    },
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken ? { sessionToken } : {}),
+    service: "s3",
+    region: regionOf(link.config),
+    datetime: link.clock
+      .now()
+      .toISOString()
+      .replace(/[:-]|\.\d{3}/g, ""),
+  });
+  const signed = await signer.sign();
+  return Object.fromEntries(signed.headers.entries());
+}
+
+/** The XML of a reply. Throws `upstream` where it is not what S3 sends. */
+export async function readReply(response: EgressResponse): Promise<Element> {
+  const { bytes, truncated } = await response.bytes(MAX_XML_BYTES);
+  if (truncated) throw new AppError("upstream", "The object store's answer is too long.");
+  return readXml(new TextDecoder().decode(bytes));
+}

@@ -1,0 +1,40 @@
+/** A web stream over an iterable, which is asked for more only when the reader wants it. */
+export function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await iterator.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}
+
+/** The chunks of a stream. Throws the signal's reason at once when it aborts, also while none comes. */
+export async function* readChunks(
+  bytes: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  signal.throwIfAborted();
+  const reader = bytes.getReader();
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined); // it is raced below; alone it is nobody's
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  let whole = false;
+  try {
+    for (;;) {
+      const next = await Promise.race([reader.read(), aborted.promise]);
+      if (next.done) break;
+      yield next.value;
+    }
+    whole = true;
+  } finally {
+    signal.removeEventListener("abort", abort);
+    if (!whole) await reader.cancel(signal.reason).catch(() => undefined); // the first error is the one to tell
+    reader.releaseLock();
+  }
+}

@@ -1,0 +1,61 @@
+import { cursorQuery, object, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { createAccessToken, listAccessTokens, revokeAccessToken } from "./service.ts";
+import {
+  AccessTokenList,
+  CreatedAccessToken,
+  exampleAccessToken,
+  NewAccessToken,
+  toAccessToken,
+} from "./wire.ts";
+
+const tag = "Access tokens";
+
+export const accessTokenOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/access-tokens",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Lists the person's access tokens in the organization, newest first",
+    query: object(cursorQuery(50, 200)),
+    response: AccessTokenList,
+    errors: [410],
+    example: { items: [exampleAccessToken] },
+    handle: async ({ ctx, query }) => {
+      const { rows, ...next } = await listAccessTokens(ctx, query);
+      return { items: rows.map(toAccessToken), ...next };
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/access-tokens",
+    audience: "any",
+    personal: true,
+    idempotent: "sealed",
+    tag,
+    summary: "Makes an access token, shown this once; it acts in the organization of the request",
+    body: NewAccessToken,
+    response: CreatedAccessToken,
+    status: 201,
+    errors: [409],
+    example: { ...exampleAccessToken, token: "svc_pat_…" },
+    handle: async ({ ctx, body }) => {
+      const { row, token } = await createAccessToken(ctx, body);
+      return { ...toAccessToken(row), token };
+    },
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/access-tokens/{token_id}",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Revokes one of the person's access tokens, from the next request on",
+    params: object({ token_id: uuid() }),
+    status: 204,
+    errors: [404],
+    handle: ({ ctx, params }) => revokeAccessToken(ctx, params.token_id),
+  }),
+];

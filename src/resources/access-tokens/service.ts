@@ -1,0 +1,85 @@
+import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, notFound } from "../../base/errors.ts";
+import { type Context, write } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { hashToken, lastFour, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
+import { record } from "../events/service.ts";
+import { type AccessTokenRow, accessTokens } from "./table.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Makes a personal access token of the acting user, bound to the organization of the request; `token` is
+ * shown this once. Throws `forbidden` for someone who belongs to no organization.
+ */
+export async function createAccessToken(
+  ctx: Context,
+  input: { name: string; expiresInDays: number },
+): Promise<{ row: AccessTokenRow; token: string }> {
+  if (!ctx.organizationId) {
+    throw new AppError("forbidden", "An access token acts in an organization, and you belong to none.");
+  }
+  const token = makeToken(TOKEN_PREFIX.pat, ctx.ids);
+  const row: AccessTokenRow = {
+    id: ctx.ids.uuid(),
+    userId: ctx.actor.id,
+    organizationId: ctx.organizationId,
+    name: input.name,
+    tokenHash: hashToken(token),
+    lastFour: lastFour(token),
+    createdAt: timestamp(ctx.clock),
+    lastUsedAt: null,
+    expiresAt: timestamp(ctx.clock, input.expiresInDays * DAY_MS),
+    revokedAt: null,
+  };
+  await write(ctx, async (tx) => {
+    await tx.db.insert(accessTokens).values(row);
+    const data = { name: row.name, lastFour: row.lastFour, expiresAt: row.expiresAt };
+    await record(tx, "auth.token_created", { type: "access_token", id: row.id }, data);
+  });
+  return { row, token };
+}
+
+/** Of the acting person in this organization, and not revoked. */
+const mine = (ctx: Context) =>
+  and(
+    eq(accessTokens.organizationId, ctx.organizationId),
+    eq(accessTokens.userId, ctx.actor.id),
+    isNull(accessTokens.revokedAt),
+  );
+
+/** The acting person's tokens in this organization, newest first; also expired ones, but no revoked ones. */
+export async function listAccessTokens(
+  ctx: Context,
+  { limit, cursor }: { limit: number; cursor?: string },
+): Promise<{ rows: AccessTokenRow[]; nextCursor?: string }> {
+  const scope = ["access-tokens", ctx.organizationId, ctx.actor.id];
+  const before =
+    cursor === undefined ? undefined : lt(accessTokens.id, String(readCursor(ctx, scope, cursor)));
+  const rows = await ctx.db
+    .select()
+    .from(accessTokens)
+    .where(and(mine(ctx), before))
+    .orderBy(desc(accessTokens.id))
+    .limit(limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+}
+
+/** From the next request on the token is refused. Throws `not_found`, also for one revoked before. */
+export function revokeAccessToken(ctx: Context, id: string): Promise<void> {
+  return write(ctx, async (tx) => {
+    const [row] = await tx.db
+      .select()
+      .from(accessTokens)
+      .where(and(mine(tx), eq(accessTokens.id, id)));
+    if (!row) throw notFound("access token");
+    await tx.db
+      .update(accessTokens)
+      .set({ revokedAt: timestamp(tx.clock) })
+      .where(eq(accessTokens.id, id));
+    const data = { name: row.name, lastFour: row.lastFour };
+    await record(tx, "auth.token_revoked", { type: "access_token", id }, data);
+  });
+}

@@ -1,0 +1,48 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { instant, named, nullable, object, optional, uuid } from "../../base/shape.ts";
+import type { AccessTokenRow } from "./table.ts";
+
+const shown = {
+  id: uuid(),
+  name: Type.String(),
+  lastFour: Type.String(),
+  createdAt: instant(),
+  lastUsedAt: nullable(instant()),
+  expiresAt: instant(),
+};
+
+export const AccessToken = object(shown);
+export const CreatedAccessToken = object({
+  ...shown,
+  token: Type.String({ description: "Shown this once" }),
+});
+export const AccessTokenList = object({
+  items: Type.Array(AccessToken),
+  nextCursor: optional(Type.String()),
+});
+
+/** Days; at most a year (interface, section 8). */
+export const MAX_TOKEN_DAYS = 365;
+
+export const NewAccessToken = object({
+  name: named(),
+  expiresInDays: Type.Integer({ minimum: 1, maximum: MAX_TOKEN_DAYS, default: 90 }),
+});
+
+export const toAccessToken = (row: AccessTokenRow): Static<typeof AccessToken> => ({
+  id: row.id,
+  name: row.name,
+  lastFour: row.lastFour,
+  createdAt: row.createdAt,
+  lastUsedAt: row.lastUsedAt,
+  expiresAt: row.expiresAt,
+});
+
+export const exampleAccessToken: Static<typeof AccessToken> = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8061",
+  name: "CI",
+  lastFour: "x7Qd",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  lastUsedAt: null,
+  expiresAt: "2026-04-01T00:00:00.000Z",
+};

@@ -1,0 +1,106 @@
+import { type TObject, Type } from "@sinclair/typebox";
+import { type Fault, InvalidInput } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { object, read } from "../../base/shape.ts";
+import { conditionFault } from "../../base/condition.ts";
+import { isWholeTemplate, templateFaults } from "../../base/template.ts";
+import type { App } from "../../context.ts";
+import type { ActionKind, Executor } from "../../executors/contract.ts";
+
+/** What every kind takes beside its own fields (decisions, section 4). */
+const COMMON = {
+  retry: Type.Optional(
+    object({
+      maxAttempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: "Tries in all; 1 by default" })),
+      backoffSeconds: Type.Optional(
+        Type.Array(Type.Number({ minimum: 0, maximum: 86_400 }), {
+          maxItems: 10,
+          description: "Pauses between the tries; the last one repeats",
+        }),
+      ),
+    }),
+  ),
+  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, description: "For each try; 3600 by default" })),
+  concurrencyKey: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 500, description: "Runs of one key go one at a time, in order; a template" }),
+  ),
+};
+
+export interface CommonFields {
+  retry?: { maxAttempts?: number; backoffSeconds?: number[] };
+  timeoutSeconds?: number;
+  concurrencyKey?: string;
+}
+
+const shapes = new WeakMap<Executor, TObject>();
+
+/** The whole definition of a kind: its own fields and the common ones. */
+export function definitionShape(executor: Executor): TObject {
+  let shape = shapes.get(executor);
+  if (!shape) {
+    const own = executor.definition as TObject;
+    shapes.set(executor, (shape = object({ ...own.properties, ...COMMON })));
+  }
+  return shape;
+}
+
+/**
+ * All that is wrong with a definition before its templates are filled in; values that are whole
+ * templates pass any shape, and are checked when the action runs.
+ */
+export function definitionFaults(
+  app: Pick<App, "executors">,
+  kind: ActionKind,
+  definition: JsonObject,
+  loc: readonly string[],
+): Fault[] {
+  const executor = app.executors[kind];
+  if (!executor) {
+    return [{ loc, msg: `This version of Weir can't carry out ${kind} yet`, type: "not_available" }];
+  }
+  const { faults } = read(definitionShape(executor), definition, loc, { exempt: isWholeTemplate });
+  const paths = pathsOf(executor);
+  for (const { path, message } of templateFaults(definition, paths)) {
+    faults.push({ loc: [...loc, ...path], msg: message, type: "template_error" });
+  }
+  for (const { path, text } of conditionsIn(executor, definition)) {
+    const fault = conditionFault(text);
+    if (fault) faults.push({ loc: [...loc, ...path], msg: fault, type: "condition_error" });
+  }
+  if (faults.length > 0) return faults;
+  return (executor.check?.(definition) ?? []).map(({ path, message }) => ({
+    loc: [...loc, ...path],
+    msg: message,
+    type: "value_error",
+  }));
+}
+
+/** Throws `InvalidInput` for what `definitionFaults` finds; a definition of no fields is a draft and passes. */
+export function checkDefinition(
+  app: Pick<App, "executors">,
+  kind: ActionKind,
+  definition: JsonObject,
+  loc: readonly string[] = ["body", "definition"],
+): void {
+  if (Object.keys(definition).length === 0) return;
+  const faults = definitionFaults(app, kind, definition, loc);
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
+/** Which fields the template language treats as SQL, and which it leaves alone. */
+export const pathsOf = (executor: Executor) => ({
+  sql: (executor.sqlFields ?? []).map((path) => path.split(".")),
+  skip: (executor.conditionFields ?? []).map((path) => path.split(".")),
+});
+
+function conditionsIn(executor: Executor, definition: JsonObject): { path: string[]; text: string }[] {
+  return (executor.conditionFields ?? []).flatMap((pattern) => textsAt(definition, pattern.split("."), []));
+}
+
+function textsAt(value: unknown, pattern: readonly string[], path: string[]): { path: string[]; text: string }[] {
+  const [head, ...rest] = pattern;
+  if (head === undefined) return typeof value === "string" ? [{ path, text: value }] : [];
+  if (typeof value !== "object" || value === null) return [];
+  const entries = head === "*" ? Object.entries(value) : Object.entries(value).filter(([name]) => name === head);
+  return entries.flatMap(([name, item]) => textsAt(item, rest, [...path, name]));
+}

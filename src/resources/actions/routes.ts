@@ -1,0 +1,131 @@
+import { object, slug, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { triggerOf } from "../../http/trigger.ts";
+import { Run, toRun } from "../runs/wire.ts";
+import { usersById } from "../users/people.ts";
+import { describeKinds, KindPage } from "./kinds.ts";
+import { createAction, deleteAction, findAction, findActionBySlug, listActions, runAction, updateAction } from "./service.ts";
+import { readState, resetState } from "./state.ts";
+import { Action, ActionCreate, ActionPage, ActionPatch, ActionQuery, RunCreate, StatePage, StateReset, toAction } from "./wire.ts";
+
+const tag = "Actions";
+const params = object({ action_id: uuid() });
+
+export const actionOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/actions",
+    audience: "viewer",
+    tag,
+    summary: "Lists actions",
+    query: ActionQuery,
+    response: ActionPage,
+    async handle({ ctx, query }) {
+      const { rows, total } = await listActions(ctx, query);
+      const { limit, offset } = query;
+      const users = await usersById(ctx, rows.flatMap(({ action }) => [action.createdBy, action.updatedBy]));
+      return { actions: rows.map(toAction), hasNext: offset + rows.length < total, limit, offset, total, users };
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/actions",
+    audience: "member",
+    tag,
+    summary: "Creates an action",
+    body: ActionCreate,
+    status: 201,
+    response: Action,
+    idempotent: true,
+    errors: [409],
+    handle: async ({ ctx, body }) => toAction(await createAction(ctx, body)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/actions/slug/{slug}",
+    audience: "viewer",
+    tag,
+    summary: "Shows the action with this slug",
+    params: object({ slug: slug() }),
+    response: Action,
+    handle: async ({ ctx, params }) => toAction(await findActionBySlug(ctx, params.slug)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/actions/{action_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one action",
+    params,
+    response: Action,
+    handle: async ({ ctx, params }) => toAction(await findAction(ctx, params.action_id)),
+  }),
+  operation({
+    method: "PATCH",
+    path: "/api/v1/actions/{action_id}",
+    audience: "member",
+    tag,
+    summary: "Changes the fields that are given",
+    params,
+    body: ActionPatch,
+    response: Action,
+    errors: [409],
+    handle: async ({ ctx, params, body }) => toAction(await updateAction(ctx, params.action_id, body)),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/actions/{action_id}",
+    audience: "member",
+    tag,
+    summary: "Deletes an action; its runs stay readable",
+    params,
+    status: 204,
+    handle: async ({ ctx, params }) => deleteAction(ctx, params.action_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/actions/{action_id}/run",
+    audience: "member",
+    tag,
+    summary: "Puts a run of the action in line",
+    params,
+    body: RunCreate,
+    bodyOptional: true,
+    status: 201,
+    response: Run,
+    idempotent: true,
+    errors: [409],
+    handle: async ({ ctx, params, body, identity }) => toRun(await runAction(ctx, params.action_id, body, triggerOf(identity))),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/actions/{action_id}/state",
+    audience: "viewer",
+    tag,
+    summary: "Shows how far an incremental extract has come, by resource",
+    params,
+    response: StatePage,
+    handle: ({ ctx, params }) => readState(ctx, params.action_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/actions/{action_id}/state/reset",
+    audience: "member",
+    tag,
+    summary: "Resets cursors; nothing else does",
+    params,
+    body: StateReset,
+    bodyOptional: true,
+    response: StatePage,
+    handle: ({ ctx, params, body }) => resetState(ctx, params.action_id, body),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/action-kinds",
+    audience: "viewer",
+    tag,
+    summary: "Describes each kind: the shapes of its definition and result",
+    response: KindPage,
+    handle: async ({ app }) => ({ kinds: describeKinds(app) }),
+  }),
+];

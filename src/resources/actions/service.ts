@@ -1,0 +1,196 @@
+import { and, asc, count, desc, eq, inArray, isNull, like, or, type SQL } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, invalid, notFound } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject, mergePatch } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { freeSlug, slugify } from "../../base/slug.ts";
+import { resolveTemplates } from "../../base/template.ts";
+import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { countOf } from "../../store/counts.ts";
+import { contains } from "../../store/search.ts";
+import { isUniqueViolation } from "../../store/store.ts";
+import { connections } from "../connections/table.ts";
+import { changesBetween, record } from "../events/service.ts";
+import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
+import { actionRuns, type RunRow } from "../runs/table.ts";
+import { checkDefinition, definitionFaults } from "./definition.ts";
+import { InvalidInput } from "../../base/errors.ts";
+import { type ActionRow, actions } from "./table.ts";
+import type { ActionCreate, ActionPatch, ActionQuery, ActionWithRun, RunCreate } from "./wire.ts";
+
+/** Every query here passes through this: another organization's action does not exist, nor does a deleted one. */
+const mine = (ctx: Context, id: string) =>
+  and(eq(actions.organizationId, ctx.organizationId), eq(actions.id, id), isNull(actions.deletedAt));
+
+const entity = (id: string) => ({ type: "action" as const, id });
+
+const SORTS = {
+  name: actions.name,
+  created_at: actions.createdAt,
+  updated_at: actions.updatedAt,
+  status: actions.status,
+  kind: actions.kind,
+};
+
+const withRun = (ctx: Context) =>
+  ctx.db.select({ action: actions, run: actionRuns }).from(actions).leftJoin(actionRuns, eq(actionRuns.id, actions.latestRunId));
+
+export async function listActions(ctx: Context, query: ActionQuery): Promise<{ rows: ActionWithRun[]; total: number }> {
+  const filters: (SQL | undefined)[] = [
+    query.q === undefined || query.q === "" ? undefined : contains(query.q, actions.name, actions.slug),
+    query.kinds === undefined ? undefined : inArray(actions.kind, query.kinds),
+    query.statuses === undefined ? undefined : inArray(actions.status, query.statuses),
+  ].filter((filter) => filter !== undefined);
+  const where = and(eq(actions.organizationId, ctx.organizationId), isNull(actions.deletedAt), ...filters);
+  const direction = query.order === "asc" ? asc : desc;
+  const rows = await withRun(ctx)
+    .where(where)
+    .orderBy(direction(SORTS[query.sort_by]), direction(actions.id))
+    .limit(query.limit)
+    .offset(query.offset);
+  const total =
+    filters.length === 0
+      ? await countOf(ctx.db, ctx.organizationId, "actions")
+      : ((await ctx.db.select({ n: count() }).from(actions).where(where))[0]?.n ?? 0);
+  return { rows, total };
+}
+
+export async function findAction(ctx: Context, id: string): Promise<ActionWithRun> {
+  const [found] = await withRun(ctx).where(mine(ctx, id));
+  if (!found) throw notFound("action");
+  return found;
+}
+
+export async function findActionBySlug(ctx: Context, slug: string): Promise<ActionWithRun> {
+  const [found] = await withRun(ctx).where(
+    and(eq(actions.organizationId, ctx.organizationId), eq(actions.slug, slug), isNull(actions.deletedAt)),
+  );
+  if (!found) throw notFound("action");
+  return found;
+}
+
+/** Throws `InvalidInput` for a definition that its kind does not take, `slug_taken`. */
+export async function createAction(ctx: Context, input: ActionCreate): Promise<ActionWithRun> {
+  const definition = input.definition ?? {};
+  checkDefinition(ctx, input.kind, definition);
+  if (input.templateId) throw invalid(["body", "templateId"], "There is no such template");
+  return write(ctx, async (tx) => {
+    await checkConnection(tx, input.kind, input.connectionId ?? null);
+    const row: ActionRow = {
+      id: tx.ids.uuid(),
+      ...created(tx),
+      kind: input.kind,
+      name: input.name,
+      slug: await slugFor(tx, input.slug, input.name),
+      status: "active",
+      connectionId: input.connectionId ?? null,
+      templateId: null,
+      definition,
+      latestRunId: null,
+      deletedAt: null,
+    };
+    await tx.db.insert(actions).values(row);
+    await record(tx, "action.created", entity(row.id), { name: row.name, kind: row.kind });
+    return { action: row, run: null };
+  });
+}
+
+/** A given slug must be free; one made from the name gives way to those that are there. */
+async function slugFor(tx: WriteContext, given: string | undefined, name: string): Promise<string> {
+  const wanted = given ?? slugify(name, "action");
+  const near = await tx.db
+    .select({ slug: actions.slug })
+    .from(actions)
+    .where(
+      and(
+        eq(actions.organizationId, tx.organizationId),
+        isNull(actions.deletedAt),
+        given === undefined ? or(eq(actions.slug, wanted), like(actions.slug, `${wanted.slice(0, 90)}%`)) : eq(actions.slug, wanted),
+      ),
+    );
+  const taken = new Set(near.map((row) => row.slug));
+  if (given !== undefined && taken.has(given)) throw slugTaken(given);
+  return freeSlug(wanted, taken);
+}
+
+const slugTaken = (slug: string) => new AppError("slug_taken", `The slug ${slug} is taken by another action; choose another.`);
+
+/** The connection must be one of this organization, of a provider that the kind takes. */
+async function checkConnection(tx: WriteContext, kind: ActionRow["kind"], id: string | null): Promise<void> {
+  if (id === null) return;
+  const loc = ["body", "connectionId"];
+  const [row] = await tx.db
+    .select({ provider: connections.provider })
+    .from(connections)
+    .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
+  if (!row) throw invalid(loc, "There is no such connection in this organization", "not_found");
+  const providers = tx.executors[kind]?.providers;
+  if (!providers || providers.includes(row.provider)) return;
+  throw invalid(loc, providers.length === 0 ? `${kind} takes no connection` : `${kind} takes connections of ${providers.join(", ")}`);
+}
+
+/** Changes only what is given. Nothing changed: no event, and `updatedAt` stays. */
+export async function updateAction(ctx: Context, id: string, patch: ActionPatch): Promise<ActionWithRun> {
+  return write(ctx, async (tx) => {
+    const found = await findAction(tx, id);
+    const { action } = found;
+    if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition);
+    if (patch.connectionId !== undefined) await checkConnection(tx, action.kind, patch.connectionId);
+    const changes = changesBetween(action, patch);
+    if (changes.length === 0) return found;
+    const [row] = await tx.db
+      .update(actions)
+      .set({ ...patch, ...touched(tx) })
+      .where(mine(tx, id))
+      .returning()
+      .catch((error: unknown) => {
+        throw isUniqueViolation(error) && patch.slug ? slugTaken(patch.slug) : error;
+      });
+    if (!row) throw notFound("action");
+    await record(tx, "action.updated", entity(id), { changes: maskSecrets(changes as unknown as Json) });
+    return { action: row, run: found.run };
+  });
+}
+
+/** One with runs is kept for their sake, out of sight. */
+export async function deleteAction(ctx: Context, id: string): Promise<void> {
+  await write(ctx, async (tx) => {
+    const { action, run } = await findAction(tx, id);
+    if (run === null) await tx.db.delete(actions).where(mine(tx, id));
+    else await tx.db.update(actions).set({ deletedAt: timestamp(tx.clock), ...touched(tx) }).where(mine(tx, id));
+    await record(tx, "action.deleted", entity(id), { name: action.name, kind: action.kind });
+  });
+}
+
+/**
+ * Puts a run of the action in line. `definitionOverrides` is a JSON Merge Patch over the definition.
+ *
+ * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run.
+ */
+export async function runAction(tx: WriteContext, id: string, input: RunCreate, trigger: Trigger): Promise<RunRow> {
+  const { action } = await findAction(tx, id);
+  if (action.status === "disabled") throw new AppError("invalid_state", "This action is disabled; set its status to active first.");
+  const definition = merge(action.definition, input.definitionOverrides ?? null);
+  const faults = definitionFaults(tx, action.kind, definition, ["body", input.definitionOverrides ? "definitionOverrides" : "definition"]);
+  if (faults.length > 0 && tx.executors[action.kind]) throw new InvalidInput(faults);
+  return enqueueRun(tx, {
+    kind: action.kind,
+    definition,
+    trigger,
+    actionId: action.id,
+    connectionId: action.connectionId,
+    concurrencyKey: concurrencyKeyOf(tx, definition),
+  });
+}
+
+function merge(definition: JsonObject, patch: JsonObject | null): JsonObject {
+  const merged = patch === null ? definition : mergePatch(definition, patch);
+  return isObject(merged) ? merged : {};
+}
+
+function concurrencyKeyOf(tx: WriteContext, definition: JsonObject): string | null {
+  const key = definition["concurrencyKey"];
+  if (typeof key !== "string") return null;
+  const filled = resolveTemplates(key, { now: timestamp(tx.clock) });
+  return typeof filled === "string" ? filled : JSON.stringify(filled);
+}

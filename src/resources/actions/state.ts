@@ -1,0 +1,34 @@
+import type { Json } from "../../base/json.ts";
+import { type Context, write } from "../../context.ts";
+import { listCursors, resetCursors } from "../datasets/cursors.ts";
+import type { ExtractCursorRow } from "../datasets/table.ts";
+import { record } from "../events/service.ts";
+import { findAction } from "./service.ts";
+
+/** The cursors of a `dlt_extract`, by resource (decisions, section 4). */
+export async function readState(ctx: Context, actionId: string) {
+  await findAction(ctx, actionId);
+  return { resources: byResource(await listCursors(ctx, actionId)) };
+}
+
+/** Forgets the named cursors (all without names), or sets them to `initialValue`; gives back what stands now. */
+export async function resetState(
+  ctx: Context,
+  actionId: string,
+  input: { resources?: string[] | null; initialValue?: Json },
+) {
+  return write(ctx, async (tx) => {
+    await findAction(tx, actionId);
+    const before = await resetCursors(tx, actionId, input.resources ?? null, input.initialValue ?? undefined);
+    if (before.length > 0) {
+      const changes = before.map((row) => ({ field: `state.${row.resource}`, from: row.lastValue, to: input.initialValue ?? null }));
+      await record(tx, "action.updated", { type: "action", id: actionId }, { changes });
+    }
+    return { resources: byResource(await listCursors(tx, actionId)) };
+  });
+}
+
+const byResource = (rows: readonly ExtractCursorRow[]) =>
+  Object.fromEntries(
+    rows.map(({ resource, cursorField, lastValue, updatedAt, loadId }) => [resource, { cursorField, lastValue, updatedAt, loadId }]),
+  );

@@ -1,0 +1,22 @@
+import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { JsonObject } from "../../base/json.ts";
+import type { ActionKind } from "../../executors/contract.ts";
+import { json, owned } from "../../store/columns.ts";
+
+export const ACTION_STATUSES = ["active", "disabled"] as const;
+export type ActionStatus = (typeof ACTION_STATUSES)[number];
+
+export const actions = sqliteTable("actions", {
+  ...owned(),
+  kind: text().$type<ActionKind>().notNull(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  status: text().$type<ActionStatus>().notNull(),
+  connectionId: text(),
+  templateId: text(),
+  definition: json<JsonObject>().notNull(),
+  latestRunId: text(),
+  /** Set where the action had runs: gone from the API, its runs stay readable. */
+  deletedAt: text(),
+});
+export type ActionRow = typeof actions.$inferSelect;

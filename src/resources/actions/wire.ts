@@ -1,0 +1,119 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { instant, jsonObject, named, nullable, object, offsetQuery, oneOf, optional, slug, uuid } from "../../base/shape.ts";
+import { ACTION_KINDS } from "../../executors/contract.ts";
+import { RUN_STATUSES, type RunRow } from "../runs/table.ts";
+import { masked } from "../runs/wire.ts";
+import { People } from "../users/people.ts";
+import { ACTION_STATUSES, type ActionRow } from "./table.ts";
+
+const LatestRun = object({
+  id: uuid(),
+  status: oneOf(RUN_STATUSES),
+  startedAt: nullable(instant()),
+  completedAt: nullable(instant()),
+  definition: jsonObject(),
+  progress: nullable(jsonObject()),
+});
+
+export const Action = object({
+  id: uuid(),
+  kind: oneOf(ACTION_KINDS),
+  name: Type.String(),
+  slug: Type.String(),
+  status: oneOf(ACTION_STATUSES),
+  connectionId: nullable(uuid()),
+  templateId: nullable(uuid()),
+  definition: jsonObject(),
+  latestRun: nullable(LatestRun),
+  createdAt: instant(),
+  updatedAt: instant(),
+  createdBy: nullable(Type.String()),
+  updatedBy: nullable(Type.String()),
+});
+
+export const ActionCreate = object({
+  kind: oneOf(ACTION_KINDS),
+  name: named(),
+  connectionId: optional(nullable(uuid())),
+  definition: optional(jsonObject()),
+  slug: optional(slug()),
+  templateId: optional(nullable(uuid())),
+});
+export type ActionCreate = Static<typeof ActionCreate>;
+
+export const ActionPatch = object({
+  connectionId: optional(nullable(uuid())),
+  definition: optional(jsonObject()),
+  name: optional(named()),
+  slug: optional(slug()),
+  status: optional(oneOf(ACTION_STATUSES)),
+});
+export type ActionPatch = Static<typeof ActionPatch>;
+
+export const ActionQuery = object({
+  q: optional(Type.String({ maxLength: 255 })),
+  kinds: optional(Type.Array(oneOf(ACTION_KINDS))),
+  statuses: optional(Type.Array(oneOf(ACTION_STATUSES))),
+  sort_by: oneOf(["name", "created_at", "updated_at", "status", "kind"], { default: "created_at" }),
+  order: oneOf(["asc", "desc"], { default: "desc" }),
+  ...offsetQuery(100),
+});
+export type ActionQuery = Static<typeof ActionQuery>;
+
+export const ActionPage = object({
+  actions: Type.Array(Action),
+  hasNext: Type.Boolean(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+  users: People,
+});
+
+export const RunCreate = object({ definitionOverrides: optional(nullable(jsonObject())) });
+export type RunCreate = Static<typeof RunCreate>;
+
+export const StatePage = object({
+  resources: Type.Record(
+    Type.String(),
+    object({
+      cursorField: Type.String(),
+      lastValue: Type.Unsafe<unknown>({}),
+      updatedAt: instant(),
+      loadId: nullable(Type.String()),
+    }),
+  ),
+});
+
+export const StateReset = object({
+  resources: optional(nullable(Type.Array(Type.String({ minLength: 1, maxLength: 500 }), { minItems: 1, maxItems: 1000 }))),
+  initialValue: optional(nullable(Type.Union([Type.String({ maxLength: 1000 }), Type.Number(), Type.Boolean()]))),
+});
+
+/** An action with its latest run, as the list and the single reads have it. */
+export interface ActionWithRun {
+  action: ActionRow;
+  run: RunRow | null;
+}
+
+export const toAction = ({ action, run }: ActionWithRun): Static<typeof Action> => ({
+  id: action.id,
+  kind: action.kind,
+  name: action.name,
+  slug: action.slug,
+  status: action.status,
+  connectionId: action.connectionId,
+  templateId: action.templateId,
+  definition: action.definition,
+  latestRun: run && {
+    id: run.id,
+    status: run.status,
+    startedAt: run.startedAt,
+    completedAt: run.completedAt,
+    definition: masked(run.definition),
+    progress: run.progress ? { ...run.progress } : null,
+  },
+  createdAt: action.createdAt,
+  updatedAt: action.updatedAt,
+  createdBy: action.createdBy,
+  updatedBy: action.updatedBy,
+});

@@ -1,0 +1,45 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { ActionKind } from "../../executors/contract.ts";
+
+/** One step of an automation (decisions, section 7). */
+export interface Step {
+  key: string;
+  name?: string;
+  actionId?: string;
+  kind?: ActionKind;
+  definition?: JsonObject;
+  connectionId?: string | null;
+  /** Keys of steps, or `KEY:BRANCH` for one branch of a `conditional_branch`. */
+  dependsOn?: string[];
+  /** CEL; a step whose condition does not hold is skipped. */
+  when?: string;
+  onError?: "fail" | "continue";
+}
+
+/** What an automation's `config` holds, as far as the engine reads it. */
+export interface AutomationConfig {
+  action?: { kind?: ActionKind; definition?: JsonObject; connectionId?: string | null; actionId?: string };
+  steps?: Step[];
+  input?: Json;
+  path?: string;
+  signatureHeader?: string;
+  signatureAlgorithm?: "sha256" | "sha1" | "sha512";
+  allowedIps?: string[];
+  debug?: boolean;
+  waitSeconds?: number;
+  retries?: { enabled?: boolean; maxAttempts?: number; backoffSeconds?: number[] };
+  alerts?: { failureThreshold?: number; failureWindow?: number; notifyUrl?: string };
+}
+
+/** The key of the one step that `action` stands for. */
+export const ACTION_STEP = "action";
+
+/** The work as steps, in the definition's order. */
+export const stepsOf = (config: AutomationConfig): Step[] =>
+  config.steps ?? (config.action ? [{ key: ACTION_STEP, ...config.action }] : []);
+
+/** `route:big` → the step `route` and its branch `big`. */
+export function readDependency(text: string): { key: string; branch: string | null } {
+  const colon = text.indexOf(":");
+  return colon < 0 ? { key: text, branch: null } : { key: text.slice(0, colon), branch: text.slice(colon + 1) };
+}

@@ -1,0 +1,43 @@
+import { asc, eq, lte, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { type App, type WriteContext, write } from "../../context.ts";
+import { webhookDeliveries } from "../inbound/table.ts";
+import { contextForRun } from "../runs/claim.ts";
+import { advance } from "./advance.ts";
+import { fresh } from "./runs.ts";
+import { automationRuns } from "./table.ts";
+
+const BATCH = 50;
+
+/** Goes on with the runs whose pause is over; gives back how many there were. */
+export async function continueDueRuns(app: App): Promise<number> {
+  const due = await app.store.db
+    .select()
+    .from(automationRuns)
+    .where(lte(automationRuns.dueAt, timestamp(app.clock)))
+    .orderBy(asc(automationRuns.dueAt))
+    .limit(BATCH);
+  for (const run of due) await write(contextForRun(app, run), (tx) => tryAgain(tx, run.id));
+  return due.length;
+}
+
+/** Does the steps that have not completed once more; the webhook delivery counts one more attempt. */
+async function tryAgain(tx: WriteContext, id: string): Promise<void> {
+  const [run] = await tx.db.select().from(automationRuns).where(eq(automationRuns.id, id));
+  if (!run || run.status !== "waiting" || run.dueAt === null) return;
+  if (run.deliveryId !== null) {
+    await tx.db
+      .update(webhookDeliveries)
+      .set({
+        status: "processing",
+        attempts: sql`${webhookDeliveries.attempts} + 1`,
+        nextAttemptAt: null,
+        updatedAt: timestamp(tx.clock),
+      })
+      .where(eq(webhookDeliveries.id, run.deliveryId));
+  }
+  const steps = run.steps.map((step) => (step.status === "completed" ? step : fresh(step.key)));
+  const row = { ...run, status: "running" as const, steps, error: null, dueAt: null };
+  await tx.db.update(automationRuns).set({ status: "running", steps, error: null, dueAt: null }).where(eq(automationRuns.id, id));
+  await advance(tx, row);
+}

@@ -1,0 +1,159 @@
+import { object, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { triggerOf } from "../../http/trigger.ts";
+import { usersById } from "../users/people.ts";
+import { cancelAutomationRun, findAutomationRun, listAutomationRuns, retryAutomationRun, runAutomation } from "./runs.ts";
+import { createAutomation, deleteAutomation, findAutomation, listAutomations, updateAutomation } from "./service.ts";
+import {
+  Automation,
+  AutomationCreate,
+  AutomationPage,
+  AutomationPatch,
+  AutomationQuery,
+  AutomationRetry,
+  AutomationRun,
+  AutomationRunCreate,
+  AutomationRunPage,
+  AutomationRunQuery,
+  toAutomation,
+  toAutomationRun,
+} from "./wire.ts";
+
+const tag = "Automations";
+const params = object({ automation_id: uuid() });
+const runParams = object({ run_id: uuid() });
+
+export const automationOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/automations",
+    audience: "viewer",
+    tag,
+    summary: "Lists automations, newest first",
+    query: AutomationQuery,
+    response: AutomationPage,
+    async handle({ app, ctx, query }) {
+      const { rows, total } = await listAutomations(ctx, query);
+      const { limit, offset } = query;
+      const users = await usersById(ctx, rows.flatMap(({ automation }) => [automation.createdBy, automation.updatedBy]));
+      const automations = rows.map((row) => toAutomation(app, row));
+      return { automations, hasNext: offset + rows.length < total, limit, offset, total, users };
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/automations",
+    audience: "member",
+    tag,
+    summary: "Creates an automation; a webhook's secret is shown this once",
+    body: AutomationCreate,
+    status: 201,
+    response: Automation,
+    idempotent: true,
+    errors: [409],
+    async handle({ app, ctx, body }) {
+      const made = await createAutomation(ctx, body);
+      return toAutomation(app, made, made.secret);
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/automations/{automation_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one automation",
+    params,
+    response: Automation,
+    handle: async ({ app, ctx, params }) => toAutomation(app, await findAutomation(ctx, params.automation_id)),
+  }),
+  operation({
+    method: "PATCH",
+    path: "/api/v1/automations/{automation_id}",
+    audience: "member",
+    tag,
+    summary: "Changes the fields that are given, inside config too",
+    params,
+    body: AutomationPatch,
+    response: Automation,
+    errors: [409],
+    handle: async ({ app, ctx, params, body }) => toAutomation(app, await updateAutomation(ctx, params.automation_id, body)),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/automations/{automation_id}",
+    audience: "member",
+    tag,
+    summary: "Deletes an automation; its runs stay readable",
+    params,
+    status: 204,
+    handle: async ({ ctx, params }) => deleteAutomation(ctx, params.automation_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/automations/{automation_id}/run",
+    audience: "member",
+    tag,
+    summary: "Starts a run by hand",
+    params,
+    body: AutomationRunCreate,
+    bodyOptional: true,
+    status: 201,
+    response: AutomationRun,
+    idempotent: true,
+    errors: [409],
+    handle: async ({ ctx, params, body, identity }) =>
+      toAutomationRun(await runAutomation(ctx, params.automation_id, body.input, triggerOf(identity))),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/automations/{automation_id}/runs",
+    audience: "viewer",
+    tag,
+    summary: "Lists an automation's runs, newest first",
+    params,
+    query: AutomationRunQuery,
+    response: AutomationRunPage,
+    async handle({ ctx, params, query }) {
+      const { rows, total } = await listAutomationRuns(ctx, params.automation_id, query);
+      const { limit, offset } = query;
+      return { runs: rows.map(toAutomationRun), hasNext: offset + rows.length < total, limit, offset, total };
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/automation-runs/{run_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one automation run with its steps",
+    params: runParams,
+    response: AutomationRun,
+    handle: async ({ ctx, params }) => toAutomationRun(await findAutomationRun(ctx, params.run_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/automation-runs/{run_id}/cancel",
+    audience: "member",
+    tag,
+    summary: "Cancels a run and the steps of it that have not ended",
+    params: runParams,
+    response: AutomationRun,
+    errors: [409],
+    handle: async ({ ctx, params }) => toAutomationRun(await cancelAutomationRun(ctx, params.run_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/automation-runs/{run_id}/retry",
+    audience: "member",
+    tag,
+    summary: "Sets a run that has ended off again, from where it failed or from the start",
+    params: runParams,
+    body: AutomationRetry,
+    bodyOptional: true,
+    status: 201,
+    response: AutomationRun,
+    idempotent: true,
+    errors: [409],
+    handle: async ({ ctx, params, body, identity }) =>
+      toAutomationRun(await retryAutomationRun(ctx, params.run_id, body.fromFailed, { ...triggerOf(identity), method: "retry" })),
+  }),
+];

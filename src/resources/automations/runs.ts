@@ -1,0 +1,186 @@
+import { and, count, desc, eq, inArray, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, notFound } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { insertInto, prepared } from "../../store/prepared.ts";
+import type { WriteDb } from "../../store/store.ts";
+import { record } from "../events/service.ts";
+import { deliverySettled } from "../inbound/settle.ts";
+import type { Trigger } from "../runs/enqueue.ts";
+import { requestCancel } from "../runs/service.ts";
+import { actionRuns } from "../runs/table.ts";
+import { advance, automationRunTopic } from "./advance.ts";
+import { type AutomationConfig, stepsOf } from "./config.ts";
+import { findAutomation } from "./service.ts";
+import { type AutomationRow, type AutomationRunRow, automationRuns, automations, type StepState } from "./table.ts";
+import type { AutomationRunQuery } from "./wire.ts";
+
+const insertRun = insertInto(automationRuns);
+
+const setLatest = prepared((db: WriteDb) =>
+  db
+    .update(automations)
+    .set({ latestRunId: sql`${sql.placeholder("runId")}` })
+    .where(eq(automations.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+export interface NewAutomationRun {
+  trigger: Trigger;
+  input?: Json;
+  /** What templates see of the trigger; not stored where a webhook delivery has it. */
+  scope?: JsonObject;
+  deliveryId?: string;
+  parent?: AutomationRunRow;
+  /** Steps that have ended already, for a run that goes on where another failed. */
+  steps?: StepState[];
+}
+
+type Startable = Pick<AutomationRow, "id" | "config" | "version">;
+
+/** Starts a run of the automation, up to the first steps being in line. */
+export async function startAutomationRun(tx: WriteContext, automation: Startable, start: NewAutomationRun): Promise<AutomationRunRow> {
+  const config = automation.config as AutomationConfig;
+  const at = timestamp(tx.clock);
+  const row: AutomationRunRow = {
+    id: tx.ids.uuid(),
+    organizationId: tx.organizationId,
+    createdAt: at,
+    updatedAt: at,
+    automationId: automation.id,
+    automationVersion: automation.version,
+    deliveryId: start.deliveryId ?? null,
+    parentRunId: start.parent?.id ?? null,
+    status: "running",
+    triggerMethod: start.trigger.method,
+    triggerSourceType: start.trigger.sourceType,
+    triggerSourceId: start.trigger.sourceId,
+    input: start.input ?? null,
+    scope: start.deliveryId === undefined ? (start.scope ?? {}) : {},
+    steps: start.steps ?? stepsOf(config).map(({ key }) => fresh(key)),
+    result: null,
+    error: null,
+    actor: { ...tx.actor },
+    correlationId: tx.correlationId,
+    dueAt: null,
+    startedAt: at,
+    completedAt: null,
+  };
+  await insertRun(tx.db, row);
+  await setLatest(tx.db).run({ runId: row.id, id: automation.id });
+  await record(tx, "automation.triggered", { type: "automation", id: automation.id }, {
+    runId: row.id,
+    triggerMethod: row.triggerMethod,
+    ...(row.deliveryId === null ? {} : { deliveryId: row.deliveryId }),
+  });
+  return advance(tx, { ...row, scope: start.scope ?? {} }, config);
+}
+
+export const fresh = (key: string): StepState => ({
+  key,
+  status: "pending",
+  actionRunId: null,
+  startedAt: null,
+  completedAt: null,
+  error: null,
+});
+
+/** Throws `invalid_state` for a disabled automation. */
+export async function runAutomation(tx: WriteContext, id: string, input: Json | undefined, trigger: Trigger): Promise<AutomationRunRow> {
+  const { automation } = await findAutomation(tx, id);
+  refuseDisabled(automation);
+  return startAutomationRun(tx, automation, { trigger, input: input ?? null });
+}
+
+function refuseDisabled(automation: AutomationRow): void {
+  if (automation.status === "disabled") {
+    throw new AppError("invalid_state", "This automation is disabled; set its status to active first.");
+  }
+}
+
+const mine = (ctx: Context, id: string) =>
+  and(eq(automationRuns.organizationId, ctx.organizationId), eq(automationRuns.id, id));
+
+/** The run, with the statuses of the steps that are under way read from their action runs. */
+export async function findAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
+  const [row] = await ctx.db.select().from(automationRuns).where(mine(ctx, id));
+  if (!row) throw notFound("automation run");
+  const [live] = await withLiveSteps(ctx, [row]);
+  return live ?? row;
+}
+
+/** A step under way has its status in its action run; an ended one in the automation run. */
+async function withLiveSteps(ctx: Context, rows: AutomationRunRow[]): Promise<AutomationRunRow[]> {
+  const open = rows.flatMap((row) => row.steps.flatMap((step) => (step.status === "pending" && step.actionRunId ? [step.actionRunId] : [])));
+  if (open.length === 0) return rows;
+  const states = await ctx.db
+    .select({ id: actionRuns.id, status: actionRuns.status, startedAt: actionRuns.startedAt, error: actionRuns.error })
+    .from(actionRuns)
+    .where(inArray(actionRuns.id, open));
+  const byId = new Map(states.map((state) => [state.id, state]));
+  return rows.map((row) => ({
+    ...row,
+    steps: row.steps.map((step) => {
+      const state = step.status === "pending" && step.actionRunId ? byId.get(step.actionRunId) : undefined;
+      return state ? { ...step, status: state.status, startedAt: state.startedAt, error: state.error } : step;
+    }),
+  }));
+}
+
+/** Newest first. */
+export async function listAutomationRuns(
+  ctx: Context,
+  automationId: string,
+  query: AutomationRunQuery,
+): Promise<{ rows: AutomationRunRow[]; total: number }> {
+  await findAutomation(ctx, automationId);
+  const where = and(
+    eq(automationRuns.organizationId, ctx.organizationId),
+    eq(automationRuns.automationId, automationId),
+    query.status === undefined ? undefined : eq(automationRuns.status, query.status),
+  );
+  const rows = await ctx.db.select().from(automationRuns).where(where).orderBy(desc(automationRuns.id)).limit(query.limit).offset(query.offset);
+  const [total] = await ctx.db.select({ n: count() }).from(automationRuns).where(where);
+  return { rows: await withLiveSteps(ctx, rows), total: total?.n ?? 0 };
+}
+
+const isOver = (run: AutomationRunRow) => run.completedAt !== null;
+
+/** Cancels the run and every step of it that has not ended. Throws `invalid_state` for one that has ended. */
+export async function cancelAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
+  await write(ctx, async (tx) => {
+    const run = await findAutomationRun(tx, id);
+    if (isOver(run)) throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
+    const at = timestamp(tx.clock);
+    const steps = run.steps.map((step): StepState => {
+      const ended = ["completed", "failed", "cancelled", "skipped"].includes(step.status);
+      return ended ? step : { ...step, status: step.actionRunId === null ? "skipped" : "cancelled", completedAt: at };
+    });
+    await tx.db
+      .update(automationRuns)
+      .set({ status: "cancelled", steps, dueAt: null, completedAt: at, updatedAt: at })
+      .where(mine(tx, id));
+    for (const step of run.steps) {
+      if (step.actionRunId && ["pending", "running", "waiting"].includes(step.status)) await requestCancel(tx, step.actionRunId);
+    }
+    await record(tx, "automation.cancelled", { type: "automation", id: run.automationId }, { runId: run.id });
+    if (run.deliveryId !== null) await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at });
+    tx.afterCommit(() => tx.signals.notify(automationRunTopic(id)));
+  });
+  return findAutomationRun(ctx, id);
+}
+
+/**
+ * Sets a run that has ended off again, as a new run. With `fromFailed` the steps that completed keep
+ * their results, and only the rest is done again.
+ */
+export async function retryAutomationRun(tx: WriteContext, id: string, fromFailed: boolean, trigger: Trigger): Promise<AutomationRunRow> {
+  const run = await findAutomationRun(tx, id);
+  if (!isOver(run)) throw new AppError("invalid_state", `This run is ${run.status}; only one that has ended can be tried again.`);
+  const { automation } = await findAutomation(tx, run.automationId);
+  refuseDisabled(automation);
+  const kept = new Map(run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]));
+  const steps = stepsOf(automation.config as AutomationConfig).map(({ key }) => kept.get(key) ?? fresh(key));
+  return startAutomationRun(tx, automation, { trigger, input: run.input, scope: run.scope, parent: run, steps });
+}

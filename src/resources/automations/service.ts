@@ -1,0 +1,229 @@
+import { and, count, desc, eq, isNull, like, or, type SQL } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { freeSlug, slugify } from "../../base/slug.ts";
+import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { countOf } from "../../store/counts.ts";
+import { contains } from "../../store/search.ts";
+import { actions } from "../actions/table.ts";
+import { connections } from "../connections/table.ts";
+import { type Change, changesBetween, record } from "../events/service.ts";
+import type { AutomationConfig } from "./config.ts";
+import { type AutomationRow, automationRuns, automations, automationVersions, type TriggerType } from "./table.ts";
+import { type AutomationCreate, type AutomationPatch, type AutomationQuery, type AutomationWithRun, configFaults } from "./wire.ts";
+
+/** Every query here passes through this: another organization's automation does not exist, nor does a deleted one. */
+const mine = (ctx: Context, id: string) =>
+  and(eq(automations.organizationId, ctx.organizationId), eq(automations.id, id), isNull(automations.deletedAt));
+
+const entity = (id: string) => ({ type: "automation" as const, id });
+
+/** The label that a webhook's secret is sealed under. */
+export const secretLabel = (row: { id: string; organizationId: string }) => `automation:${row.id}:${row.organizationId}`;
+
+const SECRET_BYTES = 32;
+
+const withRun = (ctx: Context) =>
+  ctx.db
+    .select({
+      automation: automations,
+      run: {
+        id: automationRuns.id,
+        status: automationRuns.status,
+        startedAt: automationRuns.startedAt,
+        completedAt: automationRuns.completedAt,
+      },
+    })
+    .from(automations)
+    .leftJoin(automationRuns, eq(automationRuns.id, automations.latestRunId));
+
+/** Newest first. */
+export async function listAutomations(ctx: Context, query: AutomationQuery): Promise<{ rows: AutomationWithRun[]; total: number }> {
+  const filters: (SQL | undefined)[] = [
+    query.q === undefined || query.q === "" ? undefined : contains(query.q, automations.name, automations.slug),
+    query.trigger_type === undefined ? undefined : eq(automations.triggerType, query.trigger_type),
+    query.status === undefined ? undefined : eq(automations.status, query.status),
+  ].filter((filter) => filter !== undefined);
+  const where = and(eq(automations.organizationId, ctx.organizationId), isNull(automations.deletedAt), ...filters);
+  const rows = await withRun(ctx).where(where).orderBy(desc(automations.id)).limit(query.limit).offset(query.offset);
+  const total =
+    filters.length === 0
+      ? await countOf(ctx.db, ctx.organizationId, "automations")
+      : ((await ctx.db.select({ n: count() }).from(automations).where(where))[0]?.n ?? 0);
+  return { rows, total };
+}
+
+export async function findAutomation(ctx: Context, id: string): Promise<AutomationWithRun> {
+  const [found] = await withRun(ctx).where(mine(ctx, id));
+  if (!found) throw notFound("automation");
+  return found;
+}
+
+/**
+ * Creates an active automation. A webhook without a secret gets one; `secret` is told this once.
+ *
+ * Throws `InvalidInput` naming each fault of the config, `slug_taken`, `conflict` for a path that is taken.
+ */
+export async function createAutomation(
+  ctx: Context,
+  input: AutomationCreate,
+): Promise<AutomationWithRun & { secret: string | null }> {
+  const faults = configFaults(ctx, input.triggerType, input.config, ["body", "config"]);
+  if (faults.length > 0) throw new InvalidInput(faults);
+  const { secret: given, ...config } = input.config;
+  const secret = input.triggerType !== "webhook" ? null : typeof given === "string" ? given : makeSecret(ctx);
+  return write(ctx, async (tx) => {
+    await checkReferences(tx, config);
+    const id = tx.ids.uuid();
+    const row: AutomationRow = {
+      id,
+      ...created(tx),
+      name: input.name,
+      slug: await slugFor(tx, input.slug, input.name),
+      description: input.description ?? null,
+      config,
+      version: 1,
+      sealedSecret: secret === null ? null : tx.secrets.seal(secret, secretLabel({ id, organizationId: tx.organizationId })),
+      webhookPath: input.triggerType === "webhook" ? await freePath(tx, config, id) : null,
+      orchestratorType: "local",
+      status: "active",
+      triggerType: input.triggerType,
+      templateId: null,
+      latestRunId: null,
+      deletedAt: null,
+    };
+    await tx.db.insert(automations).values(row);
+    await keepVersion(tx, row);
+    await record(tx, "automation.created", entity(id), { name: row.name, triggerType: row.triggerType });
+    return { automation: row, run: null, secret };
+  });
+}
+
+const makeSecret = (ctx: Context) => `whsec_${Buffer.from(ctx.ids.bytes(SECRET_BYTES)).toString("base64")}`;
+
+async function keepVersion(tx: WriteContext, row: AutomationRow): Promise<void> {
+  const { id: automationId, version, config } = row;
+  await tx.db.insert(automationVersions).values({ automationId, version, config, createdAt: timestamp(tx.clock) });
+}
+
+async function slugFor(tx: WriteContext, given: string | undefined, name: string): Promise<string> {
+  const wanted = given ?? slugify(name, "automation");
+  const near = await tx.db
+    .select({ slug: automations.slug })
+    .from(automations)
+    .where(
+      and(
+        eq(automations.organizationId, tx.organizationId),
+        isNull(automations.deletedAt),
+        or(eq(automations.slug, wanted), like(automations.slug, `${wanted.slice(0, 90)}%`)),
+      ),
+    );
+  const taken = new Set(near.map((row) => row.slug));
+  if (given !== undefined && taken.has(given)) {
+    throw new AppError("slug_taken", `The slug ${given} is taken by another automation; choose another.`);
+  }
+  return freeSlug(wanted, taken);
+}
+
+async function freePath(tx: WriteContext, config: JsonObject, id: string): Promise<string> {
+  const path = String(config["path"]);
+  const [other] = await tx.db
+    .select({ id: automations.id, name: automations.name })
+    .from(automations)
+    .where(and(eq(automations.organizationId, tx.organizationId), eq(automations.webhookPath, path), isNull(automations.deletedAt)));
+  if (other && other.id !== id) {
+    throw new AppError("conflict", `The webhook path ${path} is taken by the automation ${other.name}; choose another.`);
+  }
+  return path;
+}
+
+/** What a config names must be of this organization, as if it stood in a path. */
+async function checkReferences(tx: WriteContext, config: JsonObject): Promise<void> {
+  const { action, steps } = config as AutomationConfig;
+  const works = action ? [{ work: action, loc: ["body", "config", "action"] }] : (steps ?? []).map((work, index) => ({ work, loc: ["body", "config", "steps", String(index)] }));
+  for (const { work, loc } of works) {
+    if (work.actionId) {
+      const where = and(eq(actions.organizationId, tx.organizationId), eq(actions.id, work.actionId), isNull(actions.deletedAt));
+      const [row] = await tx.db.select({ id: actions.id }).from(actions).where(where);
+      if (!row) throw invalid([...loc, "actionId"], "There is no such action in this organization", "not_found");
+    }
+    if (work.connectionId) {
+      const where = and(eq(connections.organizationId, tx.organizationId), eq(connections.id, work.connectionId));
+      const [row] = await tx.db.select({ provider: connections.provider }).from(connections).where(where);
+      if (!row) throw invalid([...loc, "connectionId"], "There is no such connection in this organization", "not_found");
+      const providers = work.kind ? tx.executors[work.kind]?.providers : null;
+      if (providers && !providers.includes(row.provider)) {
+        throw invalid([...loc, "connectionId"], providers.length === 0 ? `${work.kind} takes no connection` : `${work.kind} takes connections of ${providers.join(", ")}`);
+      }
+    }
+  }
+}
+
+/**
+ * Changes only what is given; in `config` too, where `null` clears a field. A new secret is told by no
+ * reply. A run under way goes on with the config that it began with.
+ */
+export async function updateAutomation(ctx: Context, id: string, patch: AutomationPatch): Promise<AutomationWithRun> {
+  return write(ctx, async (tx) => {
+    const found = await findAutomation(tx, id);
+    const before = found.automation;
+    const { config, sealedSecret, isSecretNew } = patchConfig(tx, before, patch.config);
+    const next = { ...patch, config };
+    const changes: Change[] = changesBetween(before, next).filter(({ field }) => field !== "status");
+    if (isSecretNew) changes.push({ field: "config.secret", from: "***", to: "***" });
+    const statusChanges = patch.status !== undefined && patch.status !== before.status;
+    if (changes.length === 0 && !statusChanges) return found;
+    const configChanges = changes.some(({ field }) => field === "config");
+    if (configChanges) {
+      const faults = configFaults(tx, before.triggerType as TriggerType, config, ["body", "config"]);
+      if (faults.length > 0) throw new InvalidInput(faults);
+      await checkReferences(tx, config);
+    }
+    const [row] = await tx.db
+      .update(automations)
+      .set({
+        ...next,
+        sealedSecret,
+        version: before.version + (configChanges ? 1 : 0),
+        webhookPath: before.triggerType === "webhook" ? await freePath(tx, config, id) : null,
+        ...touched(tx),
+      })
+      .where(mine(tx, id))
+      .returning();
+    if (!row) throw notFound("automation");
+    if (configChanges) await keepVersion(tx, row);
+    if (changes.length > 0) await record(tx, "automation.updated", entity(id), { changes: maskSecrets(changes as unknown as Json) });
+    if (statusChanges) await record(tx, row.status === "active" ? "automation.enabled" : "automation.disabled", entity(id), { name: row.name });
+    return { automation: row, run: found.run };
+  });
+}
+
+function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject | undefined) {
+  if (patch === undefined) return { config: before.config, sealedSecret: before.sealedSecret, isSecretNew: false };
+  const { secret, ...rest } = patch;
+  const config: JsonObject = { ...before.config };
+  for (const [name, value] of Object.entries(rest)) {
+    if (value === null) delete config[name];
+    else config[name] = value;
+  }
+  // The two ways to give the work exclude each other: the one that is given takes the other's place.
+  if (isObject(rest["action"] ?? null) && !("steps" in rest)) delete config["steps"];
+  if (Array.isArray(rest["steps"]) && !("action" in rest)) delete config["action"];
+  if (secret === undefined) return { config, sealedSecret: before.sealedSecret, isSecretNew: false };
+  if (before.triggerType !== "webhook" || typeof secret !== "string" || secret.length < 16) {
+    throw invalid(["body", "config", "secret"], "A webhook's secret has at least 16 characters", "string_too_short");
+  }
+  return { config, sealedSecret: tx.secrets.seal(secret, secretLabel(before)), isSecretNew: true };
+}
+
+/** Its runs stay readable. */
+export async function deleteAutomation(ctx: Context, id: string): Promise<void> {
+  await write(ctx, async (tx) => {
+    const { automation } = await findAutomation(tx, id);
+    await tx.db.update(automations).set({ deletedAt: timestamp(tx.clock), ...touched(tx) }).where(mine(tx, id));
+    await record(tx, "automation.deleted", entity(id), { name: automation.name });
+  });
+}
+

@@ -1,0 +1,99 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { and, eq, inArray } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { storedJson } from "../../base/json.ts";
+import type { Context } from "../../context.ts";
+import type { Link, Provider } from "../../providers/contract.ts";
+import { type ConnectionRow, connections } from "./table.ts";
+
+/** The label that a connection's credentials are sealed under. */
+export const sealLabel = (row: { id: string; organizationId: string }) => `connection:${row.id}:${row.organizationId}`;
+
+/** Credentials in clear; they never leave the process but to their own system. */
+export const openCredentials = (ctx: Context, row: ConnectionRow): Record<string, string> =>
+  row.sealedCredentials === "" ? {} : storedJson(ctx.secrets.open(row.sealedCredentials, sealLabel(row)));
+
+/** What a provider needs to work with a connection. */
+export async function linkOf(ctx: Context, row: ConnectionRow, signal: AbortSignal): Promise<{ provider: Provider; link: Link }> {
+  const provider = ctx.providers.get(row.provider);
+  if (!provider) throw new AppError("not_available", `This version of Weir has no provider ${row.provider}.`);
+  const filesFolder = join(ctx.filesFolder, row.organizationId);
+  await mkdir(filesFolder, { recursive: true, mode: 0o700 });
+  const link: Link = {
+    connectionId: row.id,
+    config: row.config,
+    credentials: openCredentials(ctx, row),
+    egress: ctx.egress,
+    clock: ctx.clock,
+    signal,
+    filesFolder,
+  };
+  return { provider, link };
+}
+
+/** Times of use are written at most this often. */
+const USE_NOTED_MS = 60_000;
+
+/**
+ * Opens a run's connection: the one it names, else the default one of its kind's providers. Throws
+ * `definition_invalid` where there is none, `connection_disabled`, `not_found`.
+ */
+export async function openLink(
+  ctx: Context,
+  wanted: { connectionId: string | null; providers: readonly string[] | null; signal: AbortSignal },
+): Promise<{ provider: Provider; link: Link }> {
+  const row = wanted.connectionId === null ? await findDefault(ctx, wanted.providers) : await find(ctx, wanted.connectionId);
+  if (row.status === "disabled") {
+    throw new AppError("connection_disabled", `The connection ${row.name} is disabled; reactivate it first.`, {
+      details: { connectionId: row.id },
+    });
+  }
+  if (wanted.providers !== null && wanted.providers.length > 0 && !wanted.providers.includes(row.provider)) {
+    throw new AppError("definition_invalid", `This kind takes connections of ${wanted.providers.join(", ")}; ${row.name} is one of ${row.provider}.`);
+  }
+  noteUse(ctx, row);
+  return linkOf(ctx, row, wanted.signal);
+}
+
+async function find(ctx: Context, id: string): Promise<ConnectionRow> {
+  const [row] = await ctx.db
+    .select()
+    .from(connections)
+    .where(and(eq(connections.organizationId, ctx.organizationId), eq(connections.id, id)));
+  if (!row) throw new AppError("not_found", "The connection that this action names is gone; give it another.");
+  return row;
+}
+
+async function findDefault(ctx: Context, providers: readonly string[] | null): Promise<ConnectionRow> {
+  const rows = await ctx.db
+    .select()
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organizationId, ctx.organizationId),
+        eq(connections.isDefault, true),
+        providers === null || providers.length === 0 ? undefined : inArray(connections.provider, [...providers]),
+      ),
+    )
+    .limit(2);
+  const [row] = rows;
+  if (row && rows.length === 1) return row;
+  throw new AppError(
+    "definition_invalid",
+    row
+      ? "This needs a connection: several are the default of their provider, so name one in connectionId."
+      : "This needs a connection: name one in connectionId, or make one the default of its provider.",
+  );
+}
+
+function noteUse(ctx: Context, row: ConnectionRow): void {
+  const now = ctx.clock.now().getTime();
+  if (row.lastUsedAt !== null && now - Date.parse(row.lastUsedAt) < USE_NOTED_MS) return;
+  ctx.store
+    .write(async (db) => {
+      await db.update(connections).set({ lastUsedAt: timestamp(ctx.clock) }).where(eq(connections.id, row.id));
+    })
+    .catch((error) => ctx.log.report(error, { at: "note use of a connection" }));
+}

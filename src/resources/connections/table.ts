@@ -1,0 +1,29 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { JsonObject } from "../../base/json.ts";
+import { json, owned } from "../../store/columns.ts";
+
+export const CONNECTION_STATUSES = ["needs_verification", "active", "error", "disabled"] as const;
+/**
+ * needs_verification (new, changed, reactivated) → active | error, by verify; any → disabled by
+ * disable; disabled → needs_verification by reactivate.
+ */
+export type ConnectionStatus = (typeof CONNECTION_STATUSES)[number];
+
+export const connections = sqliteTable("connections", {
+  ...owned(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  provider: text().notNull(),
+  status: text().$type<ConnectionStatus>().notNull(),
+  config: json<JsonObject>().notNull(),
+  /** `SecretBox` text of a JSON string map, under the label `connection:<id>:<organization>`. */
+  sealedCredentials: text().notNull(),
+  hasCredentials: integer({ mode: "boolean" }).notNull(),
+  /** The one that its provider's actions take when they name none; one for each provider. */
+  isDefault: integer({ mode: "boolean" }).notNull(),
+  templateId: text(),
+  lastUsedAt: text(),
+  lastVerifiedAt: text(),
+  verificationError: text(),
+});
+export type ConnectionRow = typeof connections.$inferSelect;

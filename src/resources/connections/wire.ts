@@ -1,0 +1,235 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  instant,
+  jsonObject,
+  map,
+  named,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  slug,
+  uuid,
+} from "../../base/shape.ts";
+import { providers } from "../../providers/registry.ts";
+import { People } from "../users/wire.ts";
+import { CONNECTION_STATUSES, type ConnectionRow } from "./table.ts";
+
+export const Connection = object({
+  id: uuid(),
+  name: Type.String(),
+  slug: Type.String(),
+  provider: Type.String(),
+  status: oneOf(CONNECTION_STATUSES),
+  config: jsonObject(),
+  hasCredentials: Type.Boolean(),
+  isDefault: Type.Boolean(),
+  isFromTemplate: Type.Boolean(),
+  templateId: nullable(uuid()),
+  lastUsedAt: nullable(instant()),
+  lastVerifiedAt: nullable(instant()),
+  verificationError: nullable(Type.String()),
+  createdAt: instant(),
+  updatedAt: instant(),
+  createdBy: nullable(Type.String()),
+  updatedBy: nullable(Type.String()),
+});
+
+/** Both variants of a new connection; which fields go together is `creationFaults`' matter. */
+export const ConnectionCreate = object({
+  name: named(),
+  provider: optional(Type.String({ description: "One of GET /api/v1/connection-providers; not with a template" })),
+  config: optional(nullable(jsonObject())),
+  credentials: map(Type.String()),
+  slug: optional(nullable(slug())),
+  kind: optional(nullable(Type.Literal("from_template"))),
+  templateId: optional(nullable(uuid())),
+  templateSlug: optional(nullable(slug())),
+  templateVersion: optional(nullable(Type.Integer({ minimum: 1 }))),
+});
+export type ConnectionCreate = Static<typeof ConnectionCreate>;
+
+export const ConnectionPatch = object({
+  name: optional(named()),
+  slug: optional(slug()),
+  config: optional(
+    nullable(jsonObject({ description: "Only the keys given change, each as a whole; null removes one" })),
+  ),
+  credentials: optional(
+    nullable(map(nullable(Type.String()), { description: "Only the keys given change; null removes one" })),
+  ),
+});
+export type ConnectionPatch = Static<typeof ConnectionPatch>;
+
+const SORTS = ["name", "created_at", "updated_at", "last_verified_at", "status", "provider"] as const;
+
+export const ConnectionQuery = object({
+  q: optional(Type.String({ maxLength: 255 })),
+  provider: optional(Type.Array(oneOf([...providers.keys()]))),
+  status: optional(Type.Array(oneOf(CONNECTION_STATUSES))),
+  sort_by: oneOf(SORTS, { default: "name" }),
+  order: oneOf(["asc", "desc"], { default: "asc" }),
+  ...offsetQuery(50),
+  cursor: optional(
+    Type.String({
+      maxLength: 2048,
+      description: "Empty for the first page of cursor mode, then the nextCursor of the page before",
+    }),
+  ),
+});
+export type ConnectionQuery = Static<typeof ConnectionQuery>;
+
+export const ConnectionPage = object({
+  connections: Type.Array(Connection),
+  hasNext: Type.Boolean(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+  nextCursor: optional(Type.String({ description: "Only in cursor mode; absent at the end" })),
+  users: People,
+});
+
+export const ProviderList = object({
+  providers: Type.Array(
+    object({
+      id: Type.String(),
+      title: Type.String(),
+      description: Type.String(),
+      configSchema: jsonObject(),
+      credentialsSchema: jsonObject(),
+      capabilities: object({
+        files: Type.Boolean(),
+        upload: Type.Boolean(),
+        schema: Type.Boolean(),
+        http: Type.Boolean(),
+        extract: Type.Boolean(),
+      }),
+    }),
+  ),
+});
+export type ProviderList = Static<typeof ProviderList>;
+
+export const FileItem = object({
+  id: Type.String(),
+  name: Type.String(),
+  kind: oneOf(["file", "folder"]),
+  mimeType: nullable(Type.String()),
+  size: nullable(Type.Integer()),
+  modifiedAt: nullable(instant()),
+});
+
+const path = (options = {}) => Type.String({ minLength: 1, maxLength: 1024, ...options });
+
+export const FileQuery = object({
+  path: path({ default: "/", description: "A path or the id of a folder" }),
+  page_token: optional(Type.String({ minLength: 1, maxLength: 8192 })),
+});
+export type FileQuery = Static<typeof FileQuery>;
+
+export const FilePage = object({
+  items: Type.Array(FileItem),
+  nextPageToken: optional(Type.String()),
+  path: Type.String(),
+});
+
+export const UploadQuery = object({
+  path: path({ description: "Where the file goes, such as /2026/orders.csv; folders are made" }),
+});
+
+/** A path, an id, or an item as the list of files has it. */
+const SelectedItem = Type.Union([
+  path(),
+  object({
+    id: optional(path()),
+    path: optional(path()),
+    name: optional(Type.String()),
+    kind: optional(Type.String()),
+    mimeType: optional(nullable(Type.String())),
+    size: optional(nullable(Type.Number())),
+    modifiedAt: optional(nullable(Type.String())),
+  }),
+]);
+export type SelectedItem = Static<typeof SelectedItem>;
+
+export const Selection = object({
+  selectedItems: Type.Array(SelectedItem, { maxItems: 10_000 }),
+  rootPath: optional(nullable(path({ description: "The folder that all items lie in; / by default" }))),
+});
+export type Selection = Static<typeof Selection>;
+
+export const SELECTION_RULES = [
+  "not_found",
+  "outside_root",
+  "too_deep",
+  "too_many_items",
+  "too_many_bytes",
+] as const;
+
+export const SelectionReport = object({
+  valid: Type.Boolean(),
+  maxDepth: Type.Integer({ description: "Levels below rootPath; a file right in it is at 1" }),
+  totalBytes: Type.Integer(),
+  totalItems: Type.Integer({ description: "Files and folders" }),
+  violations: Type.Array(
+    object({ item: Type.String(), rule: oneOf(SELECTION_RULES), message: Type.String() }),
+  ),
+});
+export type SelectionReport = Static<typeof SelectionReport>;
+
+export const TableQuery = object({ include_system: Type.Boolean({ default: false }) });
+export const TableList = object({
+  tables: Type.Array(object({ schema: Type.String(), table: Type.String(), spec: Type.String() })),
+});
+
+export const ColumnQuery = object({
+  schema: Type.String({ minLength: 1, maxLength: 255 }),
+  table: Type.String({ minLength: 1, maxLength: 255 }),
+});
+export type ColumnQuery = Static<typeof ColumnQuery>;
+export const ColumnList = object({
+  schema: Type.String(),
+  table: Type.String(),
+  columns: Type.Array(object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() })),
+});
+
+/** The only way from a row to the wire: credentials have no field to leak through. */
+export const toConnection = (row: ConnectionRow): Static<typeof Connection> => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  provider: row.provider,
+  status: row.status,
+  config: row.config,
+  hasCredentials: row.hasCredentials,
+  isDefault: row.isDefault,
+  isFromTemplate: row.templateId !== null,
+  templateId: row.templateId,
+  lastUsedAt: row.lastUsedAt,
+  lastVerifiedAt: row.lastVerifiedAt,
+  verificationError: row.verificationError,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  createdBy: row.createdBy,
+  updatedBy: row.updatedBy,
+});
+
+export const exampleConnection: Static<typeof Connection> = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8057",
+  name: "Shop database",
+  slug: "shop-database",
+  provider: "postgres",
+  status: "active",
+  config: { host: "db.example.com", database: "shop" },
+  hasCredentials: true,
+  isDefault: false,
+  isFromTemplate: false,
+  templateId: null,
+  lastUsedAt: null,
+  lastVerifiedAt: "2026-01-01T00:00:00.000Z",
+  verificationError: null,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+  createdBy: "01890a5d-ac96-774b-bcce-b302099a8058",
+  updatedBy: "01890a5d-ac96-774b-bcce-b302099a8058",
+};

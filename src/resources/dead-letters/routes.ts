@@ -1,0 +1,57 @@
+import { Type } from "@sinclair/typebox";
+import { object, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { Delivery, toDelivery } from "../inbound/wire.ts";
+import { deleteDeadLetter, listDeadLetters, replayDeadLetter, replayMany } from "./service.ts";
+import { DeadLetterPage, DeadLetterQuery, ReplayMany } from "./wire.ts";
+
+const tag = "Dead letters";
+const params = object({ dead_letter_id: uuid() });
+
+export const deadLetterOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/dead-letters",
+    audience: "viewer",
+    tag,
+    summary: "Lists deliveries that failed for good, newest first",
+    query: DeadLetterQuery,
+    response: DeadLetterPage,
+    handle: ({ ctx, query }) => listDeadLetters(ctx, query),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/dead-letters/{dead_letter_id}/replay",
+    audience: "member",
+    tag,
+    summary: "Delivers a dead letter once more",
+    params,
+    status: 201,
+    response: Delivery,
+    idempotent: true,
+    errors: [409, 410],
+    handle: async ({ ctx, params }) => toDelivery(await replayDeadLetter(ctx, params.dead_letter_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/dead-letters/replay",
+    audience: "member",
+    tag,
+    summary: "Delivers many dead letters once more: those named, or all of an automation",
+    body: ReplayMany,
+    response: object({ replayed: Type.Integer() }),
+    idempotent: true,
+    errors: [409, 410],
+    handle: async ({ ctx, body }) => ({ replayed: await replayMany(ctx, body) }),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/dead-letters/{dead_letter_id}",
+    audience: "member",
+    tag,
+    summary: "Takes a dead letter off the list",
+    params,
+    status: 204,
+    handle: ({ ctx, params }) => deleteDeadLetter(ctx, params.dead_letter_id),
+  }),
+];

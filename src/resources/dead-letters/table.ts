@@ -1,0 +1,23 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { json } from "../../store/columns.ts";
+import type { RunError } from "../runs/table.ts";
+
+/** dead → replaying → replayed | dead. */
+export type DeadLetterStatus = "dead" | "replaying" | "replayed";
+
+/** A delivery, in or out, that failed for good. */
+export const deadLetters = sqliteTable("dead_letters", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  source: text().$type<"inbound" | "outbound">().notNull(),
+  /** The automation, or the webhook subscription. */
+  sourceId: text().notNull(),
+  deliveryId: text().notNull(),
+  attempts: integer().notNull(),
+  firstFailedAt: text().notNull(),
+  lastFailedAt: text().notNull(),
+  error: json<RunError | null>(),
+  replayCount: integer().notNull(),
+  status: text().$type<DeadLetterStatus>().notNull(),
+});
+export type DeadLetterRow = typeof deadLetters.$inferSelect;

@@ -1,0 +1,37 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { cursorQuery, instant, jsonObject, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import type { DeadLetterRow } from "./table.ts";
+
+export const DeadLetter = object({
+  id: uuid(),
+  source: oneOf(["inbound", "outbound"]),
+  sourceId: uuid(),
+  deliveryId: uuid(),
+  attempts: Type.Integer(),
+  firstFailedAt: instant(),
+  lastFailedAt: instant(),
+  error: nullable(jsonObject()),
+  replayCount: Type.Integer(),
+  status: oneOf(["dead", "replaying", "replayed"]),
+});
+
+export const DeadLetterQuery = object({
+  source: optional(oneOf(["inbound", "outbound"])),
+  automation_id: optional(uuid()),
+  webhook_id: optional(uuid()),
+  ...cursorQuery(50),
+});
+export type DeadLetterQuery = Static<typeof DeadLetterQuery>;
+
+export const DeadLetterPage = object({ items: Type.Array(DeadLetter), nextCursor: optional(Type.String()) });
+
+export const ReplayMany = object({
+  ids: optional(Type.Array(uuid(), { minItems: 1, maxItems: 1000 })),
+  automationId: optional(uuid()),
+});
+export type ReplayMany = Static<typeof ReplayMany>;
+
+export const toDeadLetter = ({ organizationId: _, error, ...row }: DeadLetterRow): Static<typeof DeadLetter> => ({
+  ...row,
+  error: error ? { ...error } : null,
+});

@@ -1,0 +1,195 @@
+import { and, asc, desc, eq, gt, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
+import type { Context } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { typesMatching } from "./matching.ts";
+import { EVENT_TYPES, type EventRow, type EventType, events } from "./table.ts";
+import type { EventFilter, EventQuery } from "./wire.ts";
+
+/** Filters without an index look at no more than this many events for one page. */
+const MAX_SCANNED = 20_000;
+
+/** Rows are in order of commit; their clocks are taken to differ by no more than this. */
+const CLOCK_SKEW_MS = 60 * 60 * 1000;
+
+/** A part of the trail: what is asked for, and between which places. */
+export interface Stretch {
+  filter: EventFilter;
+  order: "asc" | "desc";
+  /** The first place that is in it; null from the beginning. */
+  from: number | null;
+  /** The last place that is in it; null to the end. */
+  to: number | null;
+  since?: string;
+  until?: string;
+}
+
+/**
+ * One page of the trail, newest first unless `order` says otherwise. A page may have fewer events than
+ * asked for, or none, while `hasMore` is true. Throws `invalid`, `cursor_expired`.
+ */
+export async function listEvents(
+  ctx: Context,
+  query: EventQuery,
+): Promise<{ rows: EventRow[]; nextCursor?: string; hasMore: boolean }> {
+  const { limit, cursor, order, since, until, ...filter } = query;
+  const scope = ["events", ctx.organizationId, order, { ...filter, since: since ?? null, until: until ?? null }];
+  const position = cursor === undefined ? null : Number(readCursor(ctx, scope, cursor));
+  const isUp = order === "asc";
+  const stretch: Stretch = {
+    filter,
+    order,
+    from: isUp && position !== null ? position + 1 : await placeOf(ctx, since, -CLOCK_SKEW_MS),
+    to: isUp || position === null ? await placeOf(ctx, until, CLOCK_SKEW_MS) : position - 1,
+    ...(since === undefined ? {} : { since: normal(since) }),
+    ...(until === undefined ? {} : { until: normal(until) }),
+  };
+  const rim = hasIndex(filter) ? null : await rimOf(ctx, stretch);
+  if (rim !== null) stretch[isUp ? "to" : "from"] = rim;
+
+  const found = await eventsIn(ctx.db, ctx.organizationId, stretch, limit + 1);
+  const rows = found.slice(0, limit);
+  const end = found.length > limit ? (rows.at(-1)?.seq ?? null) : rim;
+  return end === null
+    ? { rows, hasMore: false }
+    : { rows, hasMore: true, nextCursor: makeCursor(ctx, scope, end) };
+}
+
+/** An instant as rows have it, so that it compares as text. */
+const normal = (instant: string) => new Date(instant).toISOString();
+
+/** True where an index leads to the events: without one a rare actor would cost a walk over the whole trail. */
+const hasIndex = ({ entityId, correlationId, entityType, actorType, actorId }: EventFilter) =>
+  entityId !== undefined ||
+  correlationId !== undefined ||
+  (entityType === undefined && actorType === undefined && actorId === undefined);
+
+/** The rows of a stretch, at most `limit`; each shape of filter goes by an index, in order, without sorting. */
+export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, limit: number) {
+  const { filter, order } = stretch;
+  const types = filter.type === undefined ? null : typesMatching(filter.type, ["query", "type"]);
+  const some = types === null || types.length === EVENT_TYPES.length ? null : types;
+  const direction = order === "asc" ? asc(events.seq) : desc(events.seq);
+  const base = (...more: (SQL | undefined)[]) => and(...conditions(organizationId, stretch), ...more);
+
+  const isNarrow = filter.entityId !== undefined || filter.correlationId !== undefined;
+  const where =
+    some === null
+      ? base()
+      : isNarrow
+        ? base(inArray(sql`+${events.type}`, [...some])) // the plus keeps SQLite from going by the type
+        : inArray(events.seq, sql`(${firstOfEach(some, (type) =>
+            db.select({ seq: events.seq }).from(events).where(base(eq(events.type, type))).orderBy(direction).limit(limit),
+          )})`);
+  return db.select().from(events).where(where).orderBy(direction).limit(limit);
+}
+
+/** The first places of each type, one after the other: each is a short walk along the index of types. */
+const firstOfEach = (types: readonly EventType[], placesOf: (type: EventType) => { getSQL(): SQL }): SQL =>
+  sql.join(
+    types.map((type) => sql`select seq from (${placesOf(type).getSQL()})`),
+    sql` union all `,
+  );
+
+function conditions(organizationId: string, { filter, from, to, since, until }: Stretch): (SQL | undefined)[] {
+  const { entityType, entityId, actorType, actorId, correlationId } = filter;
+  return [
+    eq(events.organizationId, organizationId),
+    entityId === undefined ? undefined : eq(events.entityId, entityId),
+    correlationId === undefined ? undefined : eq(events.correlationId, correlationId),
+    entityType === undefined ? undefined : eq(events.entityType, entityType),
+    actorType === undefined ? undefined : eq(events.actorType, actorType),
+    actorId === undefined ? undefined : eq(events.actorId, actorId),
+    from === null ? undefined : gte(events.seq, from),
+    to === null ? undefined : lte(events.seq, to),
+    since === undefined ? undefined : gte(events.timestamp, since),
+    until === undefined ? undefined : lte(events.timestamp, until),
+  ];
+}
+
+/** Where a walk along the stretch has to stop for this page; null where it may go to the end. */
+async function rimOf(ctx: Context, { from, to, order }: Stretch): Promise<number | null> {
+  const [row] = await ctx.db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(
+      and(
+        eq(events.organizationId, ctx.organizationId),
+        from === null ? undefined : gte(events.seq, from),
+        to === null ? undefined : lte(events.seq, to),
+      ),
+    )
+    .orderBy(order === "asc" ? asc(events.seq) : desc(events.seq))
+    .limit(1)
+    .offset(MAX_SCANNED - 1);
+  return row?.seq ?? null;
+}
+
+const firstFrom = prepared((db: ReadDb) =>
+  db
+    .select({ seq: events.seq, timestamp: events.timestamp })
+    .from(events)
+    .where(
+      and(
+        eq(events.organizationId, sql.placeholder("organizationId")),
+        gte(events.seq, sql.placeholder("seq")),
+      ),
+    )
+    .orderBy(asc(events.seq))
+    .limit(1)
+    .prepare(),
+);
+
+/**
+ * About where in the trail an instant lies, found by halving: all events before the place are older. Null
+ * where that is not worth it: on a libSQL server each look is a journey.
+ */
+async function placeOf(ctx: Context, instant: string | undefined, offsetMs: number): Promise<number | null> {
+  if (instant === undefined || ctx.store.remote) return null;
+  const target = new Date(Date.parse(instant) + offsetMs).toISOString();
+  const look = async (seq: number) =>
+    (await firstFrom(ctx.db).all({ organizationId: ctx.organizationId, seq }))[0];
+  let low = (await look(0))?.seq ?? 0;
+  let high = (await endOf(ctx)) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const found = await look(middle);
+    if (found && found.timestamp < target) low = found.seq + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The place of the organization's newest event; 0 where it has none. */
+export async function endOf(ctx: Context): Promise<number> {
+  const [row] = await ctx.db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(eq(events.organizationId, ctx.organizationId))
+    .orderBy(desc(events.seq))
+    .limit(1);
+  return row?.seq ?? 0;
+}
+
+/** The place of one event; null where the organization has none of that id. */
+export async function placeOfId(ctx: Context, id: string): Promise<number | null> {
+  const [row] = await ctx.db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(and(eq(events.id, id), eq(events.organizationId, ctx.organizationId)));
+  return row?.seq ?? null;
+}
+
+/** The place up to which the next `steps` events after `after` reach; `after` itself where there are none. */
+export async function reachOf(ctx: Context, after: number, steps: number): Promise<number> {
+  const next = ctx.db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(and(eq(events.organizationId, ctx.organizationId), gt(events.seq, after)))
+    .orderBy(asc(events.seq))
+    .limit(steps)
+    .as("next");
+  const [row] = await ctx.db.select({ seq: sql<number | null>`max(${next.seq})` }).from(next);
+  return row?.seq ?? after;
+}

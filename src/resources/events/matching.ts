@@ -1,0 +1,14 @@
+import { invalid } from "../../base/errors.ts";
+import { EVENT_TYPES, type EventType } from "./table.ts";
+
+/**
+ * The event types that `pattern` stands for: one exact type, all that begin like a trailing wildcard
+ * (`action.*`), or all (`*`). Throws `invalid` at `loc` for one that no event can have.
+ */
+export function typesMatching(pattern: string, loc: readonly string[]): readonly EventType[] {
+  const types = pattern.endsWith("*")
+    ? EVENT_TYPES.filter((type) => type.startsWith(pattern.slice(0, -1)))
+    : EVENT_TYPES.filter((type) => type === pattern);
+  if (types.length > 0) return types;
+  throw invalid(loc, `No event has the type '${pattern}'; GET /api/v1/meta lists them all`, "enum");
+}

@@ -1,0 +1,84 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  cursorQuery,
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
+import type { EventRow } from "./table.ts";
+
+const ACTOR_TYPES = ["user", "system", "automation", "api"] as const;
+
+const text = (description: string) =>
+  optional(Type.String({ minLength: 1, maxLength: 200, description }));
+
+const filters = {
+  type: text("An event type, one with a trailing wildcard such as `action.*`, or `*`."),
+  entityType: text("What the events are about, such as `action` or `connection`."),
+  entityId: text("Id of what the events are about."),
+  actorType: optional(oneOf(ACTOR_TYPES)),
+  actorId: text("Id of who did it."),
+  correlationId: text("All events of the chain that one outside cause led to."),
+};
+
+export const EventFilter = object(filters);
+export type EventFilter = Static<typeof EventFilter>;
+
+export const EventQuery = object({
+  ...filters,
+  since: optional(Type.String({ format: "date-time", description: "Events at this instant or later." })),
+  until: optional(Type.String({ format: "date-time", description: "Events at this instant or earlier." })),
+  order: oneOf(["desc", "asc"], { default: "desc" }),
+  ...cursorQuery(50, 200),
+});
+export type EventQuery = Static<typeof EventQuery>;
+
+export const Event = object({
+  id: uuid(),
+  type: Type.String(),
+  timestamp: instant(),
+  entity: object({ type: Type.String(), id: Type.String() }),
+  actor: Type.Object({
+    type: oneOf(ACTOR_TYPES),
+    id: Type.String(),
+    email: optional(nullable(Type.String())),
+    ip: optional(nullable(Type.String())),
+    userAgent: optional(nullable(Type.String())),
+    process: optional(Type.String()),
+    version: optional(Type.String()),
+  }),
+  data: jsonObject(),
+  metadata: object({ correlationId: Type.String(), organizationId: uuid() }),
+  hash: Type.String({
+    description: "SHA-256, hex, over the hash before it in the organization and this event's canonical JSON.",
+  }),
+});
+
+export const EventPage = object({
+  items: Type.Array(Event),
+  nextCursor: optional(Type.String()),
+  hasMore: Type.Boolean(),
+});
+
+export const Verification = object({
+  valid: Type.Boolean(),
+  checked: Type.Integer({ description: "How many events were looked at." }),
+  firstBadId: nullable(Type.String()),
+});
+export type Verification = Static<typeof Verification>;
+
+/** The only way from an event's row to the wire. */
+export const toEvent = (row: EventRow) => ({
+  id: row.id,
+  type: row.type,
+  timestamp: row.timestamp,
+  entity: { type: row.entityType, id: row.entityId },
+  actor: { ...row.actor, type: row.actorType, id: row.actorId },
+  data: row.data,
+  metadata: { correlationId: row.correlationId, organizationId: row.organizationId },
+  hash: row.hash,
+});

@@ -1,0 +1,43 @@
+import { and, asc, desc, eq, lt } from "drizzle-orm";
+import { notFound } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { deliveryAttempts, webhookDeliveries } from "./table.ts";
+import { type DeliveryQuery, toDelivery, toWholeDelivery } from "./wire.ts";
+
+/** Newest first. */
+export async function listDeliveries(ctx: Context, query: DeliveryQuery) {
+  const scope = ["webhook-deliveries", ctx.organizationId, query.automation_id ?? null, query.status ?? null];
+  const before = query.cursor === undefined ? null : String(readCursor(ctx, scope, query.cursor));
+  const rows = await ctx.db
+    .select()
+    .from(webhookDeliveries)
+    .where(
+      and(
+        eq(webhookDeliveries.organizationId, ctx.organizationId),
+        query.automation_id === undefined ? undefined : eq(webhookDeliveries.automationId, query.automation_id),
+        query.status === undefined ? undefined : eq(webhookDeliveries.status, query.status),
+        before === null ? undefined : lt(webhookDeliveries.id, before),
+      ),
+    )
+    .orderBy(desc(webhookDeliveries.id))
+    .limit(query.limit + 1);
+  const items = rows.slice(0, query.limit);
+  const last = items.at(-1);
+  const page = { items: items.map(toDelivery) };
+  return rows.length > query.limit && last ? { ...page, nextCursor: makeCursor(ctx, scope, last.id) } : page;
+}
+
+export async function findDelivery(ctx: Context, id: string) {
+  const [row] = await ctx.db
+    .select()
+    .from(webhookDeliveries)
+    .where(and(eq(webhookDeliveries.organizationId, ctx.organizationId), eq(webhookDeliveries.id, id)));
+  if (!row) throw notFound("webhook delivery");
+  const attempts = await ctx.db
+    .select()
+    .from(deliveryAttempts)
+    .where(eq(deliveryAttempts.deliveryId, id))
+    .orderBy(asc(deliveryAttempts.number));
+  return toWholeDelivery(row, attempts);
+}

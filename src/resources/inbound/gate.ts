@@ -1,0 +1,118 @@
+import { and, eq, isNull, or, sql } from "drizzle-orm";
+import { contains, parseCidr } from "../../base/cidr.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Rate } from "../../base/limit.ts";
+import type { App } from "../../context.ts";
+import { hmac, matchesSignature } from "../../crypto/signature.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
+import type { AutomationConfig } from "../automations/config.ts";
+import { secretLabel } from "../automations/service.ts";
+import { automations } from "../automations/table.ts";
+import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
+
+/** The interface's section 8; an enterprise without a rate of its own has this one. */
+const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
+  free: { perMinute: 60, burst: 10 },
+  pro: { perMinute: 300, burst: 50 },
+  enterprise: { perMinute: 3000, burst: 500 },
+};
+/** Requests that were refused, by address, so that a forger can't keep us busy (decisions, section 8). */
+const REFUSED_RATE: Rate = { perMinute: 600, burst: 600 };
+/** A signed timestamp may be off by so much. */
+const CLOCK_SKEW_SECONDS = 300;
+
+const hookByPath = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: automations.id,
+      organizationId: automations.organizationId,
+      config: automations.config,
+      version: automations.version,
+      sealedSecret: automations.sealedSecret,
+      plan: organizations.plan,
+      webhookRate: organizations.webhookRate,
+    })
+    .from(automations)
+    .innerJoin(organizations, eq(organizations.id, automations.organizationId))
+    .where(
+      and(
+        or(eq(organizations.id, sql.placeholder("organization")), eq(organizations.slug, sql.placeholder("organization"))),
+        eq(automations.webhookPath, sql.placeholder("path")),
+        eq(automations.status, "active"),
+        isNull(automations.deletedAt),
+      ),
+    )
+    .prepare(),
+);
+
+/** A webhook automation, as intake needs it. */
+export interface Hook {
+  id: string;
+  organizationId: string;
+  config: AutomationConfig;
+  version: number;
+  sealedSecret: string;
+  plan: Plan;
+  webhookRate: WebhookRate | null;
+}
+
+/** Throws `not_found`, with the same words for every cause. */
+export async function findHook(app: App, organization: string, path: string): Promise<Hook> {
+  const [row] = await hookByPath(app.store.db).all({ organization, path });
+  if (!row || row.sealedSecret === null) throw new AppError("not_found", "There is no active webhook at this address.");
+  return { ...row, sealedSecret: row.sealedSecret, config: row.config as AutomationConfig };
+}
+
+/** Throws `forbidden` for an address outside of `allowedIps`. */
+export function checkAddress({ config }: Hook, address: string): void {
+  const { allowedIps = [] } = config;
+  if (allowedIps.length === 0) return;
+  const allowed = allowedIps.some((text) => {
+    const range = parseCidr(text);
+    return range !== null && contains(range, address);
+  });
+  if (!allowed) throw new AppError("forbidden", "This address may not send to this webhook.");
+}
+
+/**
+ * Checks the HMAC of the raw body; with `X-SVC-Timestamp` that of `{timestamp}.{body}`. Throws
+ * `unauthenticated`.
+ */
+export function checkSignature(app: App, hook: Hook, headers: Headers, body: Uint8Array): void {
+  const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = hook.config;
+  const given = headers.get(signatureHeader);
+  if (given === null) throw unsigned(`The request is not signed: it has no ${signatureHeader} header.`);
+  const timestamp = headers.get("x-svc-timestamp");
+  if (timestamp !== null && !isFresh(app, timestamp)) {
+    throw unsigned(`X-SVC-Timestamp should be the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`);
+  }
+  const secret = app.secrets.open(hook.sealedSecret, secretLabel(hook));
+  const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
+  const expected = hmac(signatureAlgorithm, secret, ...parts);
+  if (!matchesSignature(given, expected, signatureAlgorithm)) {
+    throw unsigned(`The signature in ${signatureHeader} does not fit the body and this webhook's secret.`);
+  }
+}
+
+const unsigned = (message: string) => new AppError("unauthenticated", message);
+
+function isFresh(app: App, timestamp: string): boolean {
+  if (!/^\d{1,12}$/.test(timestamp)) return false;
+  return Math.abs(app.clock.now().getTime() / 1000 - Number(timestamp)) <= CLOCK_SKEW_SECONDS;
+}
+
+/** Throws `rate_limited` when the organization's intake is used up. */
+export function checkRate(app: App, hook: Hook): void {
+  const rate = (hook.plan === "enterprise" ? hook.webhookRate : null) ?? PLAN_RATES[hook.plan];
+  limit(app, `intake:${hook.organizationId}`, rate, "This organization's webhook rate is used up");
+}
+
+/** Counts a refused request against its address. Throws `rate_limited` when there were too many. */
+export const countRefusal = (app: App, address: string): void =>
+  limit(app, `refused:${address}`, REFUSED_RATE, "Too many refused requests from this address");
+
+function limit(app: App, key: string, rate: Rate, message: string): void {
+  const { retryAfterSeconds } = app.limiter.take(key, rate);
+  if (retryAfterSeconds > 0) throw new AppError("rate_limited", `${message}; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+}

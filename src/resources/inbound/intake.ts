@@ -1,0 +1,192 @@
+import { and, desc, eq, gt, isNull, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, invalid } from "../../base/errors.ts";
+import { type Json, type JsonObject, parseJson } from "../../base/json.ts";
+import { type App, type Context, contextFor, type WriteContext, write } from "../../context.ts";
+import { insertInto, prepared } from "../../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
+import { automationRunTopic } from "../automations/advance.ts";
+import { startAutomationRun } from "../automations/runs.ts";
+import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
+import type { Hook } from "./gate.ts";
+import { type DeliveryRow, webhookDeliveries } from "./table.ts";
+
+/** A repeat within this time starts nothing (decisions, section 8). */
+const REPEAT_MS = 24 * 60 * 60 * 1000;
+const DEFAULT_WAIT_SECONDS = 10;
+/** Another process may end the run without a signal here. */
+const POLL_MS = 1_000;
+const MAX_KEY_CHARACTERS = 255;
+
+/** An accepted request. */
+export interface Arrived {
+  headers: Headers;
+  query: JsonObject;
+  body: Uint8Array;
+  address: string;
+  correlationId: string;
+}
+
+export interface Accepted {
+  deliveryId: string;
+  run: AutomationRunRow;
+}
+
+const insertDelivery = insertInto(webhookDeliveries);
+
+const earlierByKey = prepared((db: ReadDb) =>
+  db
+    .select({ id: webhookDeliveries.id, automationRunId: webhookDeliveries.automationRunId })
+    .from(webhookDeliveries)
+    .where(
+      and(
+        eq(webhookDeliveries.automationId, sql.placeholder("automationId")),
+        eq(webhookDeliveries.repeatKey, sql.placeholder("key")),
+        gt(webhookDeliveries.receivedAt, sql.placeholder("since")),
+        isNull(webhookDeliveries.replayOf),
+      ),
+    )
+    .orderBy(desc(webhookDeliveries.id))
+    .limit(1)
+    .prepare(),
+);
+
+const runById = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(automationRuns)
+    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** On behalf of the sender, who is nobody that Weir knows. */
+const contextOf = (app: App, hook: Hook, arrived: Arrived): Context =>
+  contextFor(app, {
+    organizationId: hook.organizationId,
+    role: "member",
+    actor: { type: "system", id: "webhook", process: "weir", ip: arrived.address },
+    correlationId: arrived.correlationId,
+  });
+
+/** Stores the delivery and starts its run, in one transaction; a repeat gets the first one's. */
+export function accept(app: App, hook: Hook, arrived: Arrived): Promise<Accepted> {
+  const key = repeatKey(arrived.headers);
+  const payload = payloadOf(arrived);
+  return write(contextOf(app, hook, arrived), async (tx) => {
+    const earlier = key === null ? null : await findEarlier(tx, hook, key);
+    if (earlier) return earlier;
+    return storeDelivery(tx, hook, {
+      payload,
+      headers: headersOf(arrived.headers),
+      query: arrived.query,
+      repeatKey: key,
+      ipAddress: arrived.address,
+      isKept: hook.config.debug === true,
+      replayOf: null,
+    });
+  });
+}
+
+type NewDelivery = Pick<DeliveryRow, "payload" | "headers" | "query" | "repeatKey" | "ipAddress" | "isKept" | "replayOf">;
+
+/** A new delivery with its run, in the caller's transaction. */
+export async function storeDelivery(
+  tx: WriteContext,
+  hook: Pick<Hook, "id" | "config" | "version">,
+  given: NewDelivery,
+): Promise<Accepted> {
+  const id = tx.ids.uuid();
+  const at = timestamp(tx.clock);
+  const row: DeliveryRow = {
+    id,
+    organizationId: tx.organizationId,
+    automationId: hook.id,
+    automationRunId: null,
+    status: "processing",
+    attempts: 1,
+    replyCode: null,
+    receivedAt: at,
+    updatedAt: at,
+    nextAttemptAt: null,
+    error: null,
+    ...given,
+  };
+  await insertDelivery(tx.db, row);
+  const run = await startAutomationRun(
+    tx,
+    { id: hook.id, config: hook.config as JsonObject, version: hook.version },
+    {
+      trigger: { method: "webhook", sourceType: "system", sourceId: id },
+      scope: { payload: given.payload, headers: given.headers, query: given.query },
+      deliveryId: id,
+    },
+  );
+  await linkRun(tx.db).run({ id, runId: run.id });
+  return { deliveryId: id, run };
+}
+
+const linkRun = prepared((db: WriteDb) =>
+  db
+    .update(webhookDeliveries)
+    .set({ automationRunId: sql`${sql.placeholder("runId")}` })
+    .where(eq(webhookDeliveries.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+async function findEarlier(tx: WriteContext, hook: Hook, key: string): Promise<Accepted | null> {
+  const [delivery] = await earlierByKey(tx.db).all({ automationId: hook.id, key, since: timestamp(tx.clock, -REPEAT_MS) });
+  if (!delivery) return null;
+  const [run] = await runById(tx.db).all({ id: delivery.automationRunId });
+  return run ? { deliveryId: delivery.id, run } : null;
+}
+
+/** The sender's own id of the message. Throws `invalid` for one that is too long to keep. */
+function repeatKey(headers: Headers): string | null {
+  const key = headers.get("idempotency-key") ?? headers.get("webhook-id");
+  if (key !== null && key.length > MAX_KEY_CHARACTERS) {
+    throw invalid(["header", "Idempotency-Key"], `This takes at most ${MAX_KEY_CHARACTERS} characters`, "string_too_long");
+  }
+  return key === "" ? null : key;
+}
+
+/** The parsed JSON, the form's fields, or the text. */
+function payloadOf({ headers, body }: Arrived): Json {
+  if (body.length === 0) return null;
+  const type = headers.get("content-type")?.toLowerCase() ?? "";
+  const text = new TextDecoder("utf-8").decode(body);
+  if (/^application\/([\w.+-]+\+)?json\b/.test(type)) return parseJson(text);
+  if (type.startsWith("application/x-www-form-urlencoded")) return fieldsOf(new URLSearchParams(text));
+  return text;
+}
+
+/** A name that stands once is a text, one that is repeated a list. */
+export function fieldsOf(pairs: Iterable<[string, string]>): JsonObject {
+  const fields: JsonObject = Object.create(null);
+  for (const [name, value] of pairs) {
+    const before = fields[name];
+    fields[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+  }
+  return { ...fields };
+}
+
+const NEVER_KEPT = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
+
+const headersOf = (headers: Headers): JsonObject =>
+  Object.fromEntries([...headers].map(([name, value]) => [name, NEVER_KEPT.has(name) ? "***" : value]));
+
+/** The run once it has ended or pauses for a retry, or as it is when the webhook's patience is over. */
+export async function waitForRun(app: App, hook: Hook, accepted: Accepted, signal: AbortSignal): Promise<AutomationRunRow> {
+  const until = app.clock.monotonic() + (hook.config.waitSeconds ?? DEFAULT_WAIT_SECONDS) * 1000;
+  let { run } = accepted;
+  while (run.completedAt === null && run.dueAt === null) {
+    const left = until - app.clock.monotonic();
+    if (left <= 0 || signal.aborted) return run;
+    const changed = app.signals.wait(automationRunTopic(run.id), Math.min(left, POLL_MS), signal);
+    const [fresh] = await runById(app.store.db).all({ id: run.id });
+    if (!fresh) throw new AppError("internal", "The run of an accepted webhook is gone.");
+    if (fresh.completedAt !== null || fresh.dueAt !== null) return fresh;
+    await changed;
+    run = (await runById(app.store.db).all({ id: run.id }))[0] ?? run;
+  }
+  return run;
+}

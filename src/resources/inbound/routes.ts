@@ -1,0 +1,78 @@
+import { AppError } from "../../base/errors.ts";
+import { object, uuid } from "../../base/shape.ts";
+import type { App } from "../../context.ts";
+import { readBytes } from "../../http/body.ts";
+import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { findDelivery, listDeliveries } from "./deliveries.ts";
+import { checkAddress, checkRate, checkSignature, countRefusal, findHook, type Hook } from "./gate.ts";
+import { type Accepted, accept, fieldsOf, waitForRun } from "./intake.ts";
+import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
+
+const tag = "Webhooks in";
+
+/** The checks of the decisions' section 8, in their order. */
+async function admit(app: App, visit: Visit, organization: string, path: string): Promise<{ hook: Hook; body: Uint8Array }> {
+  try {
+    const hook = await findHook(app, organization, path);
+    const body = await readBytes(visit.request, app.config.maxBodyBytes);
+    checkAddress(hook, visit.address);
+    checkSignature(app, hook, visit.request.headers, body);
+    checkRate(app, hook);
+    return { hook, body };
+  } catch (error) {
+    if (error instanceof AppError && error.code !== "rate_limited") countRefusal(app, visit.address);
+    throw error;
+  }
+}
+
+function replyTo({ deliveryId }: Accepted, run: Accepted["run"], correlationId: string): Reply {
+  const ids = { deliveryId, automationRunId: run.id };
+  if (run.status === "completed") return new Reply(200, { status: "processed", ...ids, result: run.result });
+  if (run.completedAt === null) return new Reply(202, { status: "processing", ...ids });
+  const detail = run.error?.message ?? "The run was cancelled.";
+  return new Reply(500, { status: "failed", detail, code: run.error?.code ?? run.status, correlationId, ...ids });
+}
+
+export const inboundOperations = [
+  openOperation({
+    method: "POST",
+    path: "/webhooks/{org_id}/{path}",
+    audience: "signature",
+    tag,
+    summary: "Takes a signed webhook and runs its automation",
+    errors: [401, 403, 404, 413, 415, 429, 500],
+    async handle({ app, visit }) {
+      const [, , organization = "", ...rest] = visit.url.pathname.split("/");
+      const { hook, body } = await admit(app, visit, decodeURIComponent(organization), rest.map(decodeURIComponent).join("/"));
+      const accepted = await accept(app, hook, {
+        headers: visit.request.headers,
+        query: fieldsOf(visit.url.searchParams),
+        body,
+        address: visit.address,
+        correlationId: visit.correlationId,
+      });
+      const run = await waitForRun(app, hook, accepted, visit.request.signal);
+      return replyTo(accepted, run, run.correlationId);
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/webhook-deliveries",
+    audience: "viewer",
+    tag,
+    summary: "Lists the webhook requests that were accepted, newest first",
+    query: DeliveryQuery,
+    response: DeliveryPage,
+    handle: ({ ctx, query }) => listDeliveries(ctx, query),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/webhook-deliveries/{delivery_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one delivery with its attempts, and its content where that is kept",
+    params: object({ delivery_id: uuid() }),
+    response: WholeDelivery,
+    handle: ({ ctx, params }) => findDelivery(ctx, params.delivery_id),
+  }),
+];

@@ -1,0 +1,100 @@
+import { eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
+import type { AutomationConfig } from "../automations/config.ts";
+import { type AutomationRunRow, automations } from "../automations/table.ts";
+import { buryDelivery, digUp } from "../dead-letters/bury.ts";
+import type { RunError } from "../runs/table.ts";
+import { type DeliveryRow, type DeliveryStatus, deliveryAttempts, webhookDeliveries } from "./table.ts";
+
+/** Where the config says nothing (decisions, section 8). */
+const RETRIES = { enabled: true, maxAttempts: 5, backoffSeconds: [5, 30, 120, 600, 1800] };
+/** Pauses vary by so much, so that failures that came together don't come back together. */
+const JITTER = 0.1;
+
+const deliveryById = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(webhookDeliveries)
+    .where(eq(webhookDeliveries.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+const saveDelivery = prepared((db: WriteDb) =>
+  db
+    .update(webhookDeliveries)
+    .set({
+      status: sql`${sql.placeholder("status")}`,
+      replyCode: sql`${sql.placeholder("replyCode")}`,
+      attempts: sql`${sql.placeholder("attempts")}`,
+      nextAttemptAt: sql`${sql.placeholder("nextAttemptAt")}`,
+      error: sql`${sql.placeholder("error")}`,
+      headers: sql`case when ${sql.placeholder("forget")} then null else ${webhookDeliveries.headers} end`,
+      query: sql`case when ${sql.placeholder("forget")} then null else ${webhookDeliveries.query} end`,
+      payload: sql`case when ${sql.placeholder("forget")} then null else ${webhookDeliveries.payload} end`,
+      updatedAt: sql`${sql.placeholder("now")}`,
+    })
+    .where(eq(webhookDeliveries.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/**
+ * Settles the webhook delivery of an automation run that has come to its end, in that transaction.
+ * Gives back when the run is to be tried again, or null when this was its end.
+ */
+export async function deliverySettled(tx: WriteContext, run: AutomationRunRow): Promise<string | null> {
+  const [delivery] = await deliveryById(tx.db).all({ id: run.deliveryId });
+  if (!delivery) return null;
+  const now = timestamp(tx.clock);
+  if (run.status !== "failed" || run.error === null) {
+    const isDone = run.status === "completed";
+    await save(tx, delivery, { status: isDone ? "processed" : "failed", replyCode: isDone ? 200 : 500, error: run.error, nextAttemptAt: null });
+    if (isDone && delivery.replayOf !== null) await digUp(tx, delivery.replayOf);
+    return null;
+  }
+  await noteAttempt(tx, delivery, run.error, now);
+  const retries = { ...RETRIES, ...(await retriesOf(tx, run)) };
+  const mayRetry = run.error.retryable && retries.enabled && delivery.attempts < retries.maxAttempts;
+  if (mayRetry) {
+    const steps = retries.backoffSeconds.length > 0 ? retries.backoffSeconds : RETRIES.backoffSeconds;
+    const pause = steps[Math.min(delivery.attempts - 1, steps.length - 1)] ?? 0;
+    const nextAttemptAt = timestamp(tx.clock, pause * 1000 * jitter(tx));
+    await save(tx, delivery, { status: "retrying", replyCode: 202, error: run.error, nextAttemptAt });
+    return nextAttemptAt;
+  }
+  const status: DeliveryStatus = run.error.retryable ? "dead_letter" : "failed";
+  await save(tx, delivery, { status, replyCode: 500, error: run.error, nextAttemptAt: null });
+  if (status === "dead_letter" || delivery.replayOf !== null) await buryDelivery(tx, delivery, run.error);
+  return null;
+}
+
+const jitter = (tx: WriteContext) => 1 - JITTER + 2 * JITTER * ((tx.ids.bytes(1)[0] ?? 128) / 255);
+
+async function retriesOf(tx: WriteContext, run: AutomationRunRow): Promise<AutomationConfig["retries"]> {
+  const [row] = await tx.db.select({ config: automations.config }).from(automations).where(eq(automations.id, run.automationId));
+  return (row?.config as AutomationConfig | undefined)?.retries;
+}
+
+async function save(
+  tx: WriteContext,
+  delivery: DeliveryRow,
+  now: { status: DeliveryStatus; replyCode: number; error: RunError | null; nextAttemptAt: string | null },
+): Promise<void> {
+  await saveDelivery(tx.db).run({
+    id: delivery.id,
+    attempts: delivery.attempts,
+    ...now,
+    error: now.error === null ? null : JSON.stringify(now.error),
+    forget: now.status === "processed" && !delivery.isKept ? 1 : 0,
+    now: timestamp(tx.clock),
+  });
+}
+
+async function noteAttempt(tx: WriteContext, delivery: DeliveryRow, error: RunError, at: string): Promise<void> {
+  await tx.db
+    .insert(deliveryAttempts)
+    .values({ deliveryId: delivery.id, number: delivery.attempts, startedAt: delivery.updatedAt, completedAt: at, replyCode: 500, error })
+    .onConflictDoNothing();
+}

@@ -1,0 +1,48 @@
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { json } from "../../store/columns.ts";
+import type { RunError } from "../runs/table.ts";
+
+export const DELIVERY_STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
+/** processing → processed | failed | retrying → processing … → dead_letter, when the last try failed. */
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** One accepted webhook request. */
+export const webhookDeliveries = sqliteTable("webhook_deliveries", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  automationId: text().notNull(),
+  automationRunId: text(),
+  status: text().$type<DeliveryStatus>().notNull(),
+  attempts: integer().notNull(),
+  replyCode: integer(),
+  receivedAt: text().notNull(),
+  updatedAt: text().notNull(),
+  nextAttemptAt: text(),
+  error: json<RunError | null>(),
+  /** The sender's `Idempotency-Key` or `webhook-id`. */
+  repeatKey: text(),
+  /** The delivery that this one replays. */
+  replayOf: text(),
+  ipAddress: text(),
+  headers: json<JsonObject | null>(),
+  query: json<JsonObject | null>(),
+  /** Kept until processed; longer where `isKept`. */
+  payload: json<Json>(),
+  isKept: integer({ mode: "boolean" }).notNull(),
+});
+export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
+
+export const deliveryAttempts = sqliteTable(
+  "delivery_attempts",
+  {
+    deliveryId: text().notNull(),
+    /** From 1. */
+    number: integer().notNull(),
+    startedAt: text().notNull(),
+    completedAt: text(),
+    replyCode: integer(),
+    error: json<RunError | null>(),
+  },
+  (t) => [primaryKey({ columns: [t.deliveryId, t.number] })],
+);

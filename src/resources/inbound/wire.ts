@@ -1,0 +1,71 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { maskSecrets } from "../../base/mask.ts";
+import { anything, cursorQuery, instant, jsonObject, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import { DELIVERY_STATUSES, type DeliveryRow, type deliveryAttempts } from "./table.ts";
+
+const shown = {
+  id: uuid(),
+  automationId: uuid(),
+  automationRunId: nullable(uuid()),
+  status: oneOf(DELIVERY_STATUSES),
+  attempts: Type.Integer(),
+  replyCode: nullable(Type.Integer()),
+  receivedAt: instant(),
+  nextAttemptAt: nullable(instant()),
+  error: nullable(jsonObject()),
+};
+
+export const Delivery = object(shown);
+export type Delivery = Static<typeof Delivery>;
+
+const Attempt = object({
+  number: Type.Integer(),
+  startedAt: instant(),
+  completedAt: nullable(instant()),
+  replyCode: nullable(Type.Integer()),
+  error: nullable(jsonObject()),
+});
+
+export const WholeDelivery = object({
+  ...shown,
+  ipAddress: nullable(Type.String()),
+  replayOf: nullable(uuid()),
+  headers: nullable(jsonObject()),
+  query: nullable(jsonObject()),
+  payload: anything(),
+  attempts: Type.Array(Attempt),
+});
+
+export const DeliveryQuery = object({
+  automation_id: optional(uuid()),
+  status: optional(oneOf(DELIVERY_STATUSES)),
+  ...cursorQuery(50),
+});
+export type DeliveryQuery = Static<typeof DeliveryQuery>;
+
+export const DeliveryPage = object({ items: Type.Array(Delivery), nextCursor: optional(Type.String()) });
+
+export const toDelivery = (row: DeliveryRow): Delivery => ({
+  id: row.id,
+  automationId: row.automationId,
+  automationRunId: row.automationRunId,
+  status: row.status,
+  attempts: row.attempts,
+  replyCode: row.replyCode,
+  receivedAt: row.receivedAt,
+  nextAttemptAt: row.nextAttemptAt,
+  error: row.error ? { ...row.error } : null,
+});
+
+type AttemptRow = typeof deliveryAttempts.$inferSelect;
+
+/** With its content where that is kept, and each attempt. */
+export const toWholeDelivery = (row: DeliveryRow, attempts: readonly AttemptRow[]) => ({
+  ...toDelivery(row),
+  ipAddress: row.ipAddress,
+  replayOf: row.replayOf,
+  headers: row.headers === null ? null : maskSecrets(row.headers),
+  query: row.query === null ? null : maskSecrets(row.query),
+  payload: row.payload,
+  attempts: attempts.map(({ deliveryId: _, ...attempt }) => attempt),
+});

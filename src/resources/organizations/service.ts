@@ -1,0 +1,128 @@
+import { asc, desc, eq, like, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, invalid, notFound } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { freeSlug, slugify } from "../../base/slug.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { changesBetween, record } from "../events/service.ts";
+import { type MembershipRow, memberships, type OrganizationRow, organizations } from "./table.ts";
+import { addMember } from "./team.ts";
+import type { NewOrganization, OrganizationChange } from "./wire.ts";
+
+/** Every organization that the acting person belongs to, the default one first. */
+export function listMemberships(
+  ctx: Context,
+): Promise<{ membership: MembershipRow; organization: OrganizationRow }[]> {
+  return ctx.db
+    .select({ membership: memberships, organization: organizations })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    .where(eq(memberships.userId, ctx.actor.id))
+    .orderBy(desc(memberships.isDefault), asc(memberships.id));
+}
+
+/** The organization of the request. Throws `not_found`. */
+export async function findCurrentOrganization(ctx: Context): Promise<OrganizationRow> {
+  const [row] = await ctx.db.select().from(organizations).where(eq(organizations.id, ctx.organizationId));
+  if (!row) throw notFound("organization");
+  return row;
+}
+
+/** Makes an organization, with the acting person as its owner. Throws `slug_taken`, `invalid`. */
+export async function createOrganization(ctx: Context, input: NewOrganization): Promise<OrganizationRow> {
+  const at = timestamp(ctx.clock);
+  return write(ctx, async (tx) => {
+    const organization: OrganizationRow = {
+      id: tx.ids.uuid(),
+      name: input.name,
+      slug: input.slug === undefined ? await slugFor(tx, input.name) : await freeOrThrow(tx, input.slug),
+      plan: tx.config.defaultPlan,
+      webhookRate: null,
+      createdAt: at,
+      updatedAt: at,
+    };
+    await tx.db.insert(organizations).values(organization);
+    const inside: WriteContext = { ...tx, organizationId: organization.id, role: "owner" };
+    const entity = { type: "organization", id: organization.id } as const;
+    await record(inside, "organization.created", entity, {
+      name: organization.name,
+      slug: organization.slug,
+    });
+    await addMember(inside, { userId: tx.actor.id, role: "owner" });
+    return organization;
+  });
+}
+
+/** Changes what is given. Throws `slug_taken`, `invalid` for a rate without the plan enterprise. */
+export function updateOrganization(ctx: Context, input: OrganizationChange): Promise<OrganizationRow> {
+  return write(ctx, async (tx) => {
+    const before = await findCurrentOrganization(tx);
+    const given = { ...input };
+    if ((given.plan ?? before.plan) !== "enterprise") {
+      if (given.webhookRate) {
+        throw invalid(
+          ["body", "webhookRate"],
+          "Only the plan enterprise has a webhook rate of its own",
+          "plan_required",
+        );
+      }
+      given.webhookRate = null; // the plan that it belonged to is gone
+    }
+    const changes = changesBetween(before, given);
+    if (changes.length === 0) return before;
+    if (given.slug !== undefined && given.slug !== before.slug) await freeOrThrow(tx, given.slug);
+    const change = { ...given, updatedAt: timestamp(tx.clock) };
+    await tx.db.update(organizations).set(change).where(eq(organizations.id, before.id));
+    const data = { changes } as unknown as JsonObject;
+    await record(tx, "organization.updated", { type: "organization", id: before.id }, data);
+    return { ...before, ...change };
+  });
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A free slug made of `name`; never one that reads like an id, which would hide the organization of that id. */
+async function slugFor(tx: WriteContext, name: string): Promise<string> {
+  const derived = slugify(name, "organization");
+  const base = UUID.test(derived) ? `organization-${derived}` : derived;
+  const taken = await tx.db
+    .select({ slug: organizations.slug })
+    .from(organizations)
+    .where(like(organizations.slug, `${base.slice(0, 90)}%`));
+  return freeSlug(base, new Set(taken.map(({ slug }) => slug)));
+}
+
+async function freeOrThrow(tx: WriteContext, slug: string): Promise<string> {
+  if (UUID.test(slug)) throw invalid(["body", "slug"], "A slug must not read like an id", "slug_reserved");
+  const [taken] = await tx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.slug, slug));
+  if (taken) throw new AppError("slug_taken", `Another organization has the slug '${slug}'; choose another.`);
+  return slug;
+}
+
+const bySlug = prepared((db: ReadDb) =>
+  db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.slug, sql.placeholder("slug")))
+    .prepare(),
+);
+
+const byId = prepared((db: ReadDb) =>
+  db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** The id of the organization with this id or slug; null where there is none. */
+export async function resolveOrganization(db: ReadDb, named: string): Promise<string | null> {
+  const text = named.toLowerCase();
+  const [row] = await (UUID.test(text) ? byId(db).all({ id: text }) : bySlug(db).all({ slug: text }));
+  return row?.id ?? null;
+}

@@ -1,0 +1,38 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { json } from "../../store/columns.ts";
+
+export const PLANS = ["free", "pro", "enterprise"] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** Webhook intake, requests a minute and at once (interface, section 8). */
+export interface WebhookRate {
+  perMinute: number;
+  burst: number;
+}
+
+export const organizations = sqliteTable("organizations", {
+  id: text().primaryKey(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  plan: text().$type<Plan>().notNull(),
+  /** Only for the plan enterprise; null takes the plan's default. */
+  webhookRate: json<WebhookRate | null>(),
+  createdAt: text().notNull(),
+  updatedAt: text().notNull(),
+});
+export type OrganizationRow = typeof organizations.$inferSelect;
+
+/** From the least to the most. */
+export const ROLES = ["viewer", "member", "admin", "owner"] as const;
+export type Role = (typeof ROLES)[number];
+
+export const memberships = sqliteTable("memberships", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  userId: text().notNull(),
+  role: text().$type<Role>().notNull(),
+  /** The organization that a person lands in without naming one; one for each user. */
+  isDefault: integer({ mode: "boolean" }).notNull(),
+  joinedAt: text().notNull(),
+});
+export type MembershipRow = typeof memberships.$inferSelect;

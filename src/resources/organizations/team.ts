@@ -1,0 +1,129 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, notFound } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { record } from "../events/service.ts";
+import { type UserRow, users } from "../users/table.ts";
+import { type MembershipRow, memberships, ROLES, type Role } from "./table.ts";
+
+/** Everyone in the organization, in the order of joining. */
+export function listTeam(ctx: Context): Promise<{ membership: MembershipRow; user: UserRow }[]> {
+  return ctx.db
+    .select({ membership: memberships, user: users })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(eq(memberships.organizationId, ctx.organizationId))
+    .orderBy(asc(memberships.joinedAt), asc(memberships.id));
+}
+
+/** Makes a person a member; it becomes the default membership of one who has no other. */
+export async function addMember(
+  tx: WriteContext,
+  { userId, role }: { userId: string; role: Role },
+): Promise<MembershipRow> {
+  const home = await findHome(tx.db, userId);
+  const membership: MembershipRow = {
+    id: tx.ids.uuid(),
+    organizationId: tx.organizationId,
+    userId,
+    role,
+    isDefault: home === null,
+    joinedAt: timestamp(tx.clock),
+  };
+  await tx.db.insert(memberships).values(membership);
+  await recordRole(tx, "auth.permission_granted", membership);
+  return membership;
+}
+
+/**
+ * Gives a member another role. Throws `not_found`, `forbidden` for a role above one's own or the role of
+ * an owner changed by someone who is none, `last_owner`.
+ */
+export function changeRole(ctx: Context, membershipId: string, role: Role): Promise<MembershipRow> {
+  return write(ctx, async (tx) => {
+    const before = await findMembership(tx, membershipId);
+    if (ROLES.indexOf(role) > ROLES.indexOf(tx.role)) {
+      throw new AppError("forbidden", `You can't give the role ${role}: yours is ${tx.role}.`);
+    }
+    refuseOwners(tx, before);
+    if (before.role === role) return before;
+    await refuseLastOwner(tx, before);
+    await tx.db.update(memberships).set({ role }).where(eq(memberships.id, before.id));
+    await recordRole(tx, "auth.permission_revoked", before);
+    await recordRole(tx, "auth.permission_granted", { ...before, role });
+    return { ...before, role };
+  });
+}
+
+/** Ends a membership; what the person made stays. Throws `not_found`, `forbidden`, `last_owner`. */
+export function removeMember(ctx: Context, membershipId: string): Promise<void> {
+  return write(ctx, async (tx) => {
+    const membership = await findMembership(tx, membershipId);
+    refuseOwners(tx, membership);
+    await refuseLastOwner(tx, membership);
+    await tx.db.delete(memberships).where(eq(memberships.id, membership.id));
+    if (membership.isDefault) await chooseDefault(tx, membership.userId);
+    await recordRole(tx, "auth.permission_revoked", membership);
+  });
+}
+
+async function findMembership(tx: WriteContext, id: string): Promise<MembershipRow> {
+  const [row] = await tx.db
+    .select()
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, tx.organizationId), eq(memberships.id, id)));
+  if (!row) throw notFound("membership");
+  return row;
+}
+
+function refuseOwners(tx: WriteContext, { role }: MembershipRow): void {
+  if (role === "owner" && tx.role !== "owner") {
+    throw new AppError("forbidden", `Only an owner changes owners; your role is ${tx.role}.`);
+  }
+}
+
+async function refuseLastOwner(tx: WriteContext, { role, organizationId }: MembershipRow): Promise<void> {
+  if (role !== "owner") return;
+  const owners = await tx.db.$count(
+    memberships,
+    and(eq(memberships.organizationId, organizationId), eq(memberships.role, "owner")),
+  );
+  if (owners > 1) return;
+  throw new AppError("last_owner", "This is the only owner; make someone else an owner first.");
+}
+
+async function chooseDefault(tx: WriteContext, userId: string): Promise<void> {
+  const home = await findHome(tx.db, userId);
+  if (!home) return;
+  await tx.db
+    .update(memberships)
+    .set({ isDefault: true })
+    .where(and(eq(memberships.userId, userId), eq(memberships.organizationId, home.organizationId)));
+}
+
+const recordRole = (
+  tx: WriteContext,
+  type: "auth.permission_granted" | "auth.permission_revoked",
+  { id, userId, role }: MembershipRow,
+) => record(tx, type, { type: "membership", id }, { userId, roleSlug: role });
+
+const homeOf = prepared((db: ReadDb) =>
+  db
+    .select({ organizationId: memberships.organizationId, role: memberships.role })
+    .from(memberships)
+    .where(eq(memberships.userId, sql.placeholder("userId")))
+    .orderBy(sql`${memberships.isDefault} desc`, memberships.id)
+    .limit(1)
+    .prepare(),
+);
+
+/** Where a person lands without naming an organization: the default membership, else the oldest one. */
+export async function findHome(
+  db: ReadDb,
+  userId: string,
+): Promise<{ organizationId: string; role: Role } | null> {
+  const [home] = await homeOf(db).all({ userId });
+  return home ?? null;
+}

@@ -1,0 +1,93 @@
+import { eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { WriteContext } from "../../context.ts";
+import type { ActionKind } from "../../executors/contract.ts";
+import { insertInto, prepared } from "../../store/prepared.ts";
+import type { WriteDb } from "../../store/store.ts";
+import { actions } from "../actions/table.ts";
+import { actionRuns, type RunRow, type TriggerMethod, type TriggerSourceType } from "./table.ts";
+
+/** What starts a run. */
+export interface Trigger {
+  method: TriggerMethod;
+  sourceType: TriggerSourceType;
+  sourceId: string | null;
+}
+
+export interface NewRun {
+  kind: ActionKind;
+  /** Templates not yet filled in, unless `isResolved`. */
+  definition: JsonObject;
+  isResolved?: boolean;
+  trigger: Trigger;
+  actionId?: string | null;
+  connectionId?: string | null;
+  automationRunId?: string | null;
+  stepKey?: string | null;
+  parentActionRunId?: string | null;
+  concurrencyKey?: string | null;
+  idempotencyKey?: string | null;
+}
+
+/** Signalled when a run has become due in this process. */
+export const RUNS_TOPIC = "runs";
+/** Signalled when a run's status, progress or log has changed. */
+export const runTopic = (id: string) => `run:${id}`;
+
+/** Signalled to the worker that has the run when somebody cancels it. */
+export const cancelTopic = (id: string) => `cancel:${id}`;
+
+const insertRun = insertInto(actionRuns);
+
+const setLatest = prepared((db: WriteDb) =>
+  db
+    .update(actions)
+    .set({ latestRunId: sql`${sql.placeholder("runId")}` })
+    .where(eq(actions.id, sql.placeholder("actionId")))
+    .prepare(),
+);
+
+/** Puts a run in line; the worker takes it up once the transaction is durable. */
+export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow> {
+  const at = timestamp(tx.clock);
+  const row: RunRow = {
+    id: tx.ids.uuid(),
+    organizationId: tx.organizationId,
+    createdAt: at,
+    createdBy: tx.actor.type === "user" ? tx.actor.id : null,
+    updatedAt: at,
+    actionId: run.actionId ?? null,
+    automationRunId: run.automationRunId ?? null,
+    stepKey: run.stepKey ?? null,
+    kind: run.kind,
+    status: "pending",
+    connectionId: run.connectionId ?? null,
+    definition: run.definition,
+    isResolved: run.isResolved ?? false,
+    progress: null,
+    result: null,
+    error: null,
+    retryCount: 0,
+    interruptCount: 0,
+    concurrencyKey: run.concurrencyKey ?? null,
+    idempotencyKey: run.idempotencyKey ?? null,
+    parentActionRunId: run.parentActionRunId ?? null,
+    triggerMethod: run.trigger.method,
+    triggerSourceType: run.trigger.sourceType,
+    triggerSourceId: run.trigger.sourceId,
+    actor: { ...tx.actor },
+    correlationId: tx.correlationId,
+    dueAt: at,
+    leaseToken: null,
+    leaseUntil: null,
+    bootId: null,
+    cancelRequestedAt: null,
+    startedAt: null,
+    completedAt: null,
+  };
+  await insertRun(tx.db, row);
+  if (row.actionId !== null) await setLatest(tx.db).run({ runId: row.id, actionId: row.actionId });
+  tx.afterCommit(() => tx.signals.notify(RUNS_TOPIC));
+  return row;
+}

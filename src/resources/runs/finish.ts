@@ -1,0 +1,170 @@
+import { and, eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import type { NewArtifact } from "../../executors/contract.ts";
+import type { LakeLoad } from "../../lake/contract.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { WriteDb } from "../../store/store.ts";
+import { insertArtifact, stageArtifact } from "../artifacts/keep.ts";
+import type { ArtifactRow } from "../artifacts/table.ts";
+import { stepSettled } from "../automations/advance.ts";
+import { commitLoad } from "../datasets/commit.ts";
+import { record } from "../events/service.ts";
+import { entityOf, SYSTEM } from "./claim.ts";
+import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import { appendLogs, type NewLog } from "./logs.ts";
+import { actionRuns, type RunError, type RunProgress, type RunRow } from "./table.ts";
+
+/** How an execution ended. */
+export type Outcome =
+  | { status: "completed"; result: JsonObject; load?: LakeLoad; artifacts?: readonly NewArtifact[] }
+  | { status: "failed"; error: RunError }
+  | { status: "waiting"; error: RunError; dueAt: string }
+  | { status: "cancelled" };
+
+/** What the run gathered and has not written yet. */
+export interface Leftover {
+  definition: JsonObject;
+  progress: RunProgress | null;
+  /** True where `progress` has not been told as an event yet. */
+  isProgressNew: boolean;
+  logs: readonly NewLog[];
+}
+
+/** Results beyond this are stored as an artifact (decisions, section 4). */
+const MAX_RESULT_BYTES = 256 * 1024;
+
+const settle = prepared((db: WriteDb) =>
+  db
+    .update(actionRuns)
+    .set({
+      status: sql`${sql.placeholder("status")}`,
+      definition: sql`${sql.placeholder("definition")}`,
+      isResolved: true,
+      progress: sql`${sql.placeholder("progress")}`,
+      result: sql`${sql.placeholder("result")}`,
+      error: sql`${sql.placeholder("error")}`,
+      retryCount: sql`${actionRuns.retryCount} + ${sql.placeholder("retries")}`,
+      dueAt: sql`${sql.placeholder("dueAt")}`,
+      leaseToken: null,
+      leaseUntil: null,
+      completedAt: sql`${sql.placeholder("completedAt")}`,
+      updatedAt: sql`${sql.placeholder("now")}`,
+    })
+    .where(
+      and(
+        eq(actionRuns.id, sql.placeholder("id")),
+        eq(actionRuns.leaseToken, sql.placeholder("leaseToken")),
+        eq(actionRuns.status, "running"),
+      ),
+    )
+    .returning()
+    .prepare(),
+);
+
+/**
+ * Writes a run's outcome, all that it made, its event, and what follows for its automation, in one
+ * transaction. Null when the lease was lost: then another worker has the run, and nothing is written.
+ *
+ * Throws `dataset_changed` when somebody else committed to the dataset meanwhile.
+ */
+export async function finishRun(ctx: Context, run: RunRow, outcome: Outcome, left: Leftover): Promise<RunRow | null> {
+  const { result, artifacts } = outcome.status === "completed" ? await stage(ctx, run, outcome) : { result: null, artifacts: [] };
+  return write({ ...ctx, actor: SYSTEM }, async (tx) => {
+    const row = await settleRow(tx, run, outcome, result, left);
+    if (!row) return null;
+    await appendLogs(tx.db, run.id, left.logs);
+    if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
+    if (outcome.status === "completed" && outcome.load) await commitLoad(tx, run.id, ownerOf(run), outcome.load);
+    for (const artifact of artifacts) await insertArtifact(tx, artifact);
+    await recordOutcome(tx, row, outcome);
+    if (row.automationRunId !== null && outcome.status !== "waiting") await stepSettled(tx, row);
+    tx.afterCommit(() => {
+      tx.signals.notify(runTopic(run.id));
+      if (row.concurrencyKey !== null || outcome.status === "waiting") tx.signals.notify(RUNS_TOPIC);
+    });
+    return row;
+  });
+}
+
+async function settleRow(
+  tx: WriteContext,
+  run: RunRow,
+  outcome: Outcome,
+  result: JsonObject | null,
+  left: Leftover,
+): Promise<RunRow | null> {
+  const now = timestamp(tx.clock);
+  const text = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
+  const [row] = await settle(tx.db).all({
+    id: run.id,
+    leaseToken: run.leaseToken,
+    now,
+    status: outcome.status,
+    definition: text(left.definition),
+    progress: text(left.progress),
+    result: text(result),
+    error: text("error" in outcome ? outcome.error : null),
+    retries: outcome.status === "waiting" ? 1 : 0,
+    dueAt: outcome.status === "waiting" ? outcome.dueAt : null,
+    completedAt: outcome.status === "waiting" ? null : now,
+  });
+  return (row as RunRow | undefined) ?? null;
+}
+
+/** Cursors belong to the action; an inline step has its automation's place for them. */
+export const ownerOf = (run: Pick<RunRow, "actionId" | "triggerSourceId" | "stepKey">): string =>
+  run.actionId ?? `${run.triggerSourceId}:${run.stepKey}`;
+
+/** Writes what is large to files, before the transaction. */
+async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "completed" }) {
+  const staged: ArtifactRow[] = [];
+  for (const artifact of outcome.artifacts ?? []) staged.push(await stageArtifact(ctx, run.id, artifact));
+  const bytes = Buffer.byteLength(JSON.stringify(outcome.result));
+  if (bytes <= MAX_RESULT_BYTES) return { result: outcome.result, artifacts: staged };
+  const whole = await stageArtifact(ctx, run.id, { title: "Result", kind: "json", data: outcome.result });
+  const summary = { bytes, fields: summaryOf(outcome.result) };
+  return { result: { artifactId: whole.id, summary }, artifacts: [...staged, whole] };
+}
+
+/** Small values as they are, large ones by their kind and size. */
+function summaryOf(result: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(result).map(([name, value]): [string, Json] => {
+      if (Array.isArray(value)) return [name, `list of ${value.length}`];
+      const text = JSON.stringify(value);
+      return [name, text.length <= 1000 ? value : `${typeof value} of ${text.length} characters`];
+    }),
+  );
+}
+
+async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {
+  const data: JsonObject = {
+    runId: row.id,
+    actionId: row.actionId,
+    kind: row.kind,
+    status: row.status,
+    durationSeconds: secondsBetween(row.startedAt, row.completedAt),
+  };
+  switch (outcome.status) {
+    case "completed":
+      return record(tx, "action.completed", entityOf(row), { ...data, recordsProcessed: recordsIn(outcome.result) });
+    case "failed":
+      return record(tx, "action.failed", entityOf(row), { ...data, error: toJson(outcome.error) });
+    case "cancelled":
+      return record(tx, "action.cancelled", entityOf(row), data);
+    case "waiting":
+      return record(tx, "action.progress", entityOf(row), { ...data, phase: "retry", dueAt: outcome.dueAt, error: toJson(outcome.error) });
+  }
+}
+
+const recordsIn = (result: JsonObject): number | null => (typeof result["rows"] === "number" ? result["rows"] : null);
+const toJson = (error: RunError): JsonObject => ({ ...error });
+
+export const recordProgress = (tx: WriteContext, run: RunRow, progress: RunProgress): Promise<void> =>
+  record(tx, "action.progress", entityOf(run), { runId: run.id, actionId: run.actionId, ...progress });
+
+/** Seconds from one instant to another, to the millisecond; null where one is missing. */
+export const secondsBetween = (from: string | null, to: string | null): number | null =>
+  from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;

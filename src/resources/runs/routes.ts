@@ -1,0 +1,88 @@
+import { object, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { eventStream } from "../../http/stream.ts";
+import { triggerOf } from "../../http/trigger.ts";
+import { usersById } from "../users/people.ts";
+import { followRun, pageLogs } from "./follow.ts";
+import { cancelRun, findRun, listRuns, retryRun } from "./service.ts";
+import { LogPage, LogQuery, Run, RunPage, RunQuery, toRun } from "./wire.ts";
+
+const tag = "Action runs";
+const params = object({ run_id: uuid() });
+
+export const runOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/action-runs",
+    audience: "viewer",
+    tag,
+    summary: "Lists action runs, newest first",
+    query: RunQuery,
+    response: RunPage,
+    async handle({ ctx, query }) {
+      const { rows, total } = await listRuns(ctx, query);
+      const { limit, offset } = query;
+      const users = await usersById(ctx, rows.map((row) => row.createdBy));
+      return { runs: rows.map(toRun), hasNext: offset + rows.length < total, limit, offset, total, users };
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/action-runs/{run_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one run",
+    params,
+    response: Run,
+    handle: async ({ ctx, params }) => toRun(await findRun(ctx, params.run_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/action-runs/{run_id}/cancel",
+    audience: "member",
+    tag,
+    summary: "Cancels a run that has not ended",
+    params,
+    response: Run,
+    errors: [409],
+    handle: async ({ ctx, params }) => toRun(await cancelRun(ctx, params.run_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/action-runs/{run_id}/retry",
+    audience: "member",
+    tag,
+    summary: "Sets a run that has ended off again, as a new run",
+    params,
+    status: 201,
+    response: Run,
+    idempotent: true,
+    errors: [409],
+    handle: async ({ ctx, params, identity }) =>
+      toRun(await retryRun(ctx, params.run_id, { ...triggerOf(identity), method: "retry" })),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/action-runs/{run_id}/logs",
+    audience: "viewer",
+    tag,
+    summary: "Reads a run's log; with follow it waits for more",
+    params,
+    query: LogQuery,
+    response: LogPage,
+    handle: ({ ctx, params, query, visit }) => pageLogs(ctx, params.run_id, query, visit.request.signal),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/action-runs/{run_id}/stream",
+    audience: "viewer",
+    tag,
+    summary: "Follows a run as server-sent events: status, progress, log, end",
+    params,
+    async handle({ ctx, params, visit }) {
+      await findRun(ctx, params.run_id);
+      const last = visit.request.headers.get("last-event-id");
+      return eventStream(visit, (signal) => followRun(ctx, params.run_id, last, signal));
+    },
+  }),
+];

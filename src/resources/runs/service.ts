@@ -1,0 +1,123 @@
+import { and, count, desc, eq, gte, inArray, lt, type SQL } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, notFound } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { countOf } from "../../store/counts.ts";
+import { actions } from "../actions/table.ts";
+import { stepSettled } from "../automations/advance.ts";
+import { record } from "../events/service.ts";
+import { entityOf } from "./claim.ts";
+import { cancelTopic, enqueueRun, runTopic, type Trigger } from "./enqueue.ts";
+import { actionRuns, type RunRow } from "./table.ts";
+import type { RunQuery } from "./wire.ts";
+
+/** Every query here passes through this: a run of another organization does not exist. */
+const mine = (ctx: Context, id: string) => and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, id));
+
+export async function findRun(ctx: Context, id: string): Promise<RunRow> {
+  const [row] = await ctx.db.select().from(actionRuns).where(mine(ctx, id));
+  if (!row) throw notFound("run");
+  return row;
+}
+
+/** Newest first. */
+export async function listRuns(ctx: Context, query: RunQuery): Promise<{ rows: RunRow[]; total: number }> {
+  const filters: (SQL | undefined)[] = [
+    query.action_id === undefined ? undefined : eq(actionRuns.actionId, query.action_id),
+    query.automation_run_id === undefined ? undefined : eq(actionRuns.automationRunId, query.automation_run_id),
+    query.kinds === undefined ? undefined : inArray(actionRuns.kind, query.kinds),
+    query.statuses === undefined ? undefined : inArray(actionRuns.status, query.statuses),
+    query.trigger_method === undefined ? undefined : eq(actionRuns.triggerMethod, query.trigger_method),
+    query.since === undefined ? undefined : gte(actionRuns.createdAt, normal(query.since)),
+    query.until === undefined ? undefined : lt(actionRuns.createdAt, normal(query.until)),
+  ].filter((filter) => filter !== undefined);
+  const where = and(eq(actionRuns.organizationId, ctx.organizationId), ...filters);
+  const rows = await ctx.db.select().from(actionRuns).where(where).orderBy(desc(actionRuns.id)).limit(query.limit).offset(query.offset);
+  const total =
+    filters.length === 0
+      ? await countOf(ctx.db, ctx.organizationId, "action_runs")
+      : ((await ctx.db.select({ n: count() }).from(actionRuns).where(where))[0]?.n ?? 0);
+  return { rows, total };
+}
+
+/** An instant as rows have it, so that it compares as text. */
+const normal = (instant: string) => new Date(instant).toISOString();
+
+const FINAL: readonly string[] = ["completed", "failed", "cancelled"];
+export const isFinal = (run: Pick<RunRow, "status">) => FINAL.includes(run.status);
+
+/** A worker has so long to let go before the caller gets the run as it is. */
+const CANCEL_WAIT_MS = 6_000;
+
+/**
+ * Cancels a run: at once where it waits, else its worker is told. Throws `invalid_state` for one that has
+ * ended.
+ */
+export async function cancelRun(ctx: Context, id: string): Promise<RunRow> {
+  const row = await write(ctx, (tx) => requestCancel(tx, id));
+  return isFinal(row) ? row : untilFinal(ctx, row, CANCEL_WAIT_MS);
+}
+
+/** The same inside a transaction: gives back the run as it stands after the request. */
+export async function requestCancel(tx: WriteContext, id: string): Promise<RunRow> {
+  const run = await findRun(tx, id);
+  if (isFinal(run)) {
+    throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
+  }
+  const at = timestamp(tx.clock);
+  const ends = run.status !== "running";
+  const [row] = await tx.db
+    .update(actionRuns)
+    .set({
+      cancelRequestedAt: run.cancelRequestedAt ?? at,
+      updatedAt: at,
+      ...(ends ? { status: "cancelled" as const, completedAt: at, dueAt: null } : {}),
+    })
+    .where(mine(tx, id))
+    .returning();
+  if (!row) throw notFound("run");
+  if (ends) {
+    await record(tx, "action.cancelled", entityOf(row), { runId: row.id, actionId: row.actionId, kind: row.kind, status: row.status });
+    if (row.automationRunId !== null) await stepSettled(tx, row);
+  }
+  tx.afterCommit(() => {
+    tx.signals.notify(runTopic(id));
+    if (!ends) tx.signals.notify(cancelTopic(id));
+  });
+  return row;
+}
+
+/** The run once it has ended, or as it is after `ms`. */
+export async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?: AbortSignal): Promise<RunRow> {
+  const until = ctx.clock.monotonic() + ms;
+  let row = run;
+  while (!isFinal(row)) {
+    const left = until - ctx.clock.monotonic();
+    if (left <= 0 || signal?.aborted) return row;
+    const changed = ctx.signals.wait(runTopic(run.id), Math.min(left, 1000), signal);
+    row = await findRun(ctx, run.id);
+    if (!isFinal(row)) await changed;
+  }
+  return findRun(ctx, run.id);
+}
+
+/** Sets the same definition off again, as a new run whose parent is the old one. Throws `invalid_state` for one under way. */
+export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): Promise<RunRow> {
+  const run = await findRun(tx, id);
+  if (!isFinal(run)) throw new AppError("invalid_state", `This run is ${run.status}; only one that has ended can be tried again.`);
+  if (run.actionId !== null) {
+    const [action] = await tx.db.select({ status: actions.status, deletedAt: actions.deletedAt }).from(actions).where(eq(actions.id, run.actionId));
+    if (!action || action.deletedAt !== null) throw new AppError("invalid_state", "The action of this run has been deleted.");
+    if (action.status === "disabled") throw new AppError("invalid_state", "The action of this run is disabled.");
+  }
+  return enqueueRun(tx, {
+    kind: run.kind,
+    definition: run.definition,
+    isResolved: run.isResolved,
+    actionId: run.actionId,
+    connectionId: run.connectionId,
+    parentActionRunId: run.id,
+    concurrencyKey: run.concurrencyKey,
+    trigger,
+  });
+}

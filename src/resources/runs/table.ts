@@ -1,0 +1,103 @@
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { ActionKind, LogLevel } from "../../executors/contract.ts";
+import { json } from "../../store/columns.ts";
+
+export const RUN_STATUSES = ["pending", "running", "waiting", "completed", "failed", "cancelled"] as const;
+/**
+ * pending → running → completed | failed | cancelled; running ⇄ waiting (approval, called automation,
+ * retry delay). `completed`, `failed` and `cancelled` are final.
+ */
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const TRIGGER_METHODS = [
+  "ui",
+  "api",
+  "cli",
+  "schedule",
+  "webhook",
+  "event",
+  "automation",
+  "agent",
+  "retry",
+] as const;
+export type TriggerMethod = (typeof TRIGGER_METHODS)[number];
+export type TriggerSourceType = "user" | "api_key" | "automation" | "agent" | "system";
+
+export interface RunError {
+  code: string;
+  message: string;
+  retryable: boolean;
+  attempt: number;
+  details: JsonObject | null;
+}
+
+export interface RunProgress {
+  phase: string;
+  message: string | null;
+  current: number | null;
+  total: number | null;
+  unit: string | null;
+  percent: number | null;
+  updatedAt: string;
+}
+
+export const actionRuns = sqliteTable("action_runs", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  createdAt: text().notNull(),
+  createdBy: text(),
+  updatedAt: text().notNull(),
+  /** Null for the inline action of an automation's step. */
+  actionId: text(),
+  automationRunId: text(),
+  stepKey: text(),
+  kind: text().$type<ActionKind>().notNull(),
+  status: text().$type<RunStatus>().notNull(),
+  connectionId: text(),
+  definition: json<JsonObject>().notNull(),
+  /** True once the templates in `definition` have been filled in; that happens once, at the first start. */
+  isResolved: integer({ mode: "boolean" }).notNull(),
+  progress: json<RunProgress | null>(),
+  result: json<Json>(),
+  error: json<RunError | null>(),
+  /** Tries after the first. */
+  retryCount: integer().notNull(),
+  /** How often a process ended under the run. */
+  interruptCount: integer().notNull(),
+  concurrencyKey: text(),
+  idempotencyKey: text(),
+  parentActionRunId: text(),
+  triggerMethod: text().$type<TriggerMethod>().notNull(),
+  triggerSourceType: text().$type<TriggerSourceType>().notNull(),
+  triggerSourceId: text(),
+  /** On whose behalf it runs; an `Actor`. */
+  actor: json<JsonObject>().notNull(),
+  correlationId: text().notNull(),
+  /** Not to be claimed before this instant; null while it waits for something else than time. */
+  dueAt: text(),
+  /** Fences off a worker that lost the run: every write of an outcome names it. */
+  leaseToken: text(),
+  /** While this lies ahead the run has a living worker. */
+  leaseUntil: text(),
+  /** The process that holds the lease. */
+  bootId: text(),
+  cancelRequestedAt: text(),
+  startedAt: text(),
+  completedAt: text(),
+});
+export type RunRow = typeof actionRuns.$inferSelect;
+
+export const runLogs = sqliteTable(
+  "run_logs",
+  {
+    runId: text().notNull(),
+    /** From 1, without gaps. */
+    seq: integer().notNull(),
+    timestamp: text().notNull(),
+    level: text().$type<LogLevel>().notNull(),
+    message: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.runId, t.seq] })],
+);
+export type RunLogRow = typeof runLogs.$inferSelect;

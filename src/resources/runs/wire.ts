@@ -1,0 +1,121 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { anything, instant, jsonObject, nullable, object, offsetQuery, oneOf, optional, uuid } from "../../base/shape.ts";
+import { ACTION_KINDS } from "../../executors/contract.ts";
+import { People } from "../users/people.ts";
+import { secondsBetween } from "./finish.ts";
+import { RUN_STATUSES, type RunRow, type RunStatus, TRIGGER_METHODS } from "./table.ts";
+
+export const Run = object({
+  id: uuid(),
+  actionId: nullable(uuid()),
+  automationRunId: nullable(uuid()),
+  stepKey: nullable(Type.String()),
+  kind: oneOf(ACTION_KINDS),
+  status: oneOf(RUN_STATUSES),
+  displayStatus: Type.String(),
+  definition: jsonObject(),
+  progress: nullable(jsonObject()),
+  result: anything(),
+  error: nullable(jsonObject()),
+  retryCount: Type.Integer(),
+  interruptCount: Type.Integer(),
+  durationSeconds: nullable(Type.Number()),
+  startedAt: nullable(instant()),
+  completedAt: nullable(instant()),
+  createdAt: instant(),
+  updatedAt: instant(),
+  createdBy: nullable(Type.String()),
+  concurrencyKey: nullable(Type.String()),
+  idempotencyKey: nullable(Type.String()),
+  parentActionRunId: nullable(uuid()),
+  triggerMethod: oneOf(TRIGGER_METHODS),
+  triggerSourceType: Type.String(),
+  triggerSourceId: nullable(Type.String()),
+  correlationId: Type.String(),
+});
+export type Run = Static<typeof Run>;
+
+export const RunQuery = object({
+  action_id: optional(uuid()),
+  kinds: optional(Type.Array(oneOf(ACTION_KINDS))),
+  statuses: optional(Type.Array(oneOf(RUN_STATUSES))),
+  automation_run_id: optional(uuid()),
+  trigger_method: optional(oneOf(TRIGGER_METHODS)),
+  since: optional(instant()),
+  until: optional(instant()),
+  ...offsetQuery(50),
+});
+export type RunQuery = Static<typeof RunQuery>;
+
+export const RunPage = object({
+  runs: Type.Array(Run),
+  hasNext: Type.Boolean(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+  users: People,
+});
+
+export const LogQuery = object({
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 200 }),
+  cursor: optional(Type.String({ minLength: 1, maxLength: 2048 })),
+  follow: Type.Boolean({ default: false }),
+});
+
+export const LogPage = object({
+  items: Type.Array(
+    object({ seq: Type.Integer(), timestamp: instant(), level: oneOf(["debug", "info", "warn", "error"]), message: Type.String() }),
+  ),
+  nextCursor: optional(Type.String()),
+});
+
+/** The status in words for people (decisions, section 4). */
+export function displayStatus(run: { status: RunStatus; kind?: string; dueAt: string | null }): string {
+  switch (run.status) {
+    case "pending":
+      return "Queued";
+    case "waiting":
+      return run.dueAt !== null ? "Retrying" : run.kind === "approval_gate" ? "Waiting for approval" : "Waiting";
+    default:
+      return run.status.charAt(0).toUpperCase() + run.status.slice(1);
+  }
+}
+
+/** The only way from a run's row to the wire: secrets that stand in a definition are masked. */
+export function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    actionId: row.actionId,
+    automationRunId: row.automationRunId,
+    stepKey: row.stepKey,
+    kind: row.kind,
+    status: row.status,
+    displayStatus: displayStatus(row),
+    definition: masked(row.definition),
+    progress: row.progress ? { ...row.progress } : null,
+    result: row.result,
+    error: row.error ? { ...row.error } : null,
+    retryCount: row.retryCount,
+    interruptCount: row.interruptCount,
+    durationSeconds: secondsBetween(row.startedAt, row.completedAt),
+    startedAt: row.startedAt,
+    completedAt: row.completedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    createdBy: row.createdBy,
+    concurrencyKey: row.concurrencyKey,
+    idempotencyKey: row.idempotencyKey,
+    parentActionRunId: row.parentActionRunId,
+    triggerMethod: row.triggerMethod,
+    triggerSourceType: row.triggerSourceType,
+    triggerSourceId: row.triggerSourceId,
+    correlationId: row.correlationId,
+  };
+}
+
+export function masked(definition: JsonObject): JsonObject {
+  const shown = maskSecrets(definition);
+  return isObject(shown) ? shown : {};
+}

@@ -1,0 +1,110 @@
+import { and, desc, eq, gt, isNull, lt, ne } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { notFound } from "../../base/errors.ts";
+import { type App, type Context, type WriteContext, write } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { hashToken, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
+import { record } from "../events/service.ts";
+import { type SessionRow, sessions } from "./table.ts";
+
+/** Name on the wire, fixed by the interface. */
+export const SESSION_COOKIE = "svc_token";
+/** Web sessions slide: 14 days idle, 90 days in all (decisions, section 3). */
+export const SESSION_IDLE_MS = 14 * 24 * 60 * 60 * 1000;
+export const SESSION_MAX_MS = 90 * 24 * 60 * 60 * 1000;
+
+/**
+ * Starts a web session of the acting person; `token` goes into the cookie and is kept nowhere. Those of
+ * the person's sessions that ran out 90 days ago are forgotten.
+ */
+export async function openSession(
+  tx: WriteContext,
+  method: "password",
+): Promise<{ row: SessionRow; token: string }> {
+  const token = makeToken(TOKEN_PREFIX.session, tx.ids);
+  const at = timestamp(tx.clock);
+  const row: SessionRow = {
+    id: tx.ids.uuid(),
+    userId: tx.actor.id,
+    tokenHash: hashToken(token),
+    clientType: "web",
+    deviceId: null,
+    userAgent: tx.actor.userAgent ?? null,
+    ipAddress: tx.actor.ip ?? null,
+    cliVersion: null,
+    terminal: null,
+    createdAt: at,
+    lastActiveAt: at,
+    expiresAt: timestamp(tx.clock, SESSION_IDLE_MS),
+    revokedAt: null,
+  };
+  await tx.db.insert(sessions).values(row);
+  const forgotten = lt(sessions.expiresAt, timestamp(tx.clock, -SESSION_MAX_MS));
+  await tx.db.delete(sessions).where(and(eq(sessions.userId, row.userId), forgotten));
+  if (tx.organizationId) {
+    await record(tx, "auth.login", { type: "session", id: row.id }, { method, clientType: row.clientType });
+  }
+  return { row, token };
+}
+
+/** The instant until which a session made at `createdAt` lives when it is used now. */
+export function slideFrom(createdAt: string, clock: App["clock"]): string {
+  const last = Date.parse(createdAt) + SESSION_MAX_MS;
+  return new Date(Math.min(last, clock.now().getTime() + SESSION_IDLE_MS)).toISOString();
+}
+
+const live = (ctx: Context) => and(isNull(sessions.revokedAt), gt(sessions.expiresAt, timestamp(ctx.clock)));
+
+/** The acting person's sessions, newest first; without `includeRevoked` only those that still let someone in. */
+export async function listSessions(
+  ctx: Context,
+  { includeRevoked, limit, cursor }: { includeRevoked: boolean; limit: number; cursor?: string },
+): Promise<{ rows: SessionRow[]; nextCursor?: string }> {
+  const scope = ["sessions", ctx.organizationId, ctx.actor.id, includeRevoked];
+  const before = cursor === undefined ? undefined : lt(sessions.id, String(readCursor(ctx, scope, cursor)));
+  const rows = await ctx.db
+    .select()
+    .from(sessions)
+    .where(and(eq(sessions.userId, ctx.actor.id), includeRevoked ? undefined : live(ctx), before))
+    .orderBy(desc(sessions.id))
+    .limit(limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+}
+
+/** Ends one of the acting person's sessions; one that has ended already stays so. Throws `not_found`. */
+export function revokeSession(ctx: Context, id: string, cause: "signed_out" | "revoked"): Promise<void> {
+  return write(ctx, async (tx) => {
+    const [row] = await tx.db
+      .select()
+      .from(sessions)
+      .where(and(eq(sessions.id, id), eq(sessions.userId, tx.actor.id)));
+    if (!row) throw notFound("session");
+    if (row.revokedAt === null) await end(tx, row.id, cause);
+  });
+}
+
+/** Ends every live session of `userId` but `keptId`; gives back how many those were. */
+export function revokeSessions(
+  ctx: Context,
+  { userId, keptId }: { userId: string; keptId: string | null },
+): Promise<number> {
+  return write(ctx, async (tx) => {
+    const ended = await tx.db
+      .select({ id: sessions.id })
+      .from(sessions)
+      .where(
+        and(eq(sessions.userId, userId), live(tx), keptId === null ? undefined : ne(sessions.id, keptId)),
+      );
+    for (const { id } of ended) await end(tx, id, "revoked");
+    return ended.length;
+  });
+}
+
+async function end(tx: WriteContext, id: string, cause: "signed_out" | "revoked"): Promise<void> {
+  await tx.db
+    .update(sessions)
+    .set({ revokedAt: timestamp(tx.clock) })
+    .where(eq(sessions.id, id));
+  if (tx.organizationId) await record(tx, "auth.logout", { type: "session", id }, { cause });
+}

@@ -1,0 +1,79 @@
+import { AppError } from "../../base/errors.ts";
+import { clearedCookie, sessionCookie } from "../../http/cookie.ts";
+import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { revokeSession } from "../sessions/service.ts";
+import { exampleUser, toUser, User } from "../users/wire.ts";
+import { signIn } from "./password.ts";
+import { hasUsers, setUp, type Visitor } from "./setup.ts";
+import { Credentials, SetUp, SignInMethods } from "./wire.ts";
+
+const tag = "Sign-in";
+
+const visitorOf = ({ address, userAgent, correlationId }: Visit): Visitor => ({
+  ip: address,
+  userAgent,
+  correlationId,
+});
+
+export const signInOperations = [
+  openOperation({
+    method: "GET",
+    path: "/api/v1/auth/methods",
+    audience: "public",
+    tag,
+    summary: "Tells how one can sign in, and whether Weir still waits for its first owner",
+    response: SignInMethods,
+    example: { setupRequired: false, password: true, oidc: null },
+    handle: async ({ app }) => ({ setupRequired: !(await hasUsers(app.store)), password: true, oidc: null }),
+  }),
+  openOperation({
+    method: "POST",
+    path: "/api/v1/auth/setup",
+    audience: "public",
+    limited: "address",
+    tag,
+    summary: "Makes the first owner by the token of the set-up link, and signs them in",
+    body: SetUp,
+    response: User,
+    status: 201,
+    errors: [401, 409, 410],
+    example: exampleUser,
+    handle: async ({ app, body, visit }) => {
+      const { user, token } = await setUp(app, body, visitorOf(visit));
+      return new Reply(201, toUser(user), sessionCookie(token, visit.isSecure));
+    },
+  }),
+  openOperation({
+    method: "POST",
+    path: "/api/v1/auth/login",
+    audience: "public",
+    limited: "address",
+    tag,
+    summary: "Signs in with a password; always a new session",
+    body: Credentials,
+    response: User,
+    errors: [401],
+    example: exampleUser,
+    handle: async ({ app, body, visit }) => {
+      const { user, token } = await signIn(app, body, visitorOf(visit));
+      return new Reply(200, toUser(user), sessionCookie(token, visit.isSecure));
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/auth/logout",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Ends the session that the request came with",
+    status: 204,
+    errors: [409],
+    handle: async ({ ctx, identity, visit }) => {
+      if (identity.kind !== "session") {
+        throw new AppError("invalid_state", "An access token is not signed in; revoke it to end its use.");
+      }
+      await revokeSession(ctx, identity.credentialId, "signed_out");
+      return new Reply(204, null, clearedCookie(visit.isSecure));
+    },
+  }),
+];

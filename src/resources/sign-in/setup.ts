@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import { eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, InvalidInput } from "../../base/errors.ts";
+import { storedJson } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+import { ConfigError } from "../../config.ts";
+import { type Actor, type App, contextFor, type WriteContext, write } from "../../context.ts";
+import { hashPassword } from "../../crypto/passwords.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { settings } from "../../store/settings.ts";
+import { createOrganization } from "../organizations/service.ts";
+import type { OrganizationRow } from "../organizations/table.ts";
+import { openSession } from "../sessions/service.ts";
+import { newUser } from "../users/service.ts";
+import { type UserRow, users } from "../users/table.ts";
+import { FirstOwner } from "./wire.ts";
+
+/** Of the organization that `WEIR_ADMIN_EMAIL` makes; its owner may rename it. */
+const DEFAULT_ORGANIZATION = "Weir";
+
+/** The set-up link is good for this long (decisions, section 2). */
+const SETUP_TOKEN_MS = 24 * 60 * 60 * 1000;
+const SETUP_TOKEN = "setup_token";
+
+/** Who knocks, as far as it is known before anybody is signed in. */
+export interface Visitor extends Pick<Actor, "ip" | "userAgent"> {
+  correlationId: string;
+}
+
+/** False until the first owner exists; until then nobody has credentials, so all but set-up and `/health` is closed. */
+export async function hasUsers({ db }: { db: App["store"]["db"] }): Promise<boolean> {
+  const [row] = await db.select({ id: users.id }).from(users).limit(1);
+  return row !== undefined;
+}
+
+/**
+ * A new set-up token, good for 24 hours and one use, in place of any before it; null once there is a
+ * user. Only its hash is stored.
+ */
+export async function ensureSetupToken(app: App): Promise<string | null> {
+  const token = makeToken("", app.ids);
+  const value = JSON.stringify({ hash: hashToken(token), expiresAt: timestamp(app.clock, SETUP_TOKEN_MS) });
+  return app.store.write(async (db) => {
+    if (await hasUsers({ db })) return null;
+    await db
+      .insert(settings)
+      .values({ key: SETUP_TOKEN, value })
+      .onConflictDoUpdate({ target: settings.key, set: { value } });
+    return token;
+  });
+}
+
+/**
+ * Makes the first owner by a set-up token and signs them in. Throws `unauthenticated` for a wrong token,
+ * `gone` for one past its time, `invalid_state` once there is a user.
+ */
+export async function setUp(
+  app: App,
+  { token, ...owner }: FirstOwner & { token: string },
+  visitor: Visitor,
+): Promise<{ user: UserRow; token: string }> {
+  if (await hasUsers(app.store)) throw isSetUp();
+  const [row] = await app.store.db.select().from(settings).where(eq(settings.key, SETUP_TOKEN));
+  const kept = row && storedJson<{ hash: string; expiresAt: string }>(row.value);
+  if (kept?.hash !== hashToken(token)) {
+    throw new AppError(
+      "unauthenticated",
+      "This set-up link is not valid; take the newest one from Weir's log.",
+    );
+  }
+  if (kept.expiresAt <= timestamp(app.clock)) {
+    throw new AppError(
+      "gone",
+      "This set-up link is older than 24 hours; restart Weir and take the new one from its log.",
+    );
+  }
+  const { user, also } = await found(app, owner, visitor, (tx) => openSession(tx, "password"));
+  return { user, token: also.token };
+}
+
+/** Makes the first user, owner of the first organization. Throws `invalid_state` once there is one. */
+export function createFirstOwner(
+  app: App,
+  input: FirstOwner,
+  correlationId: string,
+): Promise<{ user: UserRow; organization: OrganizationRow }> {
+  return found(app, input, { correlationId }, async () => null);
+}
+
+/**
+ * Makes the first owner of `WEIR_ADMIN_EMAIL` and `WEIR_ADMIN_PASSWORD_FILE`; null where these are not
+ * set or there is a user already. Throws `ConfigError`.
+ */
+export async function createAdminFromConfig(app: App): Promise<UserRow | null> {
+  const { adminEmail: email, adminPasswordFile: file } = app.config;
+  if (email === null && file === null) return null;
+  if (email === null || file === null) {
+    throw new ConfigError(
+      "WEIR_ADMIN_EMAIL and WEIR_ADMIN_PASSWORD_FILE go together; one of them is missing.",
+    );
+  }
+  if (await hasUsers(app.store)) return null;
+  const owner = { email, password: readPassword(file), organizationName: DEFAULT_ORGANIZATION };
+  const { value, faults } = read(FirstOwner, owner, []);
+  const [fault] = faults;
+  if (fault) {
+    const name = fault.loc[0] === "email" ? "WEIR_ADMIN_EMAIL" : "The password in WEIR_ADMIN_PASSWORD_FILE";
+    throw new ConfigError(`${name} is not usable: ${fault.msg}.`);
+  }
+  const { user } = await createFirstOwner(app, value, app.ids.uuid());
+  return user;
+}
+
+function readPassword(file: string): string {
+  try {
+    return readFileSync(file, "utf8").replace(/\r?\n$/, "");
+  } catch (cause) {
+    throw new ConfigError(`WEIR_ADMIN_PASSWORD_FILE names ${file}, which can't be read.`, { cause });
+  }
+}
+
+/** Throws `InvalidInput` for a first owner that can't be one. */
+export function checkFirstOwner(input: unknown): FirstOwner {
+  const { value, faults } = read(FirstOwner, input, []);
+  if (faults.length > 0) throw new InvalidInput(faults);
+  return value;
+}
+
+/** User, organization, membership and whatever `then` adds, all in one transaction. */
+async function found<T>(
+  app: App,
+  input: FirstOwner,
+  { correlationId, ip, userAgent }: Visitor,
+  then: (tx: WriteContext) => Promise<T>,
+): Promise<{ user: UserRow; organization: OrganizationRow; also: T }> {
+  const { email, firstName = null, lastName = null } = input;
+  const user = newUser(app, { email, firstName, lastName, passwordHash: await hashPassword(input.password) });
+  const ctx = contextFor(app, {
+    organizationId: "",
+    role: "owner",
+    actor: { type: "user", id: user.id, email: user.email, ip, userAgent },
+    correlationId,
+  });
+  return write(ctx, async (tx) => {
+    if (await hasUsers(tx)) throw isSetUp();
+    await tx.db.delete(settings).where(eq(settings.key, SETUP_TOKEN));
+    await tx.db.insert(users).values(user);
+    const organization = await createOrganization(tx, { name: input.organizationName });
+    return { user, organization, also: await then({ ...tx, organizationId: organization.id }) };
+  });
+}
+
+const isSetUp = () => new AppError("invalid_state", "This Weir is set up already; sign in instead.");

@@ -1,0 +1,34 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { named, nullable, object, optional } from "../../base/shape.ts";
+
+const email = () => Type.String({ format: "email", maxLength: 254 });
+
+/** A password to be set. The upper end keeps the work of hashing one bounded. */
+export const Password = Type.String({ minLength: 12, maxLength: 1024 });
+
+export const SignInMethods = object({
+  setupRequired: Type.Boolean(),
+  password: Type.Boolean(),
+  oidc: nullable(object({ name: Type.String() })),
+});
+
+const owner = {
+  email: email(),
+  password: Password,
+  firstName: optional(nullable(named())),
+  lastName: optional(nullable(named())),
+  organizationName: named(),
+};
+
+/** What an installation's first owner is made of, wherever it comes from. */
+export const FirstOwner = object(owner);
+export type FirstOwner = Static<typeof FirstOwner>;
+
+export const SetUp = object({ token: Type.String({ minLength: 1, maxLength: 200 }), ...owner });
+
+/** No format here: whatever is not right answers the same. */
+export const Credentials = object({
+  email: Type.String({ minLength: 1, maxLength: 254 }),
+  password: Type.String({ minLength: 1, maxLength: 1024 }),
+});
+export type Credentials = Static<typeof Credentials>;

@@ -1,0 +1,80 @@
+import { Elysia } from "elysia";
+import { AppError } from "./base/errors.ts";
+import type { App } from "./context.ts";
+import type { Operation } from "./http/operation.ts";
+import { problemResponse, serve } from "./http/serve.ts";
+import { visitOf } from "./http/visit.ts";
+import { accessTokenOperations } from "./resources/access-tokens/routes.ts";
+import { actionOperations } from "./resources/actions/routes.ts";
+import { automationOperations } from "./resources/automations/routes.ts";
+import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
+import { healthOperations } from "./resources/health/routes.ts";
+import { inboundOperations } from "./resources/inbound/routes.ts";
+import { organizationOperations } from "./resources/organizations/routes.ts";
+import { runOperations } from "./resources/runs/routes.ts";
+import { sessionOperations } from "./resources/sessions/routes.ts";
+import { signInOperations } from "./resources/sign-in/routes.ts";
+import { userOperations } from "./resources/users/routes.ts";
+
+/** The HTTP face: every operation that exists. */
+export const operations: readonly Operation[] = [
+  ...healthOperations,
+  ...signInOperations,
+  ...userOperations,
+  ...organizationOperations,
+  ...sessionOperations,
+  ...accessTokenOperations,
+  ...actionOperations,
+  ...runOperations,
+  ...automationOperations,
+  ...inboundOperations,
+  ...deadLetterOperations,
+];
+
+/** `{method, path}` of every operation, paths as the interface writes them. */
+export const mountedRoutes = (): { method: string; path: string }[] =>
+  operations.map(({ method, path }) => ({ method, path }));
+
+/** Uploads are the largest bodies; every other operation has its own, smaller limit. */
+const MAX_REQUEST_BYTES = 1024 ** 3 + 1024 ** 2;
+/** Seconds that a connection may be silent; streams ask for more. */
+const IDLE_SECONDS = 60;
+
+/** A server over `app`, not yet listening. */
+export function server(app: App) {
+  const elysia = new Elysia({
+    serve: { maxRequestBodySize: MAX_REQUEST_BYTES, idleTimeout: IDLE_SECONDS, development: false },
+  });
+  for (const operation of operations) {
+    const handler = ({ request, params, server }: Arrival) =>
+      serve(app, operation, visitOf(app, request, server), params);
+    elysia.route(operation.method, toPattern(operation.path), handler as never, { parse: "none" } as never);
+  }
+  const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));
+  return elysia.onError(({ request, error, code, server: bun }) => {
+    const visit = visitOf(app, request, bun as Peer);
+    if (code !== "NOT_FOUND") return problemResponse(app, error, visit);
+    const { pathname } = visit.url;
+    const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
+    if (methods.length === 0) {
+      return problemResponse(app, new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`), visit);
+    }
+    const reply = problemResponse(app, new AppError("method_not_allowed", `${request.method} is not possible here; ${methods.join(", ")} is.`), visit);
+    reply.headers.set("allow", [...new Set(methods.includes("GET") ? [...methods, "HEAD"] : methods)].join(", "));
+    return reply;
+  });
+}
+
+type Peer = Parameters<typeof visitOf>[2];
+
+interface Arrival {
+  request: Request;
+  params: Record<string, string>;
+  server: Peer;
+}
+
+/** `{id}` → `:id`; a last `{path}` takes the rest with its slashes. */
+const toPattern = (path: string) => path.replace(/\{path\}$/, "*").replace(/\{(\w+)\}/g, ":$1");
+
+const toMatcher = (path: string) =>
+  new RegExp(`^${path.replace(/[.]/g, "\\.").replace(/\{path\}$/, ".+").replace(/\{\w+\}/g, "[^/]+")}/?$`);

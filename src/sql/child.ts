@@ -1,0 +1,321 @@
+import { join } from "node:path";
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  DuckDBTypeId,
+  StatementType,
+} from "@duckdb/node-api";
+import { AppError } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+import type { Column } from "./contract.ts";
+import { lock, makeViews, prepare } from "./lockdown.ts";
+import { messageOf } from "./messages.ts";
+import type { FromChild, Job, Outcome, Run, Start, ToChild } from "./protocol.ts";
+import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
+import { copyInto, parquet, quoteName } from "./text.ts";
+import { bindNamed, bindOne, jsonText, textOf, typeName } from "./values.ts";
+
+type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
+
+/** Rows go to the parent in texts of about this many characters. */
+const CHUNK_CHARACTERS = 1_000_000;
+
+/**
+ * What the hidden subcommand runs: one locked DuckDB that does one job for the parent process and is then killed by
+ * it. Never resolves; ends by itself when the parent goes.
+ */
+export function sqlChild(): Promise<never> {
+  process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+  let connection: Promise<DuckDBConnection> | null = null;
+  let hide: readonly string[] = [];
+  let last: Promise<void> = Promise.resolve();
+
+  const handle = async (message: ToChild): Promise<void> => {
+    try {
+      if (message.kind === "start") {
+        hide = [message.folder];
+        connection = open(message);
+        await connection;
+        return void send({ kind: "ready" });
+      }
+      if (!connection) throw new AppError("internal", "The SQL process was not started.");
+      if (message.kind !== "run") hide = [...hide, ...pathsOf(message)];
+      const outcome = await work(await connection, message);
+      send({ kind: "end", outcome });
+    } catch (error) {
+      send({ kind: "error", ...messageOf(error, hide) });
+    }
+  };
+  process.on("message", (message: ToChild) => {
+    last = last.then(() => handle(message));
+  });
+  return new Promise<never>(() => {
+    // The parent ends this process.
+  });
+}
+
+const send = (message: FromChild) => process.send?.(message);
+
+async function open(start: Start): Promise<DuckDBConnection> {
+  const instance = await DuckDBInstance.create(":memory:", { threads: String(start.threads) });
+  const connection = await instance.connect();
+  await prepare(connection, start);
+  return connection;
+}
+
+function work(connection: DuckDBConnection, message: Job | Run): Promise<Outcome> {
+  switch (message.kind) {
+    case "query":
+      return query(connection, message);
+    case "materialize":
+      return materialize(connection, message);
+    case "session":
+      return lock(connection, message.folders, message.files).then(() => ({}));
+    case "run":
+      return run(connection, message);
+  }
+}
+
+/** Folders whose names a tenant need not see in a message. */
+function pathsOf(job: Job): string[] {
+  if (job.kind === "session") return [];
+  const files = job.tables.flatMap((table) => table.files);
+  const folders = new Set(files.map((file) => file.slice(0, file.lastIndexOf("/"))));
+  return [...folders, ...(job.kind === "materialize" ? [job.into] : [])];
+}
+
+async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise<Outcome> {
+  const { statement } = await advance(connection, job, []);
+  if (![StatementType.SELECT, StatementType.EXPLAIN].includes(statement.statementType)) throw notSelect();
+  return sendRows(statement, job.limit, job.maxBytes);
+}
+
+/** Runs all statements but the last, which comes back bound. */
+async function advance(
+  connection: DuckDBConnection,
+  job: JobOf<"query" | "materialize">,
+  folders: readonly string[],
+): Promise<{ statement: DuckDBPreparedStatement; count: number }> {
+  const { tables, sql, parameters } = job;
+  await makeViews(connection, tables);
+  await lock(
+    connection,
+    folders,
+    tables.flatMap((table) => table.files),
+  );
+  refuseNames(sql);
+  const statements = await statementsOf(connection, sql);
+  for (let index = 0; ; index++) {
+    const statement = await statements.prepare(index);
+    await checkKind(connection, statement, sql, statements.count);
+    bindNamed(statement, parameters);
+    if (index === statements.count - 1) return { statement, count: statements.count };
+    await statement.run();
+    statement.destroySync();
+  }
+}
+
+async function materialize(connection: DuckDBConnection, job: JobOf<"materialize">): Promise<Outcome> {
+  const { statement, count } = await advance(connection, job, [job.into]);
+  if (statement.statementType !== StatementType.SELECT) throw notSelect();
+  const text = await lastText(connection, job.sql, count);
+  const columns = hasAllTypes(statement)
+    ? columnsOf(statement)
+    : await typesOf(connection, text, job.parameters);
+  statement.destroySync();
+  try {
+    return await write(connection, job, text, columns, "BIGINT");
+  } catch (error) {
+    const tooGreat = error instanceof Error && /INT128/.test(error.message);
+    if (!tooGreat || !columns.some((column) => column.dataType === "HUGEINT")) throw error;
+    return write(connection, job, text, columns, "DECIMAL(38,0)");
+  }
+}
+
+/** A column that is nothing but a parameter has no type before the parameter has its value. */
+const hasAllTypes = (statement: DuckDBPreparedStatement): boolean => {
+  for (let at = 0; at < statement.columnCount; at++) {
+    if (statement.columnTypeId(at) === DuckDBTypeId.INVALID) return false;
+  }
+  return true;
+};
+
+async function typesOf(
+  connection: DuckDBConnection,
+  text: string,
+  parameters: Record<string, Json>,
+): Promise<Column[]> {
+  const statements = await connection.extractStatements(`SELECT * FROM (${text}\n) LIMIT 0`);
+  for (let index = 0; ; index++) {
+    const statement = await statements.prepare(index);
+    bindNamed(statement, parameters);
+    const result = await statement.run();
+    if (statement.statementType !== StatementType.SELECT) continue;
+    const names = result.columnNames();
+    return result
+      .columnTypes()
+      .map((type, at) => ({ name: names[at] ?? "", dataType: typeName(type), nullable: true }));
+  }
+}
+
+/** Parquet has no HUGEINT, which is the type of a sum: it is stored as `whole`, where DuckDB would take a DOUBLE. */
+async function write(
+  connection: DuckDBConnection,
+  job: JobOf<"materialize">,
+  text: string,
+  columns: readonly Column[],
+  whole: "BIGINT" | "DECIMAL(38,0)",
+): Promise<Outcome> {
+  const { partitionBy = [], stamp = [], limit } = job.options;
+  const named = distinctNames(columns);
+  const known = new Set(named.map((column) => column.name.toLowerCase()));
+  const stamped = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
+  const stored = named.map(({ name, dataType }) => ({
+    name,
+    dataType: storedType(dataType, whole),
+    nullable: true,
+  }));
+  const picked = stored.map(({ name, dataType }, at) => {
+    const column = dataType === columns[at]?.dataType ? `c${at}` : `CAST(c${at} AS ${dataType})`;
+    return `${column} AS ${quoteName(name)}`;
+  });
+  for (const { name, sql } of stamped) picked.push(`${sql} AS ${quoteName(name)}`);
+  const from = `FROM (${text}\n) AS q(${columns.map((_, at) => `c${at}`).join(", ")})`;
+  const rows = `SELECT ${picked.join(", ")} ${from}${limit === undefined ? "" : ` LIMIT ${limit}`}`;
+
+  const copies = await connection.extractStatements(
+    copyInto(rows, join(job.into, whole.slice(0, 3)), partitionBy),
+  );
+  let written: Record<string, unknown>[] = [];
+  for (let index = 0; index < copies.count; index++) {
+    const copy = await copies.prepare(index);
+    // A PIVOT brings more than the COPY along; what is not known here would not be what was checked.
+    if (!COPY_PARTS.has(copy.statementType)) throw notSelect();
+    bindNamed(copy, job.parameters);
+    const result = await copy.runAndReadAll();
+    if (copy.statementType === StatementType.COPY) written = result.getRowObjects();
+  }
+  const files = written
+    .map((file) => ({
+      path: String(file.filename),
+      rows: Number(file.count),
+      bytes: Number(file.file_size_bytes),
+    }))
+    .filter((file) => file.rows > 0);
+  const stamps = stamped.map(({ name }) => ({ name, dataType: "VARCHAR", nullable: true }));
+  return { files, columns: files[0] ? await columnsIn(connection, files[0].path) : [...stored, ...stamps] };
+}
+
+const COPY_PARTS: ReadonlySet<StatementType> = new Set([
+  StatementType.COPY,
+  StatementType.CREATE,
+  StatementType.TRANSACTION,
+]);
+
+/** The columns as they come back from the file, which alone counts. */
+async function columnsIn(connection: DuckDBConnection, path: string): Promise<Column[]> {
+  const statement = await connection.prepare(`SELECT * FROM ${parquet([path])}`);
+  const columns = columnsOf(statement);
+  statement.destroySync();
+  return columns;
+}
+
+/** A name that stands twice gets a number; case does not tell names apart. */
+function distinctNames(columns: readonly Column[]): Column[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = column.name;
+    for (let n = 1; taken.has(name.toLowerCase()); n++) name = `${column.name}_${n}`;
+    taken.add(name.toLowerCase());
+    return { ...column, name };
+  });
+}
+
+/** The type to store where Parquet has none of the kind. */
+function storedType(type: string, whole: string): string {
+  if (type === "HUGEINT" || type === "UHUGEINT") return whole;
+  if (type.includes("NULL")) return "INTEGER"; // SELECT NULL
+  if (/^(ENUM\(.*|UNION\(.*|BIT|BIGNUM|TIME WITH TIME ZONE|TIME_NS)$/s.test(type)) return "VARCHAR";
+  return type;
+}
+
+const notSelect = () => new AppError("sql_error", "The last statement must be a SELECT.");
+
+/** One of our own statements, in a session. */
+async function run(connection: DuckDBConnection, { sql, parameters }: Run): Promise<Outcome> {
+  const statements = await statementsOf(connection, sql);
+  for (let index = 0; ; index++) {
+    const statement = await statements.prepare(index);
+    for (let at = 1; at <= statement.parameterCount; at++)
+      bindOne(statement, at, (parameters[at - 1] ?? null) as Json);
+    if (index === statements.count - 1)
+      return sendRows(statement, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    await statement.run();
+    statement.destroySync();
+  }
+}
+
+/** Sends at most `limit` rows and about `maxBytes`; `truncated` tells that there were more. */
+async function sendRows(
+  statement: DuckDBPreparedStatement,
+  limit: number,
+  maxBytes: number,
+): Promise<Outcome> {
+  const result = await statement.stream();
+  const names = result.deduplicatedColumnNames();
+  const keys = names.map((name, at) => `${at > 0 ? "," : "{"}${JSON.stringify(name)}:`);
+  const types = result.columnTypes();
+  const texts = types.map(textOf);
+  const columns = types.map((type, at) => ({
+    name: names[at] ?? "",
+    dataType: typeName(type),
+    nullable: true,
+  }));
+  let parts: string[] = [];
+  let size = 0;
+  let sent = 0;
+  let rows = 0;
+  const flush = () => {
+    if (parts.length > 0) send({ kind: "rows", text: `[${parts.join(",")}]` });
+    sent += size;
+    parts = [];
+    size = 0;
+  };
+  for (
+    let chunk = await result.fetchChunk();
+    chunk && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  ) {
+    const values = texts.map((_, at) => chunk.getColumnValues(at));
+    for (let row = 0; row < chunk.rowCount; row++) {
+      if (rows === limit) return finish(true);
+      let text = "";
+      for (let at = 0; at < texts.length; at++)
+        text += keys[at] + (texts[at] ?? jsonText)(values[at]?.[row] ?? null);
+      if (sent + size + text.length > maxBytes) return finish(true);
+      parts.push(`${text}}`);
+      size += text.length + 2;
+      rows++;
+      if (size > CHUNK_CHARACTERS) flush();
+    }
+  }
+  return finish(false);
+
+  function finish(truncated: boolean): Outcome {
+    flush();
+    return { columns, truncated };
+  }
+}
+
+function columnsOf(statement: DuckDBPreparedStatement): Column[] {
+  const columns: Column[] = [];
+  for (let at = 0; at < statement.columnCount; at++) {
+    columns.push({
+      name: statement.columnName(at),
+      dataType: typeName(statement.columnType(at)),
+      nullable: true,
+    });
+  }
+  return columns;
+}

@@ -1,0 +1,86 @@
+import type { Json } from "../base/json.ts";
+
+/** A column as SQL sees it; `dataType` is DuckDB's name of the type, such as `BIGINT` or `VARCHAR`. */
+export interface Column {
+  name: string;
+  dataType: string;
+  nullable: boolean;
+}
+
+/** One table that a tenant's SQL may see, as `layer.name`. */
+export interface SqlTable {
+  layer: string;
+  name: string;
+  columns: readonly Column[];
+  /** Absolute paths of its Parquet files; a table of no files is empty. */
+  files: readonly string[];
+}
+
+/** A tenant's SQL and all that it may reach. */
+export interface SqlJob {
+  tables: readonly SqlTable[];
+  /** One SELECT, or several statements of the allowed kinds the last of which is a SELECT. */
+  sql: string;
+  /** Values for `$name`; `$1` is named "1". */
+  parameters?: Readonly<Record<string, Json>>;
+  /** Cancels: the child is killed at once. */
+  signal?: AbortSignal;
+  /** Milliseconds until the child is killed; the store's default where absent. */
+  timeoutMs?: number;
+}
+
+export interface SqlRows {
+  columns: Column[];
+  /** Values as JSON: 64-bit integers beyond 2^53 and decimals as strings, instants as ISO 8601, lists and structs as JSON. */
+  rows: Record<string, Json>[];
+  /** True where the statement had more rows than the limit let through. */
+  truncated: boolean;
+}
+
+export interface SqlFile {
+  /** Absolute path. */
+  path: string;
+  rows: number;
+  bytes: number;
+}
+
+/** How `materialize` writes. */
+export interface WriteOptions {
+  /** A file holds rows of one value of these columns only. */
+  partitionBy?: readonly string[];
+  /** Columns that the rows get where the SELECT has none of the name; `sql` is a VARCHAR expression of ours. */
+  stamp?: readonly { name: string; sql: string }[];
+  /** At most so many rows are written. */
+  limit?: number;
+}
+
+/** A child that stays for several statements of our own, such as those of one load. */
+export interface SqlSession {
+  /** Runs one of our own statements; rows of the last one, all of them. Throws `sql_error`. */
+  run(sql: string, parameters?: readonly Json[]): Promise<Record<string, Json>[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * SQL in a locked DuckDB child process. Nothing else in the house loads DuckDB.
+ *
+ * Throws `sql_error` with DuckDB's message for a mistake, `sql_timeout`, `sql_memory`, `cancelled`,
+ * and `disk_full`.
+ */
+export interface Sql {
+  /** The rows of the last statement, at most `limit`. */
+  query(job: SqlJob, limit: number): Promise<SqlRows>;
+  /** Writes the rows of the last statement as Parquet files below the folder `into`, which is made; no rows, no files. */
+  materialize(
+    job: SqlJob,
+    into: string,
+    options?: WriteOptions,
+  ): Promise<{ columns: Column[]; files: SqlFile[] }>;
+  /** A child for statements of our own that may read and write below `folders` and read `files`. */
+  session(options: {
+    folders: readonly string[];
+    files?: readonly string[];
+    signal?: AbortSignal;
+  }): Promise<SqlSession>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,186 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { AppError } from "../base/errors.ts";
+import type { FromChild, Outcome, ToChild } from "./protocol.ts";
+
+/** How often a working child's memory is looked at. */
+const WATCH_MS = 100;
+
+/** How many looks at the memory come before one at the disk. */
+const LOOKS_PER_DISK_LOOK = 10;
+
+/** What a child may use beyond DuckDB's own limit: the runtime, the library, rows on their way. */
+const BASE_BYTES = 384 * 1024 * 1024;
+
+const MAX_COMPLAINT_CHARACTERS = 4000;
+
+export interface ChildOptions {
+  self: readonly string[];
+  /** Is made; it goes with the child. */
+  folder: string;
+  memory: string;
+  memoryBytes: number;
+  tempBytes: number;
+  threads: number;
+  cacheDir: string;
+}
+
+/** One DuckDB process, in a process group of its own. */
+export interface Child {
+  /** Sends one piece of work; the rows' texts come to `onRows` before it resolves. One at a time. */
+  ask(message: ToChild, onRows?: (text: string) => void): Promise<Outcome>;
+  /** Ends the process group at once; what is asked then rejects with `reason`. */
+  kill(reason?: AppError): void;
+  readonly isAlive: boolean;
+  /** Resolves when the process has gone and its folder too. */
+  readonly gone: Promise<void>;
+}
+
+interface Waiting {
+  resolve(outcome: Outcome): void;
+  reject(error: unknown): void;
+  onRows: (text: string) => void;
+}
+
+/** Starts a child that loads DuckDB while nobody waits for it. */
+export function startChild(options: ChildOptions): Child {
+  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir } = options;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  let waiting: Waiting | null = null;
+  let death: AppError | null = null;
+  let isAlive = true;
+  let isReady = false;
+  let complaint = "";
+  let watch: ReturnType<typeof setInterval> | null = null;
+
+  const settle = (act: (waiting: Waiting) => void) => {
+    if (watch) clearInterval(watch);
+    watch = null;
+    const asked = waiting;
+    waiting = null;
+    if (asked) act(asked);
+  };
+
+  const spawned = Bun.spawn([...self], {
+    cwd: folder,
+    // Nothing of ours but what the child needs: no keys, no tokens, no proxies.
+    env: {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: folder,
+      TMPDIR: folder,
+      WEIR_CACHE_DIR: cacheDir,
+      TZ: "UTC",
+    },
+    stdio: ["ignore", "ignore", "pipe"],
+    serialization: "advanced",
+    detached: true,
+    ipc(message: FromChild) {
+      if (message.kind === "ready") isReady = true;
+      else if (message.kind === "rows") waiting?.onRows(message.text);
+      else if (message.kind === "end") settle((asked) => asked.resolve(message.outcome));
+      else {
+        const { code, message: text, retryable } = message;
+        settle((asked) => asked.reject(new AppError(code, text, { retryable })));
+      }
+    },
+    onExit(_spawned, code, signal) {
+      isAlive = false;
+      const cause = `exit code ${code}, signal ${signal}; ${complaint}`;
+      death ??= new AppError(isReady ? "sql_error" : "internal", isReady ? CRASHED : NOT_STARTED, { cause });
+      settle((asked) => asked.reject(death));
+    },
+  });
+  spawned.unref();
+  void readComplaint(spawned.stderr, (text) => {
+    complaint = text;
+  });
+  spawned.send({ kind: "start", folder, memory, threads, tempBytes } satisfies ToChild);
+
+  const kill = (reason?: AppError) => {
+    death ??= reason ?? null;
+    if (!isAlive) return;
+    try {
+      process.kill(-spawned.pid, "SIGKILL");
+    } catch {
+      spawned.kill("SIGKILL"); // the group was not made yet, or has gone already
+    }
+  };
+
+  let looks = 0;
+  const look = () => {
+    const used = residentBytes(spawned.pid);
+    if (used > memoryBytes * 1.25 + BASE_BYTES) {
+      kill(new AppError("sql_memory", `The SQL needed more memory than its limit of ${memory}.`));
+    } else if (++looks % LOOKS_PER_DISK_LOOK === 0 && folderBytes(folder) > tempBytes + BASE_BYTES) {
+      kill(new AppError("disk_full", "The SQL needed more space on disk than one statement may take."));
+    }
+  };
+
+  return {
+    ask(message, onRows = () => undefined) {
+      const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+      if (!isAlive) {
+        reject(death);
+        return promise;
+      }
+      waiting = { resolve, reject, onRows };
+      watch = setInterval(look, WATCH_MS);
+      spawned.send(message);
+      return promise;
+    },
+    kill,
+    get isAlive() {
+      return isAlive;
+    },
+    gone: spawned.exited.then(() => clear(folder)),
+  };
+}
+
+const CRASHED = "The SQL ended its process: it is nested too deeply, or too large for one statement.";
+const NOT_STARTED = "The process that runs SQL did not start.";
+
+/** The first part of what the process complains about, for the log. */
+async function readComplaint(
+  stream: ReadableStream<Uint8Array>,
+  tell: (text: string) => void,
+): Promise<void> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of stream) {
+    if (text.length >= MAX_COMPLAINT_CHARACTERS) continue; // read on, or the process would wait
+    text += decoder.decode(bytes, { stream: true });
+    tell(text);
+  }
+}
+
+/** Removes the folder; what can't be removed now goes when Weir starts again. */
+function clear(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    return; // as on a disk that has failed: there is nobody to tell, and no statement that minds
+  }
+}
+
+/** What the process holds in memory; 0 where the system does not tell. */
+function residentBytes(pid: number): number {
+  try {
+    const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+    return Number(found?.[1] ?? 0) * 1024;
+  } catch {
+    return 0; // no /proc, or the process has just gone: DuckDB's own limit is left
+  }
+}
+
+/** What lies in the folder and below, in bytes; files that go meanwhile count nothing. */
+function folderBytes(folder: string): number {
+  let bytes = 0;
+  try {
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      bytes += statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+    }
+  } catch {
+    return bytes; // the folder has gone with its child
+  }
+  return bytes;
+}

@@ -1,0 +1,223 @@
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { AppError } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+import type { Sql, SqlJob } from "./contract.ts";
+import { openLine } from "./line.ts";
+import { type Child, startChild } from "./process.ts";
+import type { Outcome, ToChild } from "./protocol.ts";
+import { namesIn } from "./text.ts";
+
+/** Tenant statements that run at once; others wait in line. */
+const MAX_CHILDREN = 4;
+
+/** How long a child stays ready for the next statement. */
+const WARM_MS = 180_000;
+
+/** The rows of one query, as JSON text, are at most about this many characters; beyond it they are cut off. */
+const MAX_ROWS_BYTES = 64 * 1024 * 1024;
+
+/** Disk for what does not fit into memory, in times of the memory. */
+const TEMP_TIMES = 10;
+
+const MAX_TIMER_MS = 2_147_483_647;
+
+const HALF_THE_MACHINE = Math.max(1, Math.floor(availableParallelism() / 2));
+
+export interface SqlOptions {
+  /** The command that starts the hidden subcommand, such as `[process.execPath, "__sql"]`. */
+  self: readonly string[];
+  /** A folder for scratch space, this one's alone: what is in it is of earlier processes and removed. */
+  folder: string;
+  /** Limit of one statement, as DuckDB reads it: `1GB`. */
+  memory: string;
+  /** Milliseconds that one tenant job may take. */
+  timeoutMs: number;
+  /** Threads of one child; by default half of the machine's. */
+  threads?: number;
+  /** Where the compiled file keeps DuckDB's library. */
+  cacheDir: string;
+}
+
+/** Opens the way to DuckDB. Starts no process before the first statement. */
+export function openSql(options: SqlOptions): Sql {
+  const { self, folder, memory, threads = HALF_THE_MACHINE, cacheDir } = options;
+  const memoryBytes = bytesOf(memory);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  sweep(folder);
+  const line = openLine(MAX_CHILDREN);
+  const children = new Set<Child>();
+  let warm: Child | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let started = 0;
+  let isClosed = false;
+
+  const start = (): Child => {
+    const child = startChild({
+      self,
+      folder: join(folder, `${process.pid}-${++started}`),
+      memory,
+      memoryBytes,
+      tempBytes: memoryBytes * TEMP_TIMES,
+      threads,
+      cacheDir,
+    });
+    children.add(child);
+    void child.gone.then(() => children.delete(child));
+    return child;
+  };
+
+  const take = (): Child => {
+    if (isClosed) throw new AppError("cancelled", "Weir is stopping.", { retryable: true });
+    clearTimeout(idle);
+    const child = warm?.isAlive ? warm : start();
+    warm = null;
+    return child;
+  };
+
+  /** Lets the next statement find a process that has DuckDB loaded. */
+  const keepWarm = () => {
+    if (isClosed || warm?.isAlive) return;
+    warm = start();
+    idle = setTimeout(() => {
+      warm?.kill();
+      warm = null;
+    }, WARM_MS);
+    idle.unref();
+  };
+
+  /** One job in a process of its own, ended when the job is. */
+  const inChild = async (
+    job: SqlJob,
+    message: ToChild,
+    onRows?: (text: string) => void,
+  ): Promise<Outcome> => {
+    const leave = await line.enter(job.signal);
+    let child: Child;
+    try {
+      child = take();
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    const timeoutMs = job.timeoutMs ?? options.timeoutMs;
+    const late = () =>
+      child.kill(new AppError("sql_timeout", `The SQL took longer than ${timeoutMs / 1000} seconds.`));
+    const timer = setTimeout(late, Math.min(timeoutMs, MAX_TIMER_MS));
+    const stop = () => child.kill(cancelled(job.signal));
+    job.signal?.addEventListener("abort", stop, { once: true });
+    if (job.signal?.aborted) stop();
+    try {
+      return await child.ask(message, onRows);
+    } finally {
+      clearTimeout(timer);
+      job.signal?.removeEventListener("abort", stop);
+      child.kill();
+      // The caller has its rows and need not wait for the process to go; the next in line does.
+      void child.gone.then(() => {
+        leave();
+        keepWarm();
+      });
+    }
+  };
+
+  return {
+    async query(job, limit) {
+      const rows: Record<string, Json>[] = [];
+      const { columns = [], truncated = false } = await inChild(
+        job,
+        { kind: "query", ...workOf(job), limit, maxBytes: MAX_ROWS_BYTES },
+        (text) => {
+          for (const row of JSON.parse(text)) rows.push(row);
+        },
+      );
+      return { columns, rows, truncated };
+    },
+
+    async materialize(job, into, options = {}) {
+      mkdirSync(into, { recursive: true, mode: 0o700 });
+      const { columns = [], files = [] } = await inChild(job, {
+        kind: "materialize",
+        ...workOf(job),
+        into,
+        options,
+      });
+      return { columns, files };
+    },
+
+    async session({ folders, files = [], signal }) {
+      if (signal?.aborted) throw cancelled(signal);
+      const child = take();
+      const stop = () => child.kill(cancelled(signal));
+      signal?.addEventListener("abort", stop, { once: true });
+      const close = async () => {
+        signal?.removeEventListener("abort", stop);
+        child.kill(new AppError("sql_error", "The SQL session was closed."));
+        await child.gone;
+        keepWarm();
+      };
+      try {
+        await child.ask({ kind: "session", folders, files });
+      } catch (error) {
+        await close();
+        throw error;
+      }
+      let last: Promise<unknown> = Promise.resolve();
+      return {
+        run(sql, parameters = []) {
+          const rows: Record<string, Json>[] = [];
+          const asked = last.then(() =>
+            child.ask({ kind: "run", sql, parameters }, (text) => {
+              for (const row of JSON.parse(text)) rows.push(row);
+            }),
+          );
+          last = asked.catch(() => undefined); // told to its own caller; the next statement may still run
+          return asked.then(() => rows);
+        },
+        close,
+      };
+    },
+
+    async close() {
+      isClosed = true;
+      clearTimeout(idle);
+      for (const child of children)
+        child.kill(new AppError("cancelled", "Weir is stopping.", { retryable: true }));
+      await Promise.all([...children].map((child) => child.gone));
+    },
+  };
+}
+
+function workOf({ tables, sql, parameters = {} }: SqlJob) {
+  const isNamed = namesIn(sql);
+  return { tables: tables.filter((table) => isNamed(table.name)), sql, parameters };
+}
+
+const cancelled = (signal: AbortSignal | undefined): AppError =>
+  signal?.reason instanceof AppError ? signal.reason : new AppError("cancelled", "The SQL was cancelled.");
+
+/** Removes what processes that ended in the middle of a statement have left. */
+function sweep(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+  TIB: 2 ** 40,
+};
+
+/** Bytes of a size such as `1GB` or `512MiB`. Throws `bad_request` naming the text. */
+function bytesOf(size: string): number {
+  const [, number, unit = ""] = /^([\d.]+)\s*([a-z]+)$/i.exec(size.trim()) ?? [];
+  const bytes = Number(number) * (UNITS[unit.toUpperCase()] ?? Number.NaN);
+  if (!(bytes > 0))
+    throw new AppError("bad_request", `"${size}" is no size in memory; write one such as 1GB.`);
+  return bytes;
+}

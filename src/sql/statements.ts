@@ -1,0 +1,117 @@
+import {
+  type DuckDBConnection,
+  type DuckDBExtractedStatements,
+  type DuckDBPreparedStatement,
+  StatementType,
+} from "@duckdb/node-api";
+import { AppError } from "../base/errors.ts";
+
+const ALLOWED: ReadonlySet<StatementType> = new Set([
+  StatementType.SELECT,
+  StatementType.INSERT,
+  StatementType.UPDATE,
+  StatementType.DELETE,
+  StatementType.CREATE,
+  StatementType.CREATE_FUNC,
+  StatementType.DROP,
+  StatementType.ALTER,
+]);
+
+/** Functions and objects that a SELECT or CREATE could name and that act on the process instead of on rows. */
+const REFUSED_NAMES = /\b(enable_logging|enable_profil\w*|json_execute_serialized_sql)\b/i;
+
+const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/)+`;
+const CREATE_SECRET = new RegExp(
+  `\\bcreate${GAP}(?:or${GAP}replace${GAP})?(?:(?:persistent|temporary|temp)${GAP})?secret\\b`,
+  "i",
+);
+
+/** How many statements a tenant's SQL may have. */
+const MAX_STATEMENTS = 1000;
+
+/** Throws `sql_error` naming what is not allowed. */
+export function refuseNames(sql: string): void {
+  const name = CREATE_SECRET.test(sql) ? "CREATE SECRET" : REFUSED_NAMES.exec(sql)?.[1];
+  if (name) throw new AppError("sql_error", `${name} can't be used here.`);
+}
+
+/** The statements of `sql` as DuckDB counts them. Throws `sql_error` for none, or too many. */
+export async function statementsOf(
+  connection: DuckDBConnection,
+  sql: string,
+): Promise<DuckDBExtractedStatements> {
+  const statements = await extract(connection, sql);
+  if (!statements) throw new AppError("sql_error", "There is no statement in this SQL.");
+  if (statements.count > MAX_STATEMENTS) {
+    throw new AppError("sql_error", `At most ${MAX_STATEMENTS} statements may stand in one SQL text.`);
+  }
+  return statements;
+}
+
+/** Null where `sql` has only spaces and comments. */
+async function extract(connection: DuckDBConnection, sql: string): Promise<DuckDBExtractedStatements | null> {
+  try {
+    return await connection.extractStatements(sql);
+  } catch (error) {
+    // What the driver says when there was nothing to count and DuckDB had no complaint.
+    if (error instanceof Error && !/Error:/.test(error.message)) return null;
+    throw error;
+  }
+}
+
+/**
+ * Throws `sql_error` naming the kind of a statement that tenants may not run. An EXPLAIN may stand only alone,
+ * in front of a statement that would be allowed itself, since with ANALYZE it runs it.
+ */
+export async function checkKind(
+  connection: DuckDBConnection,
+  statement: DuckDBPreparedStatement,
+  sql: string,
+  count: number,
+): Promise<void> {
+  const kind = statement.statementType;
+  if (ALLOWED.has(kind)) return;
+  // DuckDB puts a transaction around a PIVOT that a table is made of.
+  if (kind === StatementType.TRANSACTION && /\bpivot/i.test(sql)) return;
+  if (kind !== StatementType.EXPLAIN) throw refused(kind);
+  if (count > 1) throw new AppError("sql_error", "EXPLAIN can only be used with a single statement.");
+  const explained = await extract(connection, sql.replace(EXPLAIN, ""));
+  if (!explained) throw refused(kind);
+  const inner = await explained.prepare(explained.count - 1);
+  if (!ALLOWED.has(inner.statementType)) throw refused(inner.statementType);
+}
+
+const EXPLAIN = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*explain\s+(?:analyze\s+)?(?:\([^()]*\)\s*(?=[a-z]))?/i;
+
+function refused(kind: StatementType): AppError {
+  const name = (StatementType[kind] ?? "Such").replaceAll("_", " ");
+  return new AppError(
+    "sql_error",
+    `${name} statements can't be used here; SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER and EXPLAIN can.`,
+  );
+}
+
+/**
+ * The text of the last statement, without the semicolon. DuckDB itself is asked where it begins: at the last
+ * semicolon whose two sides have together as many statements as the whole.
+ */
+export async function lastText(connection: DuckDBConnection, sql: string, count: number): Promise<string> {
+  let end = sql.length;
+  for (let at = sql.lastIndexOf(";"); at >= 0; at = at === 0 ? -1 : sql.lastIndexOf(";", at - 1)) {
+    const tail = await countOf(connection, sql.slice(at + 1, end));
+    if (tail === 0) end = at;
+    else if (tail !== null && tail + ((await countOf(connection, sql.slice(0, at))) ?? 0) === count) {
+      return sql.slice(at + 1, end);
+    }
+  }
+  return sql.slice(0, end);
+}
+
+/** Null where the text is not SQL by itself. */
+async function countOf(connection: DuckDBConnection, sql: string): Promise<number | null> {
+  try {
+    return (await extract(connection, sql))?.count ?? 0;
+  } catch {
+    return null; // the semicolon stood inside a text or a comment
+  }
+}

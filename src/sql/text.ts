@@ -1,0 +1,70 @@
+import type { Column } from "./contract.ts";
+
+/** `name` as a quoted SQL identifier. */
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** `text` as a SQL string. */
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** Texts as a SQL list, for `read_parquet` and settings. */
+export const quoteList = (texts: readonly string[]): string => `[${texts.map(quoteText).join(", ")}]`;
+
+/** A Parquet file grows to about this many bytes before the next one is begun. */
+const FILE_BYTES = 256 * 1024 * 1024;
+
+interface ScanOptions {
+  /** Adds a column of this name that holds the path of each row's file. */
+  pathColumn?: string;
+}
+
+/**
+ * A SELECT that gives exactly `columns`, in their order and types, from Parquet files that may be older than the
+ * columns: what a file lacks is NULL there, what it has beyond them is left out. No files give no rows.
+ */
+export function scanOf(
+  files: readonly string[],
+  columns: readonly Column[],
+  options: ScanOptions = {},
+): string {
+  const { pathColumn } = options;
+  const typed = columns.map((c) => `CAST(NULL AS ${c.dataType}) AS ${quoteName(c.name)}`);
+  const wanted = columns.map((c) => `CAST(${quoteName(c.name)} AS ${c.dataType}) AS ${quoteName(c.name)}`);
+  if (pathColumn) {
+    typed.push(`CAST(NULL AS VARCHAR) AS ${quoteName(pathColumn)}`);
+    wanted.push(quoteName(pathColumn));
+  }
+  if (files.length === 0) return `SELECT ${typed.join(", ")} WHERE false`;
+  // The first half has no rows; it is there so that columns which no file has are known.
+  return `SELECT ${wanted.join(", ")} FROM (SELECT ${typed.join(", ")} WHERE false UNION ALL BY NAME SELECT * FROM ${parquet(files, pathColumn)})`;
+}
+
+/** The table function that reads `files` as they are. */
+export function parquet(files: readonly string[], pathColumn?: string): string {
+  const named = pathColumn ? `, filename = ${quoteText(pathColumn)}` : "";
+  return `read_parquet(${quoteList(files)}, union_by_name = true, hive_partitioning = false${named})`;
+}
+
+/**
+ * Our own COPY of `select` into the folder `into`, which gives back a row for each file: `filename`,
+ * `count`, `file_size_bytes`. With `partitionBy` a file holds rows of one value only.
+ */
+export function copyInto(select: string, into: string, partitionBy: readonly string[] = []): string {
+  const layout =
+    partitionBy.length > 0
+      ? `PARTITION_BY (${partitionBy.map(quoteName).join(", ")}), WRITE_PARTITION_COLUMNS true`
+      : `FILE_SIZE_BYTES ${FILE_BYTES}`;
+  // The line break ends a comment that the SELECT may end with.
+  return `COPY (${select}\n) TO ${quoteText(into)} (FORMAT parquet, COMPRESSION zstd, RETURN_STATS true, ${layout})`;
+}
+
+/** Where SQL asks which tables there are, or makes up their names. */
+const ASKS_FOR_ALL = /information_schema|duckdb_|sqlite_|pg_|\bshow\b|query_table|\bquery\s*\(/;
+
+/**
+ * Whether SQL may speak of a table of a given name: true too often rather than too seldom. Only such tables
+ * are made ready for it, so that an organization may have many.
+ */
+export function namesIn(sql: string): (name: string) => boolean {
+  const text = sql.toLowerCase();
+  return ASKS_FOR_ALL.test(text) ? () => true : (name) => text.includes(name.toLowerCase());
+}

@@ -1,0 +1,135 @@
+import {
+  DuckDBArrayValue,
+  DuckDBBlobValue,
+  DuckDBListValue,
+  DuckDBMapValue,
+  type DuckDBPreparedStatement,
+  DuckDBStructValue,
+  DuckDBTimestampMillisecondsValue,
+  DuckDBTimestampNanosecondsValue,
+  DuckDBTimestampSecondsValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  DuckDBUnionValue,
+  type DuckDBValue,
+} from "@duckdb/node-api";
+import { AppError } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** JSON text of one value, as the contract's `SqlRows` has it. */
+export function jsonText(value: DuckDBValue): string {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value);
+    case "number":
+      return Number.isFinite(value) ? String(value) : `"${value}"`; // JSON has no NaN
+    case "boolean":
+      return value ? "true" : "false";
+    case "bigint":
+      return value <= MAX_SAFE && value >= -MAX_SAFE ? String(value) : `"${value}"`;
+    default:
+      return value === null ? "null" : objectText(value);
+  }
+}
+
+function objectText(value: Exclude<DuckDBValue, null | string | number | boolean | bigint>): string {
+  if (value instanceof DuckDBTimestampTZValue) return instantText(value.micros, "Z", value);
+  if (value instanceof DuckDBTimestampValue) return instantText(value.micros, "", value);
+  if (value instanceof DuckDBTimestampMillisecondsValue) return instantText(value.millis * 1000n, "", value);
+  if (value instanceof DuckDBTimestampSecondsValue) return instantText(value.seconds * 1_000_000n, "", value);
+  if (value instanceof DuckDBTimestampNanosecondsValue) return instantText(value.nanos / 1000n, "", value);
+  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
+    return `[${value.items.map(jsonText).join(",")}]`;
+  }
+  if (value instanceof DuckDBStructValue) return recordText(Object.entries(value.entries));
+  if (value instanceof DuckDBMapValue) return mapText(value);
+  if (value instanceof DuckDBUnionValue) return jsonText(value.value);
+  if (value instanceof DuckDBBlobValue) return JSON.stringify(Buffer.from(value.bytes).toString("base64"));
+  return JSON.stringify(String(value)); // decimals, dates, times, intervals, UUIDs, bits
+}
+
+const recordText = (entries: [string, DuckDBValue][]) =>
+  `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${jsonText(item)}`).join(",")}}`;
+
+/** An object where the keys are texts, otherwise a list of pairs. */
+function mapText({ entries }: DuckDBMapValue): string {
+  if (entries.every(({ key }) => typeof key === "string")) {
+    return recordText(entries.map(({ key, value }) => [String(key), value]));
+  }
+  return `[${entries.map(({ key, value }) => `{"key":${jsonText(key)},"value":${jsonText(value)}}`).join(",")}]`;
+}
+
+/** ISO 8601 with milliseconds, or microseconds where there are any; what no calendar holds as DuckDB writes it. */
+function instantText(micros: bigint, zone: "" | "Z", value: DuckDBValue): string {
+  const rest = ((micros % 1000n) + 1000n) % 1000n;
+  const date = new Date(Number((micros - rest) / 1000n));
+  const year = date.getUTCFullYear();
+  if (!(year >= 0 && year <= 9999)) return JSON.stringify(String(value));
+  const text = date.toISOString().slice(0, -1);
+  return `"${text}${rest === 0n ? "" : String(rest).padStart(3, "0")}${zone}"`;
+}
+
+/** DuckDB's name of a type; JSON is a VARCHAR to the driver. */
+export const typeName = (type: DuckDBType): string => (isJson(type) ? "JSON" : String(type));
+
+const isJson = (type: DuckDBType): boolean => type.alias === "JSON";
+
+/** JSON columns are shown as what they hold, all others as their type says. */
+export const textOf = (type: DuckDBType): ((value: DuckDBValue) => string) =>
+  isJson(type) ? jsonColumnText : jsonText;
+
+function jsonColumnText(value: DuckDBValue): string {
+  if (typeof value !== "string") return jsonText(value);
+  try {
+    JSON.parse(value);
+    return value;
+  } catch {
+    return JSON.stringify(value); // not JSON after all, as from a file of somebody else
+  }
+}
+
+/** Binds by name, `$1` and `?` being named "1", "2", …; values that the statement does not ask for are left out. */
+export function bindNamed(statement: DuckDBPreparedStatement, values: Readonly<Record<string, Json>>): void {
+  const names = new Map(Object.keys(values).map((name) => [name.toLowerCase(), name]));
+  for (let index = 1; index <= statement.parameterCount; index++) {
+    const asked = statement.parameterName(index);
+    const name = Object.hasOwn(values, asked) ? asked : names.get(asked.toLowerCase());
+    if (name === undefined) {
+      throw new AppError("sql_error", `The statement asks for $${asked}, but no such parameter was given.`);
+    }
+    bindOne(statement, index, values[name] ?? null);
+  }
+}
+
+export function bindOne(statement: DuckDBPreparedStatement, index: number, value: Json): void {
+  switch (typeof value) {
+    case "string":
+      return statement.bindVarchar(index, value);
+    case "boolean":
+      return statement.bindBoolean(index, value);
+    case "number":
+      return bindNumber(statement, index, value);
+    default:
+      if (value === null) return statement.bindNull(index);
+      if (Array.isArray(value) && value.length > 0 && isPlainList(value))
+        return statement.bindList(index, value);
+      return statement.bindVarchar(index, JSON.stringify(value)); // `$x::JSON` reads it
+  }
+}
+
+function bindNumber(statement: DuckDBPreparedStatement, index: number, value: number): void {
+  if (!Number.isSafeInteger(value)) return statement.bindDouble(index, value);
+  if (value >= -2_147_483_648 && value <= 2_147_483_647) return statement.bindInteger(index, value);
+  return statement.bindBigInt(index, BigInt(value));
+}
+
+/** Texts only, truth values only, or small whole numbers only: what DuckDB takes as a list. */
+function isPlainList(list: Json[]): list is (string | boolean | number)[] {
+  if (list.every((item) => typeof item === "number")) {
+    return list.every((item) => Number.isInteger(item) && Math.abs(item) <= 2_147_483_647);
+  }
+  return ["string", "boolean"].some((type) => list.every((item) => typeof item === type));
+}

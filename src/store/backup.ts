@@ -1,0 +1,77 @@
+import type { Database as Sqlite } from "bun:sqlite";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { type Clock, timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { storeFault } from "./faults.ts";
+import type { Migration } from "./migrate.ts";
+import { Thread } from "./thread.ts";
+
+const KEPT_BEFORE_MIGRATIONS = 5;
+
+/**
+ * Makes the new file `path` with `copy`, which fills the file that it is given. It appears whole or not at
+ * all. Throws `conflict` when there is a file already.
+ */
+export async function keepCopy(path: string, copy: (to: string) => Promise<void> | void): Promise<void> {
+  if (existsSync(path)) throw new AppError("conflict", "There is a file at the backup's path already.");
+  const part = `${path}.part`;
+  try {
+    rmSync(part, { force: true });
+    closeSync(openSync(part, "wx", 0o600)); // VACUUM INTO takes an empty file, and leaves its mode
+    await copy(part);
+    flush(part);
+    renameSync(part, path);
+    flush(dirname(path));
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw storeFault(error);
+  }
+}
+
+/** Writes the last committed state of the file `path`, compacted, to the new file `to`; in a thread of its own. */
+export async function backup(path: string, to: string): Promise<void> {
+  const thread = new Thread();
+  try {
+    await keepCopy(to, (part) => thread.ask({ do: "copy", path, to: part }));
+  } finally {
+    await thread.close();
+  }
+}
+
+/** Copies a database that is about to be migrated, and keeps the newest few of such copies. */
+export async function backupBefore(
+  connection: Sqlite,
+  next: Migration,
+  options: { folder: string; clock: Clock },
+): Promise<void> {
+  const { folder, clock } = options;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stamp = timestamp(clock).replaceAll(/[:.]/g, "-");
+  await keepCopy(join(folder, `before-${next.name}-${stamp}.db`), (to) => {
+    connection.run("VACUUM INTO ?", [to]);
+  });
+
+  const copies = readdirSync(folder).filter((name) => /^before-.*\.db$/.test(name));
+  const stampOf = (name: string) => name.slice(-"0000-00-00T00-00-00-000Z.db".length);
+  copies.sort((a, b) => (stampOf(a) < stampOf(b) ? 1 : -1));
+  for (const name of copies.slice(KEPT_BEFORE_MIGRATIONS)) rmSync(join(folder, name));
+}
+
+function flush(path: string): void {
+  const file = openSync(path, "r");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

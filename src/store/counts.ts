@@ -1,0 +1,27 @@
+import { and, eq, sql } from "drizzle-orm";
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { prepared } from "./prepared.ts";
+import type { ReadDb } from "./store.ts";
+
+/** Kept by triggers, since counting a table costs many times a page of it. */
+const counts = sqliteTable(
+  "counts",
+  { organizationId: text().notNull(), noun: text().notNull(), n: integer().notNull() },
+  (t) => [primaryKey({ columns: [t.organizationId, t.noun] })],
+);
+
+export type CountedNoun = "connections" | "actions" | "action_runs" | "artifacts" | "automations";
+
+const byNoun = prepared((db: ReadDb) =>
+  db
+    .select({ n: counts.n })
+    .from(counts)
+    .where(and(eq(counts.organizationId, sql.placeholder("organizationId")), eq(counts.noun, sql.placeholder("noun"))))
+    .prepare(),
+);
+
+/** How many of a noun an organization has. */
+export async function countOf(db: ReadDb, organizationId: string, noun: CountedNoun): Promise<number> {
+  const [row] = await byNoun(db).all({ organizationId, noun });
+  return row?.n ?? 0;
+}

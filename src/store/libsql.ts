@@ -1,0 +1,164 @@
+import type { Client, InValue, ResultSet, Transaction } from "@libsql/client/http";
+import { type LibSQLPreparedQuery, LibSQLSession } from "drizzle-orm/libsql/session";
+import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
+import type { Clock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { StoreError, storeFault } from "./faults.ts";
+import type { Database, RunResult } from "./store.ts";
+
+export interface Statement {
+  sql: string;
+  args: InValue[];
+}
+
+export type Result = ResultSet & RunResult;
+
+const REPLY_LIMIT_MS = 10_000;
+/** With their pauses about 5 s. */
+const BUSY_ATTEMPTS = 28;
+const BUSY_PAUSE_MS = 5;
+const MAX_BUSY_PAUSE_MS = 250;
+
+/** A statement on the handle that can only look, from where nothing else would stop it. */
+export function refuseChange({ sql }: Statement): void {
+  if (/^[\s(]*(select|with|values|explain|pragma)\b/i.test(sql)) return;
+  throw new StoreError("SQLITE_READONLY", "attempt to write a readonly database");
+}
+
+/** Drizzle over whatever runs one statement on a libSQL server. Its errors are those of `run`, bare. */
+export function drizzleOver(run: (statement: Statement) => Promise<ResultSet>): Database {
+  const dialect = new SQLiteAsyncDialect({ casing: "snake_case" });
+  const execute = async ({ sql, args }: Statement): Promise<Result> => {
+    const result = await run({ sql, args: args.map(toInteger) });
+    return Object.assign(result, { changes: result.rowsAffected });
+  };
+  const session = new RemoteSession({ execute } as unknown as Client, dialect, undefined, {}, undefined);
+  return new BaseSQLiteDatabase("async", dialect, session, undefined) as unknown as Database;
+}
+
+/** The client sends every number as a float; SQLite then keeps 1 as 1.0 where no column type says otherwise. */
+const toInteger = (value: InValue): InValue =>
+  Number.isSafeInteger(value) ? BigInt(value as number) : value;
+
+type Session = LibSQLSession<Record<string, never>, Record<string, never>>;
+
+class RemoteSession extends LibSQLSession<Record<string, never>, Record<string, never>> {
+  override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
+    const query = super.prepareQuery(...args) as LibSQLPreparedQuery<never>;
+    // drizzle 0.45 wraps each error in one whose message holds the parameters; they must not leave
+    Object.assign(query, {
+      queryWithCache: (_sql: string, _args: unknown[], run: () => Promise<unknown>) => run(),
+    });
+    // and `db.get(sql)` throws where there is no row
+    if (args[1] === undefined && args[4] === undefined) {
+      query.get = async (values) => ((await query.all(values)) as unknown[])[0] as never;
+    }
+    return query;
+  }
+}
+
+/** A write transaction on the server. It begins with its first statement. */
+export class RemoteTransaction {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  #open: Transaction | null = null;
+  #broken = false;
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** True once it cannot be committed any more. */
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /**
+   * Runs `control` and `statements` in one round trip, up to the first that fails, and gives the results of
+   * `statements`. Waits about 5 s for another writer. Throws a `storeFault`.
+   */
+  async run(control: readonly string[], statements: readonly Statement[]): Promise<ResultSet[]> {
+    const all = [...control.map((sql) => ({ sql, args: [] })), ...statements];
+    try {
+      const results = await (this.#open === null
+        ? this.#begin(all)
+        : within(this.#open.batch(all), REPLY_LIMIT_MS));
+      return results.slice(control.length);
+    } catch (error) {
+      const fault = faultOf(error);
+      const { statementIndex = -1 } = error as { statementIndex?: number };
+      // a statement that SQLite refused leaves the transaction whole; anything else does not, for all we know
+      const whole =
+        fault instanceof StoreError && statementIndex >= control.length && this.#open?.closed === false;
+      if (!whole && !(error instanceof RangeError)) this.#broken = true;
+      throw fault;
+    }
+  }
+
+  async #begin(all: Statement[]): Promise<ResultSet[]> {
+    for (let attempt = 1; ; attempt++) {
+      this.#open = await this.#client.transaction("write");
+      try {
+        return await within(this.#open.batch(all), REPLY_LIMIT_MS);
+      } catch (error) {
+        if (!isBusy(error) || attempt === BUSY_ATTEMPTS) throw error;
+        this.#open.close();
+        const pauseMs = Math.min(BUSY_PAUSE_MS * 2 ** attempt, MAX_BUSY_PAUSE_MS);
+        await this.#clock.sleep(pauseMs * (0.5 + Math.random() / 2)); // apart from others who wait for the same
+      }
+    }
+  }
+
+  async commit(): Promise<void> {
+    if (this.#open !== null) await told(within(this.#open.commit(), REPLY_LIMIT_MS));
+  }
+
+  /** Does not throw: a server that cannot be reached drops the transaction by itself when its stream expires. */
+  async rollback(): Promise<void> {
+    const open = this.#open;
+    if (open === null) return;
+    await within(open.rollback(), REPLY_LIMIT_MS).catch(() => open.close());
+  }
+}
+
+const isBusy = (error: unknown) => String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY");
+
+/** `work`, or `unavailable` when it takes longer than `limitMs`. */
+export async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(unreachable("no answer in time")), limitMs);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** `work`, its errors as `storeFault` has them. */
+export async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+/** What is neither SQLite's nor the protocol's comes from the network, save for a value that cannot be sent. */
+function faultOf(error: unknown): unknown {
+  const fault = storeFault(error);
+  if (
+    fault !== error ||
+    error instanceof AppError ||
+    error instanceof StoreError ||
+    error instanceof RangeError
+  )
+    return fault;
+  return unreachable(error);
+}
+
+const unreachable = (cause: unknown) =>
+  new AppError("unavailable", "The database server cannot be reached at the moment. Try again later.", {
+    retryable: true,
+    cause,
+  });

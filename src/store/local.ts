@@ -1,0 +1,179 @@
+import type { Database as Sqlite } from "bun:sqlite";
+import { statSync } from "node:fs";
+import { sql } from "drizzle-orm";
+import { systemClock } from "../base/clock.ts";
+import { backup, backupBefore } from "./backup.ts";
+import { Checkpointer } from "./checkpoint.ts";
+import { storeFault } from "./faults.ts";
+import { Lane, type Writer } from "./lane.ts";
+import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
+import { Handle, openReader, openWriter } from "./sqlite.ts";
+import type { Store, StoreOptions } from "./store.ts";
+
+const GROUP_SIZE = 256;
+/** Long enough for hundreds of small works, short enough for those who only read. */
+const GROUP_MS = 10;
+/** 8 MB of free pages are kept for what comes next; what is more goes back to the disk, 4 MB in a quiet moment. */
+const FREE_PAGES_KEPT = 2_048;
+const FREE_PAGES_AT_ONCE = 1_024;
+
+/**
+ * Opens the database file, creating and migrating it as needed.
+ *
+ * Throws `unavailable` with a sentence for the operator when the file cannot be opened, a newer version made
+ * it, or a migration fails.
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { path, clock = systemClock, groupCommit = true } = options;
+  const connection = openWriter(path);
+  try {
+    await migrate(targetOf(connection), {
+      migrations: options.migrations,
+      clock,
+      beforeFirst: (next) => backupBefore(connection, next, { folder: options.backupsFolder, clock }),
+    });
+  } catch (error) {
+    connection.close();
+    throw storeFault(error);
+  }
+  const reader = openReader(path);
+  const reading = new Handle(reader);
+  const writer: LocalWriter = new LocalWriter(connection, () => lane.check(), options.beforeCommit);
+  const checkpointer = new Checkpointer({
+    path,
+    writer: connection,
+    reader,
+    clock,
+    onQuiet: () => giveBack(reader, lane),
+  });
+  const lane = new Lane(writer, {
+    clock,
+    groupSize: groupCommit ? GROUP_SIZE : 1,
+    groupMs: GROUP_MS,
+    afterCommit: () => checkpointer.afterCommit(),
+  });
+
+  return {
+    db: reading.db,
+    remote: false,
+    write: (work) => lane.write(work),
+    backup: (to) => backup(path, to),
+    stats: async () => ({ databaseBytes: sizeOf(path), walBytes: sizeOf(`${path}-wal`) }),
+    async close() {
+      await lane.close();
+      await checkpointer.close();
+      reading.close();
+      writer.close();
+    },
+  };
+}
+
+/** Gives a part of the file's free pages back to the disk, where there are many. */
+function giveBack(reader: Sqlite, lane: Lane): void {
+  const { pages } = reader.query("SELECT freelist_count AS pages FROM pragma_freelist_count").get() as {
+    pages: number;
+  };
+  if (pages < FREE_PAGES_KEPT) return;
+  lane
+    .write((db) => db.run(sql.raw(`PRAGMA incremental_vacuum(${FREE_PAGES_AT_ONCE})`)))
+    .catch(() => undefined); // the next quiet moment tries again
+}
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** The writing connection of a local file. */
+class LocalWriter implements Writer {
+  readonly db;
+  readonly #connection: Sqlite;
+  readonly #handle: Handle;
+  readonly #statements;
+  readonly #beforeCommit: (() => void) | undefined;
+  #lost: unknown = null;
+
+  constructor(connection: Sqlite, check: () => void, beforeCommit?: () => void) {
+    this.#connection = connection;
+    this.#beforeCommit = beforeCommit;
+    const one = (sql: string) => connection.prepare(sql);
+    this.#statements = {
+      begin: one("BEGIN IMMEDIATE"),
+      savepoint: one("SAVEPOINT work"),
+      release: one("RELEASE work"),
+      rollbackTo: one("ROLLBACK TO work"),
+      commit: one("COMMIT"),
+    };
+    this.#handle = new Handle(connection, {
+      check: () => {
+        check();
+        if (this.#lost !== null) throw storeFault(this.#lost);
+      },
+      failed: (error) => this.#notice(error),
+    });
+    this.db = this.#handle.db;
+  }
+
+  /** After a full disk or a failed read, SQLite rolls back by itself; what follows would run unprotected. */
+  #notice(error: unknown): void {
+    if (!this.#connection.inTransaction) this.#lost ??= error;
+  }
+
+  close(): void {
+    for (const statement of Object.values(this.#statements)) statement.finalize();
+    this.#handle.close();
+  }
+
+  get lost(): unknown {
+    return this.#lost;
+  }
+
+  begin(): void {
+    this.#lost = null;
+    this.#statements.begin.run();
+  }
+
+  savepoint(): void {
+    this.#statements.savepoint.run();
+  }
+
+  release(): void {
+    this.#statements.release.run();
+  }
+
+  rollbackTo(): void {
+    this.#statements.rollbackTo.run();
+    this.#statements.release.run();
+  }
+
+  commit(): void {
+    this.#beforeCommit?.();
+    this.#statements.commit.run();
+  }
+
+  rollback(): void {
+    if (this.#connection.inTransaction) this.#connection.run("ROLLBACK");
+  }
+}
+
+const targetOf = (connection: Sqlite): MigrationTarget => {
+  const runner: Runner = {
+    async execute(sql, args = []) {
+      connection.run(sql, args);
+    },
+    async rows(sql) {
+      using statement = connection.prepare(sql); // one that is left keeps the file open
+      return statement.values() as unknown[][];
+    },
+  };
+  return {
+    ...runner,
+    async transaction(work) {
+      connection.run("BEGIN IMMEDIATE");
+      try {
+        await work(runner);
+        connection.run("COMMIT");
+      } catch (error) {
+        if (connection.inTransaction) connection.run("ROLLBACK");
+        throw storeFault(error);
+      }
+    },
+  };
+};

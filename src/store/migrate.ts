@@ -1,0 +1,108 @@
+import { type Clock, timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+
+export interface Migration {
+  /** Such as `0001_init`. */
+  readonly name: string;
+  /** Statements divided by `--> statement-breakpoint`. Never edited once released. */
+  readonly sql: string;
+}
+
+/** Runs statements one by one. */
+export interface Runner {
+  execute(sql: string, args?: string[]): Promise<void>;
+  rows(sql: string): Promise<unknown[][]>;
+}
+
+/** A connection that migrations run on, in a transaction of their own each. */
+export interface MigrationTarget extends Runner {
+  /** All or nothing, with no other writer meanwhile. */
+  transaction(work: (runner: Runner) => Promise<void>): Promise<void>;
+}
+
+export interface MigrateOptions {
+  migrations: readonly Migration[];
+  clock: Clock;
+  /** Runs before the first missing migration of a database that has had one already. */
+  beforeFirst?: (next: Migration) => Promise<void>;
+}
+
+const NAMES = "SELECT name, hash FROM migrations";
+
+/**
+ * Applies what the database still lacks, in order.
+ *
+ * Throws `unavailable` when the database has a migration that this program does not know or knows with
+ * another text, and when one fails; a failed one leaves nothing behind.
+ */
+export async function migrate(target: MigrationTarget, options: MigrateOptions): Promise<void> {
+  const { migrations, clock } = options;
+  await target.execute(
+    "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT",
+  );
+  const done = await appliedOf(target);
+  refuseNewer(done, migrations);
+  refuseChanged(done, migrations);
+
+  const missing = migrations.filter(({ name }) => !done.has(name));
+  const [first] = missing;
+  if (first && done.size > 0) await options.beforeFirst?.(first);
+
+  for (const migration of missing) await apply(target, migration, clock);
+}
+
+async function apply(target: MigrationTarget, migration: Migration, clock: Clock): Promise<void> {
+  try {
+    await target.transaction(async ({ execute, rows }) => {
+      const applied = await rows(NAMES);
+      if (applied.some(([name]) => name === migration.name)) return; // another process was faster
+      for (const statement of migration.sql.split("--> statement-breakpoint")) {
+        if (statement.trim() !== "") await execute(statement);
+      }
+      await execute("INSERT INTO migrations (name, hash, applied_at) VALUES (?, ?, ?)", [
+        migration.name,
+        hashOf(migration),
+        timestamp(clock),
+      ]);
+    });
+  } catch (cause) {
+    if (cause instanceof AppError && cause.code !== "internal") throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AppError(
+      "unavailable",
+      `The migration ${migration.name} failed, and nothing of it was kept: ${reason}`,
+      { cause },
+    );
+  }
+}
+
+async function appliedOf(target: MigrationTarget): Promise<Map<string, string>> {
+  const rows = await target.rows(NAMES);
+  return new Map(rows.map(([name, hash]) => [String(name), String(hash)]));
+}
+
+function refuseNewer(done: ReadonlyMap<string, string>, migrations: readonly Migration[]): void {
+  const known = new Set(migrations.map(({ name }) => name));
+  const newer = [...done.keys()].filter((name) => !known.has(name)).sort();
+  if (newer.length === 0) return;
+  throw new AppError(
+    "unavailable",
+    `A newer version of Weir made this database (migrations: ${newer.join(", ")}). Start that version, or restore a backup.`,
+  );
+}
+
+function refuseChanged(done: ReadonlyMap<string, string>, migrations: readonly Migration[]): void {
+  const changed = migrations.filter(
+    (migration) => (done.get(migration.name) ?? hashOf(migration)) !== hashOf(migration),
+  );
+  if (changed.length === 0) return;
+  const names = changed.map(({ name }) => name).join(", ");
+  throw new AppError(
+    "unavailable",
+    `This database was made with another text of the migrations ${names}. Start the version that made it, or restore a backup.`,
+  );
+}
+
+/** Line ends do not count, so that a checkout on another system is the same migration. */
+const hashOf = ({ sql }: Migration): string =>
+  new Bun.CryptoHasher("sha256").update(sql.replaceAll("\r\n", "\n").trim()).digest("hex");

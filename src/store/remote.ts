@@ -1,0 +1,165 @@
+import { type Client, createClient } from "@libsql/client/http";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { Lane, type Writer } from "./lane.ts";
+import { drizzleOver, RemoteTransaction, refuseChange, type Statement, told, within } from "./libsql.ts";
+import { type MigrationTarget, migrate } from "./migrate.ts";
+import type { RemoteStoreOptions, Store, WriteDb } from "./store.ts";
+
+const GROUP_SIZE = 256;
+/** Each statement is a round trip; a server that waits for a transaction of ours makes others wait. */
+const GROUP_MS = 250;
+const READ_LIMIT_MS = 30_000;
+
+/**
+ * Connects to a libSQL server and migrates its database as needed. Throws `unavailable` when it does not
+ * answer, refuses the token, or a newer version made its database.
+ */
+export async function connectStore(options: RemoteStoreOptions): Promise<Store> {
+  const { url, token, clock = systemClock } = options;
+  const client = clientOf(url, token);
+  const execute = (statement: Statement) => told(within(client.execute(statement), READ_LIMIT_MS));
+  try {
+    await migrate(targetOf(client, execute, clock), { migrations: options.migrations, clock });
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+  const writer: RemoteWriter = new RemoteWriter(client, clock, () => lane.check());
+  const lane = new Lane(writer, { clock, groupSize: GROUP_SIZE, groupMs: GROUP_MS });
+
+  return {
+    db: drizzleOver(async (statement) => {
+      refuseChange(statement);
+      return execute(statement);
+    }),
+    remote: true,
+    write: (work) => lane.write(work),
+    async backup() {
+      throw new AppError("not_available", "A libSQL server is backed up with its own tools.");
+    },
+    stats: async () => ({ databaseBytes: 0, walBytes: 0 }),
+    async close() {
+      await lane.close();
+      client.close();
+    },
+  };
+}
+
+function clientOf(url: string, token: string | undefined): Client {
+  try {
+    return createClient({ url, intMode: "number", ...(token === undefined ? {} : { authToken: token }) });
+  } catch (cause) {
+    throw new AppError("unavailable", "The database address is not one of a libSQL server.", { cause });
+  }
+}
+
+/**
+ * The transaction that the lane has open on the server. Savepoints travel with the statement that follows
+ * them, so that a write of one statement takes two round trips: one to begin and run it, one to commit.
+ */
+class RemoteWriter implements Writer {
+  readonly db: WriteDb;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  #transaction: RemoteTransaction | null = null;
+  /** Control statements that the server has not heard of yet. */
+  #pending: string[] = [];
+  /** True once the server has heard of the current work's savepoint. */
+  #marked = false;
+  #lost: unknown = null;
+
+  constructor(client: Client, clock: Clock, check: () => void) {
+    this.#client = client;
+    this.#clock = clock;
+    this.db = drizzleOver((statement) => {
+      check();
+      return this.#execute(statement);
+    });
+  }
+
+  get lost(): unknown {
+    return this.#lost;
+  }
+
+  begin(): void {
+    this.#transaction = null;
+    this.#pending = [];
+    this.#lost = null;
+  }
+
+  savepoint(): void {
+    this.#marked = false;
+    this.#pending.push("SAVEPOINT work");
+  }
+
+  release(): void {
+    if (this.#marked) this.#pending.push("RELEASE work");
+    else this.#pending.pop();
+  }
+
+  rollbackTo(): void {
+    if (this.#marked) this.#pending.push("ROLLBACK TO work", "RELEASE work");
+    else this.#pending.pop();
+  }
+
+  async commit(): Promise<void> {
+    if (this.#pending.includes("ROLLBACK TO work")) await this.#send([]);
+    await this.#transaction?.commit();
+    this.#transaction = null;
+  }
+
+  async rollback(): Promise<void> {
+    await this.#transaction?.rollback();
+    this.#transaction = null;
+  }
+
+  async #execute(statement: Statement) {
+    if (this.#lost !== null) throw this.#lost;
+    const [result] = await this.#send([statement]);
+    if (!result) throw new AppError("internal", "The libSQL server gave no answer to a statement.");
+    return result;
+  }
+
+  async #send(statements: Statement[]) {
+    this.#transaction ??= new RemoteTransaction(this.#client, this.#clock);
+    const control = this.#pending;
+    this.#pending = [];
+    this.#marked = true;
+    try {
+      return await this.#transaction.run(control, statements);
+    } catch (error) {
+      if (this.#transaction?.broken) this.#lost ??= error;
+      throw error;
+    }
+  }
+}
+
+const targetOf = (
+  client: Client,
+  execute: (statement: Statement) => Promise<{ rows: ArrayLike<unknown>[] }>,
+  clock: Clock,
+): MigrationTarget => ({
+  async execute(sql, args = []) {
+    await execute({ sql, args });
+  },
+  rows: async (sql) => (await execute({ sql, args: [] })).rows.map((row) => Array.from(row)),
+  async transaction(work) {
+    const transaction = new RemoteTransaction(client, clock);
+    try {
+      await work({
+        execute: async (sql, args = []) => {
+          await transaction.run([], [{ sql, args }]);
+        },
+        rows: async (sql) => {
+          const [result] = await transaction.run([], [{ sql, args: [] }]);
+          return (result?.rows ?? []).map((row) => Array.from(row as ArrayLike<unknown>));
+        },
+      });
+      await transaction.commit();
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,13 @@
+import { type Column, or, type SQL, sql } from "drizzle-orm";
+
+/** Case-insensitive substring search in any of the columns; `%` and `_` are literal (decisions, section 1). */
+export function contains(q: string, ...columns: Column[]): SQL | undefined {
+  const pattern = `*${Array.from(q, eitherCase).join("")}*`;
+  return or(...columns.map((column) => sql`${column} glob ${pattern}`));
+}
+
+/** SQLite's own `lower` and `like` know the letters of ASCII alone, so the pattern itself names both cases. */
+function eitherCase(sign: string): string {
+  const cases = [...new Set([sign, sign.toLowerCase(), sign.toUpperCase()])].filter((each) => each.length === sign.length);
+  return cases.length > 1 || /[*?[]/.test(sign) ? `[${cases.join("")}]` : sign;
+}

@@ -1,0 +1,75 @@
+import type { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
+import type { Clock } from "../base/clock.ts";
+import type { Migration } from "./migrate.ts";
+
+export { isUniqueViolation, StoreError, storeFault } from "./faults.ts";
+export { openStore } from "./local.ts";
+export type { Migration } from "./migrate.ts";
+
+/** What both drivers answer to a statement that gives back no rows. */
+export interface RunResult {
+  /** Rows that were inserted, changed or deleted. */
+  readonly changes: number;
+}
+
+/** Drizzle over the local file or over a libSQL server. Callers `await` either way. */
+export type Database = BaseSQLiteDatabase<"async", RunResult>;
+
+/** A handle that can look and not touch. */
+export type ReadDb = Pick<Database, "select" | "selectDistinct" | "$count" | "all" | "get">;
+
+/** A handle inside a write transaction. Only `Store.write` gives one. */
+export type WriteDb = ReadDb & Pick<Database, "insert" | "update" | "delete" | "run">;
+
+export interface Store {
+  /** Sees the last committed state, also while a write is under way. */
+  readonly db: ReadDb;
+  /** True for a libSQL server, which several processes may share. */
+  readonly remote: boolean;
+  /**
+   * Runs `work` as one piece: all of its changes are committed when the promise resolves, none when it
+   * rejects. A `work` that throws undoes only itself and rejects with what it threw.
+   *
+   * Writers take turns, in the order of their calls, and those that wait together share one commit. So
+   * keep network calls, hashing and sleeping out of `work`: everyone else is standing in line. A `work`
+   * that takes longer than 10 s is undone and rejects with `internal`. Its handle is only good inside
+   * `work`: a statement that comes later is refused.
+   *
+   * Throws `disk_full` or `unavailable`, both worth another try. `unavailable` of a libSQL server that
+   * was lost during the commit leaves open whether the change was saved.
+   */
+  write<T>(work: (db: WriteDb) => Promise<T>): Promise<T>;
+  /** Writes a copy of the last committed state to the new file `path`. Local only; throws `not_available` else. */
+  backup(path: string): Promise<void>;
+  /** Sizes on disk; zeros for a libSQL server. */
+  stats(): Promise<{ databaseBytes: number; walBytes: number }>;
+  /** Waits for the writes in line; later ones reject with `unavailable`. */
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** The database file; made when there is none. Its folder must exist. */
+  path: string;
+  migrations: readonly Migration[];
+  /** Where a copy goes before a file with data is migrated. Made when there is none. */
+  backupsFolder: string;
+  clock?: Clock;
+  /** False gives each write a transaction of its own; for comparison only. */
+  groupCommit?: boolean;
+  /** Runs at each commit, before the disk is asked; a benchmark lets it stand in for a slow disk. */
+  beforeCommit?: () => void;
+}
+
+export interface RemoteStoreOptions {
+  /** `libsql://`, `https://` or `http://`. */
+  url: string;
+  token?: string;
+  migrations: readonly Migration[];
+  clock?: Clock;
+}
+
+/** Connects to a libSQL server. Its client is loaded only here: a local store has no use for it. */
+export async function openRemoteStore(options: RemoteStoreOptions): Promise<Store> {
+  const { connectStore } = await import("./remote.ts");
+  return connectStore(options);
+}

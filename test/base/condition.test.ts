@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test";
+import { conditionFault, holds } from "../../src/base/condition.ts";
+import { AppError } from "../../src/base/errors.ts";
+import type { Scope } from "../../src/base/template.ts";
+
+const payload = { amount: 150.5, whole: 150, name: "Ada", tags: ["new", "vip"], nothing: null };
+const scope: Scope = { payload, steps: { load: { result: { rows: 0 } } } };
+
+function reason(text: string, at: Scope = scope): string {
+  try {
+    holds(text, at);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "condition_error") return error.message;
+    throw error;
+  }
+  throw new Error(`${text} was decided.`);
+}
+
+describe("a condition", () => {
+  test("compares numbers as people expect, whole or broken", () => {
+    for (const text of [
+      "payload.amount > 100",
+      "payload.whole > 100",
+      "payload.whole == 150",
+      "payload.whole >= 149.5",
+      "payload.amount * 2 > 300",
+      "payload.whole % 2 == 0",
+      "10 - payload.whole == -140",
+      "payload.whole / 4 == 37.5",
+      "steps.load.result.rows == 0",
+      "payload.whole in [150, 151]",
+    ]) {
+      expect([text, holds(text, scope)]).toEqual([text, true]);
+    }
+    expect(holds("payload.amount > 200", scope)).toBe(false);
+  });
+
+  test("looks at texts, lists and what is there", () => {
+    expect(holds('payload.name.startsWith("A") && "vip" in payload.tags', scope)).toBe(true);
+    expect(holds("has(payload.missing) && payload.missing > 1", scope)).toBe(false);
+    expect(holds('payload.tags.exists(t, t.matches("^v.p$"))', scope)).toBe(true);
+    expect(holds("payload.nothing == null", scope)).toBe(true);
+    expect(holds("size(payload.tags) == 2", scope)).toBe(true);
+  });
+
+  test("that can't be decided says why", () => {
+    expect(reason("payload.missing > 1")).toBe(
+      'The condition "payload.missing > 1" can\'t be decided: field not found: missing.',
+    );
+    expect(reason("payload.name > 1")).toContain("> does not work on (string, int)");
+    expect(reason("nobody.x == 1")).toContain("there is no nobody here");
+    expect(reason("payload.name")).toContain("it gives a string, not true or false");
+    expect(reason("payload.whole / 0 > 1")).toContain("divided by zero");
+    expect(reason("payload.whole >")).toContain("can't be read");
+  });
+
+  test("reaches nothing but data", () => {
+    for (const text of ["constructor == null", "payload.constructor == null", "payload.tags.length == 2"]) {
+      expect(reason(text)).toContain("can't be decided");
+    }
+  });
+
+  test("is checked before it runs", () => {
+    expect(conditionFault("payload.amount > 100")).toBeNull();
+    expect(conditionFault("payload.anything.at.all == 1")).toBeNull();
+    expect(conditionFault("payload.amount >")).toContain('The condition "payload.amount >" can\'t be read');
+    expect(conditionFault("{{payload.amount}} > 1")).not.toBeNull();
+    expect(conditionFault(" ")).toBe("A condition can't be empty.");
+    expect(conditionFault(`"${"x".repeat(4096)}" == "x"`)).toContain("at most 4096 characters");
+    expect(conditionFault(`${"(".repeat(500)}true${")".repeat(500)}`)).toContain("at most 64 deep");
+    expect(conditionFault(`"${"(".repeat(500)}" == ""`)).toBeNull();
+  });
+
+  test("gives up on loops without end in sight", () => {
+    const many = { payload: { list: Array.from({ length: 2_000 }, (_, i) => i) } };
+    expect(holds("payload.list.all(x, x >= 0)", many)).toBe(true);
+    for (const text of [
+      "payload.list.all(x, payload.list.all(y, x + y >= 0))",
+      "payload.list.exists(x, payload.list.exists(y, payload.list.exists(z, x + y + z < 0)))",
+      "payload.list.map(x, payload.list.map(y, payload.list)).size() > 0",
+    ]) {
+      expect(reason(text, many)).toContain("it goes through its lists for too long");
+    }
+    expect(holds("payload.list.all(x, x >= 0)", many)).toBe(true);
+  });
+
+  test("matches patterns that would hang a backtracking engine", () => {
+    const text = `${"a".repeat(50_000)}b`;
+    expect(holds('payload.text.matches("^(a+)+$")', { payload: { text } })).toBe(false);
+  });
+});

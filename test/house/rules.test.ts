@@ -1,0 +1,145 @@
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { inspect } from "../../scripts/house.ts";
+
+const project = join(import.meta.dir, "..", "..");
+
+test("the project keeps its house rules", async () => {
+  expect((await inspect(project)).breaches).toEqual([]);
+});
+
+/** What the rules find in a tree that holds `files` and nothing else. */
+async function inspectTree(files: Record<string, string>) {
+  const root = mkdtempSync(join(tmpdir(), "weir-house-"));
+  try {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+    return await inspect(root);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+const breachesOf = async (path: string, text: string) => (await inspectTree({ [path]: text })).breaches;
+
+/** A word that this file may not spell out, since the rules read it too. */
+const spelt = (...parts: string[]) => parts.join("");
+
+describe("floors", () => {
+  test.each([
+    ["src/base/slug.ts", "../store/lane.ts", "src/store/lane.ts"],
+    ["src/sql/contract.ts", "./child.ts", "src/sql/child.ts"],
+    ["src/executors/http-request.ts", "../store/store.ts", "src/store/store.ts"],
+    ["src/lake/writer.ts", "../context.ts", "src/context.ts"],
+    ["src/resources/runs/table.ts", "./wire.ts", "src/resources/runs/wire.ts"],
+    ["src/context.ts", "./resources/runs/service.ts", "src/resources/runs/service.ts"],
+    ["src/resources/runs/wire.ts", "./service.ts", "src/resources/runs/service.ts"],
+    ["src/resources/runs/service.ts", "../../http/scope.ts", "src/http/scope.ts"],
+    ["src/http/scope.ts", "../resources/runs/routes.ts", "src/resources/runs/routes.ts"],
+    ["src/resources/runs/routes.ts", "../../server.ts", "src/server.ts"],
+    ["src/server.ts", "./cli/serve.ts", "src/cli/serve.ts"],
+  ])("%s may not import %s", async (path, name, target) => {
+    const breach = [`${path}: imports ${target}, which is higher up`];
+    expect(await breachesOf(path, `import { x } from "${name}";\n`)).toEqual(breach);
+    expect(await breachesOf(path, `import type { X } from "${name}";\n`)).toEqual(breach);
+    expect(await breachesOf(path, `import "${name}";\n`)).toEqual(breach);
+    expect(await breachesOf(path, `export * from "${name}";\n`)).toEqual(breach);
+    expect(await breachesOf(path, `const x = await import("${name}");\n`)).toEqual(breach);
+  });
+
+  test("an import that goes down or stays level is free", async () => {
+    const text = `import { a } from "../runs/service.ts";
+import { b } from "./table.ts";
+import { c } from "../../context.ts";
+import { d } from "../../lake/contract.ts";
+import { e } from "../../base/slug.ts";
+`;
+    expect(await breachesOf("src/resources/actions/service.ts", text)).toEqual([]);
+  });
+
+  test("a file outside every floor is a breach", async () => {
+    expect(await breachesOf("src/utils/strings.ts", "export {};\n")).toEqual([
+      "src/utils/strings.ts: stands on no floor",
+    ]);
+  });
+});
+
+describe("words", () => {
+  test.each([
+    ["src/sql/child.ts", "const t = Date.now();"],
+    ["src/sql/child.ts", "const t = new Date();"],
+    ["src/sql/child.ts", "const id = crypto.randomUUID();"],
+    ["src/sql/child.ts", "const home = process.env.HOME;"],
+    ["src/sql/child.ts", "console.log(1);"],
+    ["src/sql/child.ts", "const reply = await fetch(url);"],
+    ["src/sql/child.ts", "const reply = fetch(url);"],
+    ["src/sql/child.ts", "  fetch(url).then(keep);"],
+    ["src/sql/child.ts", "const send = globalThis.fetch;"],
+    ["src/resources/runs/service.ts", 'import { Elysia } from "elysia";'],
+    ["src/sql/child.ts", spelt("const x = y as an", "y;")],
+    ["src/sql/child.ts", spelt("const x: an", "y = 1;")],
+    ["src/sql/child.ts", spelt("// @ts-ig", "nore\nconst x = 1; /* @ts-ig", "nore */")],
+    ["src/sql/child.ts", spelt("try { go(); } ca", "tch {}")],
+    ["src/sql/child.ts", spelt("try { go(); } ca", "tch (error) {\n}")],
+    ["src/sql/child.ts", spelt("await go().ca", "tch(() => {});")],
+    ["test/sql/child.test.ts", spelt("test.on", 'ly("x", () => {});')],
+  ])("%s may not say %s", async (path, text) => {
+    expect(await breachesOf(path, `${text}\n`)).toHaveLength(1);
+  });
+
+  test.each([
+    ["src/base/clock.ts", "export const now = () => new Date();"],
+    ["src/base/ids.ts", "export const id = () => crypto.randomUUID();"],
+    ["src/base/egress.ts", "const reply = await fetch(url);"],
+    ["src/main.ts", "run(process.env);"],
+    ["src/cli/status.ts", "console.log(1);"],
+    ["src/http/scope.ts", 'import { Elysia } from "elysia";'],
+    ["src/sql/child.ts", "const reply = await egress.fetch(url);"],
+    ["src/sql/child.ts", "Bun.serve({ port: 0, fetch(request) { return answer(request); } });"],
+    ["src/sql/child.ts", "interface Way {\n  fetch(url: string): Promise<Response>;\n}"],
+    ["src/sql/child.ts", "/** Not `Date.now()`, which\n * jumps, and no console.log. */"],
+    ["src/sql/child.ts", spelt("try { go(); } ca", "tch {\n  // Gone already: nothing to do.\n}")],
+    ["scripts/tidy.ts", "console.log(process.env.HOME, Date.now());"],
+  ])("%s may say %s", async (path, text) => {
+    expect(await breachesOf(path, `${text}\n`)).toEqual([]);
+  });
+
+  test("a breach names the file, the line and what to use instead", async () => {
+    expect(await breachesOf("src/sql/child.ts", "const a = 1;\n\nconst t = Date.now();\n")).toEqual([
+      "src/sql/child.ts:3: Date.now( (use ctx.clock)",
+    ]);
+  });
+});
+
+describe("marks", () => {
+  test.each([
+    ["README.md", spelt("TO", "DO: write this")],
+    ["migrations/0001_start.sql", spelt("-- FIX", "ME")],
+    [".ci/run", spelt("cd /wo", "rk/main")],
+    ["test/support/place.ts", spelt('const home = "/ho', 'me/ada/weir";')],
+    ["bun.lock", spelt("https://registry.np", "mjs.org/bun")],
+  ])("%s may not hold %s", async (path, text) => {
+    expect(await breachesOf(path, text)).toHaveLength(1);
+  });
+
+  test("what only looks alike is free", async () => {
+    const text = "The user code is XXXX-XXXX. See https://example.test/home/ada/ and src/work.ts.";
+    expect(await breachesOf("README.md", text)).toEqual([]);
+  });
+
+  test("what git leaves out and what is no text is not read", async () => {
+    const text = spelt("TO", "DO");
+    const found = await inspectTree({ "dist/a.txt": text, "weir-data/b.txt": text, "c.bin": `\0${text}` });
+    expect(found.breaches).toEqual([]);
+  });
+});
+
+test("a room of more than 400 lines is remarked on and fails nothing", async () => {
+  const found = await inspectTree({ "src/base/long.ts": "export {};\n".repeat(401) });
+  expect(found.breaches).toEqual([]);
+  expect(found.remarks).toEqual(["src/base/long.ts: 401 lines; would you know your way in there?"]);
+});

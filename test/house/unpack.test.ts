@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const project = join(import.meta.dir, "..", "..");
+const platform = `${process.platform}-${process.arch}`;
+const home = join(project, "node_modules", "@duckdb", `node-bindings-${platform}`);
+const library = process.platform === "darwin" ? "libduckdb.dylib" : "libduckdb.so";
+
+let scratch = "";
+beforeEach(() => {
+  scratch = mkdtempSync(join(tmpdir(), "weir-unpack-"));
+});
+afterEach(() => rmSync(scratch, { recursive: true }));
+
+/** Unpacks and loads DuckDB in a process that has `env` and nothing else, as the executable does. */
+function load(env: Record<string, string>) {
+  const files = [library, "duckdb.node"].map((name) => ({ name, source: join(home, name) }));
+  const script = `import { loadNative } from ${JSON.stringify(join(project, "scripts", "unpack.ts"))};
+console.log(loadNative("duckdb-test", ${JSON.stringify(files)}).library_version());`;
+  const child = Bun.spawnSync([process.execPath, "-e", script], { env, cwd: scratch });
+  return { out: child.stdout.toString().trim(), err: child.stderr.toString(), ok: child.success };
+}
+
+test("the library is laid down once, for this user alone, and loads", () => {
+  const cache = join(scratch, "cache");
+  expect(load({ WEIR_CACHE_DIR: cache })).toMatchObject({ ok: true, out: expect.stringMatching(/^v\d/) });
+  const laid = join(cache, "duckdb-test", library);
+  const first = statSync(laid);
+  expect(statSync(join(cache, "duckdb-test")).mode & 0o777).toBe(0o700);
+  expect(load({ WEIR_CACHE_DIR: cache }).ok).toBe(true);
+  expect(statSync(laid).ino).toBe(first.ino);
+});
+
+test("a library that was cut short is laid down again", () => {
+  const cache = join(scratch, "cache");
+  mkdirSync(join(cache, "duckdb-test"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(cache, "duckdb-test", library), "half");
+  expect(load({ WEIR_CACHE_DIR: cache }).ok).toBe(true);
+});
+
+test("a cache folder that can't be made is passed over for the next one", () => {
+  writeFileSync(join(scratch, "file"), "");
+  const user = join(scratch, "user");
+  mkdirSync(user);
+  expect(load({ XDG_CACHE_HOME: join(scratch, "file"), HOME: user }).ok).toBe(true);
+  expect(statSync(join(user, ".cache", "weir", "duckdb-test", library)).size).toBeGreaterThan(0);
+});
+
+test("with no home the temp folder serves", () => {
+  expect(load({ HOME: join(scratch, "gone"), TMPDIR: scratch }).ok).toBe(true);
+  expect(statSync(join(scratch, `weir-${process.getuid?.()}`, "duckdb-test", library)).size).toBeGreaterThan(
+    0,
+  );
+});
+
+test("a folder that others can write to is refused, and the error says what to set", () => {
+  const cache = join(scratch, "cache");
+  mkdirSync(cache);
+  chmodSync(cache, 0o777);
+  const { ok, err } = load({ WEIR_CACHE_DIR: cache });
+  expect(ok).toBe(false);
+  expect(err).toContain(`${cache} (other users can write to it)`);
+  expect(err).toContain("Set WEIR_CACHE_DIR");
+});

@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+
+const project = join(import.meta.dir, "..", "..");
+
+interface Manifest {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+}
+
+interface Lockfile {
+  workspaces: Record<string, Manifest>;
+  /** name → [`name@version`, …] */
+  packages: Record<string, [string, ...unknown[]]>;
+}
+
+const manifest = (await Bun.file(join(project, "package.json")).json()) as Manifest;
+// The lockfile is JSON with trailing commas, which is what JSONC allows.
+const lockfile = Bun.JSONC.parse(await Bun.file(join(project, "bun.lock")).text()) as Lockfile;
+
+const asked = { ...manifest.dependencies, ...manifest.devDependencies };
+
+/** Every version that the lockfile holds of a package, also those that other packages bring along. */
+const lockedVersions = (name: string): string[] =>
+  Object.values(lockfile.packages)
+    .map(([locator]) => locator)
+    .filter((locator) => locator.startsWith(`${name}@`))
+    .map((locator) => locator.slice(name.length + 1));
+
+test.each([
+  ["elysia", "1.4.27"],
+  ["drizzle-orm", "0.45.2"],
+])("%s is at least %s in the lockfile, where known holes are closed", (name, floor) => {
+  const versions = lockedVersions(name);
+  expect(versions).not.toEqual([]);
+  for (const version of versions) expect(Bun.semver.order(version, floor)).toBeGreaterThanOrEqual(0);
+});
+
+test("every dependency is pinned to one version, and that one is locked", () => {
+  for (const [name, version] of Object.entries(asked)) {
+    expect(`${name} ${version}`).toMatch(/ \d+\.\d+\.\d+(-[\w.]+)?$/);
+    expect(lockedVersions(name)).toContain(version);
+  }
+});
+
+test("the lockfile is of this package.json", () => {
+  const { dependencies, devDependencies } = lockfile.workspaces[""] ?? {};
+  expect({ dependencies, devDependencies }).toEqual({
+    dependencies: manifest.dependencies,
+    devDependencies: manifest.devDependencies,
+  });
+});
+
+test("the tests run on the very Bun that the project is pinned to", () => {
+  expect(Bun.version).toBe(asked.bun ?? "");
+});

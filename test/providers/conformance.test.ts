@@ -1,0 +1,85 @@
+import { describe, expect, test } from "bun:test";
+import type { TSchema } from "@sinclair/typebox";
+import { AppError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { read } from "../../src/base/shape.ts";
+import type { Provider } from "../../src/providers/contract.ts";
+import { providers } from "../../src/providers/registry.ts";
+import { failure, link } from "../support/link.ts";
+import { freePort } from "../support/postgres.ts";
+
+/** The least that each provider takes, at an address where nobody listens. */
+const unreachable = (
+  port: number,
+): Record<string, { config: JsonObject; credentials: Record<string, string> } | undefined> => ({
+  postgres: { config: { host: "127.0.0.1", port, database: "d" }, credentials: { user: "u", password: "p" } },
+  s3: {
+    config: { bucket: "some-bucket", endpointUrl: `http://127.0.0.1:${port}` },
+    credentials: { accessKeyId: "a", secretAccessKey: "very-secret" },
+  },
+});
+
+/** Every object shape inside of a schema, itself first. */
+function objectsOf(schema: TSchema): TSchema[] {
+  const parts = [...Object.values(schema.properties ?? {}), ...(schema.anyOf ?? []), schema.items];
+  return [
+    ...(schema.type === "object" ? [schema] : []),
+    ...parts.filter((part) => part !== undefined).flatMap((part) => objectsOf(part as TSchema)),
+  ];
+}
+
+describe.each([...providers].map(([id, provider]) => [id, provider] as [string, Provider]))(
+  "provider %s",
+  (id, provider) => {
+    test("is registered under its own id, with a title and a description", () => {
+      expect(provider.id).toBe(id);
+      expect(id).toMatch(/^[a-z][a-z0-9_]*$/);
+      expect(provider.title.length).toBeGreaterThan(1);
+      expect(provider.description).toMatch(/\.$/);
+    });
+
+    test("refuses config and credentials that it does not know", () => {
+      for (const schema of [provider.config, provider.credentials]) {
+        expect(schema.type).toBe("object");
+        for (const object of objectsOf(schema)) expect(object.additionalProperties).toBe(false);
+        expect(read(schema, { surprise: 1 }, ["body"]).faults.map(({ type }) => type)).toContain(
+          "extra_forbidden",
+        );
+      }
+    });
+
+    test("takes credentials as texts, as they are stored", () => {
+      for (const property of Object.values(provider.credentials.properties as Record<string, TSchema>)) {
+        expect(property.type).toBe("string");
+      }
+    });
+
+    test("names as destination every field of its config that says where the credentials go", () => {
+      const fields = Object.keys(provider.config.properties as object);
+      const places = ["host", "port", "endpointUrl", "shopDomain", "baseUrl", "tokenUrl", "bucket", "region"];
+      expect([...provider.destination].sort()).toEqual(
+        places.filter((place) => fields.includes(place)).sort(),
+      );
+    });
+
+    test("says in a sentence, with no secret in it, that nobody answers", async () => {
+      const least = unreachable(await freePort())[id];
+      if (!least) return;
+      expect(read(provider.config, least.config, []).faults).toEqual([]);
+      expect(read(provider.credentials, least.credentials, []).faults).toEqual([]);
+      const connection = link(least.config, least.credentials, {
+        clock: { now: () => new Date(), monotonic: () => performance.now(), sleep: async () => undefined },
+      });
+      const error = await failure(provider.verify(connection));
+      expect(error).toBeInstanceOf(AppError);
+      expect(error).toMatchObject({ code: "upstream", retryable: true });
+      expect(error.message).toMatch(/^[A-Z0-9].{20,}[.?]$/);
+      expect(error.message).not.toContain("very-secret");
+    });
+
+    test("has something to give: files, tables or an extract", () => {
+      expect(Boolean(provider.files ?? provider.tables ?? provider.extract)).toBe(true);
+      expect(!provider.tables || provider.extract).toBeTruthy();
+    });
+  },
+);

@@ -1,0 +1,317 @@
+import { describe, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { events } from "../../src/resources/events/table.ts";
+import { memberships } from "../../src/resources/organizations/table.ts";
+import { startApp } from "../support/app.ts";
+import { join, neighbour } from "../support/people.ts";
+
+const current = "/api/v1/organizations/current";
+const team = "/api/v1/organizations/team";
+const member = (id: string) => `${team}/members/${id}`;
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const ownMembership = async ({ app, ids }: Started) => {
+  const [row] = await app.store.db.select().from(memberships).where(eq(memberships.userId, ids.userId));
+  return row!.id;
+};
+
+const typesOf = async ({ app }: Started) =>
+  (await app.store.db.select().from(events)).map(({ type }) => type);
+
+describe("organizations", () => {
+  test("anyone signed in makes one and owns it; the trail of the new one tells so", async () => {
+    await using app = await startApp({ env: { WEIR_DEFAULT_PLAN: "pro" } });
+    const viewer = await join(app, "viewer");
+    const made = await viewer.call("POST", "/api/v1/organizations", { name: "Café Müller & Co." });
+    expect(made.status).toBe(201);
+    expect(made.body).toEqual({
+      id: expect.any(String),
+      name: "Café Müller & Co.",
+      slug: "cafe-muller-co",
+      plan: "pro",
+      webhookRate: null,
+      createdAt: expect.any(String),
+      updatedAt: made.body.createdAt,
+    });
+    const there = { "x-organization-id": made.body.id };
+    expect((await viewer.call("GET", team, undefined, there)).body).toMatchObject({
+      currentRoleSlug: "owner",
+      members: [{ roleSlug: "owner", isCurrentUser: true }],
+    });
+    const list = await viewer.call("GET", "/api/v1/organizations");
+    expect(list.body.items.map(({ slug }: { slug: string }) => slug)).toEqual(["acme", "cafe-muller-co"]);
+    const trail = await app.app.store.db.select().from(events).where(eq(events.organizationId, made.body.id));
+    expect(trail.map(({ type }) => type)).toEqual(["organization.created", "auth.permission_granted"]);
+  });
+
+  test("slugs are made unique when derived, refused when given and taken", async () => {
+    await using app = await startApp();
+    const make = (body: object, headers = {}) => app.owner("POST", "/api/v1/organizations", body, headers);
+    expect((await make({ name: "Acme" })).body.slug).toBe("acme-2");
+    expect((await make({ name: "ACME!" })).body.slug).toBe("acme-3");
+    const taken = await make({ name: "Other", slug: "acme" });
+    expect([taken.status, taken.body.code]).toEqual([409, "slug_taken"]);
+    expect((await make({ name: "Other", slug: "Not A Slug" })).status).toBe(422);
+    const key = { "idempotency-key": "org-1" };
+    const once = await make({ name: "Once" }, key);
+    expect((await make({ name: "Once" }, key)).text).toBe(once.text);
+  });
+
+  test("a slug can't pass for another organization's id", async () => {
+    await using app = await startApp();
+    const intruder = await neighbour(app);
+    const id = app.ids.organizationId;
+    expect((await intruder.call("PATCH", current, { slug: id })).status).toBe(422);
+    const made = await intruder.call("POST", "/api/v1/organizations", { name: id });
+    expect([made.status, made.body.slug]).toEqual([201, `organization-${id}`]);
+    const here = await app.owner("GET", current, undefined, { "x-organization-id": id.toUpperCase() });
+    expect(here.body.id).toBe(id);
+  });
+
+  test.each([
+    [{}, "name"],
+    [{ name: "" }, "name"],
+    [{ name: "n".repeat(256) }, "name"],
+    [{ name: 7 }, "name"],
+    [{ name: "Ok", plan: "enterprise" }, "plan"],
+  ])("making one refuses %j", async (body, field) => {
+    await using app = await startApp();
+    const refused = await app.owner("POST", "/api/v1/organizations", body);
+    expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["body", field]]);
+  });
+
+  test("X-Organization-Id picks one by id or slug; one that the caller is not in is 403", async () => {
+    await using app = await startApp();
+    const other = await neighbour(app);
+    const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
+    const at = (id: string) => app.owner("GET", current, undefined, { "x-organization-id": id });
+    expect((await at(second.id)).body.slug).toBe("second");
+    expect((await at("second")).body.id).toBe(second.id);
+    for (const id of [other.organization.id, other.organization.slug, "nowhere", "", app.app.ids.uuid()]) {
+      const refused = await at(id);
+      expect([id, refused.status, refused.body.code]).toEqual([id, 403, "forbidden"]);
+    }
+    expect((await app.owner("GET", current)).body.id).toBe(app.ids.organizationId);
+  });
+});
+
+describe("changing the organization", () => {
+  test("changes what is given, and tells of each field", async () => {
+    await using app = await startApp();
+    const before = (await app.owner("GET", current)).body;
+    app.clock.turn(1000);
+    const after = await app.owner("PATCH", current, { name: "Acme Ltd", slug: "acme-ltd" });
+    expect(after.body).toEqual({
+      ...before,
+      name: "Acme Ltd",
+      slug: "acme-ltd",
+      updatedAt: after.body.updatedAt,
+    });
+    expect(after.body.updatedAt > before.updatedAt).toBe(true);
+    const trail = await app.app.store.db.select().from(events);
+    expect(trail.at(-1)).toMatchObject({
+      type: "organization.updated",
+      data: {
+        changes: [
+          { field: "name", from: "Acme", to: "Acme Ltd" },
+          { field: "slug", from: "acme", to: "acme-ltd" },
+        ],
+      },
+    });
+  });
+
+  test("to what it is already leaves no trace", async () => {
+    await using app = await startApp();
+    const before = (await app.owner("GET", current)).body;
+    const count = await app.app.store.db.$count(events);
+    app.clock.turn(1000);
+    for (const body of [{}, { name: "Acme", slug: "acme", plan: "free", webhookRate: null }]) {
+      expect(await app.owner("PATCH", current, body)).toMatchObject({ status: 200, body: before });
+    }
+    expect(await app.app.store.db.$count(events)).toBe(count);
+  });
+
+  test("a webhook rate belongs to the plan enterprise, and goes with it", async () => {
+    await using app = await startApp();
+    const webhookRate = { perMinute: 5000, burst: 500 };
+    const refused = await app.owner("PATCH", current, { webhookRate });
+    expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["body", "webhookRate"]]);
+    expect((await app.owner("PATCH", current, { plan: "enterprise", webhookRate })).body).toMatchObject({
+      plan: "enterprise",
+      webhookRate,
+    });
+    expect((await app.owner("PATCH", current, { webhookRate: { perMinute: 0, burst: 1 } })).status).toBe(422);
+    expect((await app.owner("PATCH", current, { plan: "pro" })).body).toMatchObject({
+      plan: "pro",
+      webhookRate: null,
+    });
+  });
+
+  test("refuses a slug that is taken, and fields that only Weir sets", async () => {
+    await using app = await startApp();
+    const other = await neighbour(app);
+    const taken = await app.owner("PATCH", current, { name: "Kept out", slug: other.organization.slug });
+    expect([taken.status, taken.body.code]).toEqual([409, "slug_taken"]);
+    expect((await app.owner("GET", current)).body.name).toBe("Acme");
+    const fixed = await app.owner("PATCH", current, {
+      id: app.app.ids.uuid(),
+      createdAt: "x",
+      plan: "gold",
+      name: null,
+    });
+    expect(fixed.status).toBe(422);
+    expect(fixed.body.detail.map(({ loc, type }: { loc: string[]; type: string }) => [loc[1], type])).toEqual(
+      [
+        ["name", "string_type"],
+        ["plan", "enum"],
+        ["id", "extra_forbidden"],
+        ["createdAt", "extra_forbidden"],
+      ],
+    );
+  });
+
+  test("is for admins; credentials come before input, input before role", async () => {
+    await using app = await startApp();
+    for (const [role, status] of [
+      ["viewer", 403],
+      ["member", 403],
+      ["admin", 200],
+    ] as const) {
+      const { call } = await join(app, role);
+      expect((await call("GET", current)).status).toBe(200);
+      const change = await call("PATCH", current, { plan: "pro" });
+      expect([role, change.status]).toEqual([role, status]);
+    }
+    const viewer = await join(app, "viewer");
+    expect((await app.anonymous("PATCH", current, { wrong: true })).status).toBe(401);
+    expect((await viewer.call("PATCH", current, { wrong: true })).status).toBe(422);
+    expect((await viewer.call("PATCH", current, {})).body.code).toBe("forbidden");
+  });
+});
+
+describe("the team", () => {
+  test("is listed with roles, to everyone in it, and to nobody else", async () => {
+    await using app = await startApp();
+    const viewer = await join(app, "viewer");
+    await neighbour(app);
+    const seen = (await viewer.call("GET", team)).body;
+    expect(seen.currentRoleSlug).toBe("viewer");
+    expect(seen.members).toEqual([
+      {
+        membershipId: await ownMembership(app),
+        userId: app.ids.userId,
+        email: "ada@example.com",
+        firstName: "Ada",
+        lastName: "Lovelace",
+        roleId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        roleName: "Owner",
+        roleSlug: "owner",
+        joinedAt: expect.any(String),
+        isCurrentUser: false,
+      },
+      expect.objectContaining({
+        membershipId: viewer.membership.id,
+        roleSlug: "viewer",
+        isCurrentUser: true,
+      }),
+    ]);
+    const { items } = (await viewer.call("GET", "/api/v1/organizations/members")).body;
+    expect(items[0]).toEqual({
+      id: app.ids.userId,
+      email: "ada@example.com",
+      firstName: "Ada",
+      lastName: "Lovelace",
+      profilePictureUrl: null,
+    });
+    expect(items).toHaveLength(2);
+  });
+
+  test("an admin gives roles up to the own one; what was taken and given is told", async () => {
+    await using app = await startApp();
+    const admin = await join(app, "admin");
+    const viewer = await join(app, "viewer");
+    const place = `${member(viewer.membership.id)}/role`;
+    const given = await admin.call("PATCH", place, { roleSlug: "admin" });
+    expect([given.status, given.body]).toEqual([
+      200,
+      {
+        membershipId: viewer.membership.id,
+        roleId: expect.any(String),
+        roleName: "Admin",
+        roleSlug: "admin",
+      },
+    ]);
+    const trail = await app.app.store.db.select().from(events);
+    expect(trail.slice(-2)).toMatchObject([
+      { type: "auth.permission_revoked", data: { userId: viewer.user.id, roleSlug: "viewer" } },
+      { type: "auth.permission_granted", data: { userId: viewer.user.id, roleSlug: "admin" } },
+    ]);
+    const above = await admin.call("PATCH", place, { roleSlug: "owner" });
+    expect([above.status, above.body.code]).toEqual([403, "forbidden"]);
+    const count = await app.app.store.db.$count(events);
+    expect((await admin.call("PATCH", place, { roleSlug: "admin" })).status).toBe(200);
+    expect(await app.app.store.db.$count(events)).toBe(count);
+  });
+
+  test("nobody below an owner changes an owner, and nobody below an admin changes anyone", async () => {
+    await using app = await startApp();
+    const first = await ownMembership(app);
+    const admin = await join(app, "admin");
+    await join(app, "owner");
+    expect((await admin.call("PATCH", `${member(first)}/role`, { roleSlug: "viewer" })).status).toBe(403);
+    expect((await admin.call("DELETE", member(first))).status).toBe(403);
+    for (const role of ["viewer", "member"] as const) {
+      const { call, membership } = await join(app, role);
+      expect((await call("PATCH", `${member(membership.id)}/role`, { roleSlug: role })).status).toBe(403);
+      expect((await call("DELETE", member(admin.membership.id))).status).toBe(403);
+    }
+  });
+
+  test("always has an owner, also when two owners demote each other at once", async () => {
+    await using app = await startApp();
+    const first = await ownMembership(app);
+    const alone = await app.owner("PATCH", `${member(first)}/role`, { roleSlug: "admin" });
+    expect([alone.status, alone.body.code]).toEqual([409, "last_owner"]);
+    expect((await app.owner("DELETE", member(first))).body.code).toBe("last_owner");
+    expect((await app.owner("PATCH", `${member(first)}/role`, { roleSlug: "owner" })).status).toBe(200);
+
+    const second = await join(app, "owner");
+    const both = await Promise.all([
+      app.owner("PATCH", `${member(second.membership.id)}/role`, { roleSlug: "viewer" }),
+      second.call("PATCH", `${member(first)}/role`, { roleSlug: "viewer" }),
+    ]);
+    expect(both.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(await app.app.store.db.$count(memberships, eq(memberships.role, "owner"))).toBe(1);
+  });
+
+  test("whoever is removed is out with the next request, and lands elsewhere by default", async () => {
+    await using app = await startApp();
+    const gone = await join(app, "member");
+    const own = (await gone.call("POST", "/api/v1/organizations", { name: "Own" })).body;
+    const left = await app.owner("DELETE", member(gone.membership.id));
+    expect([left.status, left.text]).toEqual([204, ""]);
+    expect((await gone.call("GET", current)).status).toBe(403);
+    const there = { "x-organization-id": own.id };
+    const remaining = await gone.call("GET", "/api/v1/users/me/memberships", undefined, there);
+    expect(remaining.body.items).toMatchObject([{ isDefault: true, organization: { id: own.id } }]);
+    expect((await app.owner("GET", team)).body.members).toHaveLength(1);
+    expect((await typesOf(app)).at(-1)).toBe("auth.permission_revoked");
+    expect((await app.owner("DELETE", member(gone.membership.id))).status).toBe(404);
+  });
+
+  test("memberships of another organization are not there", async () => {
+    await using app = await startApp();
+    const other = await neighbour(app);
+    expect(
+      (await app.owner("PATCH", `${member(other.membership.id)}/role`, { roleSlug: "viewer" })).status,
+    ).toBe(404);
+    expect((await app.owner("DELETE", member(other.membership.id))).status).toBe(404);
+    expect((await app.owner("DELETE", member("me"))).body.detail).toMatchObject([
+      { loc: ["path", "membership_id"] },
+    ]);
+    const place = `${member(await ownMembership(app))}/role`;
+    const unknown = await app.owner("PATCH", place, { roleSlug: "king" });
+    expect(unknown.body.detail).toMatchObject([{ loc: ["body", "roleSlug"], type: "enum" }]);
+  });
+});

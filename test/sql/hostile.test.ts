@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SqlTable } from "../../src/sql/contract.ts";
+import { failure, openTestSql } from "../support/sql.ts";
+
+const duck = openTestSql({ timeoutMs: 5_000 });
+let mine: SqlTable;
+let theirs: SqlTable;
+let link: string;
+
+beforeAll(async () => {
+  mine = await duck.table("raw", "mine", "SELECT 1 AS id");
+  theirs = await duck.table("raw", "theirs", "SELECT 'their secret' AS secret");
+  mkdirSync(join(duck.folder, "links"));
+  link = join(duck.folder, "links", "1.parquet");
+  symlinkSync(theirs.files[0] ?? "", link);
+  writeFileSync(join(duck.folder, "plain.csv"), "a\nleaked\n");
+});
+afterAll(() => duck[Symbol.asyncDispose]());
+
+/** Runs each statement as a tenant's; gives back what came of it, and that the next one still works. */
+async function attempt(statements: string[]) {
+  const outcomes = await Promise.all(
+    statements.map(async (sql) => ({ sql, ...(await failure(duck.sql.query({ tables: [mine], sql }, 10))) })),
+  );
+  expect(await duck.rows("FROM raw.mine", [mine])).toEqual([{ id: 1 }]);
+  return outcomes;
+}
+
+const refusal =
+  /can't be used here|disabled by configuration|has been locked|does not exist|must be a SELECT|single/;
+
+describe("a tenant's SQL reaches nothing beyond its tables:", () => {
+  test("no file", async () => {
+    const file = join(duck.folder, "plain.csv");
+    const other = theirs.files[0] ?? "";
+    const own = mine.files[0] ?? "";
+    const up = own.replace(/\/[^/]+\/[^/]+\/[^/]+$/, "/../$&").concat("/../../../../etc/passwd");
+    const outcomes = await attempt([
+      "FROM read_csv('/etc/passwd')",
+      `FROM read_csv('${file}')`,
+      `FROM read_text('${file}')`,
+      `FROM read_blob('${own}/../../../plain.csv')`,
+      `FROM read_text('${up}')`,
+      `FROM read_parquet('${other}')`,
+      `FROM read_parquet('${own.slice(0, own.lastIndexOf("/"))}/../../*/*/*.parquet')`,
+      `FROM read_parquet('${link}')`,
+      `FROM glob('${duck.folder}/*')`,
+      `FROM parquet_metadata('${other}')`,
+      `FROM read_json('/proc/self/environ')`,
+      `CREATE TABLE t AS FROM read_csv('${file}'); FROM t`,
+      `CREATE MACRO m(p) AS TABLE FROM read_text(p); FROM m('${file}')`,
+      `FROM query('FROM read_text(''${file}'')')`,
+      `EXPLAIN ANALYZE FROM read_text('${file}')`,
+      `SELECT 1 /* ; */; FROM read_text('${file}')`,
+    ]);
+    for (const { sql, code, message } of outcomes)
+      expect([sql, code, message]).toEqual([sql, "sql_error", expect.stringMatching(refusal)]);
+  });
+
+  test("no way to write, attach, load or export", async () => {
+    const to = join(duck.folder, "stolen");
+    const outcomes = await attempt([
+      `COPY (SELECT 1) TO '${to}.csv'`,
+      `SELECT 1; COPY (SELECT 1) TO '${to}.csv'; SELECT 2`,
+      `EXPLAIN ANALYZE COPY (SELECT 1) TO '${to}.csv'`,
+      `ATTACH '${to}.db'`,
+      `ATTACH ':memory:' AS other; SELECT 1`,
+      `EXPORT DATABASE '${to}'`,
+      `IMPORT DATABASE '${to}'`,
+      "INSTALL httpfs",
+      "LOAD httpfs",
+      "CREATE SECRET s (TYPE http)",
+      "CREATE /* a */ OR REPLACE PERSISTENT SECRET s (TYPE http)",
+    ]);
+    for (const { sql, code, message } of outcomes)
+      expect([sql, code, message]).toEqual([sql, "sql_error", expect.stringMatching(refusal)]);
+    expect(readdirSync(duck.folder).filter((name) => name.startsWith("stolen"))).toEqual([]);
+  });
+
+  test("no setting, log, profile or environment", async () => {
+    const outcomes = await attempt([
+      "SET memory_limit = '64GB'",
+      "SET enable_external_access = true; SELECT 1",
+      "RESET lock_configuration",
+      "PRAGMA enable_external_access = true",
+      "PRAGMA enable_profiling",
+      "SELECT getenv('HOME')",
+      `CALL enable_logging(storage = 'file', storage_path = '${duck.folder}/log')`,
+      `FROM enable_logging(storage = 'file', storage_path = '${duck.folder}/log')`,
+      `FROM system.main."enable_logging"(storage = 'stdout')`,
+      `FROM enable_profiling(format = 'json', save_location = '${duck.folder}/profile.json')`,
+      `EXPLAIN ANALYZE CALL enable_logging(storage = 'file', storage_path = '${duck.folder}/log')`,
+      "PREPARE p AS SELECT 1; EXECUTE p",
+      "BEGIN; SELECT 1",
+      "CALL pragma_version()",
+    ]);
+    for (const { sql, code, message } of outcomes)
+      expect([sql, code, message]).toEqual([sql, "sql_error", expect.stringMatching(refusal)]);
+    expect(readdirSync(duck.folder).filter((name) => /log|profile/.test(name))).toEqual([]);
+  });
+
+  test("no network", async () => {
+    let calls = 0;
+    using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(String(++calls)) });
+    const outcomes = await attempt([
+      `FROM read_csv('${server.url}a.csv')`,
+      `FROM '${server.url}a.parquet'`,
+      `FROM read_text('${server.url}')`,
+    ]);
+    for (const { sql, code } of outcomes) expect([sql, code]).toEqual([sql, "sql_error"]);
+    expect(calls).toBe(0);
+  });
+});
+
+describe("a tenant's SQL can't break out of our COPY:", () => {
+  const cases = [
+    "SELECT 1 AS a) TO '/tmp/weir-x.parquet'; --",
+    "SELECT 1 AS a --",
+    "SELECT 1 AS a /* ",
+    "SELECT 1 AS a) UNION ALL (SELECT 2",
+    "SELECT 'it''s; fine' AS a;;",
+    "SELECT 1 AS \"a) TO '/tmp/x' (--\"",
+    "SELECT $$;'$$ AS a -- ;",
+    "SELECT 1 AS a; -- ; SELECT 2",
+  ];
+  test("comments, quotes, brackets and semicolons stay what they are", async () => {
+    const outcomes = [];
+    for (const [at, sql] of cases.entries()) {
+      const into = join(duck.folder, `copy-${at}`);
+      const made = await duck.sql
+        .materialize({ tables: [mine], sql }, into)
+        .catch((e: { code: string }) => e.code);
+      outcomes.push(typeof made === "string" ? made : made.files.map((f) => f.rows));
+    }
+    expect(outcomes).toEqual(["sql_error", [1], "sql_error", "sql_error", [1], [1], [1], [1]]);
+  });
+
+  test("a script that does not end with a SELECT writes nothing", async () => {
+    const into = join(duck.folder, "no-select");
+    for (const sql of ["CREATE TABLE t (i INT)", "SELECT 1; CREATE TABLE t (i INT)", "EXPLAIN SELECT 1"]) {
+      const error = await failure(duck.sql.materialize({ tables: [], sql }, into));
+      expect([sql, error]).toEqual([
+        sql,
+        { code: "sql_error", message: "The last statement must be a SELECT." },
+      ]);
+    }
+  });
+});
+
+test("SQL that is too deep, too long or empty harms nobody else", async () => {
+  const outcomes = await attempt([
+    `SELECT ${"(".repeat(20_000)}1${")".repeat(20_000)}`,
+    `SELECT ${"NOT ".repeat(50_000)}true`,
+    "SELECT 1;".repeat(1_001),
+    ";;;",
+    "-- nothing",
+  ]);
+  expect(outcomes.map(({ code }) => code)).toEqual(Array(5).fill("sql_error"));
+});

@@ -1,0 +1,382 @@
+import { describe, expect, test } from "bun:test";
+import { asc, eq, sql } from "drizzle-orm";
+import { AppError } from "../../src/base/errors.ts";
+import { prepared } from "../../src/store/prepared.ts";
+import { isUniqueViolation, type ReadDb, StoreError, type WriteDb } from "../../src/store/store.ts";
+import { MIGRATIONS, notes, openAt, PLACES, thrownBy, trail } from "./harness.ts";
+
+const byId = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(notes)
+    .where(eq(notes.id, sql.placeholder("id")))
+    .prepare(),
+);
+const put = prepared((db: WriteDb) =>
+  db
+    .insert(notes)
+    .values({ id: sql.placeholder("id"), someTitle: sql.placeholder("title") })
+    .returning()
+    .prepare(),
+);
+
+describe.each(PLACES)("a store on %s", (_name, make) => {
+  test("keeps what a work wrote, and gives back what it returned", async () => {
+    await using store = await openAt(make);
+    const given = await store.write(async (db) => {
+      await db.insert(notes).values({ id: "a", someTitle: "first" });
+      return (await db.select().from(notes)).length;
+    });
+
+    expect(given).toBe(1);
+    expect(await store.db.select().from(notes)).toEqual([
+      { id: "a", someTitle: "first", count: null, ratio: null, body: null },
+    ]);
+  });
+
+  test("undoes all of a work that throws, and rejects with what it threw", async () => {
+    await using store = await openAt(make);
+    const reason = new AppError("conflict", "Not today.");
+    const thrown = await thrownBy(() =>
+      store.write(async (db) => {
+        await db.insert(notes).values({ id: "a" });
+        await db.insert(notes).values({ id: "b" });
+        throw reason;
+      }),
+    );
+
+    expect(thrown).toBe(reason);
+    expect(await store.db.$count(notes)).toBe(0);
+  });
+
+  test("undoes one work of a group and keeps the others", async () => {
+    await using store = await openAt(make);
+    const settled = await Promise.allSettled(
+      Array.from({ length: 9 }, (_, n) =>
+        store.write(async (db) => {
+          await db.insert(notes).values({ id: `n${n}` });
+          if (n % 3 === 1) throw new Error("no");
+          await db.insert(trail).values({ seq: n + 1, what: "kept" });
+        }),
+      ),
+    );
+
+    expect(settled.map(({ status }) => status === "fulfilled")).toEqual(
+      [0, 1, 2, 3, 4, 5, 6, 7, 8].map((n) => n % 3 !== 1),
+    );
+    const kept = await store.db.select({ id: notes.id }).from(notes).orderBy(asc(notes.id));
+    expect(kept.map(({ id }) => id)).toEqual(["n0", "n2", "n3", "n5", "n6", "n8"]);
+    expect(await store.db.$count(trail)).toBe(6);
+  });
+
+  test("keeps the first and the last work when only they succeed, and a group in which none does", async () => {
+    await using store = await openAt(make);
+    const fail = (id: string) =>
+      store
+        .write(async (db) => {
+          await db.insert(notes).values({ id });
+          throw new Error("no");
+        })
+        .catch(() => "undone");
+    await Promise.all([put1(store, "a"), fail("b"), fail("c"), put1(store, "d")]);
+    await Promise.all([fail("e"), fail("f")]);
+
+    const kept = await store.db.select({ id: notes.id }).from(notes).orderBy(asc(notes.id));
+    expect(kept.map(({ id }) => id)).toEqual(["a", "d"]);
+  });
+
+  test("does not show a write to readers before it is committed", async () => {
+    await using store = await openAt(make);
+    const seen = await store.write(async (db) => {
+      await db.insert(notes).values({ id: "a" });
+      return { inside: await db.$count(notes), outside: await store.db.$count(notes) };
+    });
+
+    expect(seen).toEqual({ inside: 1, outside: 0 });
+    expect(await store.db.$count(notes)).toBe(1);
+  });
+
+  test("shows a work what the works before it in the line did, in the order of their calls", async () => {
+    await using store = await openAt(make);
+    const counts = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        store.write(async (db) => {
+          const before = await db.$count(notes);
+          await new Promise((resolve) => setTimeout(resolve, 20 - n > 15 ? 2 : 0));
+          await db.insert(notes).values({ id: `n${n}`, count: before });
+          return before;
+        }),
+      ),
+    );
+
+    expect(counts).toEqual(Array.from({ length: 20 }, (_, n) => n));
+  });
+
+  test("loses none of 200 writes that come at once and wait inside", async () => {
+    await using store = await openAt(make);
+    await store.write(async (db) => db.insert(notes).values({ id: "sum", count: 0 }));
+    await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        store.write(async (db) => {
+          const [row] = await db.select().from(notes).where(eq(notes.id, "sum"));
+          await null;
+          await db
+            .update(notes)
+            .set({ count: (row?.count ?? 0) + 1 })
+            .where(eq(notes.id, "sum"));
+          await db.insert(notes).values({ id: `n${n}` });
+        }),
+      ),
+    );
+
+    expect(await store.db.select({ count: notes.count }).from(notes).where(eq(notes.id, "sum"))).toEqual([
+      { count: 200 },
+    ]);
+    expect(await store.db.$count(notes)).toBe(201);
+  });
+
+  test("tells a unique violation by its index, and lets the work go on after it", async () => {
+    await using store = await openAt(make);
+    await store.write(async (db) => db.insert(notes).values({ id: "a", someTitle: "taken" }));
+    const found = await store.write(async (db) => {
+      const sameTitle = await thrownBy(async () => db.insert(notes).values({ id: "b", someTitle: "taken" }));
+      const sameId = await thrownBy(async () => db.insert(notes).values({ id: "a", someTitle: "free" }));
+      await db.insert(notes).values({ id: "c", someTitle: "free" });
+      return { sameTitle, sameId };
+    });
+
+    expect(isUniqueViolation(found.sameTitle)).toBe(true);
+    expect(isUniqueViolation(found.sameTitle, "notes.some_title")).toBe(true);
+    expect(isUniqueViolation(found.sameTitle, "notes.id")).toBe(false);
+    expect(isUniqueViolation(found.sameId, "notes.id")).toBe(true);
+    expect(isUniqueViolation(new Error("UNIQUE constraint failed: notes.id"))).toBe(false);
+    expect(await store.db.$count(notes)).toBe(2);
+  });
+
+  test("never tells the values of a refused statement", async () => {
+    await using store = await openAt(make);
+    const refuse = async () => {
+      await store.write(async (db) => {
+        await db.insert(notes).values({ id: "a", someTitle: "sk-canary" });
+        await db.insert(notes).values({ id: "b", someTitle: "sk-canary" });
+      });
+    };
+    const write = await thrownBy(refuse);
+    const read = await thrownBy(async () => store.db.all(sql`SELECT ${"sk-canary"} FROM nowhere`));
+
+    for (const error of [write, read]) {
+      expect(error).toBeInstanceOf(StoreError);
+      expect(Bun.inspect(error, { depth: 8 })).not.toContain("sk-canary");
+    }
+    expect((write as StoreError).code).toBe("SQLITE_CONSTRAINT_UNIQUE");
+    expect((write as StoreError).message).toBe("UNIQUE constraint failed: notes.some_title");
+  });
+
+  test("runs a prepared statement on the reading and the writing handle, again and again", async () => {
+    await using store = await openAt(make);
+    for (const id of ["a", "b"]) {
+      const inside = await store.write(async (db) => {
+        const [made] = await put(db).execute({ id, title: `title of ${id}` });
+        return [made?.someTitle, (await byId(db).get({ id }))?.someTitle];
+      });
+      expect(inside).toEqual([`title of ${id}`, `title of ${id}`]);
+    }
+    expect((await byId(store.db).execute({ id: "b" })).map((row) => row.someTitle)).toEqual(["title of b"]);
+    expect(await byId(store.db).get({ id: "nobody" })).toBeUndefined();
+    expect(byId(store.db)).toBe(byId(store.db));
+  });
+
+  test("gives raw rows as objects, nothing where there is none, and the number of changed rows", async () => {
+    await using store = await openAt(make);
+    const changed = await store.write(async (db) => {
+      await db.insert(notes).values([{ id: "a" }, { id: "b" }]);
+      return [
+        (await db.update(notes).set({ count: 1 })).changes,
+        (await db.run(sql`UPDATE notes SET count = ${2} WHERE id = 'a'`)).changes,
+        (await db.delete(notes).where(eq(notes.id, "none"))).changes,
+      ];
+    });
+
+    expect(changed).toEqual([2, 1, 0]);
+    expect(await store.db.all<object>(sql`SELECT id, count FROM notes ORDER BY id`)).toEqual([
+      { id: "a", count: 2 },
+      { id: "b", count: 1 },
+    ]);
+    expect(await store.db.get<object>(sql`SELECT count AS n FROM notes WHERE id = 'b'`)).toEqual({ n: 1 });
+    expect(
+      await store.db.get<object | undefined>(sql`SELECT 1 FROM notes WHERE id = 'none'`),
+    ).toBeUndefined();
+  });
+
+  test("does not count rows that a trigger changed", async () => {
+    await using store = await openAt(make);
+    const changed = await store.write(async (db) => {
+      await db.run(sql`CREATE TRIGGER notes_told AFTER INSERT ON notes
+        BEGIN INSERT INTO trail (what) VALUES (NEW.id); INSERT INTO trail (what) VALUES ('again'); END`);
+      return (await db.insert(notes).values({ id: "a" })).changes;
+    });
+
+    expect(changed).toBe(1);
+    expect(await store.db.$count(trail)).toBe(2);
+  });
+
+  test("keeps JSON, texts with every kind of character, nulls and big values as they are", async () => {
+    await using store = await openAt(make);
+    const body = { list: [1, 2.5, null, true], 'key with "quotes"': { deep: "é😀\u2028" } };
+    const big = "x".repeat(3_000_000);
+    await store.write(async (db) => {
+      await db.insert(notes).values([
+        { id: "json", body },
+        { id: "text", someTitle: "it's; -- 'quoted' \\ 😀 \n end" },
+        { id: "big", someTitle: big },
+        { id: "empty", someTitle: "", body: [] },
+      ]);
+    });
+    const row = async (id: string) => byId(store.db).get({ id });
+
+    expect((await row("json"))?.body).toEqual(body);
+    expect((await row("text"))?.someTitle).toBe("it's; -- 'quoted' \\ 😀 \n end");
+    expect((await row("big"))?.someTitle === big).toBe(true);
+    expect(await row("empty")).toEqual({ id: "empty", someTitle: "", count: null, ratio: null, body: [] });
+    expect((await row("text"))?.body).toBeNull();
+  });
+
+  test("keeps integers exact up to 2^53 - 1, and numbers of both kinds apart", async () => {
+    await using store = await openAt(make);
+    const counts = [0, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
+    await store.write(async (db) => {
+      for (const [n, count] of counts.entries())
+        await db.insert(notes).values({ id: `n${n}`, count, ratio: count / 3 });
+    });
+    const rows = await store.db.select().from(notes).orderBy(asc(notes.id));
+
+    expect(rows.map(({ count }) => count)).toEqual(counts);
+    expect(rows.map(({ ratio }) => ratio)).toEqual(counts.map((count) => count / 3));
+    expect(await store.db.get<object>(sql`SELECT typeof(${5}) AS whole, typeof(${1.5}) AS broken`)).toEqual({
+      whole: "integer",
+      broken: "real",
+    });
+  });
+
+  test("keeps an append-only table append-only, also against INSERT OR REPLACE", async () => {
+    await using store = await openAt(make);
+    await store.write(async (db) => db.insert(trail).values({ seq: 1, what: "true" }));
+    const forgeries = [
+      sql`UPDATE trail SET what = 'false'`,
+      sql`DELETE FROM trail`,
+      sql`INSERT OR REPLACE INTO trail (seq, what) VALUES (1, 'false')`,
+      sql`INSERT INTO trail (seq, what) VALUES (1, 'false') ON CONFLICT (seq) DO UPDATE SET what = 'false'`,
+    ];
+    for (const forgery of forgeries) {
+      const thrown = await thrownBy(() => store.write(async (db) => db.run(forgery)));
+      expect((thrown as Error).message).toBe("the trail is append-only");
+    }
+
+    expect(await store.db.select().from(trail)).toEqual([{ seq: 1, what: "true" }]);
+  });
+
+  test("refuses a statement of a work that is over, and does not let it into another's transaction", async () => {
+    await using store = await openAt(make);
+    let late: Promise<unknown> = Promise.resolve();
+    let kept: WriteDb | undefined;
+    await store.write(async (db) => {
+      kept = db;
+      late = thrownBy(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await db.insert(notes).values({ id: "late" });
+      });
+    });
+    await store.write(async () => late);
+    const outside = await thrownBy(async () => kept?.insert(notes).values({ id: "outside" }));
+
+    expect(await late).toMatchObject({ code: "internal" });
+    expect(outside).toMatchObject({ code: "internal" });
+    expect(await store.db.$count(notes)).toBe(0);
+  });
+
+  test("does not let the reading handle write", async () => {
+    await using store = await openAt(make);
+    const thrown = await thrownBy(async () => store.db.all(sql`INSERT INTO notes (id) VALUES ('a')`));
+
+    expect(thrown).toMatchObject({ code: "SQLITE_READONLY" });
+    expect(await store.db.$count(notes)).toBe(0);
+  });
+
+  test("finishes the writes in line before it closes, and takes none after", async () => {
+    const place = make();
+    const store = await place.open();
+    const writes = Array.from({ length: 5 }, (_, n) => put1(store, `n${n}`));
+    await store.close();
+    await Promise.all(writes);
+    const after = await thrownBy(() => put1(store, "late"));
+
+    const again = await place.open();
+    expect(after).toMatchObject({ code: "unavailable", retryable: true });
+    expect(await again.db.$count(notes)).toBe(5);
+    await again.close();
+    await place[Symbol.asyncDispose]();
+  });
+
+  describe("migrations", () => {
+    test("are applied once, in order, and written down", async () => {
+      await using place = make();
+      await (await place.open(MIGRATIONS.slice(0, 1))).close();
+      await (await place.open()).close();
+      const store = await place.open();
+
+      const rows = await store.db.all<{ name: string; hash: string; applied_at: string }>(
+        sql`SELECT * FROM migrations ORDER BY name`,
+      );
+      expect(rows.map(({ name }) => name)).toEqual(["0001_notes", "0002_trail"]);
+      expect(rows[0]?.hash).toMatch(/^[0-9a-f]{64}$/);
+      expect(rows[0]?.applied_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      await store.close();
+    });
+
+    test("refuse a database that a newer version made", async () => {
+      await using place = make();
+      await (await place.open()).close();
+      const thrown = await thrownBy(() => place.open(MIGRATIONS.slice(0, 1)));
+
+      expect(thrown).toMatchObject({
+        code: "unavailable",
+        message:
+          "A newer version of Weir made this database (migrations: 0002_trail). Start that version, or restore a backup.",
+      });
+    });
+
+    test("refuse a database that was made with another text of one of them", async () => {
+      await using place = make();
+      await (await place.open()).close();
+      const edited = MIGRATIONS.map((one, n) => (n === 0 ? { ...one, sql: `${one.sql}\n-- edited` } : one));
+      const thrown = await thrownBy(() => place.open(edited));
+
+      expect(thrown).toMatchObject({ code: "unavailable" });
+      expect((thrown as Error).message).toContain("0001_notes");
+    });
+
+    test("that fail leave nothing behind, and keep the ones before", async () => {
+      await using place = make();
+      const broken = {
+        name: "0003_broken",
+        sql: "CREATE TABLE half (id TEXT) STRICT;\n--> statement-breakpoint\nCREATE TABLE notes (id TEXT) STRICT;",
+      };
+      const thrown = await thrownBy(() => place.open([...MIGRATIONS, broken]));
+      const store = await place.open();
+      const tables = await store.db.all<{ name: string }>(
+        sql`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`,
+      );
+
+      expect(thrown).toMatchObject({ code: "unavailable" });
+      expect((thrown as Error).message).toContain("0003_broken");
+      expect((thrown as Error).message).toContain("already exists");
+      expect(tables.map(({ name }) => name)).toEqual(["migrations", "notes", "trail"]);
+      await store.close();
+    });
+  });
+});
+
+const put1 = (store: { write<T>(work: (db: WriteDb) => Promise<T>): Promise<T> }, id: string) =>
+  store.write(async (db) => {
+    await db.insert(notes).values({ id });
+  });

@@ -1,0 +1,151 @@
+import { expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openRemoteStore, type Store } from "../../src/store/store.ts";
+import { MIGRATIONS, notes, remotePlace, stillClock, thrownBy } from "./harness.ts";
+
+const put = (store: Store, id: string) =>
+  store.write(async (db) => {
+    await db.insert(notes).values({ id });
+  });
+
+test("writes that come at once share one transaction, and one of a single statement takes two requests", async () => {
+  await using place = remotePlace();
+  const store = await place.open(MIGRATIONS, { clock: stillClock });
+  place.server.log.length = 0;
+  await Promise.all(Array.from({ length: 20 }, (_, n) => put(store, `n${n}`)));
+  expect(place.server.log.filter((text) => text === "BEGIN IMMEDIATE")).toHaveLength(1);
+  expect(place.server.log.filter((text) => text === "COMMIT")).toHaveLength(1);
+
+  const before = place.server.requests;
+  await put(store, "alone");
+  expect(place.server.requests - before).toBe(2);
+  await store.close();
+});
+
+test("whole numbers travel as integers, which the client alone would send as floats", async () => {
+  await using place = remotePlace();
+  const store = await place.open();
+  place.server.values.length = 0;
+  await store.write(async (db) => {
+    await db.insert(notes).values({ id: "a", count: 5, ratio: 1.5 });
+  });
+
+  expect(place.server.values).toContainEqual({ type: "integer", value: "5" });
+  expect(place.server.values).toContainEqual({ type: "float", value: 1.5 });
+  await store.close();
+});
+
+test("a write waits for the writer of another process", async () => {
+  await using place = remotePlace();
+  const store = await place.open();
+  const other = place.server.connection();
+  other.run("BEGIN IMMEDIATE");
+  other.run("INSERT INTO notes (id) VALUES ('theirs')");
+  const ours = put(store, "ours");
+  const heard = () => place.server.log.filter((text) => text === "BEGIN IMMEDIATE").length;
+  const refusals = heard() + 3;
+  while (heard() < refusals) await new Promise((resolve) => setTimeout(resolve, 5));
+  other.run("COMMIT");
+  await ours;
+
+  expect(await store.db.$count(notes)).toBe(2);
+  other.close();
+  await store.close();
+});
+
+test("two processes that start at once migrate a database once", async () => {
+  await using place = remotePlace();
+  const stores = await Promise.all([place.open(), place.open(), place.open()]);
+  const [store] = stores;
+
+  expect(await store?.db.all<object>(sql`SELECT name FROM migrations ORDER BY name`)).toEqual([
+    { name: "0001_notes" },
+    { name: "0002_trail" },
+  ]);
+  for (const one of stores) await one.close();
+});
+
+test("a server that fails in the middle costs the group its changes, and the next write goes through", async () => {
+  await using place = remotePlace();
+  const store = await place.open();
+  const group = await Promise.allSettled([
+    put(store, "first"),
+    store.write(async (db) => {
+      await db.insert(notes).values({ id: "second" });
+      place.server.forgetStreams();
+      await thrownBy(async () => db.insert(notes).values({ id: "third" }));
+      await db.insert(notes).values({ id: "outside of any transaction" });
+    }),
+    put(store, "fourth"),
+  ]);
+
+  expect(group.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+  for (const one of group.slice(0, 2)) {
+    expect((one as PromiseRejectedResult).reason).toMatchObject({ code: "unavailable", retryable: true });
+  }
+  expect(await store.db.select({ id: notes.id }).from(notes)).toEqual([{ id: "fourth" }]);
+  await store.close();
+});
+
+test("a commit that is not answered rejects its works, and leaves no transaction open", async () => {
+  await using place = remotePlace();
+  const store = await place.open();
+  const thrown = await thrownBy(() =>
+    store.write(async (db) => {
+      await db.insert(notes).values({ id: "a" });
+      place.server.failNext(1);
+    }),
+  );
+  expect(thrown).toMatchObject({ code: "unavailable", retryable: true });
+  place.server.forgetStreams();
+  await put(store, "b");
+
+  expect(await store.db.select({ id: notes.id }).from(notes)).toEqual([{ id: "b" }]);
+  await store.close();
+});
+
+test("a work that only reads or does nothing leaves no stream open on the server", async () => {
+  await using place = remotePlace();
+  const store = await place.open();
+  await store.write(async () => "nothing");
+  await store.write(async (db) => db.$count(notes));
+  await thrownBy(() => store.write(async () => Promise.reject(new Error("no"))));
+  await put(store, "a");
+  await store.close();
+
+  expect(place.server.streams).toBe(0);
+});
+
+test("a server that is gone, refuses the token or is none is told in one sentence without the token", async () => {
+  const place = remotePlace();
+  const { url } = place.server;
+  const wrong = await thrownBy(() => openRemoteStore({ url, token: "sk-canary", migrations: MIGRATIONS }));
+  const store = await place.open();
+  await place[Symbol.asyncDispose]();
+  const read = await thrownBy(async () => store.db.$count(notes));
+  const write = await thrownBy(() => put(store, "a"));
+  const none = await thrownBy(() =>
+    openRemoteStore({ url: "ftp://example.com", token: "sk-canary", migrations: [] }),
+  );
+
+  for (const error of [wrong, read, write, none]) {
+    expect(error).toMatchObject({ name: "AppError", code: "unavailable" });
+    expect(Bun.inspect(error, { depth: 8 })).not.toContain("sk-canary");
+  }
+  await store.close();
+});
+
+test("its client loads no native module", async () => {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      "-e",
+      `await import("../../src/store/remote.ts"); console.log(require("node:fs").readFileSync("/proc/self/maps", "utf8"))`,
+    ],
+    { cwd: import.meta.dir, stdout: "pipe" },
+  );
+  const maps = await new Response(child.stdout).text();
+  expect(await child.exited).toBe(0);
+  expect(maps).toContain("libc");
+  expect(maps).not.toContain("libsql");
+});

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openApp } from "../../src/app.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { openLog } from "../../src/base/log.ts";
+import { readConfig } from "../../src/config.ts";
+import { type App, contextFor } from "../../src/context.ts";
+import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
+import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
+import { server } from "../../src/server.ts";
+
+/** A clock that goes as the real one does, and can be turned forward by hand. */
+export function turnableClock(): Clock & { turn(ms: number): void } {
+  let ahead = 0;
+  return {
+    now: () => new Date(systemClock.now().getTime() + ahead),
+    monotonic: () => systemClock.monotonic() + ahead,
+    sleep: systemClock.sleep,
+    turn(ms) {
+      ahead += ms;
+    },
+  };
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
+  body: any;
+}
+
+export type Client = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
+
+/** Sends JSON, or a body as it is when that is text or bytes. */
+export function client(origin: string, fixed: Record<string, string> = {}): Client {
+  return async (method, path, body, headers = {}) => {
+    const raw = typeof body === "string" || body instanceof Uint8Array;
+    const reply = await fetch(origin + path, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(body !== undefined && !raw ? { "content-type": "application/json" } : {}),
+        ...fixed,
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+    });
+    const text = await reply.text();
+    const isJson = reply.headers.get("content-type")?.includes("json");
+    return {
+      status: reply.status,
+      headers: reply.headers,
+      text,
+      body: isJson && text ? JSON.parse(text) : null,
+    };
+  };
+}
+
+export const PASSWORD = "correct horse battery staple";
+
+export interface StartOptions {
+  /** Settings as in the environment. Private addresses are allowed by default, for the peers of the tests. */
+  env?: Record<string, string>;
+  /** Kept after the end, and used again by the next start. */
+  dataFolder?: string;
+  overrides?: Partial<App>;
+  /** False leaves the installation without an owner. */
+  owner?: boolean;
+}
+
+/** A real server on a free port over a real data directory. `await using` closes it and deletes the directory. */
+export async function startApp(options: StartOptions = {}) {
+  const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "weir-test-"));
+  const clock = turnableClock();
+  const logged: string[] = [];
+  const env = {
+    WEIR_EGRESS_ALLOW: "127.0.0.0/8,::1/128",
+    WEIR_API_RATE: "off",
+    WEIR_CHECK_REPLIES: "1",
+    ...options.env,
+  };
+  const { config, secrets } = readConfig({ data: dataFolder, port: "0" }, env, {});
+  const opened = await openApp({
+    config,
+    secrets,
+    clock,
+    log: openLog({ level: "info", pretty: false, clock, sink: (line) => logged.push(line) }),
+    self: [process.execPath, join(import.meta.dir, "../../src/main.ts"), "__sql"],
+    overrides: options.overrides,
+  });
+  const { app } = opened;
+  const http = server(app).listen({ port: 0, hostname: "127.0.0.1" });
+  const port = http.server?.port ?? 0;
+  opened.listensOn({ host: "127.0.0.1", port });
+  const origin = `http://127.0.0.1:${port}`;
+
+  const first = options.owner === false ? null : await makeOwner(app);
+  return {
+    app,
+    origin,
+    clock,
+    dataFolder,
+    /** Lines of the log, JSON. */
+    logged,
+    ids: { userId: first?.user.id ?? "", organizationId: first?.organization.id ?? "" },
+    token: first?.token ?? "",
+    /** Speaks for the owner, by an access token. */
+    owner: client(origin, { authorization: `Bearer ${first?.token ?? ""}` }),
+    anonymous: client(origin),
+    async [Symbol.asyncDispose]() {
+      await http.stop(true);
+      await opened.close();
+      if (!options.dataFolder) rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function makeOwner(app: App) {
+  const { user, organization } = await createFirstOwner(
+    app,
+    {
+      email: "ada@example.com",
+      password: PASSWORD,
+      firstName: "Ada",
+      lastName: "Lovelace",
+      organizationName: "Acme",
+    },
+    "test-set-up",
+  );
+  const ctx = contextFor(app, {
+    organizationId: organization.id,
+    role: "owner",
+    actor: { type: "user", id: user.id, email: user.email },
+    correlationId: "test-set-up",
+  });
+  const { token } = await createAccessToken(ctx, { name: "test", expiresInDays: 1 });
+  return { user, organization, token };
+}

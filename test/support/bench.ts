@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { openEgress } from "../../src/base/egress.ts";
+import { AppError } from "../../src/base/errors.ts";
+import type { Bench, LogLevel, Progress } from "../../src/executors/contract.ts";
+
+export interface TestBench extends Bench, AsyncDisposable {
+  /** What the executor told, in order. */
+  readonly logs: { level: LogLevel; message: string }[];
+  readonly progresses: Progress[];
+}
+
+const missing = (what: string): never => {
+  throw new Error(`This bench has no ${what}; give it one.`);
+};
+
+const noLake: Bench["lake"] = {
+  tables: async () => missing("lake"),
+  table: async () => missing("lake"),
+  localPath: async () => missing("lake"),
+  place: async () => missing("lake"),
+  cursor: async () => missing("lake"),
+  lock: async () => missing("lake"),
+};
+
+/** A real bench for one execution: the system's clock, and a way out that also reaches loopback. */
+export function testBench(overrides: Partial<Bench> = {}): TestBench {
+  const logs: TestBench["logs"] = [];
+  const progresses: Progress[] = [];
+  const folders: string[] = [];
+  const bench: Omit<Bench, "sql"> = {
+    run: {
+      id: "01900000-0000-7000-8000-000000000001",
+      organizationId: "01900000-0000-7000-8000-000000000002",
+      attempt: 1,
+      startedAt: systemClock.now().toISOString(),
+    },
+    signal: new AbortController().signal,
+    scope: {},
+    clock: systemClock,
+    egress: openEgress({ allow: ["127.0.0.0/8", "localhost"], self: () => null }),
+    lake: noLake,
+    async workFolder() {
+      const folder = await mkdtemp(join(tmpdir(), "weir-bench-"));
+      folders.push(folder);
+      return folder;
+    },
+    async connection() {
+      throw new AppError("definition_invalid", "The action has no connection.");
+    },
+    hasConnection: false,
+    progress: (progress) => progresses.push(progress),
+    log: (level, message) => logs.push({ level, message }),
+  };
+  return {
+    get sql() {
+      return missing("sql");
+    },
+    ...bench,
+    ...overrides,
+    logs,
+    progresses,
+    async [Symbol.asyncDispose]() {
+      for (const folder of folders) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

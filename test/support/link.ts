@@ -1,0 +1,48 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { openEgress } from "../../src/base/egress.ts";
+import { AppError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Link } from "../../src/providers/contract.ts";
+
+const never = new AbortController().signal;
+
+/** The real way out, which may reach peers on this machine. */
+const localEgress = openEgress({ allow: ["127.0.0.0/8", "::1/128"], self: () => null });
+
+/** A link as the service makes it. There is no files folder unless one is given. */
+export function link(
+  config: JsonObject,
+  credentials: Record<string, string>,
+  overrides: Partial<Link> = {},
+): Link {
+  return {
+    connectionId: "018f0000-0000-7000-8000-000000000001",
+    config,
+    credentials,
+    egress: localEgress,
+    clock: systemClock,
+    signal: never,
+    filesFolder: join(tmpdir(), "weir-no-such-folder"),
+    ...overrides,
+  };
+}
+
+/** The error that `work` ends with. */
+export async function failure(work: Promise<unknown>): Promise<AppError> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error("It did not fail.");
+}
+
+/** All of a stream or iterable as text. */
+export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,71 @@
+import { eq } from "drizzle-orm";
+import { contextFor, write } from "../../src/context.ts";
+import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
+import { organizations, type Role } from "../../src/resources/organizations/table.ts";
+import { addMember } from "../../src/resources/organizations/team.ts";
+import { newUser } from "../../src/resources/users/service.ts";
+import { users } from "../../src/resources/users/table.ts";
+import { type Client, client, PASSWORD, type startApp } from "./app.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+/** Another person of the owner's organization, or of the one given, who speaks by an access token. */
+export async function join(started: Started, role: Role, organizationId = started.ids.organizationId) {
+  const { app, origin } = started;
+  const name = `${role}-${app.ids.uuid()}`;
+  const user = newUser(app, {
+    email: `${name}@example.com`,
+    passwordHash: null,
+    firstName: name,
+    lastName: null,
+  });
+  const ctx = contextFor(app, {
+    organizationId,
+    role,
+    actor: { type: "user", id: user.id, email: user.email },
+    correlationId: "test-join",
+  });
+  const membership = await write(ctx, async (tx) => {
+    await tx.db.insert(users).values(user);
+    return addMember(tx, { userId: user.id, role });
+  });
+  const { token } = await createAccessToken(ctx, { name: "test", expiresInDays: 1 });
+  return { call: client(origin, { authorization: `Bearer ${token}` }), user, membership, token };
+}
+
+/** Another organization with an owner of its own. */
+export async function neighbour(started: Started) {
+  const { app } = started;
+  const at = app.clock.now().toISOString();
+  const id = app.ids.uuid();
+  await app.store.write(async (db) => {
+    const facts = {
+      name: "Neighbour",
+      plan: "free",
+      webhookRate: null,
+      createdAt: at,
+      updatedAt: at,
+    } as const;
+    await db.insert(organizations).values({ ...facts, id, slug: `neighbour-${id.slice(-12)}` });
+  });
+  const [organization] = await app.store.db.select().from(organizations).where(eq(organizations.id, id));
+  return { ...(await join(started, "owner", id)), organization: organization! };
+}
+
+/** A browser: keeps the cookie that it is given and says that it is on Weir's own page. */
+export function browser(origin: string, fixed: Record<string, string> = {}) {
+  let cookie = "";
+  const call: Client = async (method, path, body, headers = {}) => {
+    const own = { "sec-fetch-site": "same-origin", ...(cookie ? { cookie } : {}), ...fixed };
+    const answer = await client(origin, own)(method, path, body, headers);
+    const [set] = answer.headers.getSetCookie();
+    if (set !== undefined) cookie = set.startsWith("svc_token=;") ? "" : (set.split(";")[0] ?? "");
+    return answer;
+  };
+  return {
+    call,
+    cookie: () => cookie,
+    signIn: (email = "ada@example.com", password = PASSWORD) =>
+      call("POST", "/api/v1/auth/login", { email, password }),
+  };
+}

