@@ -391,6 +391,23 @@ CREATE INDEX webhook_deliveries_by_organization ON webhook_deliveries (organizat
 --> statement-breakpoint
 CREATE INDEX webhook_deliveries_by_repeat_key ON webhook_deliveries (automation_id, repeat_key) WHERE repeat_key IS NOT NULL;
 --> statement-breakpoint
+CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (automation_id, updated_at) WHERE status IN ('failed', 'dead_letter');
+--> statement-breakpoint
+CREATE TABLE webhook_alerts (
+  id TEXT PRIMARY KEY,
+  organization_id TEXT NOT NULL,
+  automation_id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  notify_url TEXT NOT NULL,
+  body TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  due_at TEXT
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX webhook_alerts_by_automation ON webhook_alerts (automation_id, created_at);
+--> statement-breakpoint
+CREATE INDEX webhook_alerts_due ON webhook_alerts (due_at) WHERE due_at IS NOT NULL;
+--> statement-breakpoint
 CREATE TABLE delivery_attempts (
   delivery_id TEXT NOT NULL,
   number INTEGER NOT NULL,

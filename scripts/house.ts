@@ -16,7 +16,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["base", /^src\/(base\/|version\.ts$)/],
   ["contract", /^src\/\w+\/contract\.ts$/],
   ["adapter", /^src\/(executors|providers|models|sql|lake)\//],
-  ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/table\.ts$/],
+  ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   ["context", /^src\/(context|config|folder)\.ts$/],
   ["wire", /^src\/resources\/[\w-]+\/wire\.ts$/],
   ["service", /^src\/resources\/[\w-]+\/(?!routes\.)[\w./-]+\.ts$/],

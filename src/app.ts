@@ -64,7 +64,8 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
   let listening: { host: string; port: number } | null = null;
   const app: App = {
     config,
-    baseUrl: () => config.baseUrl ?? `http://${hostOf(listening?.host ?? config.host)}:${listening?.port ?? config.port}`,
+    baseUrl: () =>
+      config.baseUrl ?? `http://${hostOf(listening?.host ?? config.host)}:${listening?.port ?? config.port}`,
     store,
     clock,
     ids,
@@ -99,12 +100,18 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
   };
 }
 
-const hostOf = (host: string) => (host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host);
+const hostOf = (host: string) =>
+  host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
 
 function storeOf(folder: DataFolder, config: Config, secrets: Secrets, clock: Clock): Promise<Store> {
   return config.databaseUrl === null
     ? openStore({ path: folder.database, migrations, backupsFolder: folder.backups, clock })
-    : openRemoteStore({ url: config.databaseUrl, token: secrets.databaseToken ?? undefined, migrations, clock });
+    : openRemoteStore({
+        url: config.databaseUrl,
+        token: secrets.databaseToken ?? undefined,
+        migrations,
+        clock,
+      });
 }
 
 /** Opens the box, and refuses a key that is not the one that this store's secrets were sealed with. */
@@ -112,9 +119,13 @@ async function secretBoxOf(store: Store, folder: DataFolder, secrets: Secrets, i
   const [kept] = await store.db.select().from(settings).where(eq(settings.key, "key_id"));
   const box = openSecretBox(masterKey(folder, secrets.secretKey, kept === undefined, ids), ids);
   if (kept === undefined) {
-    await store.write(async (db) => void (await db.insert(settings).values({ key: "key_id", value: box.keyId })));
+    await store.write(
+      async (db) => void (await db.insert(settings).values({ key: "key_id", value: box.keyId })),
+    );
   } else if (kept.value !== box.keyId) {
-    throw new ConfigError("The secret key is not the one that this database's secrets were sealed with. Set the right WEIR_SECRET_KEY, or put secret.key back.");
+    throw new ConfigError(
+      "The secret key is not the one that this database's secrets were sealed with. Set the right WEIR_SECRET_KEY, or put secret.key back.",
+    );
   }
   return box;
 }

@@ -1,6 +1,6 @@
-import { LOG_LEVELS, type Level } from "./base/log.ts";
-import type { Rate } from "./base/limit.ts";
 import { parseCidr } from "./base/cidr.ts";
+import type { Rate } from "./base/limit.ts";
+import { type Level, LOG_LEVELS } from "./base/log.ts";
 import { PLANS, type Plan } from "./resources/organizations/table.ts";
 
 /** Everything the operator can set (decisions, section 2), checked. Secrets are apart, in `Secrets`. */
@@ -70,7 +70,9 @@ const SETTINGS = {
   adminEmail: { env: "WEIR_ADMIN_EMAIL", read: maybe },
   adminPasswordFile: { env: "WEIR_ADMIN_PASSWORD_FILE", read: maybe },
   checkReplies: { env: "WEIR_CHECK_REPLIES", read: yes },
-} satisfies { [K in keyof Config]: { env: string; read: (value: string | undefined, name: string) => Config[K] } };
+} satisfies {
+  [K in keyof Config]: { env: string; read: (value: string | undefined, name: string) => Config[K] };
+};
 
 const SECRETS = { secretKey: "WEIR_SECRET_KEY", databaseToken: "WEIR_DATABASE_TOKEN" } as const;
 
@@ -81,29 +83,45 @@ const NOT_YET = ["WEIR_LAKE_URL", "WEIR_OIDC_ISSUER"];
  * Reads settings from `flags`, then `env`, then `file` (the parsed `weir.toml`, keys as in the
  * environment with or without `WEIR_`, in any case). Throws `ConfigError` naming the first bad one.
  */
-export function readConfig(flags: Sources, env: Sources, file: Sources): { config: Config; secrets: Secrets } {
+export function readConfig(
+  flags: Sources,
+  env: Sources,
+  file: Sources,
+): { config: Config; secrets: Secrets } {
   const known = new Set<string>([...Object.values(SETTINGS).map((s) => s.env), ...Object.values(SECRETS)]);
   const filed = new Map(Object.entries(file).map(([key, value]) => [fileKey(key), value]));
   for (const key of filed.keys()) {
-    if (!known.has(key) && !LATER.has(key)) throw new ConfigError(`weir.toml has a setting that is not known: ${key}.`);
+    if (!known.has(key) && !LATER.has(key))
+      throw new ConfigError(`weir.toml has a setting that is not known: ${key}.`);
   }
-  const get = (name: string, flag?: string) => (flag && flags[flag]) || env[name] || filed.get(name) || undefined;
+  const get = (name: string, flag?: string) =>
+    (flag && flags[flag]) || env[name] || filed.get(name) || undefined;
   for (const name of NOT_YET) {
     if (get(name)) throw new ConfigError(`${name} is set, but this version can't use it yet; remove it.`);
   }
   const config = Object.fromEntries(
     Object.entries(SETTINGS).map(([key, { env: name, read }]) => [key, read(get(name, FLAGS[key]), name)]),
   ) as unknown as Config;
-  const secrets = { secretKey: get(SECRETS.secretKey) ?? null, databaseToken: get(SECRETS.databaseToken) ?? null };
+  const secrets = {
+    secretKey: get(SECRETS.secretKey) ?? null,
+    databaseToken: get(SECRETS.databaseToken) ?? null,
+  };
   return { config, secrets };
 }
 
 /** For `weir config`: each setting's name and value as text. */
 export function describeConfig(config: Config, secrets: Secrets): [name: string, value: string][] {
-  const shown = (value: unknown) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+  const shown = (value: unknown) =>
+    value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
   return [
-    ...Object.entries(SETTINGS).map(([key, { env }]): [string, string] => [env, shown(config[key as keyof Config])]),
-    ...Object.entries(SECRETS).map(([key, name]): [string, string] => [name, secrets[key as keyof Secrets] ? "***" : ""]),
+    ...Object.entries(SETTINGS).map(([key, { env }]): [string, string] => [
+      env,
+      shown(config[key as keyof Config]),
+    ]),
+    ...Object.entries(SECRETS).map(([key, name]): [string, string] => [
+      name,
+      secrets[key as keyof Secrets] ? "***" : "",
+    ]),
   ];
 }
 
@@ -152,15 +170,23 @@ function url(schemes: readonly string[]) {
     if (value === undefined) return null;
     const parsed = URL.canParse(value) ? new URL(value) : null;
     if (parsed && schemes.includes(parsed.protocol) && parsed.hostname) return value.replace(/\/+$/, "");
-    throw new ConfigError(`${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`);
+    throw new ConfigError(
+      `${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`,
+    );
   };
 }
 
 function list(check: ((item: string) => boolean) | null) {
   return (value: string | undefined, name: string): readonly string[] => {
-    const items = (value ?? "").split(",").map((item) => item.trim()).filter(Boolean);
+    const items = (value ?? "")
+      .split(",")
+      .map((item) => item.trim())
+      .filter(Boolean);
     const bad = items.find((item) => check && !check(item));
-    if (bad !== undefined) throw new ConfigError(`${name} has ${quote(bad)}; it takes a comma list of CIDR ranges such as 10.0.0.0/8.`);
+    if (bad !== undefined)
+      throw new ConfigError(
+        `${name} has ${quote(bad)}; it takes a comma list of CIDR ranges such as 10.0.0.0/8.`,
+      );
     return items;
   };
 }
@@ -178,10 +204,15 @@ function rate(fallback: Rate) {
     if (value === undefined) return fallback;
     if (value === "off") return null;
     const [, perMinute, burst] = /^(\d{1,9})(?::(\d{1,9}))?$/.exec(value) ?? [];
-    if (!perMinute || Number(perMinute) < 1) {
-      throw new ConfigError(`${name} is ${quote(value)}; it takes requests a minute such as 1200, with a burst such as 1200:300, or off.`);
+    if (!perMinute || Number(perMinute) < 1 || Number(burst ?? 1) < 1) {
+      throw new ConfigError(
+        `${name} is ${quote(value)}; it takes requests a minute such as 1200, with a burst such as 1200:300, or off.`,
+      );
     }
-    return { perMinute: Number(perMinute), burst: Number(burst ?? Math.max(1, Math.ceil(Number(perMinute) / 4))) };
+    return {
+      perMinute: Number(perMinute),
+      burst: Number(burst ?? Math.max(1, Math.ceil(Number(perMinute) / 4))),
+    };
   };
 }
 

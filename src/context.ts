@@ -99,7 +99,13 @@ export const contextFor = (
 /** The columns of a new row that say where it belongs and who made it. */
 export function created(tx: WriteContext) {
   const at = timestamp(tx.clock);
-  return { organizationId: tx.organizationId, createdAt: at, createdBy: tx.actor.id, updatedAt: at, updatedBy: tx.actor.id };
+  return {
+    organizationId: tx.organizationId,
+    createdAt: at,
+    createdBy: tx.actor.id,
+    updatedAt: at,
+    updatedBy: tx.actor.id,
+  };
 }
 
 /** The columns of a changed row that say when and by whom. */

@@ -1,5 +1,17 @@
 import { Database } from "bun:sqlite";
-import { chmodSync, existsSync, mkdirSync, openSync, closeSync, fsyncSync, readFileSync, writeFileSync, renameSync, accessSync, constants } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import type { Ids } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
@@ -32,7 +44,9 @@ export function openDataFolder(given: string): DataFolder {
       mkdirSync(below(name), { recursive: true, mode: 0o700 });
     }
   } catch (error) {
-    throw new ConfigError(`The data directory ${path} can't be written: ${codeOf(error)}. Give another with --data, or change its permissions.`);
+    throw new ConfigError(
+      `The data directory ${path} can't be written: ${codeOf(error)}. Give another with --data, or change its permissions.`,
+    );
   }
   return {
     path,
@@ -57,7 +71,9 @@ function lock(path: string): () => void {
   } catch (error) {
     holder?.close();
     if (codeOf(error).startsWith("SQLITE_BUSY")) {
-      throw new ConfigError(`Another weir is running on ${path}. Stop it first, or give another directory with --data.`);
+      throw new ConfigError(
+        `Another weir is running on ${path}. Stop it first, or give another directory with --data.`,
+      );
     }
     throw new ConfigError(`The data directory ${path} can't be locked: ${codeOf(error)}.`);
   }
@@ -70,7 +86,9 @@ export function masterKey(folder: DataFolder, given: string | null, isNew: boole
   const file = join(folder.path, "secret.key");
   if (existsSync(file)) return decodeKey(readFileSync(file, "utf8").trim(), file);
   if (!isNew) {
-    throw new ConfigError(`${file} is missing, and the database holds secrets sealed with it. Put the file back, or set WEIR_SECRET_KEY.`);
+    throw new ConfigError(
+      `${file} is missing, and the database holds secrets sealed with it. Put the file back, or set WEIR_SECRET_KEY.`,
+    );
   }
   const key = ids.bytes(32);
   const temporary = `${file}.new`;

@@ -16,7 +16,12 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   help: async () => (await import("./cli/help.ts")).help,
 };
 
-const ALIASES: Readonly<Record<string, string>> = { "--help": "help", "-h": "help", "--version": "version", "-v": "version" };
+const ALIASES: Readonly<Record<string, string>> = {
+  "--help": "help",
+  "-h": "help",
+  "--version": "version",
+  "-v": "version",
+};
 
 /** True inside of the executable, whose files lie in a place of their own. */
 const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.includes("~BUN");
@@ -27,10 +32,13 @@ async function openHost(): Promise<Host> {
   const { partsFrom } = await import("./cli/settings.ts");
   const isTerminal = process.stderr.isTTY === true;
   const err = (line: string) => void process.stderr.write(`${line}\n`);
+  const columns = () => (process.stderr.columns || 80) - 1;
   return {
     isTerminal,
+    hasColor: process.stdout.isTTY === true && !process.env["NO_COLOR"],
     self,
     err,
+    status: (text) => void (isTerminal && process.stderr.write(`\r\x1b[2K${text.slice(0, columns())}`)),
     out: (line) => void process.stdout.write(`${line}\n`),
     stdin: () => Bun.stdin.text(),
     parts: (flags) => partsFrom(flags, process.env, { isTerminal, self, err }),
@@ -48,13 +56,15 @@ async function main(): Promise<number | null> {
     await sqlChild();
     return null;
   }
-  const load = commands[ALIASES[name] ?? name];
+  const asked = ALIASES[name] ?? name;
+  const wantsHelp = rest.includes("--help") || rest.includes("-h");
+  const load = Object.hasOwn(commands, asked) ? commands[wantsHelp ? "help" : asked] : undefined;
   if (!load) {
     process.stderr.write(`weir: there is no command ${name}. Try: weir help\n`);
     return 2;
   }
   const command = await load();
-  return command(rest, await openHost());
+  return command(wantsHelp ? [asked] : rest, await openHost());
 }
 
 main().then(
@@ -62,7 +72,9 @@ main().then(
     if (code !== null) process.exit(code);
   },
   (error: unknown) => {
-    process.stderr.write(`weir: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `weir: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(1);
   },
 );

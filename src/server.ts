@@ -6,11 +6,18 @@ import { problemResponse, serve } from "./http/serve.ts";
 import { visitOf } from "./http/visit.ts";
 import { accessTokenOperations } from "./resources/access-tokens/routes.ts";
 import { actionOperations } from "./resources/actions/routes.ts";
+import { artifactOperations } from "./resources/artifacts/routes.ts";
 import { automationOperations } from "./resources/automations/routes.ts";
+import { connectionOperations } from "./resources/connections/routes.ts";
+import { datasetOperations } from "./resources/datasets/routes.ts";
 import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
+import { eventOperations } from "./resources/events/routes.ts";
+import { countRequest } from "./resources/health/requests.ts";
 import { healthOperations } from "./resources/health/routes.ts";
 import { inboundOperations } from "./resources/inbound/routes.ts";
+import { metaOperations } from "./resources/meta/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
+import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
 import { sessionOperations } from "./resources/sessions/routes.ts";
 import { signInOperations } from "./resources/sign-in/routes.ts";
@@ -19,16 +26,22 @@ import { userOperations } from "./resources/users/routes.ts";
 /** The HTTP face: every operation that exists. */
 export const operations: readonly Operation[] = [
   ...healthOperations,
+  ...metaOperations,
   ...signInOperations,
   ...userOperations,
   ...organizationOperations,
   ...sessionOperations,
   ...accessTokenOperations,
+  ...connectionOperations,
   ...actionOperations,
   ...runOperations,
   ...automationOperations,
   ...inboundOperations,
   ...deadLetterOperations,
+  ...artifactOperations,
+  ...datasetOperations,
+  ...queryOperations,
+  ...eventOperations,
 ];
 
 /** `{method, path}` of every operation, paths as the interface writes them. */
@@ -46,8 +59,11 @@ export function server(app: App) {
     serve: { maxRequestBodySize: MAX_REQUEST_BYTES, idleTimeout: IDLE_SECONDS, development: false },
   });
   for (const operation of operations) {
-    const handler = ({ request, params, server }: Arrival) =>
-      serve(app, operation, visitOf(app, request, server), params);
+    const handler = async ({ request, params, server }: Arrival) => {
+      const reply = await serve(app, operation, visitOf(app, request, server), params);
+      countRequest(app, operation.method, operation.path, reply.status);
+      return reply;
+    };
     elysia.route(operation.method, toPattern(operation.path), handler as never, { parse: "none" } as never);
   }
   const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));

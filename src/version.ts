@@ -6,8 +6,5 @@ declare const WEIR_COMMIT: string | undefined;
 /** Of package.json; in the executable as it stood when it was built. */
 export const version: string = packageVersion;
 
-/**
- * The commit that the executable was built from, null when run from source or built outside git.
- * @public
- */
+/** The commit that the executable was built from, null when run from source or built outside git. */
 export const commit: string | null = typeof WEIR_COMMIT === "string" ? WEIR_COMMIT : null;

@@ -37,7 +37,10 @@ const sql = openSql({
   cacheDir: join(folder, "cache"),
 });
 const lake = openFolderLake(join(folder, "lake"));
-const source = link({ host: pg.host, port: pg.port, database: pg.database }, { user: pg.user, password: pg.password });
+const source = link(
+  { host: pg.host, port: pg.port, database: pg.database },
+  { user: pg.user, password: pg.password },
+);
 
 /** Resident megabytes of a process. */
 const residentMb = (pid: number | "self"): number => {
@@ -48,17 +51,21 @@ const residentMb = (pid: number | "self"): number => {
   }
 };
 
-const childrenMb = (): number =>
-  readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => {
-      try {
-        return readFileSync(`/proc/${name}/cmdline`, "utf8").includes("sql-child.ts") && Number(readFileSync(`/proc/${name}/stat`, "utf8").split(") ")[1]?.split(" ")[1]) === process.pid;
-      } catch {
-        return false; // gone meanwhile
-      }
-    })
-    .reduce((sum, name) => sum + residentMb(Number(name)), 0);
+/** The largest of our DuckDB processes; the next one may be starting while the last one ends. */
+const childMb = (): number => {
+  const mine = readdirSync("/proc").filter((name) => {
+    try {
+      return (
+        /^\d+$/.test(name) &&
+        readFileSync(`/proc/${name}/stat`, "utf8").split(") ")[1]?.split(" ")[1] === String(process.pid) &&
+        readFileSync(`/proc/${name}/cmdline`, "utf8").includes("sql-child.ts")
+      );
+    } catch {
+      return false; // gone meanwhile
+    }
+  });
+  return Math.max(0, ...mine.map((name) => residentMb(Number(name))));
+};
 
 async function extract(round: number): Promise<number> {
   await using bench = testBench({
@@ -81,7 +88,10 @@ async function extract(round: number): Promise<number> {
     },
   });
   const began = performance.now();
-  const { result } = await dltExtract.execute(bench, { resources: [{ name: "wide", incremental: { cursorField: "id" } }], dataset: "bench" });
+  const { result } = await dltExtract.execute(bench, {
+    resources: [{ name: "wide", incremental: { cursorField: "id" } }],
+    dataset: "bench",
+  });
   if (result.rows !== count) throw new Error(`${result.rows} of ${count} rows came.`);
   return performance.now() - began;
 }
@@ -89,7 +99,19 @@ async function extract(round: number): Promise<number> {
 async function copy(): Promise<number> {
   const began = performance.now();
   const psql = Bun.spawn(
-    ["psql", "-h", pg.host, "-p", String(pg.port), "-U", pg.user, "-d", pg.database, "-qc", `\\copy wide to '${join(folder, "wide.csv")}' csv`],
+    [
+      "psql",
+      "-h",
+      pg.host,
+      "-p",
+      String(pg.port),
+      "-U",
+      pg.user,
+      "-d",
+      pg.database,
+      "-qc",
+      `\\copy wide to '${join(folder, "wide.csv")}' csv`,
+    ],
     { env: { ...process.env, PGPASSWORD: pg.password }, stdio: ["ignore", "inherit", "inherit"] },
   );
   if ((await psql.exited) !== 0) throw new Error("psql failed.");
@@ -108,17 +130,21 @@ try {
   let theirs = 0;
   const watch = setInterval(() => {
     mine = Math.max(mine, residentMb("self"));
-    theirs = Math.max(theirs, childrenMb());
+    theirs = Math.max(theirs, childMb());
   }, 50);
   const times = { extract: [] as number[], copy: [] as number[] };
   for (let round = 0; round < rounds; round++) {
     times.copy.push(await copy());
     times.extract.push(await extract(round));
-    console.log(`round ${round + 1}: psql ${times.copy.at(-1)?.toFixed(0)} ms, dlt_extract ${times.extract.at(-1)?.toFixed(0)} ms`);
+    console.log(
+      `round ${round + 1}: psql ${times.copy.at(-1)?.toFixed(0)} ms, dlt_extract ${times.extract.at(-1)?.toFixed(0)} ms`,
+    );
   }
   clearInterval(watch);
   console.log(`psql / dlt_extract: ${(median(times.copy) / median(times.extract)).toFixed(2)}`);
-  console.log(`this process: ${idleMb.toFixed(0)} MB idle, ${mine.toFixed(0)} MB at its highest; DuckDB's: ${theirs.toFixed(0)} MB`);
+  console.log(
+    `this process: ${idleMb.toFixed(0)} MB idle, ${mine.toFixed(0)} MB at its highest; DuckDB's: ${theirs.toFixed(0)} MB`,
+  );
 } finally {
   await sql.close();
   rmSync(folder, { recursive: true, force: true });

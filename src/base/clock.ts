@@ -27,6 +27,10 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Seconds from one instant to another, to the millisecond; null where one is missing. */
+export const secondsBetween = (from: string | null, to: string | null): number | null =>
+  from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;
+
 /** The instant `offsetMs` from now, ISO 8601 in UTC with milliseconds. */
 export const timestamp = (clock: Clock, offsetMs = 0): string =>
   new Date(clock.now().getTime() + offsetMs).toISOString();

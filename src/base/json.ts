@@ -7,7 +7,7 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Deeper JSON than this is refused (decisions, section 1). */
-const MAX_DEPTH = 64;
+export const MAX_DEPTH = 64;
 
 /**
  * Parses JSON text strictly: no more than 64 levels, no key twice in one object.

@@ -33,7 +33,8 @@ export function openLimiter(clock: Clock): Limiter {
       let bucket = buckets.get(key);
       if (!bucket) {
         if (buckets.size >= MAX_BUCKETS) forgetFull(now);
-        buckets.set(key, (bucket = { tokens: burst, at: now, perMs, burst }));
+        bucket = { tokens: burst, at: now, perMs, burst };
+        buckets.set(key, bucket);
       }
       bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perMs);
       bucket.at = now;

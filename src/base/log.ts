@@ -13,13 +13,20 @@ export interface Log {
 }
 
 /** Lines of JSON, or readable ones for a terminal; `sink` takes each without its line break. */
-export function openLog(options: { level: Level; pretty: boolean; clock: Clock; sink: (line: string) => void }): Log {
+export function openLog(options: {
+  level: Level;
+  pretty: boolean;
+  clock: Clock;
+  sink: (line: string) => void;
+}): Log {
   const { level: least, pretty, clock, sink } = options;
   const write = (level: Level, message: string, fields: LogFields = {}) => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
     const time = clock.now().toISOString();
     if (!pretty) return sink(JSON.stringify({ time, level, message, ...fields }));
-    const facts = Object.entries(fields).map(([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+    const facts = Object.entries(fields).map(
+      ([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+    );
     sink(`${time.slice(11, 19)} ${level.padEnd(5)} ${message}${facts.join("")}`);
   };
   return {
@@ -28,7 +35,8 @@ export function openLog(options: { level: Level; pretty: boolean; clock: Clock; 
   };
 }
 
-const summary = (error: unknown) => (error instanceof Error ? `${error.name}: ${safeMessage(error)}` : String(error));
+const summary = (error: unknown) =>
+  error instanceof Error ? `${error.name}: ${safeMessage(error)}` : String(error);
 
 /** Drizzle puts a statement's parameters into its message; those may be secrets. */
 const safeMessage = (error: Error) =>
@@ -36,7 +44,10 @@ const safeMessage = (error: Error) =>
 
 function traceOf(error: unknown): LogFields {
   if (!(error instanceof Error)) return {};
-  const frames = error.stack?.split("\n").filter((line) => line.trimStart().startsWith("at ")).slice(0, 12);
+  const frames = error.stack
+    ?.split("\n")
+    .filter((line) => line.trimStart().startsWith("at "))
+    .slice(0, 12);
   return {
     stack: frames?.map((line) => line.trim()),
     ...(error.cause === undefined ? {} : { cause: summary(error.cause) }),

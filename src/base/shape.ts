@@ -79,16 +79,22 @@ const walk: Walk = (schema, given, loc, options, faults) => {
     return raw === schema.const ? raw : fail(`Input should be ${show(schema.const)}`, "literal_error");
   }
   if (schema.enum) {
-    return schema.enum.includes(raw) ? raw : fail(`Input should be ${schema.enum.map(show).join(", ")}`, "enum");
+    return schema.enum.includes(raw)
+      ? raw
+      : fail(`Input should be ${schema.enum.map(show).join(", ")}`, "enum");
   }
   switch (schema.type) {
     case "string":
-      return typeof raw === "string" ? checkString(schema, raw, fail) : fail("Input should be a string", "string_type");
+      return typeof raw === "string"
+        ? checkString(schema, raw, fail)
+        : fail("Input should be a string", "string_type");
     case "integer":
-      if (typeof raw !== "number" || !Number.isSafeInteger(raw)) return fail("Input should be an integer", "int_type");
+      if (typeof raw !== "number" || !Number.isSafeInteger(raw))
+        return fail("Input should be an integer", "int_type");
       return checkNumber(schema, raw, fail);
     case "number":
-      if (typeof raw !== "number" || !Number.isFinite(raw)) return fail("Input should be a number", "float_type");
+      if (typeof raw !== "number" || !Number.isFinite(raw))
+        return fail("Input should be a number", "float_type");
       return checkNumber(schema, raw, fail);
     case "boolean":
       return typeof raw === "boolean" ? raw : fail("Input should be true or false", "bool_type");
@@ -131,7 +137,8 @@ function walkObject(
   faults: Fault[],
   fail: Fail,
 ): unknown {
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return fail("Input should be an object", "dict_type");
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+    return fail("Input should be an object", "dict_type");
   const given = raw as Record<string, unknown>;
   const value: Record<string, unknown> = {};
   const known = schema.properties ?? {};
@@ -146,7 +153,9 @@ function walkObject(
     }
     value[name] = walk(shape as Shape & TSchema, given[name], [...loc, name], options, faults);
   }
-  const extra = schema.patternProperties ? Object.values(schema.patternProperties)[0] : schema.additionalProperties;
+  const extra = schema.patternProperties
+    ? Object.values(schema.patternProperties)[0]
+    : schema.additionalProperties;
   let count = Object.keys(value).length;
   for (const [name, item] of Object.entries(given)) {
     if (Object.hasOwn(known, name)) continue;
@@ -154,8 +163,16 @@ function walkObject(
     if (extra === false) {
       faults.push({ loc: [...loc, name], msg: "This field is not known here", type: "extra_forbidden" });
     } else {
-      const kept = typeof extra === "object" ? walk(extra as Shape & TSchema, item, [...loc, name], options, faults) : item;
-      Object.defineProperty(value, name, { value: kept, enumerable: true, writable: true, configurable: true }); // `__proto__` too is only a name
+      const kept =
+        typeof extra === "object"
+          ? walk(extra as Shape & TSchema, item, [...loc, name], options, faults)
+          : item;
+      Object.defineProperty(value, name, {
+        value: kept,
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      }); // `__proto__` too is only a name
     }
   }
   const { maxProperties = Number.POSITIVE_INFINITY, minProperties = 0 } = schema;
@@ -201,12 +218,15 @@ function closeness(faults: Fault[], loc: readonly string[]): number {
 function checkString(schema: Shape, raw: string, fail: Fail): unknown {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
   const length = raw.length > maxLength || raw.length < minLength * 2 ? [...raw].length : raw.length; // people count characters, not code units
-  if (length < minLength) return fail(`Input should have at least ${minLength} character(s)`, "string_too_short");
+  if (length < minLength)
+    return fail(`Input should have at least ${minLength} character(s)`, "string_too_short");
   if (length > maxLength) return fail(`Input should have at most ${maxLength} characters`, "string_too_long");
+  if (!raw.isWellFormed()) return fail("Input should be valid Unicode text", "string_unicode");
   if (raw.includes("\0")) return fail("Input must not contain a NUL character", "string_nul");
   if (schema.format) {
     const check = FORMATS[schema.format];
-    if (check && !check.test(raw)) return fail(`Input should be a valid ${schema.format}`, `${schema.format}_parsing`);
+    if (check && !(check.test(raw) && (!schema.format.startsWith("date") || isRealDay(raw.slice(0, 10)))))
+      return fail(`Input should be a valid ${schema.format}`, `${schema.format}_parsing`);
   }
   if (schema.pattern && !patternOf(schema.pattern).test(raw)) {
     return fail(`Input should match ${schema.pattern}`, "string_pattern_mismatch");
@@ -253,23 +273,32 @@ const patterns = new Map<string, RegExp>();
 /** Only for patterns that stand in our own shapes. */
 function patternOf(pattern: string): RegExp {
   let compiled = patterns.get(pattern);
-  if (!compiled) patterns.set(pattern, (compiled = new RegExp(pattern, "u")));
+  if (!compiled) {
+    compiled = new RegExp(pattern, "u");
+    patterns.set(pattern, compiled);
+  }
   return compiled;
 }
 
 const FORMATS: Readonly<Record<string, RegExp>> = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
-  "date-time": /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
+  "date-time":
+    /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
   date: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/,
   email: /^[^\s@<>()[\],;:\\"]{1,64}@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
 };
 
+/** False for the 30th of February and its like. */
+const isRealDay = (day: string) => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+
 const show = (value: unknown) => (typeof value === "string" ? `'${value}'` : JSON.stringify(value));
 
 /** An object that refuses fields it does not know. */
-export const object = <P extends TProperties>(properties: P, options: Record<string, unknown> = {}): TObject<P> =>
-  Type.Object(properties, { additionalProperties: false, ...options });
+export const object = <P extends TProperties>(
+  properties: P,
+  options: Record<string, unknown> = {},
+): TObject<P> => Type.Object(properties, { additionalProperties: false, ...options });
 
 export const uuid = () => Type.String({ format: "uuid" });
 export const instant = () => Type.String({ format: "date-time" });
@@ -282,8 +311,8 @@ export const oneOf = <const T extends readonly string[]>(values: T, options: Rec
 export const optional = Type.Optional;
 export const map = <T extends TSchema>(schema: T) => Type.Record(Type.String(), schema);
 export const anything = () => Type.Unsafe<import("./json.ts").Json>({});
-export const jsonObject = () =>
-  Type.Unsafe<import("./json.ts").JsonObject>({ type: "object", additionalProperties: true });
+export const jsonObject = (options: Record<string, unknown> = {}) =>
+  Type.Unsafe<import("./json.ts").JsonObject>({ type: "object", additionalProperties: true, ...options });
 
 /** `limit` and `offset` of a list, as the interface's section 8 has them. */
 export const offsetQuery = (fallback: number, maximum = 100) => ({

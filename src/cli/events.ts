@@ -2,25 +2,28 @@ import { asc } from "drizzle-orm";
 import { verifyChain } from "../resources/events/verify.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import { carryOut, type Host, readArgs, UsageError, withApp } from "./host.ts";
-
-const USAGE = "Usage: weir events verify [--data DIR] [--json]";
+import { usage } from "./usage.ts";
 
 /** `weir events verify`: recomputes every organization's chain; exit code 1 when one does not hold. */
 export async function events(args: readonly string[], host: Host): Promise<number> {
   let holds = true;
-  const code = await carryOut(host, USAGE, async () => {
+  const code = await carryOut(host, usage.events.line, async () => {
     const { values: flags, positionals } = readArgs({
       args: [...args],
       allowPositionals: true,
       options: { data: { type: "string" }, json: { type: "boolean" } },
     });
-    if (positionals.length !== 1 || positionals[0] !== "verify") throw new UsageError("weir events takes: verify");
+    if (positionals.length !== 1 || positionals[0] !== "verify")
+      throw new UsageError("Say what to do with the events: verify.");
     await withApp(host.parts(flags), async ({ store }) => {
       for (const { id, slug } of await store.db.select().from(organizations).orderBy(asc(organizations.id))) {
         const found = await verifyChain(store.db, id);
         holds &&= found.valid;
         if (flags.json) host.out(JSON.stringify({ organization: slug, ...found }));
-        else host.out(`${slug}: ${found.valid ? "valid" : `broken at ${found.firstBadId}`}, ${found.checked} events checked`);
+        else
+          host.out(
+            `${slug}: ${found.valid ? "valid" : `broken at ${found.firstBadId}`}, ${found.checked} events checked`,
+          );
       }
     });
   });

@@ -1,20 +1,28 @@
-import type { Host } from "./host.ts";
+import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { usage, usageOf } from "./usage.ts";
 
-const TEXT = `Weir: automation and data integration in one file.
+const COMMAND_WIDTH = 16;
 
-  weir serve [--data DIR] [--host HOST] [--port PORT]   run the server
-  weir demo [--once] [--json] [--data DIR]              see the main job on a sample shop
-  weir init --email E --password-stdin --org NAME       make the owner without a browser
-  weir reset-password EMAIL                             set a new password
-  weir events verify [--data DIR]                       check the audit trail
-  weir config                                           print the settings, secrets masked
-  weir version
+/** `weir help`: all commands, or one of them with its flags. */
+export const help = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.help.line, async () => {
+    const { positionals } = readArgs({ args: [...args], allowPositionals: true, options: {} });
+    const [command, ...more] = positionals;
+    if (command === undefined) return host.out(overview());
+    const about = usageOf(command);
+    if (!about || more.length > 0) throw new UsageError(`There is no command ${positionals.join(" ")}.`);
+    host.out(`Usage: ${about.line}\n\n${about.text}`);
+  });
 
-State lies in the data directory, ./weir-data unless --data or WEIR_DATA names another.
-`;
-
-/** `weir help` */
-export async function help(_args: readonly string[], host: Host): Promise<number> {
-  host.out(TEXT);
-  return 0;
+function overview(): string {
+  const lines = Object.entries(usage).map(([name, { gist }]) => `  ${name.padEnd(COMMAND_WIDTH)}${gist}`);
+  return [
+    "Weir: automation and data integration in one file.",
+    "",
+    "Usage: weir COMMAND [FLAGS]",
+    "",
+    ...lines,
+    "",
+    "weir help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 called wrongly.",
+  ].join("\n");
 }

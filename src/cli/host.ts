@@ -9,6 +9,8 @@ export interface Host {
   parts(flags: { data?: string; host?: string; port?: string }): Parts;
   /** True where standard error is a terminal that people read. */
   readonly isTerminal: boolean;
+  /** True where standard output shows colours. */
+  readonly hasColor: boolean;
   /** The command that starts this same program. */
   readonly self: readonly string[];
   /** Calls `stop` when the process is asked to end. */
@@ -17,6 +19,8 @@ export interface Host {
   stdin(): Promise<string>;
   out(line: string): void;
   err(line: string): void;
+  /** One line in place of the one before, on a terminal that people watch; an empty text takes it away. */
+  status(text: string): void;
 }
 
 /** Words after the command that are not what it takes; ends with exit code 2. */
@@ -29,7 +33,9 @@ export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType
   try {
     return parseArgs(config);
   } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+    // Node adds advice on `--` after the first sentence.
+    const [message = ""] = (cause instanceof Error ? cause.message : String(cause)).split(". ");
+    throw new UsageError(`${message}.`, { cause });
   }
 }
 
@@ -41,7 +47,7 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
   } catch (error) {
     if (error instanceof UsageError) {
       host.err(error.message);
-      host.err(usage);
+      host.err(`Usage: ${usage}`);
       return 2;
     }
     if (!(error instanceof AppError || error instanceof ConfigError)) throw error;

@@ -4,8 +4,7 @@ import { MAX_TOKEN_DAYS } from "../resources/access-tokens/wire.ts";
 import { checkFirstOwner, createFirstOwner } from "../resources/sign-in/setup.ts";
 import type { FirstOwner } from "../resources/sign-in/wire.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError, withApp } from "./host.ts";
-
-const USAGE = "Usage: weir init --email EMAIL --password-stdin --org NAME [--data DIR] [--json]";
+import { usage } from "./usage.ts";
 
 /** What `weir init --json` prints. */
 interface Initialized {
@@ -21,7 +20,7 @@ interface Initialized {
  * the words after `init`; gives back the exit code. Refused once there is a user.
  */
 export const init = (args: readonly string[], host: Host) =>
-  carryOut(host, USAGE, async () => {
+  carryOut(host, usage.init.line, async () => {
     const { values: flags } = readArgs({
       args: [...args],
       options: {

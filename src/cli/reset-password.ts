@@ -2,15 +2,14 @@ import { systemIds } from "../base/ids.ts";
 import { makeToken } from "../crypto/tokens.ts";
 import { resetPassword as reset } from "../resources/sign-in/password.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError, withApp } from "./host.ts";
-
-const USAGE = "Usage: weir reset-password EMAIL [--password-stdin] [--data DIR] [--json]";
+import { usage } from "./usage.ts";
 
 /**
  * `weir reset-password`: sets a new password and ends the user's sessions. `args` are the words after the
  * command; gives back the exit code. Prints the new password where none came on standard input.
  */
 export const resetPassword = (args: readonly string[], host: Host) =>
-  carryOut(host, USAGE, async () => {
+  carryOut(host, usage["reset-password"].line, async () => {
     const { values: flags, positionals } = readArgs({
       args: [...args],
       allowPositionals: true,

@@ -6,18 +6,18 @@ import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/se
 import { server } from "../server.ts";
 import { version } from "../version.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
-
-const USAGE = "Usage: weir serve [--data DIR] [--host HOST] [--port PORT]";
+import { usage } from "./usage.ts";
 
 /** `weir serve`: runs until it is told to stop. */
 export const serve = (args: readonly string[], host: Host) =>
-  carryOut(host, USAGE, async () => {
+  carryOut(host, usage.serve.line, async () => {
     const { values: flags } = readArgs({
       args: [...args],
       options: { data: { type: "string" }, host: { type: "string" }, port: { type: "string" } },
     });
+    const stopped = new Promise<void>((resolve) => host.onStop(resolve));
     const running = await startServer(host.parts(flags));
-    await new Promise<void>((resolve) => host.onStop(resolve));
+    await stopped;
     await running.stop();
   });
 
@@ -51,7 +51,9 @@ export async function startServer(parts: Parts): Promise<Running> {
     app,
     origin: app.baseUrl(),
     async stop() {
-      log.write("info", "Weir is stopping; running work gets its time to finish", { seconds: config.shutdownGraceSeconds });
+      log.write("info", "Weir is stopping; running work gets its time to finish", {
+        seconds: config.shutdownGraceSeconds,
+      });
       await engine.stop(config.shutdownGraceSeconds * 1000);
       await http.stop(true);
       await opened.close();
@@ -65,7 +67,10 @@ function listen(app: App) {
   try {
     return server(app).listen({ hostname: host, port });
   } catch (error) {
-    const code = error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);
-    throw new ConfigError(`Weir can't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "another program has the port" : code}. Give another with --port.`);
+    const code =
+      error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);
+    throw new ConfigError(
+      `Weir can't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "another program has the port" : code}. Give another with --port.`,
+    );
   }
 }

@@ -9,10 +9,19 @@ import type { Host } from "./host.ts";
 type Settings = Readonly<Record<string, string | undefined>>;
 
 /** Settings from `flags`, then `env`, then `weir.toml` in the data directory; and a log to stderr. */
-export function partsFrom(flags: Settings, env: Settings, process: Pick<Host, "isTerminal" | "self" | "err">): Parts {
+export function partsFrom(
+  flags: Settings,
+  env: Settings,
+  process: Pick<Host, "isTerminal" | "self" | "err">,
+): Parts {
   const folder = flags["data"] ?? env["WEIR_DATA"] ?? "./weir-data";
   const { config, secrets } = readConfig(flags, env, readToml(join(folder, "weir.toml")));
-  const log = openLog({ level: config.logLevel, pretty: process.isTerminal, clock: systemClock, sink: process.err });
+  const log = openLog({
+    level: config.logLevel,
+    pretty: process.isTerminal,
+    clock: systemClock,
+    sink: process.err,
+  });
   return { config, secrets, log, self: [...process.self, "__sql"] };
 }
 

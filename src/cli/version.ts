@@ -1,8 +1,10 @@
-import { version } from "../version.ts";
-import type { Host } from "./host.ts";
+import { commit, version } from "../version.ts";
+import { carryOut, type Host, readArgs } from "./host.ts";
+import { usage } from "./usage.ts";
 
 /** `weir version` */
-export async function printVersion(_args: readonly string[], host: Host): Promise<number> {
-  host.out(`weir ${version}`);
-  return 0;
-}
+export const printVersion = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.version.line, async () => {
+    const { values: flags } = readArgs({ args: [...args], options: { json: { type: "boolean" } } });
+    host.out(flags.json ? JSON.stringify({ version, commit }) : `weir ${version}`);
+  });

@@ -24,8 +24,7 @@ const TAG_BYTES = 16;
 
 /** `masterKey` has 32 bytes. */
 export function openSecretBox(masterKey: Uint8Array, ids: Ids): SecretBox {
-  const derive = (purpose: string) =>
-    new Uint8Array(hkdfSync("sha256", masterKey, "weir", purpose, 32));
+  const derive = (purpose: string) => new Uint8Array(hkdfSync("sha256", masterKey, "weir", purpose, 32));
   const sealingKey = derive("seal");
   const keyId = Buffer.from(derive("id")).toString("hex").slice(0, 16);
   const signingKeys = new Map<string, Uint8Array>();
@@ -55,7 +54,10 @@ export function openSecretBox(masterKey: Uint8Array, ids: Ids): SecretBox {
     },
     sign(text, purpose) {
       let key = signingKeys.get(purpose);
-      if (!key) signingKeys.set(purpose, (key = derive(`sign:${purpose}`)));
+      if (!key) {
+        key = derive(`sign:${purpose}`);
+        signingKeys.set(purpose, key);
+      }
       return createHmac("sha256", key).update(text).digest("base64url");
     },
   };

@@ -24,7 +24,8 @@ export function makeToken(prefix: string, ids: Ids): string {
 
 /** False for a text that no `makeToken` made, so that typos never reach the store. */
 export function isWellFormed(token: string, prefix: string): boolean {
-  if (!token.startsWith(prefix) || token.length !== prefix.length + RANDOM_LENGTH + CHECKSUM_LENGTH) return false;
+  if (!token.startsWith(prefix) || token.length !== prefix.length + RANDOM_LENGTH + CHECKSUM_LENGTH)
+    return false;
   const random = token.slice(prefix.length, -CHECKSUM_LENGTH);
   return checksum(random) === token.slice(-CHECKSUM_LENGTH);
 }

@@ -3,10 +3,11 @@ import type { Scope } from "../base/template.ts";
 import { type Context, write } from "../context.ts";
 import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
 import { openLink } from "../resources/connections/link.ts";
-import { readTables } from "../resources/datasets/tables.ts";
 import { findCursor } from "../resources/datasets/cursors.ts";
-import { ownerOf, recordProgress } from "../resources/runs/finish.ts";
+import { readTables } from "../resources/datasets/tables.ts";
+import { SYSTEM } from "../resources/runs/claim.ts";
 import { runTopic } from "../resources/runs/enqueue.ts";
+import { ownerOf, recordProgress } from "../resources/runs/finish.ts";
 import { appendLogs, type NewLog } from "../resources/runs/logs.ts";
 import { saveProgress } from "../resources/runs/progress.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
@@ -41,7 +42,7 @@ interface Setting {
 export function openBench(ctx: Context, setting: Setting): OpenBench {
   const { run, executor, scope, signal, locks } = setting;
   const diary = openDiary(ctx, run, setting.definition);
-  const undo: (() => Promise<void> | void)[] = [];
+  const undo = openUndo();
   let folder: Promise<string> | null = null;
   let link: ReturnType<typeof openLink> | null = null;
 
@@ -59,8 +60,8 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     sql: ctx.sql,
     lake: lakeBench(ctx, run, locks, undo),
     workFolder() {
-      folder ??= ctx.lake.workFolder(run.id).then(({ path, dispose }) => {
-        undo.push(dispose);
+      folder ??= ctx.lake.workFolder(run.id).then(async ({ path, dispose }) => {
+        await undo.add(dispose);
         return path;
       });
       return folder;
@@ -76,22 +77,44 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
   return {
     bench,
     leftover: diary.close,
-    async dispose() {
-      for (const step of undo.reverse()) await step();
+    dispose: undo.all,
+  };
+}
+
+type Step = () => Promise<void> | void;
+
+/** Gathers what is to be undone at the end; what comes later, from an executor that was given up, is undone at once. */
+function openUndo() {
+  let steps: Step[] | null = [];
+  return {
+    async add(step: Step): Promise<void> {
+      if (steps) steps.push(step);
+      else await step();
+    },
+    async all(): Promise<void> {
+      const last = steps?.reverse() ?? [];
+      steps = null;
+      for (const step of last) await step();
     },
   };
 }
 
-function lakeBench(ctx: Context, run: RunRow, locks: DatasetLocks, undo: (() => void)[]): LakeBench {
+function lakeBench(
+  ctx: Context,
+  run: RunRow,
+  locks: DatasetLocks,
+  undo: ReturnType<typeof openUndo>,
+): LakeBench {
   const { organizationId } = run;
   return {
     tables: () => readTables(ctx.db, { organizationId }),
-    table: async (layer, dataset, table) => (await readTables(ctx.db, { organizationId, layer, dataset, table }))[0] ?? null,
+    table: async (layer, dataset, table) =>
+      (await readTables(ctx.db, { organizationId, layer, dataset, table }))[0] ?? null,
     localPath: (file) => ctx.lake.localPath(file),
     place: (at, file) => ctx.lake.place({ organizationId, ...at }, file),
     cursor: (resource) => findCursor(ctx, ownerOf(run), resource),
     async lock(layer, dataset) {
-      undo.push(await locks.take(`${organizationId}/${layer}/${dataset}`));
+      await undo.add(await locks.take(`${organizationId}/${layer}/${dataset}`));
     },
   };
 }
@@ -113,7 +136,9 @@ function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definiti
     if (timer !== null || closed) return;
     timer = setTimeout(() => {
       timer = null;
-      writing = writing.then(flush).catch((error) => ctx.log.report(error, { runId: run.id, at: "write progress" }));
+      writing = writing
+        .then(flush)
+        .catch((error) => ctx.log.report(error, { runId: run.id, at: "write progress" }));
     }, FLUSH_MS);
   };
 
@@ -125,7 +150,7 @@ function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definiti
     isDirty = false;
     const now = ctx.clock.monotonic();
     const tell = shown !== null && isNew && (shown.phase !== toldPhase || now - toldAt > EVENT_MS);
-    await write(ctx, async (tx) => {
+    await write({ ...ctx, actor: SYSTEM }, async (tx) => {
       await appendLogs(tx.db, run.id, batch);
       if (shown) await saveProgress(tx, run, shown, definition());
       if (shown && tell) await recordProgress(tx, run, shown);
@@ -163,7 +188,9 @@ function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definiti
 
 function fullProgress(given: Progress, updatedAt: string): RunProgress {
   const { phase, message = null, current = null, total = null, unit = null } = given;
-  const percent = current !== null && total !== null && total > 0 ? Math.min(100, Math.round((current / total) * 1000) / 10) : null;
+  const percent =
+    current !== null && total !== null && total > 0
+      ? Math.min(100, Math.round((current / total) * 1000) / 10)
+      : null;
   return { phase, message, current, total, unit, percent, updatedAt };
 }
-

@@ -28,6 +28,7 @@ export class Ended extends Error {
 }
 
 export interface Execution {
+  isResolved: boolean;
   /** Null: the process is stopping, and the run goes back in line. */
   outcome: Outcome | null;
   definition: JsonObject;
@@ -35,24 +36,43 @@ export interface Execution {
 }
 
 /** Carries out a claimed run up to its outcome; writes nothing but progress and log lines. */
-export async function execute(ctx: Context, run: RunRow, control: AbortController, locks: DatasetLocks): Promise<Execution> {
-  let definition = run.definition;
+export async function execute(
+  ctx: Context,
+  run: RunRow,
+  control: AbortController,
+  locks: DatasetLocks,
+): Promise<Execution> {
+  let { definition, isResolved } = run;
   let bench: OpenBench | null = null;
   let timer: Timer | undefined;
   try {
+    if (run.cancelRequestedAt !== null) control.abort(new Ended("cancelled")); // while no process had it
+    control.signal.throwIfAborted();
     const executor = ctx.executors[run.kind];
-    if (!executor) throw new AppError("not_available", `This version of Weir can't carry out ${run.kind} yet.`);
+    if (!executor)
+      throw new AppError("not_available", `This version of Weir can't carry out ${run.kind} yet.`);
     const scope = await scopeOf(ctx, run);
-    if (!run.isResolved) definition = fillIn(executor, run.definition, scope);
+    if (!isResolved) definition = fillIn(executor, run.definition, scope);
+    isResolved = true;
     const checked = check(executor, definition);
     const common = definition as CommonFields;
-    timer = setTimeout(() => control.abort(new Ended("timeout")), (common.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000);
-    bench = openBench(ctx, { run, executor, definition: () => definition, scope, signal: control.signal, locks });
+    timer = setTimeout(
+      () => control.abort(new Ended("timeout")),
+      (common.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+    );
+    bench = openBench(ctx, {
+      run,
+      executor,
+      definition: () => definition,
+      scope,
+      signal: control.signal,
+      locks,
+    });
     const done = await untilLetGo(executor.execute(bench.bench, checked), control.signal);
     control.signal.throwIfAborted();
-    return { outcome: { status: "completed", ...done }, definition, bench };
+    return { outcome: { status: "completed", ...done }, definition, isResolved, bench };
   } catch (error) {
-    return { outcome: outcomeOf(ctx, run, definition, error, control.signal), definition, bench };
+    return { outcome: outcomeOf(ctx, run, definition, error, control.signal), definition, isResolved, bench };
   } finally {
     clearTimeout(timer);
   }
@@ -69,7 +89,14 @@ function check(executor: Executor, definition: JsonObject): JsonObject {
   const { value, faults } = read(definitionShape(executor), definition, ["definition"]);
   const more = faults.length > 0 ? [] : (executor.check?.(definition) ?? []);
   if (faults.length + more.length > 0) {
-    const all = [...faults, ...more.map(({ path, message }) => ({ loc: ["definition", ...path], msg: message, type: "value_error" }))];
+    const all = [
+      ...faults,
+      ...more.map(({ path, message }) => ({
+        loc: ["definition", ...path],
+        msg: message,
+        type: "value_error",
+      })),
+    ];
     const told = all.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; ");
     throw new AppError("definition_invalid", told, { details: { faults: all } });
   }
@@ -94,7 +121,13 @@ async function untilLetGo(execution: Promise<Done>, signal: AbortSignal): Promis
   }
 }
 
-function outcomeOf(ctx: Context, run: RunRow, definition: JsonObject, error: unknown, signal: AbortSignal): Outcome | null {
+function outcomeOf(
+  ctx: Context,
+  run: RunRow,
+  definition: JsonObject,
+  error: unknown,
+  signal: AbortSignal,
+): Outcome | null {
   const ended = signal.aborted && signal.reason instanceof Ended ? signal.reason.why : null;
   if (ended === "cancelled") return { status: "cancelled" };
   if (ended === "stopped" || ended === "lost") return null;
@@ -112,7 +145,11 @@ function outcomeOf(ctx: Context, run: RunRow, definition: JsonObject, error: unk
 function asAppError(error: unknown): AppError {
   if (error instanceof InvalidInput) return new AppError("definition_invalid", error.message);
   if (error instanceof AppError) return error;
-  return new AppError("internal", "The action failed unexpectedly; the run's id leads to the cause in the server's log.", { cause: error });
+  return new AppError(
+    "internal",
+    "The action failed unexpectedly; the run's id leads to the cause in the server's log.",
+    { cause: error },
+  );
 }
 
 /** What people hear of a failure. */

@@ -1,29 +1,38 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
-import { contextForRun, rescueRuns } from "../resources/runs/claim.ts";
+import { contextForRun, type Lost, rescueRuns } from "../resources/runs/claim.ts";
 import { finishRun } from "../resources/runs/finish.ts";
 import { tell } from "./execute.ts";
 import type { Loop } from "./loop.ts";
 
 /** Takes up again what dead processes left under way: at the first tick all of earlier boots, later what has outlived its lease. */
 export function rescuer(app: App): Loop {
-  let isFirst = true;
+  let lost: Lost = "at boot";
   return {
     name: "rescuer",
     async tick() {
-      const { again, exhausted } = await rescueRuns(app, isFirst);
-      isFirst = false;
-      if (again > 0) app.log.write("warn", "runs go on after their process ended", { runs: again });
-      for (const run of exhausted) {
-        const error = new AppError("interrupted_too_often", `The process ended ${run.interruptCount} times under this run; it is not tried again by itself.`);
-        await finishRun(
-          contextForRun(app, run),
-          run,
-          { status: "failed", error: tell(error, run.retryCount + 1) },
-          { definition: run.definition, progress: run.progress, isProgressNew: false, logs: [] },
-        );
-      }
+      await rescue(app, lost);
+      lost = "later";
       return "idle";
     },
   };
+}
+
+/** Puts lost runs back in line, and fails those that were interrupted too often. */
+export async function rescue(app: App, lost: Lost): Promise<void> {
+  const { again, exhausted } = await rescueRuns(app, lost);
+  if (again > 0) app.log.write("warn", "runs go on after they were interrupted", { runs: again });
+  for (const run of exhausted) {
+    const error = new AppError(
+      "interrupted_too_often",
+      `The process ended ${run.interruptCount} times under this run; it is not tried again by itself.`,
+    );
+    const { definition, isResolved, progress } = run;
+    await finishRun(
+      contextForRun(app, run),
+      run,
+      { status: "failed", error: tell(error, run.retryCount + 1) },
+      { definition, isResolved, progress, isProgressNew: false, logs: [] },
+    );
+  }
 }

@@ -1,5 +1,6 @@
 import type { App } from "../context.ts";
 import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
+import { alerter } from "./alerter.ts";
 import { continuer } from "./continuer.ts";
 import { drive, type Loop } from "./loop.ts";
 import { rescuer } from "./rescuer.ts";
@@ -11,6 +12,7 @@ const WORKER_IDLE_MS = 250;
 const RENEW_MS = 5_000;
 const RESCUE_MS = 5_000;
 const CONTINUE_MS = 500;
+const ALERT_MS = 1_000;
 const SWEEP_MS = 60_000;
 
 export interface Engine {
@@ -29,12 +31,19 @@ export async function startEngine(app: App): Promise<Engine> {
   await rescue.tick(signal);
 
   const run = (loop: Loop, idleMs: number, rest?: (ms: number, signal: AbortSignal) => Promise<void>) =>
-    drive(loop, { idleMs, signal, clock, rest, report: (error) => app.log.report(error, { loop: loop.name }) });
+    drive(loop, {
+      idleMs,
+      signal,
+      clock,
+      rest,
+      report: (error) => app.log.report(error, { loop: loop.name }),
+    });
   const loops = [
     run(worker, WORKER_IDLE_MS, (ms, until) => app.signals.wait(RUNS_TOPIC, ms, until)),
-    run({ name: "renewer", tick: async () => (await worker.renew(), "idle") }, RENEW_MS),
+    run({ name: "renewer", tick: () => worker.renew().then(() => "idle" as const) }, RENEW_MS),
     run(rescue, RESCUE_MS),
     run(continuer(app), CONTINUE_MS),
+    run(alerter(app), ALERT_MS),
     run(sweeper(app), SWEEP_MS),
   ];
   return {

@@ -1,12 +1,13 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { claimRuns, contextForRun, releaseRun, renewLeases } from "../resources/runs/claim.ts";
-import { finishRun, type Leftover, type Outcome } from "../resources/runs/finish.ts";
 import { cancelTopic } from "../resources/runs/enqueue.ts";
+import { finishRun, type Leftover, type Outcome } from "../resources/runs/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { Ended, execute, tell } from "./execute.ts";
 import { type DatasetLocks, openLocks } from "./locks.ts";
 import type { Loop } from "./loop.ts";
+import { rescue } from "./rescuer.ts";
 
 /** The runs that this process has under way. */
 export interface Worker extends Loop {
@@ -20,6 +21,9 @@ export interface Worker extends Loop {
   renew(): Promise<void>;
 }
 
+/** With all places taken it looks again after so long, or as soon as one is free. */
+const FULL_MS = 5_000;
+
 interface Job {
   run: RunRow;
   control: AbortController;
@@ -29,6 +33,8 @@ interface Job {
 /** Claims due runs, as many as there are free places, and carries them out side by side. */
 export function openWorker(app: App): Worker {
   const jobs = new Map<string, Job>();
+  /** Runs that ended here without an outcome in the store, as when the disk was full. */
+  let stranded: RunRow[] = [];
   const locks = openLocks();
   let draining = false;
   let freed = () => {};
@@ -37,7 +43,10 @@ export function openWorker(app: App): Worker {
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
     const done = carryOut(app, run, control, locks)
-      .catch((error) => app.log.report(error, { runId: run.id, correlationId: run.correlationId }))
+      .catch((error) => {
+        app.log.report(error, { runId: run.id, correlationId: run.correlationId });
+        stranded.push(run);
+      })
       .finally(() => {
         jobs.delete(run.id);
         unlisten();
@@ -52,13 +61,16 @@ export function openWorker(app: App): Worker {
       const places = app.config.concurrency - jobs.size;
       if (draining || signal.aborted) return "idle";
       if (places <= 0) {
-        await new Promise<void>((resolve) => {
-          freed = resolve;
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
+        const full = new AbortController();
+        freed = () => full.abort();
+        await app.clock.sleep(FULL_MS, AbortSignal.any([signal, full.signal]));
         return "more";
       }
       const runs = await claimRuns(app, places);
+      if (draining) {
+        for (const run of runs) await releaseRun(app, run);
+        return "idle";
+      }
       for (const run of runs) start(run);
       return runs.length > 0 ? "more" : "idle";
     },
@@ -72,8 +84,15 @@ export function openWorker(app: App): Worker {
       for (const { control } of jobs.values()) control.abort(new Ended("stopped"));
     },
     async renew() {
-      const asked = await renewLeases(app, [...jobs.values()].map((job) => job.run));
-      for (const id of asked) jobs.get(id)?.control.abort(new Ended("cancelled"));
+      const { cancelled, lost } = await renewLeases(
+        app,
+        [...jobs.values()].map((job) => job.run),
+      );
+      for (const id of cancelled) jobs.get(id)?.control.abort(new Ended("cancelled"));
+      for (const id of lost) jobs.get(id)?.control.abort(new Ended("lost"));
+      const again = stranded;
+      stranded = [];
+      if (again.length > 0) await rescue(app, again);
     },
   };
 }
@@ -84,11 +103,13 @@ const MAX_RACES = 5;
 async function carryOut(app: App, run: RunRow, control: AbortController, locks: DatasetLocks): Promise<void> {
   const ctx = contextForRun(app, run);
   for (let race = 1; ; race++) {
-    const { outcome, definition, bench } = await execute(ctx, run, control, locks);
+    const { outcome, definition, isResolved, bench } = await execute(ctx, run, control, locks);
     try {
-      const gathered = bench ? await bench.leftover() : { progress: run.progress, isProgressNew: false, logs: [] };
+      const gathered = bench
+        ? await bench.leftover()
+        : { progress: run.progress, isProgressNew: false, logs: [] };
       if (outcome === null) return await releaseRun(app, run);
-      await conclude(app, run, outcome, { definition, ...gathered });
+      await conclude(app, run, outcome, { definition, isResolved, ...gathered });
       return;
     } catch (error) {
       if (!(error instanceof AppError && error.code === "dataset_changed") || race >= MAX_RACES) throw error;
@@ -110,7 +131,10 @@ async function conclude(app: App, run: RunRow, outcome: Outcome, left: Leftover)
     const known =
       error instanceof AppError && error.code !== "internal"
         ? error
-        : new AppError("internal", "What the run made could not be saved; the run's id leads to the cause in the server's log.");
+        : new AppError(
+            "internal",
+            "What the run made could not be saved; the run's id leads to the cause in the server's log.",
+          );
     await finishRun(ctx, run, { status: "failed", error: tell(known, run.retryCount + 1) }, left);
   }
 }

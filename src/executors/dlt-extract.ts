@@ -14,7 +14,14 @@ import { isWhole } from "./extract/boundary.ts";
 import { type IntakeOptions, takeLoose, takeTyped, typedSheet } from "./extract/intake.ts";
 import { type Landed, landStaged, type Site } from "./extract/land.ts";
 import { Names } from "./extract/naming.ts";
-import { type Options, type Plan, planResource, type ResourceDefinition, resourceName, tableName } from "./extract/plan.ts";
+import {
+  type Options,
+  type Plan,
+  planResource,
+  type ResourceDefinition,
+  resourceName,
+  tableName,
+} from "./extract/plan.ts";
 import { Reporter } from "./extract/reporter.ts";
 import { columnsOf } from "./extract/resolve.ts";
 import { Staging } from "./extract/staging.ts";
@@ -44,7 +51,9 @@ const definition = object({
   ),
   dataset: named(200),
   layer: optional(Type.String({ default: "raw" })),
-  schemaContract: optional(oneOf(["evolve", "freeze", "discard_row", "discard_value"], { default: "evolve" })),
+  schemaContract: optional(
+    oneOf(["evolve", "freeze", "discard_row", "discard_value"], { default: "evolve" }),
+  ),
   batchSize: optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
   maxRows: optional(Type.Integer({ minimum: 1 })),
   maxTableNesting: optional(Type.Integer({ minimum: 0, maximum: 16, default: 3 })),
@@ -79,7 +88,9 @@ const result = object({
           to: nullableText(),
         }),
       ),
-      columns: optional(Type.Array(object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() }))),
+      columns: optional(
+        Type.Array(object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() })),
+      ),
       sample: optional(Type.Array(map(anything()))),
     }),
   ),
@@ -131,10 +142,16 @@ function faultsOf({ resources, dataset, layer }: Partial<Definition>): { path: s
       continue;
     }
     if (writeDisposition === "merge" && primaryKey.length === 0) {
-      faults.push({ path: [...at, "primaryKey"], message: "A merge needs a primaryKey to find the rows that it replaces." });
+      faults.push({
+        path: [...at, "primaryKey"],
+        message: "A merge needs a primaryKey to find the rows that it replaces.",
+      });
     }
     if (incremental?.endValue != null && incremental.initialValue == null) {
-      faults.push({ path: [...at, "incremental", "initialValue"], message: "A backfill, which endValue asks for, needs an initialValue." });
+      faults.push({
+        path: [...at, "incremental", "initialValue"],
+        message: "A backfill, which endValue asks for, needs an initialValue.",
+      });
     }
     if (isTemplate(resourceName(resource))) continue;
     const table = tableName(resource);
@@ -192,7 +209,9 @@ async function execute(bench: Bench, given: (typeof definition)["static"]): Prom
   using reporter = new Reporter(bench);
   reporter.phase("extract", "Waiting for the dataset");
   if (!options.dryRun) await bench.lake.lock(options.layer, options.dataset);
-  const tables = (await bench.lake.tables()).filter((t) => t.layer === options.layer && t.dataset === options.dataset);
+  const tables = (await bench.lake.tables()).filter(
+    (t) => t.layer === options.layer && t.dataset === options.dataset,
+  );
   const others = tables.filter((table) => !isChild(table)).map((table) => table.table);
   const roots = new Set([...resources.map(tableName), ...others]);
 
@@ -203,7 +222,17 @@ async function execute(bench: Bench, given: (typeof definition)["static"]): Prom
     signal: bench.signal,
   });
   try {
-    const job: Job = { bench, session, folder, options, tables, roots, names: new Names(roots), reporter, warn };
+    const job: Job = {
+      bench,
+      session,
+      folder,
+      options,
+      tables,
+      roots,
+      names: new Names(roots),
+      reporter,
+      warn,
+    };
     const extracted: Extracted[] = [];
     for (const [index, resource] of resources.entries()) extracted.push(await extract(job, resource, index));
     const changes = options.dryRun ? [] : await place(job, extracted);
@@ -211,7 +240,10 @@ async function execute(bench: Bench, given: (typeof definition)["static"]): Prom
     const told = resultOf(job, extracted, warnings, durationSeconds);
     if (options.dryRun) return { result: told };
     const { layer, dataset } = options;
-    return { result: told, load: { loadId: bench.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) } };
+    return {
+      result: told,
+      load: { loadId: bench.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) },
+    };
   } finally {
     await session.close();
   }
@@ -222,7 +254,8 @@ const isChild = (table: LakeTable) => table.columns.some((column) => column.name
 /** Child tables that earlier loads made for the root `table`, not those of a root whose name goes on from there. */
 const childrenOf = (table: string, tables: readonly LakeTable[], roots: ReadonlySet<string>): LakeTable[] =>
   tables.filter(
-    (child) => isChild(child) && child.table.startsWith(`${table}__`) && longestRoot(child.table, roots) === table,
+    (child) =>
+      isChild(child) && child.table.startsWith(`${table}__`) && longestRoot(child.table, roots) === table,
   );
 
 function longestRoot(child: string, roots: ReadonlySet<string>): string {
@@ -286,7 +319,8 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
 async function land({ bench, options, names, reporter, warn }: Job, site: Site): Promise<Landed> {
   const { plan, staging } = site;
   const { provider, link } = await bench.connection();
-  if (!provider.extract) throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
+  if (!provider.extract)
+    throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
   const extraction = await provider.extract(link, plan.request);
   const isCut = plan.incremental !== null && !options.dryRun;
   const intake: IntakeOptions = {
@@ -294,7 +328,9 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
     idPrefix: site.idPrefix,
     maxNesting: options.maxNesting,
     fingerprint: plan.incremental !== null && isWhole(plan),
-    only: plan.request.columns && new Set(plan.request.columns.map((name) => name.split(".")[0] ?? name).concat(plan.request.columns)),
+    only:
+      plan.request.columns &&
+      new Set(plan.request.columns.map((name) => name.split(".")[0] ?? name).concat(plan.request.columns)),
     // A cursor may only move past rows that were read: which ones are left out is decided when all are known.
     limit: isCut ? null : plan.limit,
     tables: names,
@@ -316,7 +352,10 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
 }
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */
-async function place({ bench, options, reporter }: Job, extracted: readonly Extracted[]): Promise<TableChange[]> {
+async function place(
+  { bench, options, reporter }: Job,
+  extracted: readonly Extracted[],
+): Promise<TableChange[]> {
   const { layer, dataset } = options;
   const changes: TableChange[] = [];
   for (const { change } of extracted.flatMap(({ finished }) => finished)) {
@@ -334,11 +373,18 @@ async function place({ bench, options, reporter }: Job, extracted: readonly Extr
 }
 
 function cursorsOf(extracted: readonly Extracted[]): Record<string, CursorState> {
-  const states = extracted.flatMap(({ plan, landed }) => (landed.state ? [[plan.resource, landed.state] as const] : []));
+  const states = extracted.flatMap(({ plan, landed }) =>
+    landed.state ? [[plan.resource, landed.state] as const] : [],
+  );
   return Object.fromEntries(states);
 }
 
-function resultOf(job: Job, extracted: readonly Extracted[], warnings: string[], durationSeconds: number): JsonObject {
+function resultOf(
+  job: Job,
+  extracted: readonly Extracted[],
+  warnings: string[],
+  durationSeconds: number,
+): JsonObject {
   const tables = extracted.flatMap(({ landed, finished }) =>
     finished.map(({ result }) => {
       const table = landed.tables.find((each) => each.table === result.table);
@@ -348,7 +394,10 @@ function resultOf(job: Job, extracted: readonly Extracted[], warnings: string[],
   );
   return {
     loadId: job.bench.run.id,
-    mode: modeOf(extracted.map(({ plan }) => plan), job.tables),
+    mode: modeOf(
+      extracted.map(({ plan }) => plan),
+      job.tables,
+    ),
     tables: tables as unknown as Json,
     rows: tables.reduce((sum, table) => sum + table.rows, 0),
     bytes: tables.reduce((sum, table) => sum + table.bytes, 0),
@@ -358,7 +407,10 @@ function resultOf(job: Job, extracted: readonly Extracted[], warnings: string[],
 }
 
 /** One word for all resources: a load is incremental as soon as one of them goes on from an earlier one. */
-function modeOf(plans: readonly Plan[], tables: readonly LakeTable[]): "initial" | "incremental" | "backfill" | "replace" {
+function modeOf(
+  plans: readonly Plan[],
+  tables: readonly LakeTable[],
+): "initial" | "incremental" | "backfill" | "replace" {
   if (plans.some((plan) => plan.incremental?.isBackfill)) return "backfill";
   if (plans.every((plan) => plan.disposition === "replace")) return "replace";
   const goesOn = (plan: Plan) =>

@@ -1,50 +1,52 @@
+import type { Clock } from "../base/clock.ts";
 import { AppError, invalid } from "../base/errors.ts";
 import { type Json, parseJson } from "../base/json.ts";
+import type { App } from "../context.ts";
 
 /** A body must be here within this time (decisions, section 1). */
 const BODY_DEADLINE_MS = 30_000;
 
-/** The raw bytes of a body, at most `maxBytes`; past that nothing more is read. */
-export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  checkAnnounced(request, maxBytes);
+/** The raw bytes of a body, at most `WEIR_MAX_BODY_BYTES`; past that nothing more is read. */
+export async function readBytes(app: App, request: Request): Promise<Uint8Array> {
+  const { maxBodyBytes } = app.config;
+  checkAnnounced(request, maxBodyBytes);
   if (!request.body) return new Uint8Array();
-  return gather(request.body, maxBytes);
+  return gather(request.body, maxBodyBytes, app.clock);
 }
 
 /** Refuses what the headers tell beforehand. Throws `unsupported_media_type`, `payload_too_large`. */
 export function checkAnnounced(request: Request, maxBytes: number): void {
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    throw new AppError("unsupported_media_type", `Bodies are taken as they are; this one is compressed (${encoding.slice(0, 50)}).`);
+    throw new AppError(
+      "unsupported_media_type",
+      `Bodies are taken as they are; this one is compressed (${encoding.slice(0, 50)}).`,
+    );
   }
   const announced = Number(request.headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
 }
 
-async function gather(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+async function gather(body: ReadableStream<Uint8Array>, maxBytes: number, clock: Clock): Promise<Uint8Array> {
   const reader = body.getReader();
-  let deadline: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
-    deadline = setTimeout(
-      () => reject(new AppError("request_timeout", "The body did not arrive within 30 seconds.")),
-      BODY_DEADLINE_MS,
-    );
-  });
+  const arrived = new AbortController();
+  const late = clock.sleep(BODY_DEADLINE_MS, arrived.signal).then(() => null);
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) break;
-      length += value.length;
+      const step = await Promise.race([reader.read(), late]);
+      if (step === null) throw new AppError("request_timeout", "The body did not arrive within 30 seconds.");
+      if (step.done) break;
+      length += step.value.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(value);
+      chunks.push(step.value);
     }
   } catch (error) {
     reader.cancel().catch(() => undefined); // the sender is told by the reply
     throw error;
   } finally {
-    clearTimeout(deadline);
+    arrived.abort();
   }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length);
 }
@@ -53,8 +55,8 @@ export const tooLarge = (maxBytes: number) =>
   new AppError("payload_too_large", `The body is larger than ${maxBytes} bytes, the limit here.`);
 
 /** The JSON body; undefined for an empty one. Throws `unsupported_media_type`, `invalid`. */
-export async function readJson(request: Request, maxBytes: number): Promise<Json | undefined> {
-  const bytes = await readBytes(request, maxBytes);
+export async function readJson(app: App, request: Request): Promise<Json | undefined> {
+  const bytes = await readBytes(app, request);
   if (bytes.length === 0) return undefined;
   const type = request.headers.get("content-type");
   if (type !== null && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {

@@ -6,7 +6,7 @@ import { canonicalJson, storedJson } from "../base/json.ts";
 import { type Context, type WriteContext, write } from "../context.ts";
 import { Reply } from "./operation.ts";
 
-const idempotencyKeys = sqliteTable(
+export const idempotencyKeys = sqliteTable(
   "idempotency_keys",
   {
     organizationId: text().notNull(),

@@ -83,6 +83,8 @@ export interface Operation {
   readonly limited?: "address";
   /** Error codes beyond those that every operation may give, for the document. */
   readonly errors?: readonly number[];
+  /** Replies whose body is neither `response` nor a problem, by status, for the document. */
+  readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
   readonly example?: unknown;
   readonly handle: (given: never) => Promise<unknown>;
 }

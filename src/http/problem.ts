@@ -85,7 +85,13 @@ export function problemOf(error: unknown, correlationId: string): Problem {
 
 function unforeseen(error: unknown): AppError {
   if (isUniqueViolation(error)) {
-    return new AppError("conflict", "Somebody else changed the same thing at the same moment; try again.", { cause: error });
+    return new AppError("conflict", "Somebody else changed the same thing at the same moment; try again.", {
+      cause: error,
+    });
   }
-  return new AppError("internal", "Something went wrong on our side. The correlation id leads to it in the log.", { cause: error });
+  return new AppError(
+    "internal",
+    "Something went wrong on our side. The correlation id leads to it in the log.",
+    { cause: error },
+  );
 }

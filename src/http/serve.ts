@@ -1,4 +1,5 @@
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
 import { read } from "../base/shape.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
@@ -71,15 +72,24 @@ async function answer(
 /** The caller, who must be someone. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
 async function admit(app: App, operation: Operation, visit: Visit): Promise<Identity> {
   const identity = await identify(app, visit.request.headers);
-  if (!identity) throw new AppError("unauthenticated", "This needs credentials: an access token, an API key, or a session.");
+  if (!identity)
+    throw new AppError(
+      "unauthenticated",
+      "This needs credentials: an access token, an API key, or a session.",
+    );
   if (app.config.apiRate) {
     const { retryAfterSeconds } = app.limiter.take(`api:${identity.credentialId}`, app.config.apiRate);
     if (retryAfterSeconds > 0) {
-      throw new AppError("rate_limited", `Too many requests; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+      throw new AppError("rate_limited", `Too many requests; try again in ${retryAfterSeconds} s.`, {
+        retryAfterSeconds,
+      });
     }
   }
   if (identity.carrier === "cookie" && operation.method !== "GET" && !isSameOrigin(app, visit)) {
-    throw new AppError("csrf", "A request that changes something under the cookie must come from Weir's own pages.");
+    throw new AppError(
+      "csrf",
+      "A request that changes something under the cookie must come from Weir's own pages.",
+    );
   }
   if (operation.personal && identity.kind === "api_key") {
     throw new AppError("forbidden", "This is about a person; an API key can't use it.");
@@ -90,7 +100,11 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
 function limitAddress(app: App, visit: Visit): void {
   const { retryAfterSeconds } = app.limiter.take(`address:${visit.address}`, ADDRESS_RATE);
   if (retryAfterSeconds > 0) {
-    throw new AppError("rate_limited", `Too many tries from this address; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+    throw new AppError(
+      "rate_limited",
+      `Too many tries from this address; try again in ${retryAfterSeconds} s.`,
+      { retryAfterSeconds },
+    );
   }
 }
 
@@ -119,15 +133,18 @@ async function readInput(app: App, operation: Operation, visit: Visit, rawParams
     return value;
   };
   const params = operation.params ? take(read(operation.params, rawParams, ["path"])) : {};
-  const query = operation.query ? take(read(operation.query, queryOf(visit.url), ["query"], { coerce: true })) : {};
+  const query = operation.query
+    ? take(read(operation.query, queryOf(visit.url), ["query"], { coerce: true }))
+    : {};
   let body: unknown;
   if (operation.body) {
-    const raw = await readJson(visit.request, app.config.maxBodyBytes);
+    const raw = await readJson(app, visit.request);
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
     } else {
-      body = take(read(operation.body, raw ?? {}, ["body"]));
-      for (const fault of operation.faults?.(app, raw ?? {}) ?? []) {
+      const given = raw ?? (operation.bodyOptional ? {} : null);
+      body = take(read(operation.body, given, ["body"]));
+      for (const fault of (isObject(given) && operation.faults?.(app, given)) || []) {
         if (!faults.some(({ loc }) => loc.join() === fault.loc.join())) faults.push(fault);
       }
     }
@@ -149,7 +166,8 @@ function queryOf(url: URL): Record<string, string | string[]> {
 
 /** Two Host headers reach us joined by a comma; no real host has one. */
 function refuseTwoHosts({ request }: Visit): void {
-  if (request.headers.get("host")?.includes(",")) throw new AppError("bad_request", "A request has one Host header.");
+  if (request.headers.get("host")?.includes(","))
+    throw new AppError("bad_request", "A request has one Host header.");
 }
 
 function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {
@@ -174,7 +192,9 @@ function checkReply(operation: Operation, body: unknown): void {
   if (!operation.response) return;
   const { faults } = read(operation.response, JSON.parse(JSON.stringify(body)), ["reply"]);
   if (faults.length > 0) {
-    throw new Error(`${operation.method} ${operation.path} answers off its shape: ${JSON.stringify(faults.slice(0, 5))}`);
+    throw new Error(
+      `${operation.method} ${operation.path} answers off its shape: ${JSON.stringify(faults.slice(0, 5))}`,
+    );
   }
 }
 
@@ -182,10 +202,19 @@ function checkReply(operation: Operation, body: unknown): void {
 export function problemResponse(app: App, error: unknown, visit: Visit): Response {
   const { status, body, headers, isBug } = problemOf(error, visit.correlationId);
   if (isBug) {
-    app.log.report(error, { correlationId: visit.correlationId, method: visit.request.method, path: visit.url.pathname });
+    app.log.report(error, {
+      correlationId: visit.correlationId,
+      method: visit.request.method,
+      path: visit.url.pathname,
+    });
   }
   return new Response(JSON.stringify(body), {
     status,
-    headers: { "content-type": "application/json", ...HEADERS, "x-correlation-id": visit.correlationId, ...headers },
+    headers: {
+      "content-type": "application/json",
+      ...HEADERS,
+      "x-correlation-id": visit.correlationId,
+      ...headers,
+    },
   });
 }

@@ -36,7 +36,10 @@ async function nextChunk(app: App, reader: Bytes) {
     if (first !== null) return first;
     chunk.catch(() => undefined); // it ends with the cancelling below
     reader.cancel().catch(() => undefined); // the sender is told by the reply
-    throw new AppError("request_timeout", "Nothing of the file arrived for 30 seconds; nothing of it was kept.");
+    throw new AppError(
+      "request_timeout",
+      "Nothing of the file arrived for 30 seconds; nothing of it was kept.",
+    );
   } finally {
     arrived.abort();
   }

@@ -19,7 +19,8 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
   return {
     request,
     get url() {
-      return (url ??= new URL(request.url));
+      url ??= new URL(request.url);
+      return url;
     },
     get address() {
       return plain(behindProxy ? forwardedFor(request, proxies, peer) : peer);
@@ -36,12 +37,16 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
 
 /** The right-most address that no trusted proxy has (decisions, section 2). */
 function forwardedFor(request: Request, proxies: readonly Cidr[], peer: string): string {
-  const hops = (request.headers.get("x-forwarded-for") ?? "").split(",").map((hop) => hop.trim()).filter(Boolean);
+  const hops = (request.headers.get("x-forwarded-for") ?? "")
+    .split(",")
+    .map((hop) => hop.trim())
+    .filter(Boolean);
   for (const hop of hops.reverse()) if (!isTrusted(proxies, hop)) return hop;
   return peer;
 }
 
-const isTrusted = (proxies: readonly Cidr[], address: string) => proxies.some((range) => contains(range, address));
+const isTrusted = (proxies: readonly Cidr[], address: string) =>
+  proxies.some((range) => contains(range, address));
 
 /** An IPv4 address that came over an IPv6 socket, as people write it. */
 const plain = (address: string) => address.replace(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i, "$1");

@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 export const LAKE_NAME_PATTERN = "^[a-z][a-z0-9_]*$";
 
 /** Longer names of tables would not fit into a file name. */
-const MAX_LAKE_NAME_CHARACTERS = 200;
+export const MAX_LAKE_NAME_CHARACTERS = 200;
 
 const NAME = new RegExp(LAKE_NAME_PATTERN);
 /** Tables are named by their source, and a name that began with a digit there has a _ before it. */

@@ -8,6 +8,8 @@ export function contains(q: string, ...columns: Column[]): SQL | undefined {
 
 /** SQLite's own `lower` and `like` know the letters of ASCII alone, so the pattern itself names both cases. */
 function eitherCase(sign: string): string {
-  const cases = [...new Set([sign, sign.toLowerCase(), sign.toUpperCase()])].filter((each) => each.length === sign.length);
+  const cases = [...new Set([sign, sign.toLowerCase(), sign.toUpperCase()])].filter(
+    (each) => each.length === sign.length,
+  );
   return cases.length > 1 || /[*?[]/.test(sign) ? `[${cases.join("")}]` : sign;
 }

@@ -1,12 +1,7 @@
 import type { WorkerReply, WorkerRequest } from "./checkpoint.worker.ts";
 
-/**
- * In the executable, where the worker is an entry point of its own, its path is relative to the folder that
- * holds all entry points (`src`); Bun 1.4 does not find it by its place beside this file.
- */
-const WORKER = Bun.main.startsWith("/$bunfs/")
-  ? "./store/checkpoint.worker.ts"
-  : new URL("./checkpoint.worker.ts", import.meta.url).href;
+/** The build writes the address anew for the executable, where all chunks lie in one folder. */
+const WORKER = new URL("./checkpoint.worker.ts", import.meta.url).href;
 
 /** A worker thread, started by the first request. Requests are answered in their order. */
 export class Thread {

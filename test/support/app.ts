@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { openLog } from "../../src/base/log.ts";
 import { readConfig } from "../../src/config.ts";
 import { type App, contextFor } from "../../src/context.ts";
+import { startEngine } from "../../src/engine/start.ts";
 import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
 import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
 import { server } from "../../src/server.ts";
@@ -73,6 +74,8 @@ export interface StartOptions {
   overrides?: Partial<App>;
   /** False leaves the installation without an owner. */
   owner?: boolean;
+  /** False leaves everything undone that no request asks for: runs, retries, sweeping. */
+  engine?: boolean;
 }
 
 /** A real server on a free port over a real data directory. `await using` closes it and deletes the directory. */
@@ -101,6 +104,8 @@ export async function startApp(options: StartOptions = {}) {
   opened.listensOn({ host: "127.0.0.1", port });
   const origin = `http://127.0.0.1:${port}`;
 
+  const engine = options.engine === false ? null : await startEngine(app);
+
   const first = options.owner === false ? null : await makeOwner(app);
   return {
     app,
@@ -115,6 +120,7 @@ export async function startApp(options: StartOptions = {}) {
     owner: client(origin, { authorization: `Bearer ${first?.token ?? ""}` }),
     anonymous: client(origin),
     async [Symbol.asyncDispose]() {
+      await engine?.stop(0);
       await http.stop(true);
       await opened.close();
       if (!options.dataFolder) rmSync(dataFolder, { recursive: true, force: true });

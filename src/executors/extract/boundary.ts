@@ -51,13 +51,19 @@ export async function dropSeen(
   const { sql, type } = marks.cursor;
   const { from, to, stored } = plan.incremental;
   if (!ranged && (from !== null || to !== null)) {
-    const [row] = await session.run(`SELECT count(*) AS n FROM (${drops.alive(drops.root)}) WHERE ${sql} IS NULL`);
+    const [row] = await session.run(
+      `SELECT count(*) AS n FROM (${drops.alive(drops.root)}) WHERE ${sql} IS NULL`,
+    );
     const nulls = from === null ? 0 : Number(row?.n ?? 0);
-    if (nulls > 0) warn(`${nulls} rows have no value in the cursor ${plan.incremental.field} and were left out.`);
+    if (nulls > 0)
+      warn(`${nulls} rows have no value in the cursor ${plan.incremental.field} and were left out.`);
     const least = from === null ? [] : [`${sql} >= ${await cursorValue(session, from, type, "start")}`];
     const most = to === null ? [] : [`${sql} < ${await cursorValue(session, to, type, "end")}`];
     const inside = `CASE WHEN ${sql} IS NULL THEN ${from === null} ELSE ${[...least, ...most].join(" AND ")} END`;
-    await drops.drop("filtered", `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) WHERE NOT (${inside})`);
+    await drops.drop(
+      "filtered",
+      `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) WHERE NOT (${inside})`,
+    );
   }
   if (stored && stored.boundary.length > 0) {
     const last = await cursorValue(session, stored.lastValue, type, "stored value");
@@ -96,7 +102,10 @@ export async function reached(
     `SELECT arg_max(${cursor.text}, ${cursor.sql}) AS value, count(*) FILTER (${cursor.sql} IS NULL) AS nulls, ${last ? `max(${cursor.sql}) < ${last} AS behind, max(${cursor.sql}) = ${last} AS level` : "false AS behind, false AS level"} FROM (${read})`,
   );
   const nulls = Number(row?.nulls ?? 0);
-  if (nulls > 0) warn(`${nulls} rows have no value in the cursor ${field}. They were loaded now; later ones like them are not found.`);
+  if (nulls > 0)
+    warn(
+      `${nulls} rows have no value in the cursor ${field}. They were loaded now; later ones like them are not found.`,
+    );
   const value = row?.value;
   if (typeof value !== "string") return { end: isBackfill ? null : start, state: null };
   const end = cursor.isText ? value : cursorJson(value, cursor.type);
@@ -111,7 +120,9 @@ export async function reached(
   const boundary = row?.level === true && stored ? joined(seen, stored.boundary) : seen;
   const kept = primaryKey.length > 0 ? [...new Set(boundary)] : boundary;
   if (kept.length > MAX_BOUNDARY) {
-    warn(`More than ${MAX_BOUNDARY} rows stand at the end of the cursor ${field}; those beyond may be loaded twice. A finer cursor, or merge, avoids it.`);
+    warn(
+      `More than ${MAX_BOUNDARY} rows stand at the end of the cursor ${field}; those beyond may be loaded twice. A finer cursor, or merge, avoids it.`,
+    );
   }
   return { end, state: { cursorField: field, lastValue: end, boundary: kept.slice(0, MAX_BOUNDARY) } };
 }

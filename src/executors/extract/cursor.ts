@@ -22,28 +22,50 @@ export function cursorSql(column: SheetColumn): CursorSql {
   const numbers = column.slots.every((slot) => slot.type === "BIGINT" || slot.type === "DOUBLE");
   if (!first || (second && !numbers)) {
     const types = column.slots.map((slot) => slot.type).join(", ");
-    throw new AppError("definition_invalid", `The cursor "${column.source}" has values of several types (${types}), which have no order.`);
+    throw new AppError(
+      "definition_invalid",
+      `The cursor "${column.source}" has values of several types (${types}), which have no order.`,
+    );
   }
   if (second) {
     const sql = `COALESCE(CAST(${column.slots.map((slot) => slot.name).join(" AS DOUBLE), CAST(")} AS DOUBLE))`;
     return { sql, type: "DOUBLE", text: `CAST(${sql} AS VARCHAR)`, isText: false };
   }
   if (first.type === "VARCHAR" && column.instants) {
-    return { sql: instantFromText(first.name, "TIMESTAMP"), type: "TIMESTAMP", text: first.name, isText: true };
+    return {
+      sql: instantFromText(first.name, "TIMESTAMP"),
+      type: "TIMESTAMP",
+      text: first.name,
+      isText: true,
+    };
   }
-  return { sql: first.name, type: first.type, text: `CAST(${first.name} AS VARCHAR)`, isText: first.type === "VARCHAR" };
+  return {
+    sql: first.name,
+    type: first.type,
+    text: `CAST(${first.name} AS VARCHAR)`,
+    isText: first.type === "VARCHAR",
+  };
 }
 
 /** `value` as SQL of the cursor's type; throws `definition_invalid` for one that can't be of that type. */
-export async function cursorValue(session: SqlSession, value: Json, type: string, what: string): Promise<string> {
+export async function cursorValue(
+  session: SqlSession,
+  value: Json,
+  type: string,
+  what: string,
+): Promise<string> {
   const text = quoteText(typeof value === "string" ? value : JSON.stringify(value));
   const zoned = isInstant(type) && typeof value === "string" && isInstantText(value);
   const sql = zoned ? instantFromText(text, type) : `CAST(${text} AS ${type})`;
   const [row] = await session.run(`SELECT ${sql.replaceAll("CAST(", "TRY_CAST(")} IS NOT NULL AS fits`);
   if (row?.fits === true) return sql;
-  throw new AppError("definition_invalid", `The ${what} of the cursor, ${text}, is no ${type}, which the source has now.`, {
-    details: { value, type },
-  });
+  throw new AppError(
+    "definition_invalid",
+    `The ${what} of the cursor, ${text}, is no ${type}, which the source has now.`,
+    {
+      details: { value, type },
+    },
+  );
 }
 
 /** A cursor's text as JSON that keeps it exact: numbers where a double holds them, instants as ISO 8601. */
@@ -64,9 +86,18 @@ export function beforeLag(value: Json, lagSeconds: number): Json {
   const text = typeof value === "string" ? value : "";
   if (/^-?\d+$/.test(text)) return String(BigInt(text) - BigInt(Math.ceil(lagSeconds)));
   const match = /^(\d{4}-\d\d-\d\d)(?:([T ])(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/.exec(text);
-  if (!match) throw new AppError("definition_invalid", `lagSeconds needs a cursor of instants or numbers; ${JSON.stringify(value)} is neither.`);
+  if (!match)
+    throw new AppError(
+      "definition_invalid",
+      `lagSeconds needs a cursor of instants or numbers; ${JSON.stringify(value)} is neither.`,
+    );
   const [, day, separator, time = "00:00:00", fraction = "", zone = ""] = match;
-  const offset = zone === "" || zone === "Z" ? "Z" : zone.length === 3 ? `${zone}:00` : zone.replace(/^(...)(\d\d)$/, "$1:$2");
+  const offset =
+    zone === "" || zone === "Z"
+      ? "Z"
+      : zone.length === 3
+        ? `${zone}:00`
+        : zone.replace(/^(...)(\d\d)$/, "$1:$2");
   const moved = new Date(Date.parse(`${day}T${time}${offset}`) - Math.ceil(lagSeconds) * 1000).toISOString();
   if (!separator) return moved.slice(0, 10);
   return `${moved.slice(0, 10)}${separator}${moved.slice(11, 19)}${fraction}${zone === "" ? "" : "Z"}`;

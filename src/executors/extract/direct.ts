@@ -1,5 +1,3 @@
-import { unlink } from "node:fs/promises";
-import { writeRows } from "../../lake/merge.ts";
 import type { Extraction } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
@@ -22,8 +20,9 @@ export async function landDirect(
 ): Promise<Landed | null> {
   const { plan, staging } = site;
   const { incremental } = plan;
-  const { session, conveyor, folder } = staging;
-  const isPlain = !incremental || (extraction.ranged && plan.limit === null && !incremental.stored?.boundary.length);
+  const { session, conveyor, pool } = staging;
+  const isPlain =
+    !incremental || (extraction.ranged && plan.limit === null && !incremental.stored?.boundary.length);
   if (site.dryRun || plan.disposition === "merge" || !isPlain) return null;
   let needsRows = false;
   const existing = site.existing(sheet.table);
@@ -38,25 +37,37 @@ export async function landDirect(
     },
   });
   const field = incremental ? sheet.find(incremental.field) : undefined;
-  const isSame = sheet.columns.every((column) => resolution.targets.some((t) => t.name === column.name && t.sql === column.slots[0]?.name));
+  const isSame = sheet.columns.every((column) =>
+    resolution.targets.some((t) => t.name === column.name && t.sql === column.slots[0]?.name),
+  );
   if (needsRows || resolution.refusals.length > 0 || (incremental && !(isSame && field))) return null;
 
   const targets = [...resolution.targets, ...metaTargets(site, false)];
   const files: SqlFile[] = [];
-  for await (const file of cutRecords(extraction.bytes, folder, { maxRecords: plan.limit, signal: options.signal, onRecords: options.progress })) {
+  for await (const file of cutRecords(extraction.bytes, pool, {
+    maxRecords: plan.limit,
+    signal: options.signal,
+    onRecords: options.progress,
+  })) {
     const select = `SELECT ${selectOf(targets)} FROM (${typedSource(extraction, sheet, file, sheet.rows)})`;
-    const out = staging.path("out");
     sheet.rows += file.records;
     await conveyor.put(async () => {
-      files.push(...(await writeRows(session, select, out)));
-      await unlink(file.path);
+      files.push(await staging.writeFinal(select));
+      pool.give(file.path);
     });
   }
   await conveyor.drain();
+  await pool.remove();
 
   const end =
     incremental && field && files.length > 0
-      ? await reached(session, written(sheet, files), marksOf(sheet, plan, field, false), { ...plan, incremental }, site.warn)
+      ? await reached(
+          session,
+          written(sheet, files),
+          marksOf(sheet, plan, field, false),
+          { ...plan, incremental },
+          site.warn,
+        )
       : null;
   return {
     tables: [
@@ -74,7 +85,10 @@ export async function landDirect(
         sample: [],
       },
     ],
-    cursor: incremental && { start: incremental.start, end: end ? end.end : incremental.isBackfill ? null : incremental.start },
+    cursor: incremental && {
+      start: incremental.start,
+      end: end ? end.end : incremental.isBackfill ? null : incremental.start,
+    },
     state: end?.state ?? null,
     key: [],
     dedupeBy: undefined,

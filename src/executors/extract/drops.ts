@@ -32,13 +32,16 @@ export class Drops {
   /** A SELECT of the rows of a sheet that are left. */
   alive(sheet: Sheet): string {
     const roots = this.#any ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq` : "";
-    const children = this.#anyChildren && sheet !== this.root ? ` ANTI JOIN ${CHILDREN} e ON s._dlt_id = e.id` : "";
+    const children =
+      this.#anyChildren && sheet !== this.root ? ` ANTI JOIN ${CHILDREN} e ON s._dlt_id = e.id` : "";
     return `SELECT s.* FROM (${staged(sheet)}) s${roots}${children}`;
   }
 
   /** A SELECT of the root rows that the load has read: all but those which lie outside of its range. */
   read(): string {
-    const filtered = this.#any ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq AND d.reason = 'filtered'` : "";
+    const filtered = this.#any
+      ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq AND d.reason = 'filtered'`
+      : "";
     return `SELECT s.* FROM (${staged(this.root)}) s${filtered}`;
   }
 
@@ -52,7 +55,9 @@ export class Drops {
 
   /** Leaves out rows of a child table. */
   async dropChildren(sheet: Sheet, condition: string): Promise<void> {
-    const [row] = await this.session.run(`INSERT INTO ${CHILDREN} SELECT _dlt_id FROM (${this.alive(sheet)}) WHERE ${condition}`);
+    const [row] = await this.session.run(
+      `INSERT INTO ${CHILDREN} SELECT _dlt_id FROM (${this.alive(sheet)}) WHERE ${condition}`,
+    );
     if (Number(Object.values(row ?? {})[0] ?? 0) > 0) this.#anyChildren = true;
   }
 

@@ -47,7 +47,10 @@ export interface FinishOptions {
  */
 export async function finish(landed: Landed, options: FinishOptions): Promise<Finished[]> {
   const { disposition } = options.plan;
-  const finished = disposition === "merge" ? await merged(landed, options) : landed.tables.map((table) => written(table, options));
+  const finished =
+    disposition === "merge"
+      ? await merged(landed, options)
+      : landed.tables.map((table) => written(table, options));
   if (disposition === "replace") {
     const present = new Set(landed.tables.map((table) => table.table));
     for (const child of options.children) if (!present.has(child.table)) finished.push(emptied(child));
@@ -94,15 +97,22 @@ function written(table: LandedTable, { plan }: FinishOptions): Finished {
   if (plan.disposition === "replace") {
     result.deleted = existing?.rows ?? 0;
     const isNothing = existing === null && files.length === 0 && !isKnown(table);
-    return { result, change: isNothing ? null : { table: table.table, columns, files, remove: "all", baseVersion } };
+    return {
+      result,
+      change: isNothing ? null : { table: table.table, columns, files, remove: "all", baseVersion },
+    };
   }
   // A table whose columns are known is there from its first load on, even without rows.
   const isNothing = files.length === 0 && (existing !== null || !isKnown(table));
-  return { result, change: isNothing ? null : { table: table.table, columns, files, remove: [], baseVersion } };
+  return {
+    result,
+    change: isNothing ? null : { table: table.table, columns, files, remove: [], baseVersion },
+  };
 }
 
 /** True where the source named columns, so that the table makes sense without rows. */
-const isKnown = (table: LandedTable): boolean => !table.isChild && table.targets.some((target) => !target.name.startsWith("_dlt_"));
+const isKnown = (table: LandedTable): boolean =>
+  !table.isChild && table.targets.some((target) => !target.name.startsWith("_dlt_"));
 
 function emptied(child: LakeTable): Finished {
   const { table, columns, version, rows } = child;
@@ -133,7 +143,9 @@ async function merged(landed: Landed, options: FinishOptions): Promise<Finished[
   if (!root) return [];
   if (root.files.length === 0) return landed.tables.map((table) => written(table, options));
   const { session, folder } = options;
-  const names = [...new Set([...children.map((child) => child.table), ...options.children.map((child) => child.table)])];
+  const names = [
+    ...new Set([...children.map((child) => child.table), ...options.children.map((child) => child.table)]),
+  ];
   const ids = names.length > 0 ? join(folder, "gone.parquet") : undefined;
   const columns = columnsOf(root.targets);
   const { add, remove, inserted, updated, deleted, deduplicated } = await mergeFiles(session, {
@@ -199,8 +211,17 @@ async function pruned(
     ...sizeOf(add),
   };
   const isNothing = add.length === 0 && remove.length === 0;
-  return { result, change: isNothing ? null : { table, columns, files: add, remove, baseVersion: existing?.version ?? null } };
+  return {
+    result,
+    change: isNothing ? null : { table, columns, files: add, remove, baseVersion: existing?.version ?? null },
+  };
 }
 
 const filesOf = (table: LakeTable | null, lake: LakeBench): Promise<ExistingFile[]> =>
-  Promise.all((table?.files ?? []).map(async (file) => ({ id: file.id, rows: file.rows, path: await lake.localPath(file) })));
+  Promise.all(
+    (table?.files ?? []).map(async (file) => ({
+      id: file.id,
+      rows: file.rows,
+      path: await lake.localPath(file),
+    })),
+  );

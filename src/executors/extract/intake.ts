@@ -17,6 +17,8 @@ import { storedType, typeName } from "./types.ts";
 
 /** Pages are looked at in pieces of so many rows, between which lines go to disk. */
 const ROWS_AT_ONCE = 512;
+/** The longest row of a CSV file. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 export interface IntakeOptions {
   table: string;
@@ -59,7 +61,10 @@ export function typedSource(
   file: { path: string; longest: number },
   before: number,
 ): string {
-  const read = sheet.slots.map((slot, at) => ({ name: slot.name, type: typeName(extraction.columns[at]?.dataType ?? slot.type) }));
+  const read = sheet.slots.map((slot, at) => ({
+    name: slot.name,
+    type: typeName(extraction.columns[at]?.dataType ?? slot.type),
+  }));
   const casts = sheet.slots.flatMap((slot, at) =>
     read[at]?.type === slot.type ? [] : [`CAST(${slot.name} AS ${slot.type}) AS ${slot.name}`],
   );
@@ -74,19 +79,24 @@ export async function takeTyped(
   staging: Staging,
   options: IntakeOptions,
 ): Promise<Intake> {
-  const { folder, conveyor } = staging;
+  const { pool, conveyor } = staging;
   const { limit, signal, progress } = options;
-  for await (const file of cutRecords(extraction.bytes, folder, { maxRecords: limit, signal, onRecords: progress })) {
+  for await (const file of cutRecords(extraction.bytes, pool, {
+    maxRecords: limit,
+    signal,
+    onRecords: progress,
+  })) {
     const source = typedSource(extraction, sheet, file, sheet.rows);
     const parquet = staging.path("parquet");
     sheet.rows += file.records;
     sheet.files.push(parquet);
     await conveyor.put(async () => {
       await staging.write(source, parquet);
-      await unlink(file.path);
+      pool.give(file.path);
     });
   }
   await conveyor.drain();
+  await pool.remove();
   return { sheets: [sheet], fingerprinted: false };
 }
 
@@ -102,7 +112,9 @@ export async function takeLoose(
     await reader.rows(extraction.pages);
     const { total } = extraction;
     if (total !== undefined && total !== root.rows && !reader.full) {
-      options.warn(`source_count_mismatch: the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`);
+      options.warn(
+        `source_count_mismatch: the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`,
+      );
     }
   } else await reader.files(extraction.files);
   await reader.end();
@@ -177,16 +189,20 @@ class LooseReader {
   }
 
   async #staged(path: string, format: "csv" | "parquet"): Promise<void> {
-    if (format === "parquet") return this.#stage(`read_parquet(${quoteText(path)}, hive_partitioning = false)`);
-    const csv = `read_csv(${quoteText(path)}, header = true`;
+    if (format === "parquet")
+      return this.#stage(`read_parquet(${quoteText(path)}, hive_partitioning = false)`);
+    // What is not told is guessed, and a guess may pass over rows as a preamble or as comments.
+    const csv = `read_csv(${quoteText(path)}, header = true, skip = 0, comment = '', quote = '"', escape = '"'`;
     const slots = this.root.slots.length;
     try {
       await this.#stage(`${csv})`);
     } catch (error) {
-      // The types were guessed from the first rows, and a later row is not of them.
+      // The types were guessed from the first rows, and a later row is not of them, or is very long.
       if (!(error instanceof AppError) || error.code !== "sql_error") throw error;
       this.root.forgetSlots(slots);
-      await this.#stage(`${csv}, all_varchar = true)`);
+      await this.#stage(
+        `${csv}, all_varchar = true, max_line_size = ${MAX_LINE_BYTES}, buffer_size = ${2 * MAX_LINE_BYTES})`,
+      );
     }
   }
 
@@ -203,14 +219,20 @@ class LooseReader {
       if (column.slots.length === 0) column.instants = false;
       const slot = root.slotOf(column, type);
       const value = quoteName(name);
-      const cast = storedType(type) === "JSON" && type !== "JSON" ? `to_json(${value})` : `CAST(${value} AS ${slot.type})`;
+      const cast =
+        storedType(type) === "JSON" && type !== "JSON"
+          ? `to_json(${value})`
+          : `CAST(${value} AS ${slot.type})`;
       picked.push(`${slot.type === type ? value : cast} AS ${slot.name}`);
       pairs.push(fingerprintPair(column.name, value));
     }
     if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
     const room = options.limit === null ? "" : ` LIMIT ${options.limit - root.rows}`;
     const parquet = staging.path("parquet");
-    const rows = await staging.write(`SELECT ${picked.join(", ")} FROM (SELECT * FROM ${source}${room})`, parquet);
+    const rows = await staging.write(
+      `SELECT ${picked.join(", ")} FROM (SELECT * FROM ${source}${room})`,
+      parquet,
+    );
     if (rows === 0) return;
     root.files.push(parquet);
     root.rows += rows;
@@ -220,5 +242,8 @@ class LooseReader {
 
 const unreadable = (name: string, format: string, error: unknown): unknown =>
   error instanceof AppError && error.code === "sql_error"
-    ? new AppError("upstream", `${name} can't be read as ${format}: ${error.message}`, { cause: error, details: { file: name } })
+    ? new AppError("upstream", `${name} can't be read as ${format}: ${error.message}`, {
+        cause: error,
+        details: { file: name },
+      })
     : error;

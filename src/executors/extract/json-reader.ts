@@ -30,7 +30,10 @@ export async function* readJson(
         value = parseExact(text);
       } catch (cause) {
         const what = format === "jsonl" ? `Line ${count}` : `Value ${count}`;
-        throw new AppError("upstream", `${what} of ${name} is not valid JSON.`, { cause, details: { file: name } });
+        throw new AppError("upstream", `${what} of ${name} is not valid JSON.`, {
+          cause,
+          details: { file: name },
+        });
       }
       if (isObject(value)) rows.push(value);
       else if (Array.isArray(value)) rows.push(...value.map(asRow));

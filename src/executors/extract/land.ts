@@ -11,7 +11,15 @@ import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
 import { CHILD_COLUMNS, LOAD_COLUMNS } from "./naming.ts";
 import type { Plan } from "./plan.ts";
-import { type Resolution, resolve, type SchemaChange, type SchemaContract, selectOf, type Target, violation } from "./resolve.ts";
+import {
+  type Resolution,
+  resolve,
+  type SchemaChange,
+  type SchemaContract,
+  selectOf,
+  type Target,
+  violation,
+} from "./resolve.ts";
 import { SEQUENCE, type Sheet } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 
@@ -59,21 +67,30 @@ export interface Site {
 const SAMPLE_ROWS = 10;
 
 const isMeta = (name: string) => [...LOAD_COLUMNS, ...CHILD_COLUMNS].some((column) => column === name);
-export const knownColumns = (existing: LakeTable | null) => existing && existing.columns.filter((column) => !isMeta(column.name));
+export const knownColumns = (existing: LakeTable | null) =>
+  existing && existing.columns.filter((column) => !isMeta(column.name));
 
 /** Throws `cursor_field_missing` where no row had the cursor, `definition_invalid` where none had the key. */
 function checkFields(sheet: Sheet, plan: Plan): void {
   const { incremental, primaryKey, disposition, resource } = plan;
   if (incremental && !hasValues(sheet, incremental.field)) {
-    throw new AppError("cursor_field_missing", `No row of ${resource} has the cursor field "${incremental.field}".`, {
-      details: { resource, field: incremental.field },
-    });
+    throw new AppError(
+      "cursor_field_missing",
+      `No row of ${resource} has the cursor field "${incremental.field}".`,
+      {
+        details: { resource, field: incremental.field },
+      },
+    );
   }
   const missing = primaryKey.filter((name) => !hasValues(sheet, name));
   if (missing.length > 0 && (disposition === "merge" || incremental)) {
-    throw new AppError("definition_invalid", `No row of ${resource} has the primary key "${missing.join('", "')}".`, {
-      details: { resource, primaryKey: missing },
-    });
+    throw new AppError(
+      "definition_invalid",
+      `No row of ${resource} has the primary key "${missing.join('", "')}".`,
+      {
+        details: { resource, primaryKey: missing },
+      },
+    );
   }
 }
 
@@ -103,13 +120,19 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
     if (made) tables.push({ sheet, resolution: made });
   }
   const landed: LandedTable[] = [];
-  for (const { sheet, resolution } of tables) landed.push(await write(site, drops, sheet, resolution, sheet !== root));
-  const end = marks && incremental ? await reached(session, drops.read(), marks, { ...plan, incremental }, warn) : null;
+  for (const { sheet, resolution } of tables)
+    landed.push(await write(site, drops, sheet, resolution, sheet !== root));
+  const end =
+    marks && incremental ? await reached(session, drops.read(), marks, { ...plan, incremental }, warn) : null;
   for (const sheet of intake.sheets) for (const file of sheet.files) await unlink(file);
-  const order = field && !refused.split.has(field.name) && refused.targets.find((target) => target.name === field.name);
+  const order =
+    field && !refused.split.has(field.name) && refused.targets.find((target) => target.name === field.name);
   return {
     tables: landed,
-    cursor: incremental && { start: incremental.start, end: end ? end.end : incremental.isBackfill ? null : incremental.start },
+    cursor: incremental && {
+      start: incremental.start,
+      end: end ? end.end : incremental.isBackfill ? null : incremental.start,
+    },
     state: end?.state ?? null,
     key: plan.primaryKey.map((name) => root.find(name)?.name ?? name),
     dedupeBy: order ? `${quoteName(order.name)} DESC NULLS LAST` : undefined,
@@ -120,7 +143,10 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
 async function rejectKeyless(site: Site, drops: Drops, root: Sheet): Promise<void> {
   const slots = site.plan.primaryKey.flatMap((name) => root.find(name)?.slots ?? []);
   const keyless = slots.map((slot) => `${slot.name} IS NULL`).join(" AND ");
-  const count = await drops.drop("rejected", `SELECT ${SEQUENCE.name} FROM (${drops.alive(root)}) WHERE ${keyless}`);
+  const count = await drops.drop(
+    "rejected",
+    `SELECT ${SEQUENCE.name} FROM (${drops.alive(root)}) WHERE ${keyless}`,
+  );
   if (count > 0) site.warn(`${count} rows of ${root.table} have no primary key and were rejected.`);
 }
 
@@ -141,9 +167,14 @@ function resolveSheet(site: Site, drops: Drops, sheet: Sheet): Promise<Resolutio
 /** Lets the contract act on what does not fit the table. */
 async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolution): Promise<Resolution> {
   const { refusals, split } = resolution;
-  const key = site.plan.primaryKey.find((name) => sheet === drops.root && split.has(sheet.find(name)?.name ?? ""));
+  const key = site.plan.primaryKey.find(
+    (name) => sheet === drops.root && split.has(sheet.find(name)?.name ?? ""),
+  );
   if (key && site.plan.disposition === "merge") {
-    throw new AppError("definition_invalid", `The primary key "${key}" of ${sheet.table} has values of types that do not fit together.`);
+    throw new AppError(
+      "definition_invalid",
+      `The primary key "${key}" of ${sheet.table} has values of types that do not fit together.`,
+    );
   }
   for (const { change, violates } of refusals) {
     const what = `${change.column} of ${change.table} (${change.change})`;
@@ -154,8 +185,11 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
         if (count > 0) site.warn(`${count} rows were rejected by the schema contract: ${what}.`);
       } else await drops.dropChildren(sheet, violates);
     } else {
-      const [row] = await drops.session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)}) WHERE ${violates}`);
-      if (Number(row?.n ?? 0) > 0) site.warn(`${row?.n} values were discarded by the schema contract: ${what}.`);
+      const [row] = await drops.session.run(
+        `SELECT count(*) AS n FROM (${drops.alive(sheet)}) WHERE ${violates}`,
+      );
+      if (Number(row?.n ?? 0) > 0)
+        site.warn(`${row?.n} values were discarded by the schema contract: ${what}.`);
     }
   }
   return resolution;
@@ -170,7 +204,10 @@ async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): P
     const rows = Number(row?.n ?? 0);
     const change = { table: sheet.table, column: null, change: "added", from: null, to: null } as const;
     if (rows > 0 && site.contract === "freeze") throw violation(change);
-    if (rows > 0) site.warn(`${rows} rows were rejected by the schema contract: it lets no table ${sheet.table} be added.`);
+    if (rows > 0)
+      site.warn(
+        `${rows} rows were rejected by the schema contract: it lets no table ${sheet.table} be added.`,
+      );
     await drops.dropChildren(sheet, "true");
     return null;
   }
@@ -192,14 +229,22 @@ export function metaTargets(site: Pick<Site, "loadId" | "idPrefix">, isChild: bo
   ];
 }
 
-async function write(site: Site, drops: Drops, sheet: Sheet, resolution: Resolution, isChild: boolean): Promise<LandedTable> {
+async function write(
+  site: Site,
+  drops: Drops,
+  sheet: Sheet,
+  resolution: Resolution,
+  isChild: boolean,
+): Promise<LandedTable> {
   const { session } = drops;
   const counts = await drops.counts(sheet);
   const targets = [...resolution.targets, ...metaTargets(site, isChild)];
   const select = `SELECT ${selectOf(targets)} FROM (${drops.alive(sheet)})`;
   const expected = sheet.rows - counts.filtered - counts.deduplicated - counts.rejected;
   const writes = !site.dryRun && expected !== 0;
-  const files = writes ? await writeRows(session, select, join(site.staging.folder, `out-${sheet.table}`)) : [];
+  const files = writes
+    ? await writeRows(session, select, join(site.staging.folder, `out-${sheet.table}`))
+    : [];
   const [row] = writes ? [] : await session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)})`);
   return {
     table: sheet.table,

@@ -106,7 +106,13 @@ export class Normaliser {
     const sequence = ++this.#sequence;
     cells[0] = String(sequence);
     if (this.#options.fingerprint) cells[1] = hash(stringify(row, true));
-    this.#spread(this.#root, top, this.#options.only ? this.#chosen(row) : row, 0, this.#options.idPrefix + sequence);
+    this.#spread(
+      this.#root,
+      top,
+      this.#options.only ? this.#chosen(row) : row,
+      0,
+      this.#options.idPrefix + sequence,
+    );
     this.#root.endRow();
     if (sheet.slots.length > MAX_COLUMNS) throw tooWide(sheet.table);
   }
@@ -150,7 +156,8 @@ export class Normaliser {
     } else if (Array.isArray(item)) {
       if (item.length === 0) return;
       field.list ??= this.#child(lines, field);
-      for (let index = 0; index < item.length; index++) this.#element(field.list, item[index], index, level + 1, id);
+      for (let index = 0; index < item.length; index++)
+        this.#element(field.list, item[index], index, level + 1, id);
     } else if (isObject(item)) {
       field.object ??= { path: field.path, source: field.source, fields: new Map() };
       this.#spread(lines, field.object, item, level + 1, id);
@@ -188,7 +195,8 @@ export class Normaliser {
     if (this.lines.length >= MAX_TABLES) throw tooWide(parent.sheet.table);
     const wanted = joinNames([parent.sheet.table, ...field.path]);
     const table = this.#options.tables.take(wanted);
-    if (table !== wanted) this.#options.warn(`The table of "${field.source}" is called ${table}, because ${wanted} is taken.`);
+    if (table !== wanted)
+      this.#options.warn(`The table of "${field.source}" is called ${table}, because ${wanted} is taken.`);
     const child = new Lines(new Sheet(table, parent.sheet, CHILD_SLOTS));
     this.lines.push(child);
     return child;
@@ -237,7 +245,13 @@ function column(lines: Lines, field: Field): SheetColumn {
   return field.column;
 }
 
-function put(lines: Lines, target: SheetColumn, kind: keyof SheetColumn["at"], type: string, cell: string): void {
+function put(
+  lines: Lines,
+  target: SheetColumn,
+  kind: keyof SheetColumn["at"],
+  type: string,
+  cell: string,
+): void {
   let position = target.at[kind];
   if (position < 0) {
     const { sheet, cells } = lines;

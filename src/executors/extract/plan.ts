@@ -119,7 +119,11 @@ function positional(sql: string, named: Readonly<Record<string, Json>>): { sql: 
     /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_][A-Za-z0-9_]*|\d+)/g,
     (whole: string, name: string | undefined) => {
       if (name === undefined) return whole;
-      if (!Object.hasOwn(named, name)) throw new AppError("definition_invalid", `The condition asks for $${name}, but no such parameter was given.`);
+      if (!Object.hasOwn(named, name))
+        throw new AppError(
+          "definition_invalid",
+          `The condition asks for $${name}, but no such parameter was given.`,
+        );
       const number = numbers.get(name) ?? parameters.push(named[name] ?? null);
       numbers.set(name, number);
       return `$${number}`;

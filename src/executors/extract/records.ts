@@ -1,4 +1,4 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 
@@ -10,7 +10,38 @@ const BUFFER_BYTES = 512 * 1024;
 const QUOTE = 0x22;
 const NEWLINE = 0x0a;
 
-/** Whole CSV records in a file of its own. */
+/**
+ * Files that may be written over. Writing into pages that the system holds already takes half the time of new ones,
+ * and a file that is written over costs no removal.
+ */
+export class FilePool {
+  readonly #free: string[] = [];
+  #number = 0;
+
+  constructor(readonly folder: string) {}
+
+  /** A file of a new name to write from its start; what it held beyond has to be cut off. */
+  async take(): Promise<{ file: FileHandle; path: string; isUsed: boolean }> {
+    const path = join(this.folder, `in-${++this.#number}.csv`);
+    const used = this.#free.pop();
+    if (used !== undefined) await rename(used, path); // a name that was read is never read again
+    return {
+      path,
+      file: await open(path, used === undefined ? "w" : "r+", 0o600),
+      isUsed: used !== undefined,
+    };
+  }
+
+  give(path: string): void {
+    this.#free.push(path);
+  }
+
+  async remove(): Promise<void> {
+    for (const path of this.#free.splice(0)) await unlink(path);
+  }
+}
+
+/** Whole CSV records in a file of its own, which goes back to the pool after use. */
 export interface RecordFile {
   path: string;
   records: number;
@@ -26,12 +57,17 @@ export interface RecordFile {
  */
 export async function* cutRecords(
   bytes: AsyncIterable<Uint8Array>,
-  folder: string,
-  options: { maxRecords: number | null; signal: AbortSignal; chunkBytes?: number; onRecords?(records: number): void },
+  pool: FilePool,
+  options: {
+    maxRecords: number | null;
+    signal: AbortSignal;
+    chunkBytes?: number;
+    onRecords?(records: number): void;
+  },
 ): AsyncGenerator<RecordFile> {
   const { signal, onRecords, chunkBytes = CHUNK_BYTES, maxRecords } = options;
   const scanner = new Scanner(maxRecords ?? Number.POSITIVE_INFINITY);
-  const writer = new Writer(folder);
+  const writer = new Writer(pool);
   let before = 0;
   try {
     for await (const chunk of bytes) {
@@ -44,18 +80,27 @@ export async function* cutRecords(
       }
       if (end > 0 && writer.size + chunk.length >= chunkBytes) {
         await writer.write(chunk.subarray(0, end));
-        yield { path: await writer.finish(), records: scanner.records - before, longest: scanner.takeLongest() };
+        yield {
+          path: await writer.finish(),
+          records: scanner.records - before,
+          longest: scanner.takeLongest(),
+        };
         before = scanner.records;
         await writer.write(chunk.subarray(end));
       } else await writer.write(chunk);
     }
-    if (scanner.quoted) throw new AppError("upstream", "The source's data ends in the middle of a row.", { retryable: true });
+    if (scanner.quoted)
+      throw new AppError("upstream", "The source's data ends in the middle of a row.", { retryable: true });
     if (scanner.partial) {
       scanner.endRecord();
       await writer.write(Uint8Array.of(NEWLINE));
     }
     if (scanner.records > before) {
-      yield { path: await writer.finish(), records: scanner.records - before, longest: scanner.takeLongest() };
+      yield {
+        path: await writer.finish(),
+        records: scanner.records - before,
+        longest: scanner.takeLongest(),
+      };
     }
   } finally {
     await writer.close();
@@ -122,13 +167,11 @@ class Scanner {
 class Writer {
   /** Bytes in the file at hand, those in the buffer too. */
   size = 0;
-  #file: FileHandle | null = null;
-  #path = "";
-  #number = 0;
-  #buffer = new Uint8Array(BUFFER_BYTES);
+  #open: Awaited<ReturnType<FilePool["take"]>> | null = null;
+  readonly #buffer = new Uint8Array(BUFFER_BYTES);
   #used = 0;
 
-  constructor(readonly folder: string) {}
+  constructor(readonly pool: FilePool) {}
 
   async write(bytes: Uint8Array): Promise<void> {
     this.size += bytes.length;
@@ -140,14 +183,17 @@ class Writer {
 
   async finish(): Promise<string> {
     await this.#flush();
-    await this.close();
+    const { file, path, isUsed } = this.#open ?? (await this.pool.take());
+    if (isUsed) await file.truncate(this.size);
+    await file.close();
+    this.#open = null;
     this.size = 0;
-    return this.#path;
+    return path;
   }
 
   async close(): Promise<void> {
-    await this.#file?.close();
-    this.#file = null;
+    await this.#open?.file.close();
+    this.#open = null;
   }
 
   async #flush(): Promise<void> {
@@ -156,10 +202,7 @@ class Writer {
   }
 
   async #put(bytes: Uint8Array): Promise<void> {
-    if (!this.#file) {
-      this.#path = join(this.folder, `in-${++this.#number}.csv`);
-      this.#file = await open(this.#path, "w", 0o600);
-    }
-    for (let done = 0; done < bytes.length; ) done += (await this.#file.write(bytes, done)).bytesWritten;
+    this.#open ??= await this.pool.take();
+    for (let done = 0; done < bytes.length; ) done += (await this.#open.file.write(bytes, done)).bytesWritten;
   }
 }

@@ -102,7 +102,8 @@ export const violation = ({ table, column, change, from, to }: SchemaChange): Ap
     { details: { table, column, change, from, to } },
   );
 
-const isFilled = (column: SheetColumn) => `(${column.slots.map((slot) => `${slot.name} IS NOT NULL`).join(" OR ")})`;
+const isFilled = (column: SheetColumn) =>
+  `(${column.slots.map((slot) => `${slot.name} IS NOT NULL`).join(" OR ")})`;
 
 /** Where a value goes: `main` into the column at hand, `rest` (NULL for all others) into a variant of its type. */
 interface Fit {
@@ -122,7 +123,13 @@ async function place(
   const { sheet, existing, contract, probe } = given;
   const evolves = existing === null || contract === "evolve";
   const before = known.get(column.name) ?? null;
-  const say = (name: string, change: SchemaChange["change"], from: string | null, to: string, violates: string) => {
+  const say = (
+    name: string,
+    change: SchemaChange["change"],
+    from: string | null,
+    to: string,
+    violates: string,
+  ) => {
     const told = { table: sheet.table, column: name, change, from, to };
     if (evolves) {
       if (existing !== null) found.changes.push(told);
@@ -147,7 +154,9 @@ async function place(
       continue;
     }
     const left = `(${slot.name} IS NOT NULL AND (${fit.main}) IS NULL)`;
-    const exactBefore = mains.map((main) => (isInteger(type ?? "") && fit.wider?.type === "DOUBLE" ? inexact(main.sql) : "false"));
+    const exactBefore = mains.map((main) =>
+      isInteger(type ?? "") && fit.wider?.type === "DOUBLE" ? inexact(main.sql) : "false",
+    );
     const [misfits = 0, ...unsafe] = await probe([left, ...exactBefore]);
     if (misfits === 0) {
       mains.push({ type, sql: fit.main });
@@ -164,14 +173,21 @@ async function place(
   if (type === null) return [];
   const final = type;
   const parts = mains.map((main) => (main.type === final ? main.sql : `CAST(${main.sql} AS ${final})`));
-  const targets = [{ name: column.name, type: final, sql: parts.length === 1 ? (parts[0] ?? "NULL") : `COALESCE(${parts.join(", ")})` }];
+  const targets = [
+    {
+      name: column.name,
+      type: final,
+      sql: parts.length === 1 ? (parts[0] ?? "NULL") : `COALESCE(${parts.join(", ")})`,
+    },
+  ];
   for (const rest of rests) {
     const variant = variantOf(column.name, rest, known, names);
     found.split.add(column.name);
     const change = variant.before === null ? "variant" : "widened";
     const needed = variant.before !== variant.target.type;
     const told = change === "variant" ? final : variant.before;
-    if (needed && !say(variant.target.name, change, told, variant.target.type, `(${rest.sql}) IS NOT NULL`)) continue;
+    if (needed && !say(variant.target.name, change, told, variant.target.type, `(${rest.sql}) IS NOT NULL`))
+      continue;
     targets.push(variant.target);
   }
   return targets;
@@ -186,9 +202,17 @@ function variantOf(
 ): { target: Target; before: string | null } {
   const wanted = `${column}__v_${shortType(rest.type)}`;
   const before = known.get(wanted);
-  const type = before === undefined ? null : before === "VARCHAR" && rest.type !== "JSON" ? "VARCHAR" : widen(before, rest.type);
+  const type =
+    before === undefined
+      ? null
+      : before === "VARCHAR" && rest.type !== "JSON"
+        ? "VARCHAR"
+        : widen(before, rest.type);
   if (before !== undefined && type !== null) {
-    return { before, target: { name: wanted, type, sql: type === rest.type ? rest.sql : `CAST(${rest.sql} AS ${type})` } };
+    return {
+      before,
+      target: { name: wanted, type, sql: type === rest.type ? rest.sql : `CAST(${rest.sql} AS ${type})` },
+    };
   }
   return { before: null, target: { name: names.take(wanted), type: rest.type, sql: rest.sql } };
 }
@@ -201,17 +225,37 @@ function fitInto(into: string, from: string, sql: string, instants: boolean): Fi
   if (into === "VARCHAR") return { main: `CAST(${sql} AS VARCHAR)`, rest: null };
   if (from === "VARCHAR") {
     if (instants && isInstant(into)) return { main: instantFromText(sql, into), rest: null };
-    return withRest(sql, isInstant(into) ? instantOrNull(sql, into) : into === "BLOB" ? "CAST(NULL AS BLOB)" : exact(sql, into, "VARCHAR"));
+    return withRest(
+      sql,
+      isInstant(into)
+        ? instantOrNull(sql, into)
+        : into === "BLOB"
+          ? "CAST(NULL AS BLOB)"
+          : exact(sql, into, "VARCHAR"),
+    );
   }
   const wide = widen(into, from);
-  if (wide === into && (!isInteger(from) || !isFloat(into) || fitsDouble(from))) return { main: `CAST(${sql} AS ${into})`, rest: null };
-  const fit = withRest(sql, isNumber(into) && isNumber(from) ? exact(sql, into, from) : wide ? exact(sql, into, from) : `CAST(NULL AS ${into})`);
-  return wide === null || wide === into ? fit : { ...fit, wider: { type: wide, main: `CAST(${sql} AS ${wide})` } };
+  if (wide === into && (!isInteger(from) || !isFloat(into) || fitsDouble(from)))
+    return { main: `CAST(${sql} AS ${into})`, rest: null };
+  const fit = withRest(
+    sql,
+    isNumber(into) && isNumber(from)
+      ? exact(sql, into, from)
+      : wide
+        ? exact(sql, into, from)
+        : `CAST(NULL AS ${into})`,
+  );
+  return wide === null || wide === into
+    ? fit
+    : { ...fit, wider: { type: wide, main: `CAST(${sql} AS ${wide})` } };
 }
 
 const isFloat = (type: string) => type === "DOUBLE" || type === "FLOAT";
 
-const withRest = (sql: string, main: string): Fit => ({ main, rest: `CASE WHEN (${main}) IS NULL THEN ${sql} END` });
+const withRest = (sql: string, main: string): Fit => ({
+  main,
+  rest: `CASE WHEN (${main}) IS NULL THEN ${sql} END`,
+});
 
 /** The value in type `into` where it comes back the same, else NULL. */
 const exact = (sql: string, into: string, from: string) => {

@@ -1,10 +1,10 @@
-import { unlink, writeFile } from "node:fs/promises";
+import { stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SqlSession } from "../../sql/contract.ts";
+import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import { Conveyor } from "./conveyor.ts";
 import type { Lines } from "./normalise.ts";
-import type { RecordFile } from "./records.ts";
+import { FilePool, type RecordFile } from "./records.ts";
 import type { Slot } from "./sheet.ts";
 import { SEQUENCE } from "./sheet.ts";
 
@@ -13,15 +13,21 @@ const USUAL_LINE_BYTES = 1_900_000;
 /** A sheet's lines are written once they have so many characters, or all sheets together twice as many. */
 const FLUSH_CHARACTERS = 8 * 1024 * 1024;
 
+/** Small row groups keep DuckDB's memory small: it holds one of them whole, in several forms. */
+const ROW_GROUP_ROWS = 30_720;
+
 /** Turns text files into Parquet in the session's process, while the caller reads on. */
 export class Staging {
   readonly conveyor = new Conveyor();
+  readonly pool: FilePool;
   #number = 0;
 
   constructor(
     readonly session: SqlSession,
     readonly folder: string,
-  ) {}
+  ) {
+    this.pool = new FilePool(folder);
+  }
 
   path(extension: string): string {
     return join(this.folder, `stage-${++this.#number}.${extension}`);
@@ -29,7 +35,20 @@ export class Staging {
 
   /** Runs `select` into a Parquet file; how many rows it has. */
   async write(select: string, path: string): Promise<number> {
-    const [row] = await this.session.run(`COPY (${select}\n) TO ${quoteText(path)} (FORMAT parquet)`);
+    return this.#copy(select, path, "COMPRESSION snappy");
+  }
+
+  /** Runs `select` into a Parquet file that is meant to stay. */
+  async writeFinal(select: string): Promise<SqlFile> {
+    const path = this.path("parquet");
+    const rows = await this.#copy(select, path, "COMPRESSION zstd, COMPRESSION_LEVEL 1");
+    return { path, rows, bytes: (await stat(path)).size };
+  }
+
+  async #copy(select: string, path: string, compression: string): Promise<number> {
+    const [row] = await this.session.run(
+      `COPY (${select}\n) TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${compression})`,
+    );
     return Number(Object.values(row ?? {})[0] ?? 0);
   }
 
@@ -65,7 +84,7 @@ export class Staging {
 export function readCsv(file: Pick<RecordFile, "path" | "longest">, slots: readonly Slot[]): string {
   const columns = slots.map((slot) => `${quoteText(slot.name)}: ${quoteText(slot.type)}`);
   const long = file.longest > USUAL_LINE_BYTES ? `, max_line_size = ${file.longest + 1024}` : "";
-  return `read_csv(${quoteText(file.path)}, header = false, auto_detect = false, columns = {${columns.join(", ")}}, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false, strict_mode = true${long})`;
+  return `read_csv(${quoteText(file.path)}, header = false, auto_detect = false, columns = {${columns.join(", ")}}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, strict_mode = true${long})`;
 }
 
 /** `source` with each row's number after `before`. */

@@ -2,7 +2,10 @@ import { quoteText } from "../../sql/text.ts";
 
 /** DuckDB's own name of a type, from one of its other names. */
 export function typeName(type: string): string {
-  const upper = type.trim().toUpperCase().replaceAll(/\s*,\s*/g, ",");
+  const upper = type
+    .trim()
+    .toUpperCase()
+    .replaceAll(/\s*,\s*/g, ",");
   return ALIASES[upper] ?? upper;
 }
 
@@ -29,7 +32,8 @@ const ALIASES: Readonly<Record<string, string>> = {
 export function storedType(type: string): string {
   const name = typeName(type);
   if (/\]$|^(STRUCT|MAP|UNION|LIST)\b/.test(name)) return "JSON";
-  if (/^(HUGEINT|UHUGEINT|BIGNUM|VARINT|INTERVAL|BIT|ENUM\b.*|TIME_NS|GEOMETRY)$/.test(name)) return "VARCHAR";
+  if (/^(HUGEINT|UHUGEINT|BIGNUM|VARINT|INTERVAL|BIT|ENUM\b.*|TIME_NS|GEOMETRY)$/.test(name))
+    return "VARCHAR";
   return name;
 }
 
@@ -75,13 +79,16 @@ export function widen(left: string, right: string): string | null {
     [right, left],
   ] as const) {
     if (isInteger(a) && b === "DOUBLE") return "DOUBLE";
-    if (isInteger(a) && b === "FLOAT") return (BITS[INTEGERS.indexOf(a)] ?? 64) <= FLOAT_BITS ? "FLOAT" : "DOUBLE";
-    if (isInteger(a) && b.startsWith("DECIMAL")) return widerDecimal([DIGITS[INTEGERS.indexOf(a)] ?? 20, 0], decimal(b));
+    if (isInteger(a) && b === "FLOAT")
+      return (BITS[INTEGERS.indexOf(a)] ?? 64) <= FLOAT_BITS ? "FLOAT" : "DOUBLE";
+    if (isInteger(a) && b.startsWith("DECIMAL"))
+      return widerDecimal([DIGITS[INTEGERS.indexOf(a)] ?? 20, 0], decimal(b));
     if (a === "FLOAT" && b === "DOUBLE") return "DOUBLE";
     if (a === "DATE" && (b === "TIMESTAMP" || b === "TIMESTAMP WITH TIME ZONE")) return b;
     if (a.startsWith("TIMESTAMP") && b.startsWith("TIMESTAMP")) return instantOf(left, right);
   }
-  if (left.startsWith("DECIMAL") && right.startsWith("DECIMAL")) return widerDecimal(decimal(left), decimal(right));
+  if (left.startsWith("DECIMAL") && right.startsWith("DECIMAL"))
+    return widerDecimal(decimal(left), decimal(right));
   return null;
 }
 
@@ -119,7 +126,8 @@ const INSTANT = new RegExp(`^${INSTANT_PATTERN}$`);
 
 /** True for a text that is an ISO 8601 instant; one without an offset is in UTC. */
 export function isInstantText(text: string): boolean {
-  if (text.length < 19 || text.length > 32 || text.charCodeAt(4) !== 45 || text.charCodeAt(13) !== 58) return false;
+  if (text.length < 19 || text.length > 32 || text.charCodeAt(4) !== 45 || text.charCodeAt(13) !== 58)
+    return false;
   if (!INSTANT.test(text)) return false;
   const day = Number(text.slice(8, 10));
   if (day <= 28) return Number(text.slice(0, 4)) > 0;

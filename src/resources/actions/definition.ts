@@ -1,17 +1,19 @@
 import { type TObject, Type } from "@sinclair/typebox";
-import { type Fault, InvalidInput } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { object, read } from "../../base/shape.ts";
 import { conditionFault } from "../../base/condition.ts";
+import { type Fault, InvalidInput } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { object, read } from "../../base/shape.ts";
 import { isWholeTemplate, templateFaults } from "../../base/template.ts";
 import type { App } from "../../context.ts";
-import type { ActionKind, Executor } from "../../executors/contract.ts";
+import { ACTION_KINDS, type ActionKind, type Executor } from "../../executors/contract.ts";
 
 /** What every kind takes beside its own fields (decisions, section 4). */
 const COMMON = {
   retry: Type.Optional(
     object({
-      maxAttempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: "Tries in all; 1 by default" })),
+      maxAttempts: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 10, description: "Tries in all; 1 by default" }),
+      ),
       backoffSeconds: Type.Optional(
         Type.Array(Type.Number({ minimum: 0, maximum: 86_400 }), {
           maxItems: 10,
@@ -20,9 +22,15 @@ const COMMON = {
       ),
     }),
   ),
-  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, description: "For each try; 3600 by default" })),
+  timeoutSeconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 86_400, description: "For each try; 3600 by default" }),
+  ),
   concurrencyKey: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: "Runs of one key go one at a time, in order; a template" }),
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: "Runs of one key go one at a time, in order; a template",
+    }),
   ),
 };
 
@@ -39,7 +47,8 @@ export function definitionShape(executor: Executor): TObject {
   let shape = shapes.get(executor);
   if (!shape) {
     const own = executor.definition as TObject;
-    shapes.set(executor, (shape = object({ ...own.properties, ...COMMON })));
+    shape = object({ ...own.properties, ...COMMON });
+    shapes.set(executor, shape);
   }
   return shape;
 }
@@ -87,6 +96,14 @@ export function checkDefinition(
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
+/** The same for the raw body of a create, as far as it can be read. */
+export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] {
+  if (!isObject(raw) || !isObject(raw["definition"])) return [];
+  const kind = ACTION_KINDS.find((each) => each === raw["kind"]);
+  if (!kind || Object.keys(raw["definition"]).length === 0) return [];
+  return definitionFaults(app, kind, raw["definition"], ["body", "definition"]);
+}
+
 /** Which fields the template language treats as SQL, and which it leaves alone. */
 export const pathsOf = (executor: Executor) => ({
   sql: (executor.sqlFields ?? []).map((path) => path.split(".")),
@@ -97,10 +114,15 @@ function conditionsIn(executor: Executor, definition: JsonObject): { path: strin
   return (executor.conditionFields ?? []).flatMap((pattern) => textsAt(definition, pattern.split("."), []));
 }
 
-function textsAt(value: unknown, pattern: readonly string[], path: string[]): { path: string[]; text: string }[] {
+function textsAt(
+  value: unknown,
+  pattern: readonly string[],
+  path: string[],
+): { path: string[]; text: string }[] {
   const [head, ...rest] = pattern;
   if (head === undefined) return typeof value === "string" ? [{ path, text: value }] : [];
   if (typeof value !== "object" || value === null) return [];
-  const entries = head === "*" ? Object.entries(value) : Object.entries(value).filter(([name]) => name === head);
+  const entries =
+    head === "*" ? Object.entries(value) : Object.entries(value).filter(([name]) => name === head);
   return entries.flatMap(([name, item]) => textsAt(item, rest, [...path, name]));
 }

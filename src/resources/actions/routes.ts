@@ -3,10 +3,29 @@ import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { Run, toRun } from "../runs/wire.ts";
 import { usersById } from "../users/people.ts";
+import { creationFaults } from "./definition.ts";
 import { describeKinds, KindPage } from "./kinds.ts";
-import { createAction, deleteAction, findAction, findActionBySlug, listActions, runAction, updateAction } from "./service.ts";
+import {
+  createAction,
+  deleteAction,
+  findAction,
+  findActionBySlug,
+  listActions,
+  runAction,
+  updateAction,
+} from "./service.ts";
 import { readState, resetState } from "./state.ts";
-import { Action, ActionCreate, ActionPage, ActionPatch, ActionQuery, RunCreate, StatePage, StateReset, toAction } from "./wire.ts";
+import {
+  Action,
+  ActionCreate,
+  ActionPage,
+  ActionPatch,
+  ActionQuery,
+  RunCreate,
+  StatePage,
+  StateReset,
+  toAction,
+} from "./wire.ts";
 
 const tag = "Actions";
 const params = object({ action_id: uuid() });
@@ -23,8 +42,18 @@ export const actionOperations = [
     async handle({ ctx, query }) {
       const { rows, total } = await listActions(ctx, query);
       const { limit, offset } = query;
-      const users = await usersById(ctx, rows.flatMap(({ action }) => [action.createdBy, action.updatedBy]));
-      return { actions: rows.map(toAction), hasNext: offset + rows.length < total, limit, offset, total, users };
+      const users = await usersById(
+        ctx,
+        rows.flatMap(({ action }) => [action.createdBy, action.updatedBy]),
+      );
+      return {
+        actions: rows.map(toAction),
+        hasNext: offset + rows.length < total,
+        limit,
+        offset,
+        total,
+        users,
+      };
     },
   }),
   operation({
@@ -34,6 +63,7 @@ export const actionOperations = [
     tag,
     summary: "Creates an action",
     body: ActionCreate,
+    faults: creationFaults,
     status: 201,
     response: Action,
     idempotent: true,
@@ -95,7 +125,10 @@ export const actionOperations = [
     response: Run,
     idempotent: true,
     errors: [409],
-    handle: async ({ ctx, params, body, identity }) => toRun(await runAction(ctx, params.action_id, body, triggerOf(identity))),
+    async handle({ ctx, params, body, identity, visit }) {
+      const key = visit.request.headers.get("idempotency-key");
+      return toRun(await runAction(ctx, params.action_id, body, triggerOf(identity), key));
+    },
   }),
   operation({
     method: "GET",

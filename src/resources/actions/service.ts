@@ -1,6 +1,6 @@
 import { and, asc, count, desc, eq, inArray, isNull, like, or, type SQL } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import { AppError, invalid, notFound } from "../../base/errors.ts";
+import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, mergePatch } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
@@ -9,12 +9,11 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { countOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { isUniqueViolation } from "../../store/store.ts";
-import { connections } from "../connections/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
+import { connectionFault } from "./connection.ts";
 import { checkDefinition, definitionFaults } from "./definition.ts";
-import { InvalidInput } from "../../base/errors.ts";
 import { type ActionRow, actions } from "./table.ts";
 import type { ActionCreate, ActionPatch, ActionQuery, ActionWithRun, RunCreate } from "./wire.ts";
 
@@ -33,9 +32,15 @@ const SORTS = {
 };
 
 const withRun = (ctx: Context) =>
-  ctx.db.select({ action: actions, run: actionRuns }).from(actions).leftJoin(actionRuns, eq(actionRuns.id, actions.latestRunId));
+  ctx.db
+    .select({ action: actions, run: actionRuns })
+    .from(actions)
+    .leftJoin(actionRuns, eq(actionRuns.id, actions.latestRunId));
 
-export async function listActions(ctx: Context, query: ActionQuery): Promise<{ rows: ActionWithRun[]; total: number }> {
+export async function listActions(
+  ctx: Context,
+  query: ActionQuery,
+): Promise<{ rows: ActionWithRun[]; total: number }> {
   const filters: (SQL | undefined)[] = [
     query.q === undefined || query.q === "" ? undefined : contains(query.q, actions.name, actions.slug),
     query.kinds === undefined ? undefined : inArray(actions.kind, query.kinds),
@@ -105,7 +110,9 @@ async function slugFor(tx: WriteContext, given: string | undefined, name: string
       and(
         eq(actions.organizationId, tx.organizationId),
         isNull(actions.deletedAt),
-        given === undefined ? or(eq(actions.slug, wanted), like(actions.slug, `${wanted.slice(0, 90)}%`)) : eq(actions.slug, wanted),
+        given === undefined
+          ? or(eq(actions.slug, wanted), like(actions.slug, `${wanted.slice(0, 90)}%`))
+          : eq(actions.slug, wanted),
       ),
     );
   const taken = new Set(near.map((row) => row.slug));
@@ -113,27 +120,21 @@ async function slugFor(tx: WriteContext, given: string | undefined, name: string
   return freeSlug(wanted, taken);
 }
 
-const slugTaken = (slug: string) => new AppError("slug_taken", `The slug ${slug} is taken by another action; choose another.`);
+const slugTaken = (slug: string) =>
+  new AppError("slug_taken", `The slug ${slug} is taken by another action; choose another.`);
 
-/** The connection must be one of this organization, of a provider that the kind takes. */
 async function checkConnection(tx: WriteContext, kind: ActionRow["kind"], id: string | null): Promise<void> {
-  if (id === null) return;
-  const loc = ["body", "connectionId"];
-  const [row] = await tx.db
-    .select({ provider: connections.provider })
-    .from(connections)
-    .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
-  if (!row) throw invalid(loc, "There is no such connection in this organization", "not_found");
-  const providers = tx.executors[kind]?.providers;
-  if (!providers || providers.includes(row.provider)) return;
-  throw invalid(loc, providers.length === 0 ? `${kind} takes no connection` : `${kind} takes connections of ${providers.join(", ")}`);
+  const fault = id === null ? null : await connectionFault(tx, id, kind);
+  if (fault) throw invalid(["body", "connectionId"], fault.msg, fault.type);
 }
 
 /** Changes only what is given. Nothing changed: no event, and `updatedAt` stays. */
-export async function updateAction(ctx: Context, id: string, patch: ActionPatch): Promise<ActionWithRun> {
+export async function updateAction(ctx: Context, id: string, given: ActionPatch): Promise<ActionWithRun> {
   return write(ctx, async (tx) => {
     const found = await findAction(tx, id);
     const { action } = found;
+    const { definition, ...others } = given;
+    const patch = { ...others, ...(definition === undefined ? {} : { definition: definition ?? {} }) };
     if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition);
     if (patch.connectionId !== undefined) await checkConnection(tx, action.kind, patch.connectionId);
     const changes = changesBetween(action, patch);
@@ -157,7 +158,11 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { action, run } = await findAction(tx, id);
     if (run === null) await tx.db.delete(actions).where(mine(tx, id));
-    else await tx.db.update(actions).set({ deletedAt: timestamp(tx.clock), ...touched(tx) }).where(mine(tx, id));
+    else
+      await tx.db
+        .update(actions)
+        .set({ deletedAt: timestamp(tx.clock), ...touched(tx) })
+        .where(mine(tx, id));
     await record(tx, "action.deleted", entity(id), { name: action.name, kind: action.kind });
   });
 }
@@ -167,11 +172,21 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
  *
  * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run.
  */
-export async function runAction(tx: WriteContext, id: string, input: RunCreate, trigger: Trigger): Promise<RunRow> {
+export async function runAction(
+  tx: WriteContext,
+  id: string,
+  input: RunCreate,
+  trigger: Trigger,
+  idempotencyKey: string | null = null,
+): Promise<RunRow> {
   const { action } = await findAction(tx, id);
-  if (action.status === "disabled") throw new AppError("invalid_state", "This action is disabled; set its status to active first.");
+  if (action.status === "disabled")
+    throw new AppError("invalid_state", "This action is disabled; set its status to active first.");
   const definition = merge(action.definition, input.definitionOverrides ?? null);
-  const faults = definitionFaults(tx, action.kind, definition, ["body", input.definitionOverrides ? "definitionOverrides" : "definition"]);
+  const faults = definitionFaults(tx, action.kind, definition, [
+    "body",
+    input.definitionOverrides ? "definitionOverrides" : "definition",
+  ]);
   if (faults.length > 0 && tx.executors[action.kind]) throw new InvalidInput(faults);
   return enqueueRun(tx, {
     kind: action.kind,
@@ -180,6 +195,7 @@ export async function runAction(tx: WriteContext, id: string, input: RunCreate, 
     actionId: action.id,
     connectionId: action.connectionId,
     concurrencyKey: concurrencyKeyOf(tx, definition),
+    idempotencyKey,
   });
 }
 

@@ -21,7 +21,11 @@ export async function resetState(
     await findAction(tx, actionId);
     const before = await resetCursors(tx, actionId, input.resources ?? null, input.initialValue ?? undefined);
     if (before.length > 0) {
-      const changes = before.map((row) => ({ field: `state.${row.resource}`, from: row.lastValue, to: input.initialValue ?? null }));
+      const changes = before.map((row) => ({
+        field: `state.${row.resource}`,
+        from: row.lastValue,
+        to: input.initialValue ?? null,
+      }));
       await record(tx, "action.updated", { type: "action", id: actionId }, { changes });
     }
     return { resources: byResource(await listCursors(tx, actionId)) };
@@ -30,5 +34,8 @@ export async function resetState(
 
 const byResource = (rows: readonly ExtractCursorRow[]) =>
   Object.fromEntries(
-    rows.map(({ resource, cursorField, lastValue, updatedAt, loadId }) => [resource, { cursorField, lastValue, updatedAt, loadId }]),
+    rows.map(({ resource, cursorField, lastValue, updatedAt, loadId }) => [
+      resource,
+      { cursorField, lastValue, updatedAt, loadId },
+    ]),
   );

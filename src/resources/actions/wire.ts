@@ -1,9 +1,20 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, jsonObject, named, nullable, object, offsetQuery, oneOf, optional, slug, uuid } from "../../base/shape.ts";
+import {
+  instant,
+  jsonObject,
+  named,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  slug,
+  uuid,
+} from "../../base/shape.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
 import { RUN_STATUSES, type RunRow } from "../runs/table.ts";
 import { masked } from "../runs/wire.ts";
-import { People } from "../users/people.ts";
+import { People } from "../users/wire.ts";
 import { ACTION_STATUSES, type ActionRow } from "./table.ts";
 
 const LatestRun = object({
@@ -35,7 +46,7 @@ export const ActionCreate = object({
   kind: oneOf(ACTION_KINDS),
   name: named(),
   connectionId: optional(nullable(uuid())),
-  definition: optional(jsonObject()),
+  definition: optional(nullable(jsonObject())),
   slug: optional(slug()),
   templateId: optional(nullable(uuid())),
 });
@@ -43,7 +54,7 @@ export type ActionCreate = Static<typeof ActionCreate>;
 
 export const ActionPatch = object({
   connectionId: optional(nullable(uuid())),
-  definition: optional(jsonObject()),
+  definition: optional(nullable(jsonObject({ description: "null makes it a draft again" }))),
   name: optional(named()),
   slug: optional(slug()),
   status: optional(oneOf(ACTION_STATUSES)),
@@ -85,8 +96,12 @@ export const StatePage = object({
 });
 
 export const StateReset = object({
-  resources: optional(nullable(Type.Array(Type.String({ minLength: 1, maxLength: 500 }), { minItems: 1, maxItems: 1000 }))),
-  initialValue: optional(nullable(Type.Union([Type.String({ maxLength: 1000 }), Type.Number(), Type.Boolean()]))),
+  resources: optional(
+    nullable(Type.Array(Type.String({ minLength: 1, maxLength: 500 }), { minItems: 1, maxItems: 1000 })),
+  ),
+  initialValue: optional(
+    nullable(Type.Union([Type.String({ maxLength: 1000 }), Type.Number(), Type.Boolean()])),
+  ),
 });
 
 /** An action with its latest run, as the list and the single reads have it. */

@@ -1,6 +1,7 @@
 import { mkdir, open, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
@@ -11,55 +12,99 @@ const MAX_INLINE_BYTES = 256 * 1024;
 
 export interface ArtifactInput {
   title: string | null;
-  kind: ArtifactKind;
+  kind: Exclude<ArtifactKind, "file">;
   data: Json;
   mimeType?: string;
+}
+
+export interface FileInput {
+  title: string | null;
+  fileName: string;
+  mimeType: string;
+  bytes: Uint8Array;
 }
 
 /**
  * The row of an artifact to be, with the file of a large one written. Done before the transaction that
  * inserts it; a file whose row never came is a leftover, which the sweeper finds.
  */
-export async function stageArtifact(ctx: Context, runId: string, { title, kind, data, mimeType }: ArtifactInput): Promise<ArtifactRow> {
-  const text = kind === "text" && typeof data === "string" ? data : JSON.stringify(data);
+export async function stageArtifact(ctx: Context, runId: string, input: ArtifactInput): Promise<ArtifactRow> {
+  const { title, kind, data, mimeType } = input;
+  const text = textOf(kind, data);
   const bytes = Buffer.byteLength(text);
-  const id = ctx.ids.uuid();
-  const path = bytes > MAX_INLINE_BYTES ? join(ctx.organizationId, `${id}.${kind === "text" ? "txt" : "json"}`) : null;
-  if (path !== null) await writeDurably(ctx.artifactsFolder, path, text);
-  const at = timestamp(ctx.clock);
-  return {
-    id,
-    organizationId: ctx.organizationId,
-    createdAt: at,
-    updatedAt: at,
-    actionRunId: runId,
+  const row = newRow(ctx, runId, {
     kind,
-    storageType: path === null ? "inline" : "file",
     title,
-    data: path === null ? data : null,
-    path,
-    mimeType: mimeType ?? (kind === "text" ? "text/plain; charset=utf-8" : "application/json"),
     bytes,
-  };
+    mimeType: mimeType ?? (kind === "text" ? "text/plain; charset=utf-8" : "application/json"),
+  });
+  if (bytes <= MAX_INLINE_BYTES) return { ...row, storageType: "inline", data, path: null };
+  const path = join(ctx.organizationId, `${row.id}.${kind === "text" ? "txt" : "json"}`);
+  await writeDurably(ctx.artifactsFolder, path, text);
+  return { ...row, storageType: "file", data: null, path };
+}
+
+/** Content as it is sent: a text as it is, nothing for a text that is null, all else as JSON. */
+export function textOf(kind: ArtifactKind, data: Json): string {
+  if (kind !== "text") return JSON.stringify(data);
+  return typeof data === "string" ? data : data === null ? "" : JSON.stringify(data);
+}
+
+/** The same for bytes that are neither JSON nor text; they always lie in a file. */
+export async function stageFile(ctx: Context, runId: string, input: FileInput): Promise<ArtifactRow> {
+  const { title, fileName, mimeType, bytes } = input;
+  const row = newRow(ctx, runId, { kind: "file", title, bytes: bytes.length, mimeType });
+  const path = join(ctx.organizationId, `${row.id}.bin`);
+  await writeDurably(ctx.artifactsFolder, path, bytes);
+  return { ...row, storageType: "file", data: { fileName, mimeType, bytes: bytes.length }, path };
+}
+
+type Facts = Pick<ArtifactRow, "kind" | "title" | "bytes" | "mimeType">;
+
+function newRow(ctx: Context, actionRunId: string, facts: Facts) {
+  const at = timestamp(ctx.clock);
+  const { organizationId } = ctx;
+  return { id: ctx.ids.uuid(), organizationId, createdAt: at, updatedAt: at, actionRunId, ...facts };
 }
 
 /** Stores a staged artifact, with its event. */
 export async function insertArtifact(tx: WriteContext, row: ArtifactRow): Promise<void> {
   await tx.db.insert(artifacts).values(row);
   const { actionRunId, title, kind, bytes } = row;
-  await record(tx, "artifact.created", { type: "artifact", id: row.id }, { actionRunId, title, kind, bytes });
+  await record(
+    tx,
+    "artifact.created",
+    { type: "artifact", id: row.id },
+    { actionRunId, title, kind, bytes },
+  );
 }
 
-async function writeDurably(folder: string, path: string, text: string): Promise<void> {
+/** Writes a new file and waits until the disk has it and its name. Throws `disk_full`. */
+async function writeDurably(folder: string, path: string, content: string | Uint8Array): Promise<void> {
   const target = join(folder, path);
-  await mkdir(join(target, ".."), { recursive: true, mode: 0o700 });
   try {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     const file = await open(target, "wx", 0o600);
-    await file.writeFile(text);
-    await file.sync();
-    await file.close();
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await syncFolder(dirname(target));
   } catch (error) {
     await rm(target, { force: true });
-    throw error;
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
+    throw new AppError("disk_full", "The disk for artifacts is full.", { retryable: true, cause: error });
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
   }
 }

@@ -54,6 +54,8 @@ const saveRun = prepared((db: WriteDb) =>
       result: sql`${sql.placeholder("result")}`,
       error: sql`${sql.placeholder("error")}`,
       dueAt: sql`${sql.placeholder("dueAt")}`,
+      // What a retry took over from a webhook is kept until it is processed, as in the delivery itself.
+      scope: sql`case when ${sql.placeholder("status")} = 'completed' then '{}' else ${automationRuns.scope} end`,
       completedAt: sql`${sql.placeholder("completedAt")}`,
       updatedAt: sql`${sql.placeholder("now")}`,
     })
@@ -68,17 +70,28 @@ export async function stepSettled(tx: WriteContext, run: RunRow): Promise<void> 
   const steps = row.steps.map(
     (step): StepState =>
       step.key === run.stepKey && step.actionRunId === run.id
-        ? { ...step, status: run.status, startedAt: run.startedAt, completedAt: run.completedAt, error: run.error }
+        ? {
+            ...step,
+            status: run.status,
+            startedAt: run.startedAt,
+            completedAt: run.completedAt,
+            error: run.error,
+          }
         : step,
   );
   await advance(tx, { ...row, steps });
 }
 
 /** Starts every step that can start, and ends the run when nothing is left to do. */
-export async function advance(tx: WriteContext, run: AutomationRunRow, known?: AutomationConfig): Promise<AutomationRunRow> {
+export async function advance(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  known?: AutomationConfig,
+): Promise<AutomationRunRow> {
   const definitions = stepsOf(known ?? (await findConfig(tx, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
-  const failed = () => definitions.some(({ key, onError }) => states.get(key)?.status === "failed" && onError !== "continue");
+  const failed = () =>
+    definitions.some(({ key, onError }) => states.get(key)?.status === "failed" && onError !== "continue");
   let results: Record<string, Json> | null = null;
 
   for (let moved = true; moved; ) {
@@ -89,7 +102,10 @@ export async function advance(tx: WriteContext, run: AutomationRunRow, known?: A
       const dependencies = (step.dependsOn ?? []).map(readDependency);
       if (!dependencies.every(({ key }) => isEnded(states.get(key)?.status ?? "skipped"))) continue;
       results ??= await automationScope(tx.db, run.id, run);
-      Object.assign(state, failed() ? skipped(tx) : await begin(tx, run, step, dependencies, states, results));
+      Object.assign(
+        state,
+        failed() ? skipped(tx) : await begin(tx, run, step, dependencies, states, results),
+      );
       moved = true;
     }
   }
@@ -99,12 +115,19 @@ export async function advance(tx: WriteContext, run: AutomationRunRow, known?: A
 }
 
 async function findConfig(tx: WriteContext, run: AutomationRunRow): Promise<AutomationConfig> {
-  const [version] = await configOf(tx.db).all({ automationId: run.automationId, version: run.automationVersion });
-  if (!version) throw new AppError("internal", "The version of the automation that this run began with is gone.");
+  const [version] = await configOf(tx.db).all({
+    automationId: run.automationId,
+    version: run.automationVersion,
+  });
+  if (!version)
+    throw new AppError("internal", "The version of the automation that this run began with is gone.");
   return version.config as AutomationConfig;
 }
 
-const skipped = (tx: WriteContext): Partial<StepState> => ({ status: "skipped", completedAt: timestamp(tx.clock) });
+const skipped = (tx: WriteContext): Partial<StepState> => ({
+  status: "skipped",
+  completedAt: timestamp(tx.clock),
+});
 
 /** Decides over one step whose dependencies have ended: skipped, failed, or in line. */
 async function begin(
@@ -117,18 +140,29 @@ async function begin(
 ): Promise<Partial<StepState>> {
   const wanted = dependencies.filter(({ key, branch }) => isTaken(states.get(key), branch, scope));
   if (dependencies.length > 0 && wanted.length === 0) return skipped(tx);
-  if (dependencies.some(({ branch }) => branch !== null) && !dependencies.some(({ key, branch }) => branch !== null && wanted.some((w) => w.key === key && w.branch === branch))) {
+  if (
+    dependencies.some(({ branch }) => branch !== null) &&
+    !dependencies.some(
+      ({ key, branch }) => branch !== null && wanted.some((w) => w.key === key && w.branch === branch),
+    )
+  ) {
     return skipped(tx);
   }
   try {
-    if (step.when !== undefined && !(await holds(step.when, { ...scope, now: timestamp(tx.clock) }))) return skipped(tx);
+    if (step.when !== undefined && !(await holds(step.when, { ...scope, now: timestamp(tx.clock) })))
+      return skipped(tx);
     const actionRunId = await startStep(tx, run, step, scope);
     return { status: "pending", actionRunId, startedAt: timestamp(tx.clock) };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
     const { code, message, retryable } = error;
     const at = timestamp(tx.clock);
-    return { status: "failed", startedAt: at, completedAt: at, error: { code, message, retryable, attempt: 1, details: null } };
+    return {
+      status: "failed",
+      startedAt: at,
+      completedAt: at,
+      error: { code, message, retryable, attempt: 1, details: null },
+    };
   }
 }
 
@@ -145,15 +179,19 @@ function isTaken(state: StepState | undefined, branch: string | null, scope: Sco
 async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, scope: Scope): Promise<string> {
   const work = await workOf(tx, step);
   const key = work.definition["concurrencyKey"];
-  const concurrencyKey = typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null;
+  const concurrencyKey =
+    typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null;
   const actor = { type: "automation" as const, id: run.automationId };
-  const { id } = await enqueueRun({ ...tx, actor }, {
-    ...work,
-    trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
-    automationRunId: run.id,
-    stepKey: step.key,
-    concurrencyKey,
-  });
+  const { id } = await enqueueRun(
+    { ...tx, actor },
+    {
+      ...work,
+      trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
+      automationRunId: run.id,
+      stepKey: step.key,
+      concurrencyKey,
+    },
+  );
   return id;
 }
 
@@ -168,19 +206,42 @@ interface Work {
 
 async function workOf(tx: WriteContext, step: Step): Promise<Work> {
   if (step.actionId === undefined) {
-    if (!step.kind) throw new AppError("definition_invalid", `The step ${step.key} names neither an action nor a kind.`);
-    return { kind: step.kind, definition: step.definition ?? {}, connectionId: step.connectionId ?? null, actionId: null };
+    if (!step.kind)
+      throw new AppError("definition_invalid", `The step ${step.key} names neither an action nor a kind.`);
+    return {
+      kind: step.kind,
+      definition: step.definition ?? {},
+      connectionId: step.connectionId ?? null,
+      actionId: null,
+    };
   }
   const [action] = await tx.db
     .select()
     .from(actions)
-    .where(and(eq(actions.organizationId, tx.organizationId), eq(actions.id, step.actionId), isNull(actions.deletedAt)));
-  if (!action) throw new AppError("not_found", `The action of the step ${step.key} is gone; give the step another.`);
-  if (action.status === "disabled") throw new AppError("invalid_state", `The action ${action.name} is disabled.`);
-  return { kind: action.kind, definition: action.definition, connectionId: step.connectionId ?? action.connectionId, actionId: action.id };
+    .where(
+      and(
+        eq(actions.organizationId, tx.organizationId),
+        eq(actions.id, step.actionId),
+        isNull(actions.deletedAt),
+      ),
+    );
+  if (!action)
+    throw new AppError("not_found", `The action of the step ${step.key} is gone; give the step another.`);
+  if (action.status === "disabled")
+    throw new AppError("invalid_state", `The action ${action.name} is disabled.`);
+  return {
+    kind: action.kind,
+    definition: action.definition,
+    connectionId: step.connectionId ?? action.connectionId,
+    actionId: action.id,
+  };
 }
 
-async function finish(tx: WriteContext, run: AutomationRunRow, definitions: readonly Step[]): Promise<AutomationRunRow> {
+async function finish(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  definitions: readonly Step[],
+): Promise<AutomationRunRow> {
   const culprit = definitions
     .filter((step) => step.onError !== "continue")
     .map((step) => run.steps.find(({ key }) => key === step.key))
@@ -206,7 +267,9 @@ const inStep = (key: string, error: RunError, steps: number): RunError =>
 
 /** The one step's result, or the results of all completed steps by key. */
 async function resultOf(tx: WriteContext, run: AutomationRunRow): Promise<Json> {
-  const ids = run.steps.flatMap((step) => (step.status === "completed" && step.actionRunId ? [step.actionRunId] : []));
+  const ids = run.steps.flatMap((step) =>
+    step.status === "completed" && step.actionRunId ? [step.actionRunId] : [],
+  );
   if (ids.length === 0) return null;
   const rows = await tx.db
     .select({ key: actionRuns.stepKey, result: actionRuns.result })
@@ -217,14 +280,26 @@ async function resultOf(tx: WriteContext, run: AutomationRunRow): Promise<Json> 
 }
 
 async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
-  const type = { completed: "automation.completed", failed: "automation.failed", cancelled: "automation.cancelled" } as const;
-  const seconds = run.startedAt === null || run.completedAt === null ? null : (Date.parse(run.completedAt) - Date.parse(run.startedAt)) / 1000;
-  await record({ ...tx, actor: SYSTEM }, type[run.status as keyof typeof type], { type: "automation", id: run.automationId }, {
-    runId: run.id,
-    status: run.status,
-    durationSeconds: seconds,
-    ...(run.error ? { error: { ...run.error } } : {}),
-  });
+  const type = {
+    completed: "automation.completed",
+    failed: "automation.failed",
+    cancelled: "automation.cancelled",
+  } as const;
+  const seconds =
+    run.startedAt === null || run.completedAt === null
+      ? null
+      : (Date.parse(run.completedAt) - Date.parse(run.startedAt)) / 1000;
+  await record(
+    { ...tx, actor: SYSTEM },
+    type[run.status as keyof typeof type],
+    { type: "automation", id: run.automationId },
+    {
+      runId: run.id,
+      status: run.status,
+      durationSeconds: seconds,
+      ...(run.error ? { error: { ...run.error } } : {}),
+    },
+  );
 }
 
 async function save(tx: WriteContext, run: AutomationRunRow): Promise<AutomationRunRow> {

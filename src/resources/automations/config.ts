@@ -28,7 +28,8 @@ export interface AutomationConfig {
   debug?: boolean;
   waitSeconds?: number;
   retries?: { enabled?: boolean; maxAttempts?: number; backoffSeconds?: number[] };
-  alerts?: { failureThreshold?: number; failureWindow?: number; notifyUrl?: string };
+  /** `failureWindow` in seconds. */
+  alerts?: { failureThreshold: number; failureWindow: number; notifyUrl: string };
 }
 
 /** The key of the one step that `action` stands for. */
@@ -41,5 +42,7 @@ export const stepsOf = (config: AutomationConfig): Step[] =>
 /** `route:big` → the step `route` and its branch `big`. */
 export function readDependency(text: string): { key: string; branch: string | null } {
   const colon = text.indexOf(":");
-  return colon < 0 ? { key: text, branch: null } : { key: text.slice(0, colon), branch: text.slice(colon + 1) };
+  return colon < 0
+    ? { key: text, branch: null }
+    : { key: text.slice(0, colon), branch: text.slice(colon + 1) };
 }

@@ -17,8 +17,16 @@ export async function continueDueRuns(app: App): Promise<number> {
     .where(lte(automationRuns.dueAt, timestamp(app.clock)))
     .orderBy(asc(automationRuns.dueAt))
     .limit(BATCH);
-  for (const run of due) await write(contextForRun(app, run), (tx) => tryAgain(tx, run.id));
-  return due.length;
+  let failed = 0;
+  for (const run of due) {
+    try {
+      await write(contextForRun(app, run), (tx) => tryAgain(tx, run.id));
+    } catch (error) {
+      failed++; // the others go on; this one is tried again after a rest
+      app.log.report(error, { automationRunId: run.id, correlationId: run.correlationId });
+    }
+  }
+  return due.length - failed;
 }
 
 /** Does the steps that have not completed once more; the webhook delivery counts one more attempt. */
@@ -38,6 +46,9 @@ async function tryAgain(tx: WriteContext, id: string): Promise<void> {
   }
   const steps = run.steps.map((step) => (step.status === "completed" ? step : fresh(step.key)));
   const row = { ...run, status: "running" as const, steps, error: null, dueAt: null };
-  await tx.db.update(automationRuns).set({ status: "running", steps, error: null, dueAt: null }).where(eq(automationRuns.id, id));
+  await tx.db
+    .update(automationRuns)
+    .set({ status: "running", steps, error: null, dueAt: null })
+    .where(eq(automationRuns.id, id));
   await advance(tx, row);
 }

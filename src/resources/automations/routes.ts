@@ -2,8 +2,21 @@ import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { usersById } from "../users/people.ts";
-import { cancelAutomationRun, findAutomationRun, listAutomationRuns, retryAutomationRun, runAutomation } from "./runs.ts";
-import { createAutomation, deleteAutomation, findAutomation, listAutomations, updateAutomation } from "./service.ts";
+import { creationFaults } from "./faults.ts";
+import {
+  cancelAutomationRun,
+  findAutomationRun,
+  listAutomationRuns,
+  retryAutomationRun,
+  runAutomation,
+} from "./runs.ts";
+import {
+  createAutomation,
+  deleteAutomation,
+  findAutomation,
+  listAutomations,
+  updateAutomation,
+} from "./service.ts";
 import {
   Automation,
   AutomationCreate,
@@ -35,7 +48,10 @@ export const automationOperations = [
     async handle({ app, ctx, query }) {
       const { rows, total } = await listAutomations(ctx, query);
       const { limit, offset } = query;
-      const users = await usersById(ctx, rows.flatMap(({ automation }) => [automation.createdBy, automation.updatedBy]));
+      const users = await usersById(
+        ctx,
+        rows.flatMap(({ automation }) => [automation.createdBy, automation.updatedBy]),
+      );
       const automations = rows.map((row) => toAutomation(app, row));
       return { automations, hasNext: offset + rows.length < total, limit, offset, total, users };
     },
@@ -47,9 +63,10 @@ export const automationOperations = [
     tag,
     summary: "Creates an automation; a webhook's secret is shown this once",
     body: AutomationCreate,
+    faults: creationFaults,
     status: 201,
     response: Automation,
-    idempotent: true,
+    idempotent: "sealed",
     errors: [409],
     async handle({ app, ctx, body }) {
       const made = await createAutomation(ctx, body);
@@ -64,7 +81,8 @@ export const automationOperations = [
     summary: "Shows one automation",
     params,
     response: Automation,
-    handle: async ({ app, ctx, params }) => toAutomation(app, await findAutomation(ctx, params.automation_id)),
+    handle: async ({ app, ctx, params }) =>
+      toAutomation(app, await findAutomation(ctx, params.automation_id)),
   }),
   operation({
     method: "PATCH",
@@ -76,7 +94,8 @@ export const automationOperations = [
     body: AutomationPatch,
     response: Automation,
     errors: [409],
-    handle: async ({ app, ctx, params, body }) => toAutomation(app, await updateAutomation(ctx, params.automation_id, body)),
+    handle: async ({ app, ctx, params, body }) =>
+      toAutomation(app, await updateAutomation(ctx, params.automation_id, body)),
   }),
   operation({
     method: "DELETE",
@@ -152,8 +171,13 @@ export const automationOperations = [
     status: 201,
     response: AutomationRun,
     idempotent: true,
-    errors: [409],
+    errors: [409, 410],
     handle: async ({ ctx, params, body, identity }) =>
-      toAutomationRun(await retryAutomationRun(ctx, params.run_id, body.fromFailed, { ...triggerOf(identity), method: "retry" })),
+      toAutomationRun(
+        await retryAutomationRun(ctx, params.run_id, body.fromFailed, {
+          ...triggerOf(identity),
+          method: "retry",
+        }),
+      ),
   }),
 ];

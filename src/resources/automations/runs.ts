@@ -12,8 +12,15 @@ import { requestCancel } from "../runs/service.ts";
 import { actionRuns } from "../runs/table.ts";
 import { advance, automationRunTopic } from "./advance.ts";
 import { type AutomationConfig, stepsOf } from "./config.ts";
+import { triggerScope } from "./scope.ts";
 import { findAutomation } from "./service.ts";
-import { type AutomationRow, type AutomationRunRow, automationRuns, automations, type StepState } from "./table.ts";
+import {
+  type AutomationRow,
+  type AutomationRunRow,
+  automationRuns,
+  automations,
+  type StepState,
+} from "./table.ts";
 import type { AutomationRunQuery } from "./wire.ts";
 
 const insertRun = insertInto(automationRuns);
@@ -40,7 +47,11 @@ export interface NewAutomationRun {
 type Startable = Pick<AutomationRow, "id" | "config" | "version">;
 
 /** Starts a run of the automation, up to the first steps being in line. */
-export async function startAutomationRun(tx: WriteContext, automation: Startable, start: NewAutomationRun): Promise<AutomationRunRow> {
+export async function startAutomationRun(
+  tx: WriteContext,
+  automation: Startable,
+  start: NewAutomationRun,
+): Promise<AutomationRunRow> {
   const config = automation.config as AutomationConfig;
   const at = timestamp(tx.clock);
   const row: AutomationRunRow = {
@@ -69,11 +80,16 @@ export async function startAutomationRun(tx: WriteContext, automation: Startable
   };
   await insertRun(tx.db, row);
   await setLatest(tx.db).run({ runId: row.id, id: automation.id });
-  await record(tx, "automation.triggered", { type: "automation", id: automation.id }, {
-    runId: row.id,
-    triggerMethod: row.triggerMethod,
-    ...(row.deliveryId === null ? {} : { deliveryId: row.deliveryId }),
-  });
+  await record(
+    tx,
+    "automation.triggered",
+    { type: "automation", id: automation.id },
+    {
+      runId: row.id,
+      triggerMethod: row.triggerMethod,
+      ...(row.deliveryId === null ? {} : { deliveryId: row.deliveryId }),
+    },
+  );
   return advance(tx, { ...row, scope: start.scope ?? {} }, config);
 }
 
@@ -87,7 +103,12 @@ export const fresh = (key: string): StepState => ({
 });
 
 /** Throws `invalid_state` for a disabled automation. */
-export async function runAutomation(tx: WriteContext, id: string, input: Json | undefined, trigger: Trigger): Promise<AutomationRunRow> {
+export async function runAutomation(
+  tx: WriteContext,
+  id: string,
+  input: Json | undefined,
+  trigger: Trigger,
+): Promise<AutomationRunRow> {
   const { automation } = await findAutomation(tx, id);
   refuseDisabled(automation);
   return startAutomationRun(tx, automation, { trigger, input: input ?? null });
@@ -112,10 +133,17 @@ export async function findAutomationRun(ctx: Context, id: string): Promise<Autom
 
 /** A step under way has its status in its action run; an ended one in the automation run. */
 async function withLiveSteps(ctx: Context, rows: AutomationRunRow[]): Promise<AutomationRunRow[]> {
-  const open = rows.flatMap((row) => row.steps.flatMap((step) => (step.status === "pending" && step.actionRunId ? [step.actionRunId] : [])));
+  const open = rows.flatMap((row) =>
+    row.steps.flatMap((step) => (step.status === "pending" && step.actionRunId ? [step.actionRunId] : [])),
+  );
   if (open.length === 0) return rows;
   const states = await ctx.db
-    .select({ id: actionRuns.id, status: actionRuns.status, startedAt: actionRuns.startedAt, error: actionRuns.error })
+    .select({
+      id: actionRuns.id,
+      status: actionRuns.status,
+      startedAt: actionRuns.startedAt,
+      error: actionRuns.error,
+    })
     .from(actionRuns)
     .where(inArray(actionRuns.id, open));
   const byId = new Map(states.map((state) => [state.id, state]));
@@ -140,7 +168,13 @@ export async function listAutomationRuns(
     eq(automationRuns.automationId, automationId),
     query.status === undefined ? undefined : eq(automationRuns.status, query.status),
   );
-  const rows = await ctx.db.select().from(automationRuns).where(where).orderBy(desc(automationRuns.id)).limit(query.limit).offset(query.offset);
+  const rows = await ctx.db
+    .select()
+    .from(automationRuns)
+    .where(where)
+    .orderBy(desc(automationRuns.id))
+    .limit(query.limit)
+    .offset(query.offset);
   const [total] = await ctx.db.select({ n: count() }).from(automationRuns).where(where);
   return { rows: await withLiveSteps(ctx, rows), total: total?.n ?? 0 };
 }
@@ -155,17 +189,21 @@ export async function cancelAutomationRun(ctx: Context, id: string): Promise<Aut
     const at = timestamp(tx.clock);
     const steps = run.steps.map((step): StepState => {
       const ended = ["completed", "failed", "cancelled", "skipped"].includes(step.status);
-      return ended ? step : { ...step, status: step.actionRunId === null ? "skipped" : "cancelled", completedAt: at };
+      return ended
+        ? step
+        : { ...step, status: step.actionRunId === null ? "skipped" : "cancelled", completedAt: at };
     });
     await tx.db
       .update(automationRuns)
       .set({ status: "cancelled", steps, dueAt: null, completedAt: at, updatedAt: at })
       .where(mine(tx, id));
     for (const step of run.steps) {
-      if (step.actionRunId && ["pending", "running", "waiting"].includes(step.status)) await requestCancel(tx, step.actionRunId);
+      if (step.actionRunId && ["pending", "running", "waiting"].includes(step.status))
+        await requestCancel(tx, step.actionRunId);
     }
     await record(tx, "automation.cancelled", { type: "automation", id: run.automationId }, { runId: run.id });
-    if (run.deliveryId !== null) await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at });
+    if (run.deliveryId !== null)
+      await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at });
     tx.afterCommit(() => tx.signals.notify(automationRunTopic(id)));
   });
   return findAutomationRun(ctx, id);
@@ -175,12 +213,37 @@ export async function cancelAutomationRun(ctx: Context, id: string): Promise<Aut
  * Sets a run that has ended off again, as a new run. With `fromFailed` the steps that completed keep
  * their results, and only the rest is done again.
  */
-export async function retryAutomationRun(tx: WriteContext, id: string, fromFailed: boolean, trigger: Trigger): Promise<AutomationRunRow> {
+export async function retryAutomationRun(
+  tx: WriteContext,
+  id: string,
+  fromFailed: boolean,
+  trigger: Trigger,
+): Promise<AutomationRunRow> {
   const run = await findAutomationRun(tx, id);
-  if (!isOver(run)) throw new AppError("invalid_state", `This run is ${run.status}; only one that has ended can be tried again.`);
+  if (!isOver(run))
+    throw new AppError(
+      "invalid_state",
+      `This run is ${run.status}; only one that has ended can be tried again.`,
+    );
   const { automation } = await findAutomation(tx, run.automationId);
   refuseDisabled(automation);
-  const kept = new Map(run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]));
+  const kept = new Map(
+    run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]),
+  );
   const steps = stepsOf(automation.config as AutomationConfig).map(({ key }) => kept.get(key) ?? fresh(key));
-  return startAutomationRun(tx, automation, { trigger, input: run.input, scope: run.scope, parent: run, steps });
+  const scope = await triggerScope(tx.db, run);
+  if (
+    run.deliveryId !== null &&
+    Object.keys(scope).length === 0 &&
+    steps.some(({ status }) => status === "pending")
+  ) {
+    throw new AppError("gone", "The content of this run's webhook is not kept any more; have it sent again.");
+  }
+  return startAutomationRun(tx, automation, {
+    trigger,
+    input: run.input,
+    scope,
+    parent: run,
+    steps,
+  });
 }

@@ -6,8 +6,8 @@ import type { Scope } from "../../base/template.ts";
 import type { App } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
-import type { RunError, RunRow } from "../runs/table.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
+import type { RunError, RunRow } from "../runs/table.ts";
 import { type AutomationRunRow, automationRuns } from "./table.ts";
 
 type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId">;
@@ -28,16 +28,24 @@ const seenById = prepared((db: ReadDb) =>
 /** A webhook's body lies in its delivery alone, since it goes once it is processed. */
 const deliveryById = prepared((db: ReadDb) =>
   db
-    .select({ payload: webhookDeliveries.payload, headers: webhookDeliveries.headers, query: webhookDeliveries.query })
+    .select({
+      payload: webhookDeliveries.payload,
+      headers: webhookDeliveries.headers,
+      query: webhookDeliveries.query,
+    })
     .from(webhookDeliveries)
     .where(eq(webhookDeliveries.id, sql.placeholder("id")))
     .prepare(),
 );
 
-async function triggerScope(db: ReadDb, { scope, deliveryId }: Seen): Promise<JsonObject> {
+/** Payload, headers and query of the trigger; empty where there was none, or where it is not kept any more. */
+export async function triggerScope(
+  db: ReadDb,
+  { scope, deliveryId }: Pick<Seen, "scope" | "deliveryId">,
+): Promise<JsonObject> {
   if (deliveryId === null || Object.keys(scope).length > 0) return scope;
   const [delivery] = await deliveryById(db).all({ id: deliveryId });
-  return delivery ? { ...delivery } : {};
+  return delivery && delivery.headers !== null ? { ...delivery } : {};
 }
 
 interface StepResult {
@@ -75,5 +83,10 @@ export async function automationScope(db: ReadDb, runId: string, seen: Seen): Pr
       error: error && { code: error.code, message: error.message },
     };
   }
-  return { ...(await triggerScope(db, seen)), input: seen.input, steps, automation: { id: seen.automationId } };
+  return {
+    ...(await triggerScope(db, seen)),
+    input: seen.input,
+    steps,
+    automation: { id: seen.automationId },
+  };
 }

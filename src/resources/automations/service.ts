@@ -1,27 +1,39 @@
 import { and, count, desc, eq, isNull, like, or, type SQL } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
+import { AppError, type Fault, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { countOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
+import { connectionFault } from "../actions/connection.ts";
 import { actions } from "../actions/table.ts";
-import { connections } from "../connections/table.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
 import type { AutomationConfig } from "./config.ts";
-import { type AutomationRow, automationRuns, automations, automationVersions, type TriggerType } from "./table.ts";
-import { type AutomationCreate, type AutomationPatch, type AutomationQuery, type AutomationWithRun, configFaults } from "./wire.ts";
+import { configFaults } from "./faults.ts";
+import {
+  type AutomationRow,
+  automationRuns,
+  automations,
+  automationVersions,
+  type TriggerType,
+} from "./table.ts";
+import type { AutomationCreate, AutomationPatch, AutomationQuery, AutomationWithRun } from "./wire.ts";
 
 /** Every query here passes through this: another organization's automation does not exist, nor does a deleted one. */
 const mine = (ctx: Context, id: string) =>
-  and(eq(automations.organizationId, ctx.organizationId), eq(automations.id, id), isNull(automations.deletedAt));
+  and(
+    eq(automations.organizationId, ctx.organizationId),
+    eq(automations.id, id),
+    isNull(automations.deletedAt),
+  );
 
 const entity = (id: string) => ({ type: "automation" as const, id });
 
 /** The label that a webhook's secret is sealed under. */
-export const secretLabel = (row: { id: string; organizationId: string }) => `automation:${row.id}:${row.organizationId}`;
+export const secretLabel = (row: { id: string; organizationId: string }) =>
+  `automation:${row.id}:${row.organizationId}`;
 
 const SECRET_BYTES = 32;
 
@@ -40,14 +52,27 @@ const withRun = (ctx: Context) =>
     .leftJoin(automationRuns, eq(automationRuns.id, automations.latestRunId));
 
 /** Newest first. */
-export async function listAutomations(ctx: Context, query: AutomationQuery): Promise<{ rows: AutomationWithRun[]; total: number }> {
+export async function listAutomations(
+  ctx: Context,
+  query: AutomationQuery,
+): Promise<{ rows: AutomationWithRun[]; total: number }> {
   const filters: (SQL | undefined)[] = [
-    query.q === undefined || query.q === "" ? undefined : contains(query.q, automations.name, automations.slug),
+    query.q === undefined || query.q === ""
+      ? undefined
+      : contains(query.q, automations.name, automations.slug),
     query.trigger_type === undefined ? undefined : eq(automations.triggerType, query.trigger_type),
     query.status === undefined ? undefined : eq(automations.status, query.status),
   ].filter((filter) => filter !== undefined);
-  const where = and(eq(automations.organizationId, ctx.organizationId), isNull(automations.deletedAt), ...filters);
-  const rows = await withRun(ctx).where(where).orderBy(desc(automations.id)).limit(query.limit).offset(query.offset);
+  const where = and(
+    eq(automations.organizationId, ctx.organizationId),
+    isNull(automations.deletedAt),
+    ...filters,
+  );
+  const rows = await withRun(ctx)
+    .where(where)
+    .orderBy(desc(automations.id))
+    .limit(query.limit)
+    .offset(query.offset);
   const total =
     filters.length === 0
       ? await countOf(ctx.db, ctx.organizationId, "automations")
@@ -85,7 +110,10 @@ export async function createAutomation(
       description: input.description ?? null,
       config,
       version: 1,
-      sealedSecret: secret === null ? null : tx.secrets.seal(secret, secretLabel({ id, organizationId: tx.organizationId })),
+      sealedSecret:
+        secret === null
+          ? null
+          : tx.secrets.seal(secret, secretLabel({ id, organizationId: tx.organizationId })),
       webhookPath: input.triggerType === "webhook" ? await freePath(tx, config, id) : null,
       orchestratorType: "local",
       status: "active",
@@ -105,7 +133,9 @@ const makeSecret = (ctx: Context) => `whsec_${Buffer.from(ctx.ids.bytes(SECRET_B
 
 async function keepVersion(tx: WriteContext, row: AutomationRow): Promise<void> {
   const { id: automationId, version, config } = row;
-  await tx.db.insert(automationVersions).values({ automationId, version, config, createdAt: timestamp(tx.clock) });
+  await tx.db
+    .insert(automationVersions)
+    .values({ automationId, version, config, createdAt: timestamp(tx.clock) });
 }
 
 async function slugFor(tx: WriteContext, given: string | undefined, name: string): Promise<string> {
@@ -132,40 +162,59 @@ async function freePath(tx: WriteContext, config: JsonObject, id: string): Promi
   const [other] = await tx.db
     .select({ id: automations.id, name: automations.name })
     .from(automations)
-    .where(and(eq(automations.organizationId, tx.organizationId), eq(automations.webhookPath, path), isNull(automations.deletedAt)));
+    .where(
+      and(
+        eq(automations.organizationId, tx.organizationId),
+        eq(automations.webhookPath, path),
+        isNull(automations.deletedAt),
+      ),
+    );
   if (other && other.id !== id) {
-    throw new AppError("conflict", `The webhook path ${path} is taken by the automation ${other.name}; choose another.`);
+    throw new AppError(
+      "conflict",
+      `The webhook path ${path} is taken by the automation ${other.name}; choose another.`,
+    );
   }
   return path;
 }
 
-/** What a config names must be of this organization, as if it stood in a path. */
+/** What a config names must be of this organization, as if it stood in a path. Throws `InvalidInput` naming each. */
 async function checkReferences(tx: WriteContext, config: JsonObject): Promise<void> {
   const { action, steps } = config as AutomationConfig;
-  const works = action ? [{ work: action, loc: ["body", "config", "action"] }] : (steps ?? []).map((work, index) => ({ work, loc: ["body", "config", "steps", String(index)] }));
+  const at = ["body", "config"];
+  const works = action
+    ? [{ work: action, loc: [...at, "action"] }]
+    : (steps ?? []).map((work, index) => ({ work, loc: [...at, "steps", String(index)] }));
+  const faults: Fault[] = [];
   for (const { work, loc } of works) {
-    if (work.actionId) {
-      const where = and(eq(actions.organizationId, tx.organizationId), eq(actions.id, work.actionId), isNull(actions.deletedAt));
-      const [row] = await tx.db.select({ id: actions.id }).from(actions).where(where);
-      if (!row) throw invalid([...loc, "actionId"], "There is no such action in this organization", "not_found");
+    if (work.actionId && !(await isAction(tx, work.actionId))) {
+      const msg = "There is no such action in this organization";
+      faults.push({ loc: [...loc, "actionId"], msg, type: "not_found" });
     }
-    if (work.connectionId) {
-      const where = and(eq(connections.organizationId, tx.organizationId), eq(connections.id, work.connectionId));
-      const [row] = await tx.db.select({ provider: connections.provider }).from(connections).where(where);
-      if (!row) throw invalid([...loc, "connectionId"], "There is no such connection in this organization", "not_found");
-      const providers = work.kind ? tx.executors[work.kind]?.providers : null;
-      if (providers && !providers.includes(row.provider)) {
-        throw invalid([...loc, "connectionId"], providers.length === 0 ? `${work.kind} takes no connection` : `${work.kind} takes connections of ${providers.join(", ")}`);
-      }
-    }
+    const fault = work.connectionId ? await connectionFault(tx, work.connectionId, work.kind) : null;
+    if (fault) faults.push({ loc: [...loc, "connectionId"], ...fault });
   }
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
+async function isAction(tx: WriteContext, id: string): Promise<boolean> {
+  const where = and(
+    eq(actions.organizationId, tx.organizationId),
+    eq(actions.id, id),
+    isNull(actions.deletedAt),
+  );
+  return (await tx.db.select({ id: actions.id }).from(actions).where(where)).length > 0;
 }
 
 /**
  * Changes only what is given; in `config` too, where `null` clears a field. A new secret is told by no
  * reply. A run under way goes on with the config that it began with.
  */
-export async function updateAutomation(ctx: Context, id: string, patch: AutomationPatch): Promise<AutomationWithRun> {
+export async function updateAutomation(
+  ctx: Context,
+  id: string,
+  patch: AutomationPatch,
+): Promise<AutomationWithRun> {
   return write(ctx, async (tx) => {
     const found = await findAutomation(tx, id);
     const before = found.automation;
@@ -194,14 +243,21 @@ export async function updateAutomation(ctx: Context, id: string, patch: Automati
       .returning();
     if (!row) throw notFound("automation");
     if (configChanges) await keepVersion(tx, row);
-    if (changes.length > 0) await record(tx, "automation.updated", entity(id), { changes: maskSecrets(changes as unknown as Json) });
-    if (statusChanges) await record(tx, row.status === "active" ? "automation.enabled" : "automation.disabled", entity(id), { name: row.name });
+    if (changes.length > 0)
+      await record(tx, "automation.updated", entity(id), {
+        changes: maskSecrets(changes as unknown as Json),
+      });
+    if (statusChanges)
+      await record(tx, row.status === "active" ? "automation.enabled" : "automation.disabled", entity(id), {
+        name: row.name,
+      });
     return { automation: row, run: found.run };
   });
 }
 
 function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject | undefined) {
-  if (patch === undefined) return { config: before.config, sealedSecret: before.sealedSecret, isSecretNew: false };
+  if (patch === undefined)
+    return { config: before.config, sealedSecret: before.sealedSecret, isSecretNew: false };
   const { secret, ...rest } = patch;
   const config: JsonObject = { ...before.config };
   for (const [name, value] of Object.entries(rest)) {
@@ -212,8 +268,18 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
   if (isObject(rest["action"] ?? null) && !("steps" in rest)) delete config["steps"];
   if (Array.isArray(rest["steps"]) && !("action" in rest)) delete config["action"];
   if (secret === undefined) return { config, sealedSecret: before.sealedSecret, isSecretNew: false };
-  if (before.triggerType !== "webhook" || typeof secret !== "string" || secret.length < 16) {
-    throw invalid(["body", "config", "secret"], "A webhook's secret has at least 16 characters", "string_too_short");
+  if (
+    before.triggerType !== "webhook" ||
+    typeof secret !== "string" ||
+    secret.length < 16 ||
+    secret.length > 512
+  ) {
+    const msg = "This takes the secret of a webhook, 16 to 512 characters";
+    throw invalid(["body", "config", "secret"], msg, "string_too_short");
+  }
+  const { sealedSecret } = before;
+  if (sealedSecret !== null && tx.secrets.open(sealedSecret, secretLabel(before)) === secret) {
+    return { config, sealedSecret, isSecretNew: false };
   }
   return { config, sealedSecret: tx.secrets.seal(secret, secretLabel(before)), isSecretNew: true };
 }
@@ -222,8 +288,10 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
 export async function deleteAutomation(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { automation } = await findAutomation(tx, id);
-    await tx.db.update(automations).set({ deletedAt: timestamp(tx.clock), ...touched(tx) }).where(mine(tx, id));
+    await tx.db
+      .update(automations)
+      .set({ deletedAt: timestamp(tx.clock), ...touched(tx) })
+      .where(mine(tx, id));
     await record(tx, "automation.deleted", entity(id), { name: automation.name });
   });
 }
-

@@ -9,14 +9,32 @@ import type { Link, Provider } from "../../providers/contract.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 
 /** The label that a connection's credentials are sealed under. */
-export const sealLabel = (row: { id: string; organizationId: string }) => `connection:${row.id}:${row.organizationId}`;
+const sealLabel = (row: { id: string; organizationId: string }) =>
+  `connection:${row.id}:${row.organizationId}`;
 
 /** Credentials in clear; they never leave the process but to their own system. */
 export const openCredentials = (ctx: Context, row: ConnectionRow): Record<string, string> =>
   row.sealedCredentials === "" ? {} : storedJson(ctx.secrets.open(row.sealedCredentials, sealLabel(row)));
 
+/** The columns that hold credentials; of none, no ciphertext is kept. */
+export function sealCredentials(
+  ctx: Context,
+  row: { id: string; organizationId: string },
+  credentials: Record<string, string>,
+): Pick<ConnectionRow, "sealedCredentials" | "hasCredentials"> {
+  if (Object.keys(credentials).length === 0) return { sealedCredentials: "", hasCredentials: false };
+  return {
+    sealedCredentials: ctx.secrets.seal(JSON.stringify(credentials), sealLabel(row)),
+    hasCredentials: true,
+  };
+}
+
 /** What a provider needs to work with a connection. */
-export async function linkOf(ctx: Context, row: ConnectionRow, signal: AbortSignal): Promise<{ provider: Provider; link: Link }> {
+export async function linkOf(
+  ctx: Context,
+  row: ConnectionRow,
+  signal: AbortSignal,
+): Promise<{ provider: Provider; link: Link }> {
   const provider = ctx.providers.get(row.provider);
   if (!provider) throw new AppError("not_available", `This version of Weir has no provider ${row.provider}.`);
   const filesFolder = join(ctx.filesFolder, row.organizationId);
@@ -44,14 +62,24 @@ export async function openLink(
   ctx: Context,
   wanted: { connectionId: string | null; providers: readonly string[] | null; signal: AbortSignal },
 ): Promise<{ provider: Provider; link: Link }> {
-  const row = wanted.connectionId === null ? await findDefault(ctx, wanted.providers) : await find(ctx, wanted.connectionId);
+  const row =
+    wanted.connectionId === null
+      ? await findDefault(ctx, wanted.providers)
+      : await find(ctx, wanted.connectionId);
   if (row.status === "disabled") {
-    throw new AppError("connection_disabled", `The connection ${row.name} is disabled; reactivate it first.`, {
-      details: { connectionId: row.id },
-    });
+    throw new AppError(
+      "connection_disabled",
+      `The connection ${row.name} is disabled; reactivate it first.`,
+      {
+        details: { connectionId: row.id },
+      },
+    );
   }
   if (wanted.providers !== null && wanted.providers.length > 0 && !wanted.providers.includes(row.provider)) {
-    throw new AppError("definition_invalid", `This kind takes connections of ${wanted.providers.join(", ")}; ${row.name} is one of ${row.provider}.`);
+    throw new AppError(
+      "definition_invalid",
+      `This kind takes connections of ${wanted.providers.join(", ")}; ${row.name} is one of ${row.provider}.`,
+    );
   }
   noteUse(ctx, row);
   return linkOf(ctx, row, wanted.signal);
@@ -62,7 +90,8 @@ async function find(ctx: Context, id: string): Promise<ConnectionRow> {
     .select()
     .from(connections)
     .where(and(eq(connections.organizationId, ctx.organizationId), eq(connections.id, id)));
-  if (!row) throw new AppError("not_found", "The connection that this action names is gone; give it another.");
+  if (!row)
+    throw new AppError("not_found", "The connection that this action names is gone; give it another.");
   return row;
 }
 
@@ -74,7 +103,9 @@ async function findDefault(ctx: Context, providers: readonly string[] | null): P
       and(
         eq(connections.organizationId, ctx.organizationId),
         eq(connections.isDefault, true),
-        providers === null || providers.length === 0 ? undefined : inArray(connections.provider, [...providers]),
+        providers === null || providers.length === 0
+          ? undefined
+          : inArray(connections.provider, [...providers]),
       ),
     )
     .limit(2);
@@ -93,7 +124,10 @@ function noteUse(ctx: Context, row: ConnectionRow): void {
   if (row.lastUsedAt !== null && now - Date.parse(row.lastUsedAt) < USE_NOTED_MS) return;
   ctx.store
     .write(async (db) => {
-      await db.update(connections).set({ lastUsedAt: timestamp(ctx.clock) }).where(eq(connections.id, row.id));
+      await db
+        .update(connections)
+        .set({ lastUsedAt: timestamp(ctx.clock) })
+        .where(eq(connections.id, row.id));
     })
     .catch((error) => ctx.log.report(error, { at: "note use of a connection" }));
 }

@@ -39,7 +39,9 @@ export const Connection = object({
 /** Both variants of a new connection; which fields go together is `creationFaults`' matter. */
 export const ConnectionCreate = object({
   name: named(),
-  provider: optional(Type.String({ description: "One of GET /api/v1/connection-providers; not with a template" })),
+  provider: optional(
+    Type.String({ description: "One of GET /api/v1/connection-providers; not with a template" }),
+  ),
   config: optional(nullable(jsonObject())),
   credentials: map(Type.String()),
   slug: optional(nullable(slug())),
@@ -54,10 +56,14 @@ export const ConnectionPatch = object({
   name: optional(named()),
   slug: optional(slug()),
   config: optional(
-    nullable(jsonObject({ description: "Only the keys given change, each as a whole; null removes one" })),
+    Type.Union([jsonObject(), Type.Null()], {
+      description: "Only the keys given change, each as a whole; null removes one",
+    }),
   ),
   credentials: optional(
-    nullable(map(nullable(Type.String()), { description: "Only the keys given change; null removes one" })),
+    Type.Union([map(nullable(Type.String())), Type.Null()], {
+      description: "Only the keys given change; null removes one",
+    }),
   ),
 });
 export type ConnectionPatch = Static<typeof ConnectionPatch>;
@@ -137,18 +143,20 @@ export const UploadQuery = object({
   path: path({ description: "Where the file goes, such as /2026/orders.csv; folders are made" }),
 });
 
+/** What else an item of the list of files has; it is not looked at. */
+const LISTED = {
+  name: optional(Type.String()),
+  kind: optional(Type.String()),
+  mimeType: optional(nullable(Type.String())),
+  size: optional(nullable(Type.Number())),
+  modifiedAt: optional(nullable(Type.String())),
+};
+
 /** A path, an id, or an item as the list of files has it. */
 const SelectedItem = Type.Union([
   path(),
-  object({
-    id: optional(path()),
-    path: optional(path()),
-    name: optional(Type.String()),
-    kind: optional(Type.String()),
-    mimeType: optional(nullable(Type.String())),
-    size: optional(nullable(Type.Number())),
-    modifiedAt: optional(nullable(Type.String())),
-  }),
+  object({ id: path(), path: optional(path()), ...LISTED }),
+  object({ path: path(), ...LISTED }),
 ]);
 export type SelectedItem = Static<typeof SelectedItem>;
 

@@ -1,24 +1,54 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
-import type { DeliveryRow } from "../inbound/table.ts";
+import { type DeliveryRow, deliveryAttempts, webhookDeliveries } from "../inbound/table.ts";
 import type { RunError } from "../runs/table.ts";
 import { deadLetters } from "./table.ts";
 
-const letterOf = (deliveryId: string) => and(eq(deadLetters.source, "inbound"), eq(deadLetters.deliveryId, deliveryId));
+const letterOf = (deliveryId: string) =>
+  and(eq(deadLetters.source, "inbound"), eq(deadLetters.deliveryId, deliveryId));
 
 /** Puts a webhook delivery that failed for good among the dead letters; a replay that failed goes back to its letter. */
 export async function buryDelivery(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<void> {
+  const id = (await putBack(tx, delivery, error)) ?? (await putNew(tx, delivery, error));
+  await record(
+    tx,
+    "webhook.dead_lettered",
+    { type: "dead_letter", id },
+    {
+      deliveryId: delivery.id,
+      automationId: delivery.automationId,
+      attempts: delivery.attempts,
+      error: { code: error.code, message: error.message },
+    },
+  );
+}
+
+/** The letter that the delivery replays, if there is one. */
+async function putBack(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<string | null> {
+  if (delivery.replayOf === null) return null;
+  const [letter] = await tx.db
+    .update(deadLetters)
+    .set({
+      status: "dead",
+      lastFailedAt: timestamp(tx.clock),
+      error,
+      attempts: sql`${deadLetters.attempts} + ${delivery.attempts}`,
+    })
+    .where(letterOf(delivery.replayOf))
+    .returning({ id: deadLetters.id });
+  return letter?.id ?? null;
+}
+
+async function putNew(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<string> {
   const at = timestamp(tx.clock);
-  if (delivery.replayOf !== null) {
-    const replayed = await tx.db
-      .update(deadLetters)
-      .set({ status: "dead", lastFailedAt: at, error, attempts: sql`${deadLetters.attempts} + ${delivery.attempts}` })
-      .where(letterOf(delivery.replayOf))
-      .returning({ id: deadLetters.id });
-    if (replayed.length > 0) return;
-  }
+  const [first] = await tx.db
+    .select({ at: deliveryAttempts.completedAt })
+    .from(deliveryAttempts)
+    .where(eq(deliveryAttempts.deliveryId, delivery.id))
+    .orderBy(asc(deliveryAttempts.number))
+    .limit(1);
   const id = tx.ids.uuid();
   await tx.db.insert(deadLetters).values({
     id,
@@ -27,21 +57,20 @@ export async function buryDelivery(tx: WriteContext, delivery: DeliveryRow, erro
     sourceId: delivery.automationId,
     deliveryId: delivery.id,
     attempts: delivery.attempts,
-    firstFailedAt: at,
+    firstFailedAt: first?.at ?? at,
     lastFailedAt: at,
     error,
     replayCount: 0,
     status: "dead",
   });
-  await record(tx, "webhook.dead_lettered", { type: "dead_letter", id }, {
-    deliveryId: delivery.id,
-    automationId: delivery.automationId,
-    attempts: delivery.attempts,
-    error: { code: error.code, message: error.message },
-  });
+  return id;
 }
 
-/** Marks the letter of a delivery as replayed, once its replay was processed. */
+/** Marks the letter of a delivery as replayed, once its replay was processed; then its content goes, too. */
 export async function digUp(tx: WriteContext, deliveryId: string): Promise<void> {
   await tx.db.update(deadLetters).set({ status: "replayed" }).where(letterOf(deliveryId));
+  await tx.db
+    .update(webhookDeliveries)
+    .set({ headers: null, query: null, payload: null })
+    .where(and(eq(webhookDeliveries.id, deliveryId), eq(webhookDeliveries.isKept, false)));
 }

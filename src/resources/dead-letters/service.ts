@@ -13,7 +13,13 @@ import { type DeadLetterQuery, type ReplayMany, toDeadLetter } from "./wire.ts";
 /** Newest first. */
 export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
   const { source, automation_id, webhook_id, cursor, limit } = query;
-  const scope = ["dead-letters", ctx.organizationId, source ?? null, automation_id ?? null, webhook_id ?? null];
+  const scope = [
+    "dead-letters",
+    ctx.organizationId,
+    source ?? null,
+    automation_id ?? null,
+    webhook_id ?? null,
+  ];
   const before = cursor === undefined ? null : String(readCursor(ctx, scope, cursor));
   const rows = await ctx.db
     .select()
@@ -22,8 +28,12 @@ export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
       and(
         eq(deadLetters.organizationId, ctx.organizationId),
         source === undefined ? undefined : eq(deadLetters.source, source),
-        automation_id === undefined ? undefined : and(eq(deadLetters.source, "inbound"), eq(deadLetters.sourceId, automation_id)),
-        webhook_id === undefined ? undefined : and(eq(deadLetters.source, "outbound"), eq(deadLetters.sourceId, webhook_id)),
+        automation_id === undefined
+          ? undefined
+          : and(eq(deadLetters.source, "inbound"), eq(deadLetters.sourceId, automation_id)),
+        webhook_id === undefined
+          ? undefined
+          : and(eq(deadLetters.source, "outbound"), eq(deadLetters.sourceId, webhook_id)),
         before === null ? undefined : lt(deadLetters.id, before),
       ),
     )
@@ -45,7 +55,8 @@ export async function replayDeadLetter(tx: WriteContext, id: string): Promise<De
     .from(deadLetters)
     .where(and(eq(deadLetters.organizationId, tx.organizationId), eq(deadLetters.id, id)));
   if (!letter) throw notFound("dead letter");
-  if (letter.status !== "dead") throw new AppError("invalid_state", `This dead letter is ${letter.status} already.`);
+  if (letter.status !== "dead")
+    throw new AppError("invalid_state", `This dead letter is ${letter.status} already.`);
   return replay(tx, letter);
 }
 
@@ -53,10 +64,20 @@ async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<Delivery
   const [hook] = await tx.db
     .select()
     .from(automations)
-    .where(and(eq(automations.organizationId, tx.organizationId), eq(automations.id, letter.sourceId), isNull(automations.deletedAt)));
+    .where(
+      and(
+        eq(automations.organizationId, tx.organizationId),
+        eq(automations.id, letter.sourceId),
+        isNull(automations.deletedAt),
+      ),
+    );
   if (!hook) throw new AppError("invalid_state", "The automation of this dead letter has been deleted.");
-  if (hook.status === "disabled") throw new AppError("invalid_state", `The automation ${hook.name} is disabled; enable it first.`);
-  const [delivery] = await tx.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, letter.deliveryId));
+  if (hook.status === "disabled")
+    throw new AppError("invalid_state", `The automation ${hook.name} is disabled; enable it first.`);
+  const [delivery] = await tx.db
+    .select()
+    .from(webhookDeliveries)
+    .where(eq(webhookDeliveries.id, letter.deliveryId));
   if (!delivery) throw new AppError("gone", "The content of this dead letter is not kept any more.");
   const { deliveryId } = await storeDelivery(
     tx,
@@ -75,7 +96,12 @@ async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<Delivery
     .update(deadLetters)
     .set({ status: "replaying", replayCount: letter.replayCount + 1 })
     .where(eq(deadLetters.id, letter.id));
-  await record(tx, "webhook.replayed", { type: "dead_letter", id: letter.id }, { deliveryId, automationId: hook.id });
+  await record(
+    tx,
+    "webhook.replayed",
+    { type: "dead_letter", id: letter.id },
+    { deliveryId, automationId: hook.id },
+  );
   const [row] = await tx.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, deliveryId));
   if (!row) throw notFound("webhook delivery");
   return row;
@@ -96,7 +122,9 @@ export async function replayMany(tx: WriteContext, input: ReplayMany): Promise<n
         eq(deadLetters.organizationId, tx.organizationId),
         eq(deadLetters.source, "inbound"),
         eq(deadLetters.status, "dead"),
-        input.ids === undefined ? eq(deadLetters.sourceId, input.automationId ?? "") : inArray(deadLetters.id, input.ids),
+        input.ids === undefined
+          ? eq(deadLetters.sourceId, input.automationId ?? "")
+          : inArray(deadLetters.id, input.ids),
       ),
     )
     .orderBy(deadLetters.id)
@@ -108,10 +136,15 @@ export async function replayMany(tx: WriteContext, input: ReplayMany): Promise<n
 /** The delivery itself stays. */
 export async function deleteDeadLetter(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
-    const gone = await tx.db
+    const [gone] = await tx.db
       .delete(deadLetters)
       .where(and(eq(deadLetters.organizationId, tx.organizationId), eq(deadLetters.id, id)))
-      .returning({ id: deadLetters.id });
-    if (gone.length === 0) throw notFound("dead letter");
+      .returning({
+        source: deadLetters.source,
+        sourceId: deadLetters.sourceId,
+        deliveryId: deadLetters.deliveryId,
+      });
+    if (!gone) throw notFound("dead letter");
+    await record(tx, "webhook.discarded", { type: "dead_letter", id }, gone);
   });
 }

@@ -1,5 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { cursorQuery, instant, jsonObject, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import {
+  cursorQuery,
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
 import type { DeadLetterRow } from "./table.ts";
 
 export const DeadLetter = object({
@@ -31,7 +40,11 @@ export const ReplayMany = object({
 });
 export type ReplayMany = Static<typeof ReplayMany>;
 
-export const toDeadLetter = ({ organizationId: _, error, ...row }: DeadLetterRow): Static<typeof DeadLetter> => ({
+export const toDeadLetter = ({
+  organizationId: _,
+  error,
+  ...row
+}: DeadLetterRow): Static<typeof DeadLetter> => ({
   ...row,
   error: error ? { ...error } : null,
 });

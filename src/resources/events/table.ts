@@ -41,6 +41,7 @@ export const EVENT_TYPES = [
   "dataset.deleted",
   "webhook.dead_lettered",
   "webhook.replayed",
+  "webhook.discarded",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

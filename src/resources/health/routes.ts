@@ -1,18 +1,135 @@
-import { Type } from "@sinclair/typebox";
-import { object } from "../../base/shape.ts";
-import { openOperation } from "../../http/operation.ts";
+import { AppError } from "../../base/errors.ts";
+import type { App } from "../../context.ts";
+import { enter, identify } from "../../http/identity.ts";
+import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { eventStream } from "../../http/stream.ts";
+import { ROLES } from "../organizations/table.ts";
+import { checkDeeply } from "./check.ts";
+import { renderMetrics } from "./metrics.ts";
+import { ticks } from "./smoke.ts";
+import { DeepHealth, Health, HealthQuery, SimulatedError, SmokeQuery } from "./wire.ts";
 
-const Health = object({ status: Type.String() });
+const tag = "Health";
 
 export const healthOperations = [
   openOperation({
     method: "GET",
     path: "/health",
     audience: "public",
-    tag: "Health",
+    tag,
     summary: "Tells that the process answers; touches no database",
     response: Health,
     example: { status: "ok" },
     handle: async () => ({ status: "ok" }),
   }),
+  openOperation({
+    method: "GET",
+    path: "/api/v1/health",
+    audience: "public",
+    tag,
+    summary: "Tells whether Weir can work",
+    description:
+      "With `deep` a write, the disk and the key are tried; where one fails the answer is 503 with status `degraded`. Admins see the checks.",
+    query: HealthQuery,
+    response: DeepHealth,
+    replies: {
+      503: { description: "Something that the work needs fails.", body: DeepHealth, example: { status: "degraded" } },
+    },
+    example: { status: "ok" },
+    async handle({ app, visit, query }) {
+      if (!query.deep) return { status: "ok" };
+      const [checks, caller] = [await checkDeeply(app), await rankOf(app, visit)];
+      const isWell = Object.values(checks).every((check) => check.ok);
+      const body = { status: isWell ? "ok" : "degraded", ...(caller === "admin" ? { checks } : {}) };
+      return new Reply(isWell ? 200 : 503, body);
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/stream-smoke",
+    audience: "any",
+    tag,
+    summary: "Streams a tick at each interval, to show that streams get through",
+    query: SmokeQuery,
+    produces: "text/event-stream",
+    handle: async ({ app, visit, query }) => eventStream(visit, (signal) => ticks(app, query, signal)),
+  }),
+  openOperation({
+    method: "GET",
+    path: "/api/observability/smoke",
+    audience: "public",
+    tag,
+    summary: "Answers, and leaves a line in the log",
+    response: Health,
+    errors: [429],
+    example: { status: "ok" },
+    async handle({ app, visit }) {
+      limitProbes(app, visit);
+      app.log.write("info", "observability smoke", { correlationId: visit.correlationId });
+      return { status: "ok" };
+    },
+  }),
+  openOperation({
+    method: "POST",
+    path: "/api/observability/simulate-llm-error",
+    audience: "public",
+    tag,
+    summary: "Puts the error of a language model into the log, to try what watches it",
+    response: SimulatedError,
+    errors: [429],
+    example: { detail: "A failure of the language model was simulated; the log has it.", status: "simulated" },
+    async handle({ app, visit }) {
+      limitProbes(app, visit);
+      app.log.report(new AppError("upstream", "The language model did not answer (simulated)."), {
+        correlationId: visit.correlationId,
+        simulated: true,
+      });
+      return { detail: "A failure of the language model was simulated; the log has it.", status: "simulated" };
+    },
+  }),
+  openOperation({
+    method: "GET",
+    path: "/metrics",
+    audience: "public",
+    tag,
+    summary: "Figures of this process and its store, in Prometheus text",
+    description: "For callers on this machine, and for admins with their credentials.",
+    produces: "text/plain",
+    errors: [401, 403],
+    async handle({ app, visit }) {
+      if (!isLocal(visit)) await admitAdmin(app, visit);
+      return new Reply(200, new Blob([await renderMetrics(app)]), {
+        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+      });
+    },
+  }),
 ];
+
+/** Anybody may probe, each address so often. */
+const PROBE_RATE = { perMinute: 30, burst: 10 };
+
+function limitProbes(app: App, { address }: Visit): void {
+  const { retryAfterSeconds } = app.limiter.take(`probe:${address}`, PROBE_RATE);
+  if (retryAfterSeconds > 0) {
+    throw new AppError("rate_limited", `Too many probes; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+  }
+}
+
+/** Who is asking: nobody that is known, a person, or an admin of the organization at hand. */
+async function rankOf(app: App, visit: Visit): Promise<"nobody" | "person" | "admin"> {
+  const identity = await identify(app, visit.request.headers);
+  if (!identity) return "nobody";
+  const place = await enter(app, identity, visit.request.headers.get("x-organization-id"));
+  return place && ROLES.indexOf(place.role) >= ROLES.indexOf("admin") ? "admin" : "person";
+}
+
+async function admitAdmin(app: App, visit: Visit): Promise<void> {
+  const rank = await rankOf(app, visit);
+  if (rank === "nobody") throw new AppError("unauthenticated", "Metrics are for callers on this machine, or with an admin's token.");
+  if (rank === "person") throw new AppError("forbidden", "Metrics need the role admin.");
+}
+
+/** A caller on this machine itself; one that came through a proxy on it is not. */
+const isLocal = ({ address, request }: Visit) =>
+  /^(127\.\d+\.\d+\.\d+|::1)$/.test(address) &&
+  !["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => request.headers.has(name));

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, lt } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
-import { deliveryAttempts, webhookDeliveries } from "./table.ts";
+import { type AttemptRow, type DeliveryRow, deliveryAttempts, webhookDeliveries } from "./table.ts";
 import { type DeliveryQuery, toDelivery, toWholeDelivery } from "./wire.ts";
 
 /** Newest first. */
@@ -15,7 +15,9 @@ export async function listDeliveries(ctx: Context, query: DeliveryQuery) {
     .where(
       and(
         eq(webhookDeliveries.organizationId, ctx.organizationId),
-        query.automation_id === undefined ? undefined : eq(webhookDeliveries.automationId, query.automation_id),
+        query.automation_id === undefined
+          ? undefined
+          : eq(webhookDeliveries.automationId, query.automation_id),
         query.status === undefined ? undefined : eq(webhookDeliveries.status, query.status),
         before === null ? undefined : lt(webhookDeliveries.id, before),
       ),
@@ -39,5 +41,18 @@ export async function findDelivery(ctx: Context, id: string) {
     .from(deliveryAttempts)
     .where(eq(deliveryAttempts.deliveryId, id))
     .orderBy(asc(deliveryAttempts.number));
-  return toWholeDelivery(row, attempts);
+  return toWholeDelivery(row, attempts.length < row.attempts ? [...attempts, lastAttempt(row)] : attempts);
+}
+
+/** The attempt under way, or a first one that went well: neither is kept apart. */
+function lastAttempt(row: DeliveryRow): AttemptRow {
+  const isOver = row.status === "processed" || row.status === "failed";
+  return {
+    deliveryId: row.id,
+    number: row.attempts,
+    startedAt: row.attempts === 1 ? row.receivedAt : row.updatedAt,
+    completedAt: isOver ? row.updatedAt : null,
+    replyCode: isOver ? row.replyCode : null,
+    error: isOver ? row.error : null,
+  };
 }

@@ -1,4 +1,4 @@
-import { and, eq, isNull, or, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { contains, parseCidr } from "../../base/cidr.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Rate } from "../../base/limit.ts";
@@ -12,7 +12,7 @@ import { automations } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
 
 /** The interface's section 8; an enterprise without a rate of its own has this one. */
-const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
+export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
   free: { perMinute: 60, burst: 10 },
   pro: { perMinute: 300, burst: 50 },
   enterprise: { perMinute: 3000, burst: 500 },
@@ -22,29 +22,33 @@ const REFUSED_RATE: Rate = { perMinute: 600, burst: 600 };
 /** A signed timestamp may be off by so much. */
 const CLOCK_SKEW_SECONDS = 300;
 
-const hookByPath = prepared((db: ReadDb) =>
-  db
-    .select({
-      id: automations.id,
-      organizationId: automations.organizationId,
-      config: automations.config,
-      version: automations.version,
-      sealedSecret: automations.sealedSecret,
-      plan: organizations.plan,
-      webhookRate: organizations.webhookRate,
-    })
-    .from(automations)
-    .innerJoin(organizations, eq(organizations.id, automations.organizationId))
-    .where(
-      and(
-        or(eq(organizations.id, sql.placeholder("organization")), eq(organizations.slug, sql.placeholder("organization"))),
-        eq(automations.webhookPath, sql.placeholder("path")),
-        eq(automations.status, "active"),
-        isNull(automations.deletedAt),
-      ),
-    )
-    .prepare(),
-);
+const hookBy = (organization: typeof organizations.id | typeof organizations.slug) =>
+  prepared((db: ReadDb) =>
+    db
+      .select({
+        id: automations.id,
+        organizationId: automations.organizationId,
+        config: automations.config,
+        version: automations.version,
+        sealedSecret: automations.sealedSecret,
+        plan: organizations.plan,
+        webhookRate: organizations.webhookRate,
+      })
+      .from(automations)
+      .innerJoin(organizations, eq(organizations.id, automations.organizationId))
+      .where(
+        and(
+          eq(organization, sql.placeholder("organization")),
+          eq(automations.webhookPath, sql.placeholder("path")),
+          eq(automations.status, "active"),
+          isNull(automations.deletedAt),
+        ),
+      )
+      .prepare(),
+  );
+
+const hookById = hookBy(organizations.id);
+const hookBySlug = hookBy(organizations.slug);
 
 /** A webhook automation, as intake needs it. */
 export interface Hook {
@@ -57,10 +61,18 @@ export interface Hook {
   webhookRate: WebhookRate | null;
 }
 
-/** Throws `not_found`, with the same words for every cause. */
-export async function findHook(app: App, organization: string, path: string): Promise<Hook> {
-  const [row] = await hookByPath(app.store.db).all({ organization, path });
-  if (!row || row.sealedSecret === null) throw new AppError("not_found", "There is no active webhook at this address.");
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * The webhook of an organization, by its id or slug; what reads like an id is never taken for a slug. Throws
+ * `not_found`, with the same words for every cause.
+ */
+export async function findHook(app: App, named: string, path: string): Promise<Hook> {
+  const organization = named.toLowerCase();
+  const statement = UUID.test(organization) ? hookById : hookBySlug;
+  const [row] = await statement(app.store.db).all({ organization, path });
+  if (!row || row.sealedSecret === null)
+    throw new AppError("not_found", "There is no active webhook at this address.");
   return { ...row, sealedSecret: row.sealedSecret, config: row.config as AutomationConfig };
 }
 
@@ -85,7 +97,9 @@ export function checkSignature(app: App, hook: Hook, headers: Headers, body: Uin
   if (given === null) throw unsigned(`The request is not signed: it has no ${signatureHeader} header.`);
   const timestamp = headers.get("x-svc-timestamp");
   if (timestamp !== null && !isFresh(app, timestamp)) {
-    throw unsigned(`X-SVC-Timestamp should be the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`);
+    throw unsigned(
+      `X-SVC-Timestamp should be the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`,
+    );
   }
   const secret = app.secrets.open(hook.sealedSecret, secretLabel(hook));
   const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
@@ -114,5 +128,8 @@ export const countRefusal = (app: App, address: string): void =>
 
 function limit(app: App, key: string, rate: Rate, message: string): void {
   const { retryAfterSeconds } = app.limiter.take(key, rate);
-  if (retryAfterSeconds > 0) throw new AppError("rate_limited", `${message}; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+  if (retryAfterSeconds > 0)
+    throw new AppError("rate_limited", `${message}; try again in ${retryAfterSeconds} s.`, {
+      retryAfterSeconds,
+    });
 }

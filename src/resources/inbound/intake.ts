@@ -87,7 +87,10 @@ export function accept(app: App, hook: Hook, arrived: Arrived): Promise<Accepted
   });
 }
 
-type NewDelivery = Pick<DeliveryRow, "payload" | "headers" | "query" | "repeatKey" | "ipAddress" | "isKept" | "replayOf">;
+type NewDelivery = Pick<
+  DeliveryRow,
+  "payload" | "headers" | "query" | "repeatKey" | "ipAddress" | "isKept" | "replayOf"
+>;
 
 /** A new delivery with its run, in the caller's transaction. */
 export async function storeDelivery(
@@ -134,7 +137,11 @@ const linkRun = prepared((db: WriteDb) =>
 );
 
 async function findEarlier(tx: WriteContext, hook: Hook, key: string): Promise<Accepted | null> {
-  const [delivery] = await earlierByKey(tx.db).all({ automationId: hook.id, key, since: timestamp(tx.clock, -REPEAT_MS) });
+  const [delivery] = await earlierByKey(tx.db).all({
+    automationId: hook.id,
+    key,
+    since: timestamp(tx.clock, -REPEAT_MS),
+  });
   if (!delivery) return null;
   const [run] = await runById(tx.db).all({ id: delivery.automationRunId });
   return run ? { deliveryId: delivery.id, run } : null;
@@ -144,19 +151,23 @@ async function findEarlier(tx: WriteContext, hook: Hook, key: string): Promise<A
 function repeatKey(headers: Headers): string | null {
   const key = headers.get("idempotency-key") ?? headers.get("webhook-id");
   if (key !== null && key.length > MAX_KEY_CHARACTERS) {
-    throw invalid(["header", "Idempotency-Key"], `This takes at most ${MAX_KEY_CHARACTERS} characters`, "string_too_long");
+    throw invalid(
+      ["header", "Idempotency-Key"],
+      `This takes at most ${MAX_KEY_CHARACTERS} characters`,
+      "string_too_long",
+    );
   }
   return key === "" ? null : key;
 }
 
-/** The parsed JSON, the form's fields, or the text. */
+/** The parsed JSON, the form's fields, or the text. What comes without a type is JSON where it can be read so. */
 function payloadOf({ headers, body }: Arrived): Json {
   if (body.length === 0) return null;
   const type = headers.get("content-type")?.toLowerCase() ?? "";
   const text = new TextDecoder("utf-8").decode(body);
   if (/^application\/([\w.+-]+\+)?json\b/.test(type)) return parseJson(text);
   if (type.startsWith("application/x-www-form-urlencoded")) return fieldsOf(new URLSearchParams(text));
-  return text;
+  return type === "" && /^\s*[[{]/.test(text) ? parseJson(text) : text;
 }
 
 /** A name that stands once is a text, one that is repeated a list. */
@@ -164,7 +175,8 @@ export function fieldsOf(pairs: Iterable<[string, string]>): JsonObject {
   const fields: JsonObject = Object.create(null);
   for (const [name, value] of pairs) {
     const before = fields[name];
-    fields[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+    fields[name] =
+      before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
   }
   return { ...fields };
 }
@@ -174,19 +186,28 @@ const NEVER_KEPT = new Set(["authorization", "cookie", "proxy-authorization", "x
 const headersOf = (headers: Headers): JsonObject =>
   Object.fromEntries([...headers].map(([name, value]) => [name, NEVER_KEPT.has(name) ? "***" : value]));
 
-/** The run once it has ended or pauses for a retry, or as it is when the webhook's patience is over. */
-export async function waitForRun(app: App, hook: Hook, accepted: Accepted, signal: AbortSignal): Promise<AutomationRunRow> {
+/**
+ * The run once it has ended, or as it is when the webhook's patience is over, which is at once where the next
+ * try comes later than that.
+ */
+export async function waitForRun(
+  app: App,
+  hook: Hook,
+  accepted: Accepted,
+  signal: AbortSignal,
+): Promise<AutomationRunRow> {
   const until = app.clock.monotonic() + (hook.config.waitSeconds ?? DEFAULT_WAIT_SECONDS) * 1000;
   let { run } = accepted;
-  while (run.completedAt === null && run.dueAt === null) {
+  while (run.completedAt === null) {
     const left = until - app.clock.monotonic();
-    if (left <= 0 || signal.aborted) return run;
+    const pause = run.dueAt === null ? 0 : Date.parse(run.dueAt) - app.clock.now().getTime();
+    if (left <= 0 || pause > left || signal.aborted) return run;
     const changed = app.signals.wait(automationRunTopic(run.id), Math.min(left, POLL_MS), signal);
     const [fresh] = await runById(app.store.db).all({ id: run.id });
     if (!fresh) throw new AppError("internal", "The run of an accepted webhook is gone.");
-    if (fresh.completedAt !== null || fresh.dueAt !== null) return fresh;
+    if (fresh.completedAt !== null) return fresh;
     await changed;
-    run = (await runById(app.store.db).all({ id: run.id }))[0] ?? run;
+    run = (await runById(app.store.db).all({ id: run.id }))[0] ?? fresh;
   }
   return run;
 }

@@ -11,10 +11,10 @@ import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
 const tag = "Webhooks in";
 
 /** The checks of the decisions' section 8, in their order. */
-async function admit(app: App, visit: Visit, organization: string, path: string): Promise<{ hook: Hook; body: Uint8Array }> {
+async function admit(app: App, visit: Visit): Promise<{ hook: Hook; body: Uint8Array }> {
   try {
-    const hook = await findHook(app, organization, path);
-    const body = await readBytes(visit.request, app.config.maxBodyBytes);
+    const hook = await findHook(app, ...placeOf(visit.url));
+    const body = await readBytes(app, visit.request);
     checkAddress(hook, visit.address);
     checkSignature(app, hook, visit.request.headers, body);
     checkRate(app, hook);
@@ -25,12 +25,29 @@ async function admit(app: App, visit: Visit, organization: string, path: string)
   }
 }
 
+/** Organization and path of `/webhooks/{org_id}/{path}`; empty, which nothing is called, where they can't be decoded. */
+function placeOf(url: URL): [organization: string, path: string] {
+  const [, , organization = "", ...path] = url.pathname.split("/");
+  try {
+    return [decodeURIComponent(organization), path.map(decodeURIComponent).join("/")];
+  } catch (error) {
+    if (error instanceof URIError) return ["", ""];
+    throw error;
+  }
+}
+
 function replyTo({ deliveryId }: Accepted, run: Accepted["run"], correlationId: string): Reply {
   const ids = { deliveryId, automationRunId: run.id };
   if (run.status === "completed") return new Reply(200, { status: "processed", ...ids, result: run.result });
   if (run.completedAt === null) return new Reply(202, { status: "processing", ...ids });
   const detail = run.error?.message ?? "The run was cancelled.";
-  return new Reply(500, { status: "failed", detail, code: run.error?.code ?? run.status, correlationId, ...ids });
+  return new Reply(500, {
+    status: "failed",
+    detail,
+    code: run.error?.code ?? run.status,
+    correlationId,
+    ...ids,
+  });
 }
 
 export const inboundOperations = [
@@ -42,8 +59,7 @@ export const inboundOperations = [
     summary: "Takes a signed webhook and runs its automation",
     errors: [401, 403, 404, 413, 415, 429, 500],
     async handle({ app, visit }) {
-      const [, , organization = "", ...rest] = visit.url.pathname.split("/");
-      const { hook, body } = await admit(app, visit, decodeURIComponent(organization), rest.map(decodeURIComponent).join("/"));
+      const { hook, body } = await admit(app, visit);
       const accepted = await accept(app, hook, {
         headers: visit.request.headers,
         query: fieldsOf(visit.url.searchParams),

@@ -7,6 +7,7 @@ import type { AutomationConfig } from "../automations/config.ts";
 import { type AutomationRunRow, automations } from "../automations/table.ts";
 import { buryDelivery, digUp } from "../dead-letters/bury.ts";
 import type { RunError } from "../runs/table.ts";
+import { raiseAlert } from "./alerts.ts";
 import { type DeliveryRow, type DeliveryStatus, deliveryAttempts, webhookDeliveries } from "./table.ts";
 
 /** Where the config says nothing (decisions, section 8). */
@@ -47,15 +48,22 @@ const saveDelivery = prepared((db: WriteDb) =>
 export async function deliverySettled(tx: WriteContext, run: AutomationRunRow): Promise<string | null> {
   const [delivery] = await deliveryById(tx.db).all({ id: run.deliveryId });
   if (!delivery) return null;
-  const now = timestamp(tx.clock);
   if (run.status !== "failed" || run.error === null) {
     const isDone = run.status === "completed";
-    await save(tx, delivery, { status: isDone ? "processed" : "failed", replyCode: isDone ? 200 : 500, error: run.error, nextAttemptAt: null });
+    if (delivery.attempts > 1)
+      await noteAttempt(tx, delivery, { replyCode: isDone ? 200 : 500, error: run.error });
+    await save(tx, delivery, {
+      status: isDone ? "processed" : "failed",
+      replyCode: isDone ? 200 : 500,
+      error: run.error,
+      nextAttemptAt: null,
+    });
     if (isDone && delivery.replayOf !== null) await digUp(tx, delivery.replayOf);
     return null;
   }
-  await noteAttempt(tx, delivery, run.error, now);
-  const retries = { ...RETRIES, ...(await retriesOf(tx, run)) };
+  await noteAttempt(tx, delivery, { replyCode: 500, error: run.error });
+  const automation = await automationOf(tx, run);
+  const retries = { ...RETRIES, ...automation?.config.retries };
   const mayRetry = run.error.retryable && retries.enabled && delivery.attempts < retries.maxAttempts;
   if (mayRetry) {
     const steps = retries.backoffSeconds.length > 0 ? retries.backoffSeconds : RETRIES.backoffSeconds;
@@ -67,14 +75,18 @@ export async function deliverySettled(tx: WriteContext, run: AutomationRunRow): 
   const status: DeliveryStatus = run.error.retryable ? "dead_letter" : "failed";
   await save(tx, delivery, { status, replyCode: 500, error: run.error, nextAttemptAt: null });
   if (status === "dead_letter" || delivery.replayOf !== null) await buryDelivery(tx, delivery, run.error);
+  if (automation) await raiseAlert(tx, delivery, automation, run.error);
   return null;
 }
 
 const jitter = (tx: WriteContext) => 1 - JITTER + 2 * JITTER * ((tx.ids.bytes(1)[0] ?? 128) / 255);
 
-async function retriesOf(tx: WriteContext, run: AutomationRunRow): Promise<AutomationConfig["retries"]> {
-  const [row] = await tx.db.select({ config: automations.config }).from(automations).where(eq(automations.id, run.automationId));
-  return (row?.config as AutomationConfig | undefined)?.retries;
+async function automationOf(tx: WriteContext, run: AutomationRunRow) {
+  const [row] = await tx.db
+    .select({ name: automations.name, config: automations.config })
+    .from(automations)
+    .where(eq(automations.id, run.automationId));
+  return row && { name: row.name, config: row.config as AutomationConfig };
 }
 
 async function save(
@@ -92,9 +104,15 @@ async function save(
   });
 }
 
-async function noteAttempt(tx: WriteContext, delivery: DeliveryRow, error: RunError, at: string): Promise<void> {
+/** Keeps how a try ended; a first one that went well is told by the delivery itself. */
+async function noteAttempt(
+  tx: WriteContext,
+  delivery: DeliveryRow,
+  ended: { replyCode: number; error: RunError | null },
+): Promise<void> {
+  const { id: deliveryId, attempts: number, updatedAt: startedAt } = delivery;
   await tx.db
     .insert(deliveryAttempts)
-    .values({ deliveryId: delivery.id, number: delivery.attempts, startedAt: delivery.updatedAt, completedAt: at, replyCode: 500, error })
+    .values({ deliveryId, number, startedAt, completedAt: timestamp(tx.clock), ...ended })
     .onConflictDoNothing();
 }

@@ -46,3 +46,20 @@ export const deliveryAttempts = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.deliveryId, t.number] })],
 );
+
+export type AttemptRow = typeof deliveryAttempts.$inferSelect;
+
+/** A notice that a webhook's deliveries fail, to be sent to its automation's `alerts.notifyUrl`. */
+export const webhookAlerts = sqliteTable("webhook_alerts", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  automationId: text().notNull(),
+  createdAt: text().notNull(),
+  notifyUrl: text().notNull(),
+  /** What is sent, as it is signed. */
+  body: text().notNull(),
+  attempts: integer().notNull(),
+  /** Null once it was sent or given up. */
+  dueAt: text(),
+});
+export type AlertRow = typeof webhookAlerts.$inferSelect;

@@ -1,7 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { maskSecrets } from "../../base/mask.ts";
-import { anything, cursorQuery, instant, jsonObject, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
-import { DELIVERY_STATUSES, type DeliveryRow, type deliveryAttempts } from "./table.ts";
+import {
+  anything,
+  cursorQuery,
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
+import { type AttemptRow, DELIVERY_STATUSES, type DeliveryRow } from "./table.ts";
 
 const shown = {
   id: uuid(),
@@ -56,8 +66,6 @@ export const toDelivery = (row: DeliveryRow): Delivery => ({
   nextAttemptAt: row.nextAttemptAt,
   error: row.error ? { ...row.error } : null,
 });
-
-type AttemptRow = typeof deliveryAttempts.$inferSelect;
 
 /** With its content where that is kept, and each attempt. */
 export const toWholeDelivery = (row: DeliveryRow, attempts: readonly AttemptRow[]) => ({

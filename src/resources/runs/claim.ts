@@ -1,4 +1,4 @@
-import { and, eq, inArray, lt, ne, sql } from "drizzle-orm";
+import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type Actor, type App, type Context, contextFor, write, writeFor } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
@@ -13,7 +13,10 @@ export const LEASE_MS = 30_000;
 const MAX_INTERRUPTS = 3;
 
 /** A context to act on behalf of whoever set the run off. */
-export const contextForRun = (app: App, run: Pick<RunRow, "organizationId" | "actor" | "correlationId">): Context =>
+export const contextForRun = (
+  app: App,
+  run: Pick<RunRow, "organizationId" | "actor" | "correlationId">,
+): Context =>
   contextFor(app, {
     organizationId: run.organizationId,
     actor: run.actor as unknown as Actor,
@@ -21,8 +24,7 @@ export const contextForRun = (app: App, run: Pick<RunRow, "organizationId" | "ac
     correlationId: run.correlationId,
   });
 
-/** The system itself, in a run's organization and chain. */
-export const systemContext = (ctx: Context): Context => ({ ...ctx, actor: SYSTEM });
+/** The worker itself, for what no person and no automation does. */
 export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir" };
 
 /**
@@ -74,55 +76,89 @@ export function claimRuns(app: App, limit: number): Promise<RunRow[]> {
   });
 }
 
-const startedData = (row: RunRow) => ({ runId: row.id, actionId: row.actionId, kind: row.kind, attempt: row.retryCount + 1 });
+const startedData = (row: RunRow) => ({
+  runId: row.id,
+  actionId: row.actionId,
+  kind: row.kind,
+  attempt: row.retryCount + 1,
+});
 
 /** Events of a run are about its action, or about the run itself where it is a step without one; `data.runId` names it. */
 export const entityOf = (run: Pick<RunRow, "id" | "actionId">): Entity =>
   run.actionId === null ? { type: "action_run", id: run.id } : { type: "action", id: run.actionId };
 
-/** Extends the leases of the runs at hand; gives back those that somebody asked to cancel. */
-export async function renewLeases(app: App, runs: readonly { id: string; leaseToken: string | null }[]): Promise<string[]> {
-  if (runs.length === 0) return [];
-  const ids = runs.map((run) => run.id);
-  return app.store.write(async (db) => {
-    const rows = await db
+type Leased = Pick<RunRow, "id" | "leaseToken">;
+
+/** Extends the leases of the runs at hand. Gives back which of them somebody asked to cancel, and which another worker has. */
+export async function renewLeases(
+  app: App,
+  runs: readonly Leased[],
+): Promise<{ cancelled: string[]; lost: string[] }> {
+  if (runs.length === 0) return { cancelled: [], lost: [] };
+  const tokens = new Map(runs.map((run) => [run.id, run.leaseToken]));
+  const rows = await app.store.write((db) =>
+    db
       .update(actionRuns)
       .set({ leaseUntil: timestamp(app.clock, LEASE_MS) })
-      .where(and(inArray(actionRuns.id, ids), eq(actionRuns.bootId, app.bootId), eq(actionRuns.status, "running")))
-      .returning({ id: actionRuns.id, cancelRequestedAt: actionRuns.cancelRequestedAt });
-    return rows.filter((row) => row.cancelRequestedAt !== null).map((row) => row.id);
-  });
+      .where(
+        and(
+          inArray(actionRuns.id, [...tokens.keys()]),
+          inArray(
+            actionRuns.leaseToken,
+            [...tokens.values()].filter((token) => token !== null),
+          ),
+          eq(actionRuns.status, "running"),
+        ),
+      )
+      .returning({ id: actionRuns.id, cancelRequestedAt: actionRuns.cancelRequestedAt }),
+  );
+  for (const { id } of rows) tokens.delete(id);
+  return {
+    cancelled: rows.filter((row) => row.cancelRequestedAt !== null).map((row) => row.id),
+    lost: [...tokens.keys()],
+  };
 }
 
 /**
- * Takes up what dead processes left: at boot everything of earlier boots of a local store, else what has
- * outlived its lease. A run that was interrupted more than three times comes back to be failed.
+ * Which runs have lost their process: at boot all of earlier boots (of a shared store those past their lease,
+ * as later on), or those whose outcome this process could not write.
  */
-export function rescueRuns(app: App, atBoot: boolean): Promise<{ again: number; exhausted: RunRow[] }> {
-  const lost =
-    atBoot && !app.store.remote
-      ? ne(actionRuns.bootId, app.bootId)
-      : and(ne(actionRuns.bootId, app.bootId), lt(actionRuns.leaseUntil, timestamp(app.clock)));
-  return app.store.write(async (db) => {
-    const rows = await db
+export type Lost = "at boot" | "later" | readonly Leased[];
+
+function isLost(app: App, lost: Lost): SQL | undefined {
+  const ofOthers = ne(actionRuns.bootId, app.bootId);
+  if (lost === "at boot" && !app.store.remote) return ofOthers;
+  if (typeof lost === "string") return and(ofOthers, lt(actionRuns.leaseUntil, timestamp(app.clock)));
+  return inArray(
+    actionRuns.leaseToken,
+    lost.map((run) => run.leaseToken).filter((token) => token !== null),
+  );
+}
+
+/** Puts lost runs back in line. One that was interrupted more than three times comes back to be failed. */
+export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number; exhausted: RunRow[] }> {
+  const now = timestamp(app.clock);
+  const isExhausted = sql`${actionRuns.interruptCount} >= ${MAX_INTERRUPTS}`;
+  const rows = await app.store.write((db) =>
+    db
       .update(actionRuns)
       .set({
         interruptCount: sql`${actionRuns.interruptCount} + 1`,
-        status: sql`case when ${actionRuns.interruptCount} >= ${MAX_INTERRUPTS} then 'running' else 'pending' end`,
-        dueAt: sql`case when ${actionRuns.interruptCount} >= ${MAX_INTERRUPTS} then null else ${timestamp(app.clock)} end`,
-        leaseToken: sql`case when ${actionRuns.interruptCount} >= ${MAX_INTERRUPTS} then ${app.ids.uuid()} else null end`,
+        status: sql`case when ${isExhausted} then 'running' else 'pending' end`,
+        dueAt: sql`case when ${isExhausted} then null else ${now} end`,
+        leaseToken: sql`case when ${isExhausted} then ${app.ids.uuid()} else null end`,
         bootId: app.bootId,
         leaseUntil: timestamp(app.clock, LEASE_MS),
-        updatedAt: timestamp(app.clock),
+        updatedAt: now,
       })
-      .where(and(eq(actionRuns.status, "running"), lost))
-      .returning();
-    if (rows.length > 0) app.signals.notify(RUNS_TOPIC);
-    return {
-      again: rows.filter((row) => row.status === "pending").length,
-      exhausted: rows.filter((row) => row.status === "running"),
-    };
-  });
+      .where(and(eq(actionRuns.status, "running"), isLost(app, lost)))
+      .returning(),
+  );
+  if (rows.length > 0) app.signals.notify(RUNS_TOPIC);
+  return {
+    again: rows.filter((row) => row.status === "pending").length,
+    exhausted: rows.filter((row) => row.status === "running"),
+  };
 }
 
 /** Puts a run back in line without using a try, for a process that is stopping. */
@@ -130,8 +166,20 @@ export function releaseRun(app: App, run: RunRow): Promise<void> {
   return write(contextForRun(app, run), async (tx) => {
     await tx.db
       .update(actionRuns)
-      .set({ status: "pending", dueAt: timestamp(tx.clock), leaseToken: null, leaseUntil: null, updatedAt: timestamp(tx.clock) })
-      .where(and(eq(actionRuns.id, run.id), eq(actionRuns.leaseToken, run.leaseToken ?? ""), eq(actionRuns.status, "running")));
+      .set({
+        status: "pending",
+        dueAt: timestamp(tx.clock),
+        leaseToken: null,
+        leaseUntil: null,
+        updatedAt: timestamp(tx.clock),
+      })
+      .where(
+        and(
+          eq(actionRuns.id, run.id),
+          eq(actionRuns.leaseToken, run.leaseToken ?? ""),
+          eq(actionRuns.status, "running"),
+        ),
+      );
     tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
   });
 }

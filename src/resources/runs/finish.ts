@@ -1,5 +1,5 @@
 import { and, eq, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import type { NewArtifact } from "../../executors/contract.ts";
@@ -26,6 +26,8 @@ export type Outcome =
 /** What the run gathered and has not written yet. */
 export interface Leftover {
   definition: JsonObject;
+  /** False where the templates in `definition` could not be filled in. */
+  isResolved: boolean;
   progress: RunProgress | null;
   /** True where `progress` has not been told as an event yet. */
   isProgressNew: boolean;
@@ -41,7 +43,7 @@ const settle = prepared((db: WriteDb) =>
     .set({
       status: sql`${sql.placeholder("status")}`,
       definition: sql`${sql.placeholder("definition")}`,
-      isResolved: true,
+      isResolved: sql`${sql.placeholder("isResolved")}`,
       progress: sql`${sql.placeholder("progress")}`,
       result: sql`${sql.placeholder("result")}`,
       error: sql`${sql.placeholder("error")}`,
@@ -69,14 +71,23 @@ const settle = prepared((db: WriteDb) =>
  *
  * Throws `dataset_changed` when somebody else committed to the dataset meanwhile.
  */
-export async function finishRun(ctx: Context, run: RunRow, outcome: Outcome, left: Leftover): Promise<RunRow | null> {
-  const { result, artifacts } = outcome.status === "completed" ? await stage(ctx, run, outcome) : { result: null, artifacts: [] };
+export async function finishRun(
+  ctx: Context,
+  run: RunRow,
+  given: Outcome,
+  left: Leftover,
+): Promise<RunRow | null> {
+  const { result, artifacts } =
+    given.status === "completed" ? await stage(ctx, run, given) : { result: null, artifacts: [] };
   return write({ ...ctx, actor: SYSTEM }, async (tx) => {
+    const isUnwanted = given.status === "waiting" && (await isCancelRequested(tx, run.id));
+    const outcome: Outcome = isUnwanted ? { status: "cancelled" } : given;
     const row = await settleRow(tx, run, outcome, result, left);
     if (!row) return null;
     await appendLogs(tx.db, run.id, left.logs);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
-    if (outcome.status === "completed" && outcome.load) await commitLoad(tx, run.id, ownerOf(run), outcome.load);
+    if (outcome.status === "completed" && outcome.load)
+      await commitLoad(tx, run.id, ownerOf(run), outcome.load);
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
     await recordOutcome(tx, row, outcome);
     if (row.automationRunId !== null && outcome.status !== "waiting") await stepSettled(tx, row);
@@ -86,6 +97,15 @@ export async function finishRun(ctx: Context, run: RunRow, outcome: Outcome, lef
     });
     return row;
   });
+}
+
+/** A run that somebody asked to cancel is not tried again. */
+async function isCancelRequested(tx: WriteContext, id: string): Promise<boolean> {
+  const [row] = await tx.db
+    .select({ at: actionRuns.cancelRequestedAt })
+    .from(actionRuns)
+    .where(eq(actionRuns.id, id));
+  return row !== undefined && row.at !== null;
 }
 
 async function settleRow(
@@ -103,6 +123,7 @@ async function settleRow(
     now,
     status: outcome.status,
     definition: text(left.definition),
+    isResolved: left.isResolved ? 1 : 0,
     progress: text(left.progress),
     result: text(result),
     error: text("error" in outcome ? outcome.error : null),
@@ -149,22 +170,27 @@ async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): P
   };
   switch (outcome.status) {
     case "completed":
-      return record(tx, "action.completed", entityOf(row), { ...data, recordsProcessed: recordsIn(outcome.result) });
+      return record(tx, "action.completed", entityOf(row), {
+        ...data,
+        recordsProcessed: recordsIn(outcome.result),
+      });
     case "failed":
       return record(tx, "action.failed", entityOf(row), { ...data, error: toJson(outcome.error) });
     case "cancelled":
       return record(tx, "action.cancelled", entityOf(row), data);
     case "waiting":
-      return record(tx, "action.progress", entityOf(row), { ...data, phase: "retry", dueAt: outcome.dueAt, error: toJson(outcome.error) });
+      return record(tx, "action.progress", entityOf(row), {
+        ...data,
+        phase: "retry",
+        dueAt: outcome.dueAt,
+        error: toJson(outcome.error),
+      });
   }
 }
 
-const recordsIn = (result: JsonObject): number | null => (typeof result["rows"] === "number" ? result["rows"] : null);
+const recordsIn = (result: JsonObject): number | null =>
+  typeof result["rows"] === "number" ? result["rows"] : null;
 const toJson = (error: RunError): JsonObject => ({ ...error });
 
 export const recordProgress = (tx: WriteContext, run: RunRow, progress: RunProgress): Promise<void> =>
   record(tx, "action.progress", entityOf(run), { runId: run.id, actionId: run.actionId, ...progress });
-
-/** Seconds from one instant to another, to the millisecond; null where one is missing. */
-export const secondsBetween = (from: string | null, to: string | null): number | null =>
-  from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;

@@ -28,7 +28,13 @@ export async function pageLogs(
   let run = await findRun(ctx, runId);
   let lines = await readLogs(ctx.db, runId, after, query.limit + 1);
   const until = ctx.clock.monotonic() + FOLLOW_MS;
-  while (query.follow && lines.length === 0 && !isFinal(run) && ctx.clock.monotonic() < until && !signal.aborted) {
+  while (
+    query.follow &&
+    lines.length === 0 &&
+    !isFinal(run) &&
+    ctx.clock.monotonic() < until &&
+    !signal.aborted
+  ) {
     await ctx.signals.wait(runTopic(runId), POLL_MS, signal);
     run = await findRun(ctx, runId);
     lines = await readLogs(ctx.db, runId, after, query.limit + 1);
@@ -43,7 +49,12 @@ export async function pageLogs(
  * A run as it goes: `status`, `progress` and `log`, then `end`. A late reader gets the log from the start,
  * one that comes back with `Last-Event-ID` what it has not seen.
  */
-export async function* followRun(ctx: Context, runId: string, lastEventId: string | null, signal: AbortSignal) {
+export async function* followRun(
+  ctx: Context,
+  runId: string,
+  lastEventId: string | null,
+  signal: AbortSignal,
+) {
   let seq = Number(/^(\d+)$/.exec(lastEventId ?? "")?.[1] ?? 0);
   let shownStatus = "";
   let shownProgress = "";
@@ -53,9 +64,17 @@ export async function* followRun(ctx: Context, runId: string, lastEventId: strin
     const run = toRun(row);
     if (run.displayStatus !== shownStatus) {
       shownStatus = run.displayStatus;
-      yield { id: seq, event: "status", data: { status: run.status, displayStatus: run.displayStatus, updatedAt: run.updatedAt } };
+      yield {
+        id: seq,
+        event: "status",
+        data: { status: run.status, displayStatus: run.displayStatus, updatedAt: run.updatedAt },
+      };
     }
-    for (let lines = await readLogs(ctx.db, runId, seq, LOG_BATCH); lines.length > 0; lines = await readLogs(ctx.db, runId, seq, LOG_BATCH)) {
+    for (
+      let lines = await readLogs(ctx.db, runId, seq, LOG_BATCH);
+      lines.length > 0;
+      lines = await readLogs(ctx.db, runId, seq, LOG_BATCH)
+    ) {
       for (const { runId: _, ...line } of lines) {
         seq = line.seq;
         yield { id: seq, event: "log", data: line };

@@ -13,5 +13,11 @@ export async function saveProgress(
   await tx.db
     .update(actionRuns)
     .set({ progress, definition, isResolved: true, updatedAt: timestamp(tx.clock) })
-    .where(and(eq(actionRuns.id, run.id), eq(actionRuns.leaseToken, run.leaseToken ?? ""), eq(actionRuns.status, "running")));
+    .where(
+      and(
+        eq(actionRuns.id, run.id),
+        eq(actionRuns.leaseToken, run.leaseToken ?? ""),
+        eq(actionRuns.status, "running"),
+      ),
+    );
 }

@@ -22,7 +22,10 @@ export const runOperations = [
     async handle({ ctx, query }) {
       const { rows, total } = await listRuns(ctx, query);
       const { limit, offset } = query;
-      const users = await usersById(ctx, rows.map((row) => row.createdBy));
+      const users = await usersById(
+        ctx,
+        rows.map((row) => row.createdBy),
+      );
       return { runs: rows.map(toRun), hasNext: offset + rows.length < total, limit, offset, total, users };
     },
   }),

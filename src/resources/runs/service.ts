@@ -7,12 +7,13 @@ import { actions } from "../actions/table.ts";
 import { stepSettled } from "../automations/advance.ts";
 import { record } from "../events/service.ts";
 import { entityOf } from "./claim.ts";
-import { cancelTopic, enqueueRun, runTopic, type Trigger } from "./enqueue.ts";
+import { cancelTopic, enqueueRun, RUNS_TOPIC, runTopic, type Trigger } from "./enqueue.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 import type { RunQuery } from "./wire.ts";
 
 /** Every query here passes through this: a run of another organization does not exist. */
-const mine = (ctx: Context, id: string) => and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, id));
+const mine = (ctx: Context, id: string) =>
+  and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, id));
 
 export async function findRun(ctx: Context, id: string): Promise<RunRow> {
   const [row] = await ctx.db.select().from(actionRuns).where(mine(ctx, id));
@@ -24,7 +25,9 @@ export async function findRun(ctx: Context, id: string): Promise<RunRow> {
 export async function listRuns(ctx: Context, query: RunQuery): Promise<{ rows: RunRow[]; total: number }> {
   const filters: (SQL | undefined)[] = [
     query.action_id === undefined ? undefined : eq(actionRuns.actionId, query.action_id),
-    query.automation_run_id === undefined ? undefined : eq(actionRuns.automationRunId, query.automation_run_id),
+    query.automation_run_id === undefined
+      ? undefined
+      : eq(actionRuns.automationRunId, query.automation_run_id),
     query.kinds === undefined ? undefined : inArray(actionRuns.kind, query.kinds),
     query.statuses === undefined ? undefined : inArray(actionRuns.status, query.statuses),
     query.trigger_method === undefined ? undefined : eq(actionRuns.triggerMethod, query.trigger_method),
@@ -32,7 +35,13 @@ export async function listRuns(ctx: Context, query: RunQuery): Promise<{ rows: R
     query.until === undefined ? undefined : lt(actionRuns.createdAt, normal(query.until)),
   ].filter((filter) => filter !== undefined);
   const where = and(eq(actionRuns.organizationId, ctx.organizationId), ...filters);
-  const rows = await ctx.db.select().from(actionRuns).where(where).orderBy(desc(actionRuns.id)).limit(query.limit).offset(query.offset);
+  const rows = await ctx.db
+    .select()
+    .from(actionRuns)
+    .where(where)
+    .orderBy(desc(actionRuns.id))
+    .limit(query.limit)
+    .offset(query.offset);
   const total =
     filters.length === 0
       ? await countOf(ctx.db, ctx.organizationId, "action_runs")
@@ -77,18 +86,28 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
     .returning();
   if (!row) throw notFound("run");
   if (ends) {
-    await record(tx, "action.cancelled", entityOf(row), { runId: row.id, actionId: row.actionId, kind: row.kind, status: row.status });
+    await record(tx, "action.cancelled", entityOf(row), {
+      runId: row.id,
+      actionId: row.actionId,
+      kind: row.kind,
+      status: row.status,
+    });
     if (row.automationRunId !== null) await stepSettled(tx, row);
   }
   tx.afterCommit(() => {
     tx.signals.notify(runTopic(id));
-    if (!ends) tx.signals.notify(cancelTopic(id));
+    tx.signals.notify(ends ? RUNS_TOPIC : cancelTopic(id)); // a run of the same concurrency key may be next
   });
   return row;
 }
 
 /** The run once it has ended, or as it is after `ms`. */
-export async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?: AbortSignal): Promise<RunRow> {
+export async function untilFinal(
+  ctx: Context,
+  run: RunRow,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<RunRow> {
   const until = ctx.clock.monotonic() + ms;
   let row = run;
   while (!isFinal(row)) {
@@ -104,11 +123,20 @@ export async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?:
 /** Sets the same definition off again, as a new run whose parent is the old one. Throws `invalid_state` for one under way. */
 export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): Promise<RunRow> {
   const run = await findRun(tx, id);
-  if (!isFinal(run)) throw new AppError("invalid_state", `This run is ${run.status}; only one that has ended can be tried again.`);
+  if (!isFinal(run))
+    throw new AppError(
+      "invalid_state",
+      `This run is ${run.status}; only one that has ended can be tried again.`,
+    );
   if (run.actionId !== null) {
-    const [action] = await tx.db.select({ status: actions.status, deletedAt: actions.deletedAt }).from(actions).where(eq(actions.id, run.actionId));
-    if (!action || action.deletedAt !== null) throw new AppError("invalid_state", "The action of this run has been deleted.");
-    if (action.status === "disabled") throw new AppError("invalid_state", "The action of this run is disabled.");
+    const [action] = await tx.db
+      .select({ status: actions.status, deletedAt: actions.deletedAt })
+      .from(actions)
+      .where(eq(actions.id, run.actionId));
+    if (!action || action.deletedAt !== null)
+      throw new AppError("invalid_state", "The action of this run has been deleted.");
+    if (action.status === "disabled")
+      throw new AppError("invalid_state", "The action of this run is disabled.");
   }
   return enqueueRun(tx, {
     kind: run.kind,

@@ -1,10 +1,20 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { secondsBetween } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
-import { anything, instant, jsonObject, nullable, object, offsetQuery, oneOf, optional, uuid } from "../../base/shape.ts";
+import {
+  anything,
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
-import { People } from "../users/people.ts";
-import { secondsBetween } from "./finish.ts";
+import { People } from "../users/wire.ts";
 import { RUN_STATUSES, type RunRow, type RunStatus, TRIGGER_METHODS } from "./table.ts";
 
 export const Run = object({
@@ -66,7 +76,12 @@ export const LogQuery = object({
 
 export const LogPage = object({
   items: Type.Array(
-    object({ seq: Type.Integer(), timestamp: instant(), level: oneOf(["debug", "info", "warn", "error"]), message: Type.String() }),
+    object({
+      seq: Type.Integer(),
+      timestamp: instant(),
+      level: oneOf(["debug", "info", "warn", "error"]),
+      message: Type.String(),
+    }),
   ),
   nextCursor: optional(Type.String()),
 });
@@ -77,7 +92,11 @@ export function displayStatus(run: { status: RunStatus; kind?: string; dueAt: st
     case "pending":
       return "Queued";
     case "waiting":
-      return run.dueAt !== null ? "Retrying" : run.kind === "approval_gate" ? "Waiting for approval" : "Waiting";
+      return run.dueAt !== null
+        ? "Retrying"
+        : run.kind === "approval_gate"
+          ? "Waiting for approval"
+          : "Waiting";
     default:
       return run.status.charAt(0).toUpperCase() + run.status.slice(1);
   }

@@ -1,15 +1,14 @@
-import { inArray } from "drizzle-orm";
+import { inArray, sql } from "drizzle-orm";
 import type { Context } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { users } from "./table.ts";
 import type { People } from "./wire.ts";
 
 export { People } from "./wire.ts";
 
-/** The people among `ids`, by id, for the `users` of a list; null and ids of no person are passed over. */
-export async function usersById(ctx: Context, ids: readonly (string | null)[]): Promise<People> {
-  const wanted = [...new Set(ids)].filter((id) => id !== null);
-  if (wanted.length === 0) return {};
-  const rows = await ctx.db
+const byIds = prepared((db: ReadDb) =>
+  db
     .select({
       id: users.id,
       firstName: users.firstName,
@@ -17,6 +16,14 @@ export async function usersById(ctx: Context, ids: readonly (string | null)[]): 
       profilePictureUrl: users.profilePictureUrl,
     })
     .from(users)
-    .where(inArray(users.id, wanted));
+    .where(inArray(users.id, sql`(select value from json_each(${sql.placeholder("ids")}))`))
+    .prepare(),
+);
+
+/** The people among `ids`, by id, for the `users` of a list; null and ids of no person are passed over. */
+export async function usersById(ctx: Context, ids: readonly (string | null)[]): Promise<People> {
+  const wanted = [...new Set(ids)].filter((id) => id !== null);
+  if (wanted.length === 0) return {};
+  const rows = await byIds(ctx.db).all({ ids: JSON.stringify(wanted) });
   return Object.fromEntries(rows.map((row) => [row.id, row]));
 }

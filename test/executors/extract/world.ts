@@ -31,7 +31,13 @@ export interface TableResult {
   bytes: number;
   files: number;
   cursor: { start: Json; end: Json } | null;
-  schemaChanges: { table: string; column: string | null; change: string; from: string | null; to: string | null }[];
+  schemaChanges: {
+    table: string;
+    column: string | null;
+    change: string;
+    from: string | null;
+    to: string | null;
+  }[];
   columns?: { name: string; dataType: string }[];
   sample?: JsonObject[];
 }
@@ -61,9 +67,12 @@ export function openWorld(options: { sql?: Sql } = {}) {
     const named = load.tables.map((change) => change.table);
     if (new Set(named).size !== named.length) throw new Error("A load names a table twice.");
     for (const change of load.tables) {
-      const at = tables.findIndex((t) => t.layer === layer && t.dataset === dataset && t.table === change.table);
+      const at = tables.findIndex(
+        (t) => t.layer === layer && t.dataset === dataset && t.table === change.table,
+      );
       const before = tables[at];
-      if (change.remove !== "all" && change.baseVersion !== (before?.version ?? null)) throw new Error("dataset_changed");
+      if (change.remove !== "all" && change.baseVersion !== (before?.version ?? null))
+        throw new Error("dataset_changed");
       const gone = change.remove;
       const kept = gone === "all" ? [] : (before?.files ?? []).filter((file) => !gone.includes(file.id));
       const files = [...kept, ...change.add];
@@ -117,7 +126,8 @@ export function openWorld(options: { sql?: Sql } = {}) {
       await using _ = bench;
       const done = await dltExtract.execute(bench, checked.value as JsonObject);
       const shown = read(dltExtract.result, done.result, []);
-      if (shown.faults.length > 0) throw new Error(`The result is not of its shape: ${JSON.stringify(shown.faults)}`);
+      if (shown.faults.length > 0)
+        throw new Error(`The result is not of its shape: ${JSON.stringify(shown.faults)}`);
       if (given.commit !== false) commit(done);
       return { done, result: done.result as unknown as Result, bench };
     },
@@ -129,8 +139,13 @@ export function openWorld(options: { sql?: Sql } = {}) {
         await connection.run(`CREATE SCHEMA IF NOT EXISTS "${table.layer}"`);
         const columns = table.columns.map((c) => `CAST(NULL AS ${c.dataType}) AS "${c.name}"`).join(", ");
         const files = table.files.map((file) => `'${file}'`).join(", ");
-        const source = files === "" ? "" : ` UNION ALL BY NAME SELECT * FROM read_parquet([${files}], union_by_name = true)`;
-        await connection.run(`CREATE VIEW "${table.layer}"."${table.name}" AS SELECT ${columns} WHERE false${source}`);
+        const source =
+          files === ""
+            ? ""
+            : ` UNION ALL BY NAME SELECT * FROM read_parquet([${files}], union_by_name = true)`;
+        await connection.run(
+          `CREATE VIEW "${table.layer}"."${table.name}" AS SELECT ${columns} WHERE false${source}`,
+        );
       }
       const rows = await rowsOf(connection, text);
       connection.closeSync();
@@ -139,7 +154,10 @@ export function openWorld(options: { sql?: Sql } = {}) {
     },
     columns: (table: string) =>
       Object.fromEntries(
-        (tables.find((t) => t.table === table)?.columns ?? []).map((column) => [column.name, column.dataType]),
+        (tables.find((t) => t.table === table)?.columns ?? []).map((column) => [
+          column.name,
+          column.dataType,
+        ]),
       ),
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true });
@@ -178,7 +196,11 @@ function sessionsHere(): Sql {
           try {
             return await rowsOf(connection, sql);
           } catch (cause) {
-            throw new AppError("sql_error", `${cause instanceof Error ? cause.message : cause} IN ${sql.slice(0, 1500)}`, { cause });
+            throw new AppError(
+              "sql_error",
+              `${cause instanceof Error ? cause.message : cause} IN ${sql.slice(0, 1500)}`,
+              { cause },
+            );
           }
         },
         close: async () => {
@@ -194,9 +216,13 @@ async function rowsOf(connection: DuckDBConnection, sql: string): Promise<JsonOb
   const reader = await connection.runAndReadAll(sql);
   const names = reader.columnNames();
   const texts = reader.columnTypes().map(textOf);
-  return reader.getRows().map((row) =>
-    Object.fromEntries(row.map((value, at) => [names[at] ?? "", JSON.parse((texts[at] ?? jsonText)(value))])),
-  );
+  return reader
+    .getRows()
+    .map((row) =>
+      Object.fromEntries(
+        row.map((value, at) => [names[at] ?? "", JSON.parse((texts[at] ?? jsonText)(value))]),
+      ),
+    );
 }
 
 async function* inPieces<T>(pieces: Iterable<T>): AsyncGenerator<T> {
@@ -204,7 +230,9 @@ async function* inPieces<T>(pieces: Iterable<T>): AsyncGenerator<T> {
 }
 
 /** JSON rows, in pages. */
-export const rows = (...pages: JsonObject[][]): Source => () => ({ kind: "rows", pages: inPieces(pages), ranged: false });
+export const rows =
+  (...pages: JsonObject[][]): Source =>
+  () => ({ kind: "rows", pages: inPieces(pages), ranged: false });
 
 /** JSON rows from a source that applies the range itself. */
 export const rangedRows =
@@ -222,7 +250,11 @@ export const rangedRows =
 
 /** Typed CSV text, in pieces of a few bytes. */
 export const csv =
-  (columns: Record<string, string>, text: string, options: { ranged?: boolean; piece?: number } = {}): Source =>
+  (
+    columns: Record<string, string>,
+    text: string,
+    options: { ranged?: boolean; piece?: number } = {},
+  ): Source =>
   () => {
     const bytes = new TextEncoder().encode(text);
     const size = options.piece ?? 7;

@@ -1,0 +1,94 @@
+/** What a round of requests came to. */
+export interface Round {
+  perSecond: number;
+  /** Milliseconds. */
+  p50: number;
+  p99: number;
+  /** By status code. */
+  statuses: Record<string, number>;
+}
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+
+/** A request as it goes over the wire. */
+export function rawRequest(origin: string, method: string, path: string, headers: Record<string, string>, body = ""): Buffer {
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    `host: ${new URL(origin).host}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(body === "" && method === "GET" ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
+  ];
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`);
+}
+
+/**
+ * Sends the same request over and over on `connections` keep-alive sockets for `seconds`, one at a time on
+ * each. Over bare sockets, so that the sender costs as little as can be.
+ */
+export async function load(origin: string, request: Buffer, connections: number, seconds: number): Promise<Round> {
+  const { hostname, port } = new URL(origin);
+  const times: number[] = [];
+  const statuses: Record<string, number> = {};
+  const until = performance.now() + seconds * 1000;
+
+  const run = () =>
+    new Promise<void>((resolve, reject) => {
+      let gathered: Buffer = Buffer.alloc(0);
+      let sentAt = 0;
+      Bun.connect({
+        hostname,
+        port: Number(port),
+        socket: {
+          open(socket) {
+            sentAt = performance.now();
+            socket.write(request);
+          },
+          data(socket, bytes) {
+            gathered = gathered.length === 0 ? bytes : Buffer.concat([gathered, bytes]);
+            const end = lengthOf(gathered);
+            if (end === null || gathered.length < end) return;
+            const status = gathered.toString("latin1", 9, 12);
+            statuses[status] = (statuses[status] ?? 0) + 1;
+            gathered = Buffer.alloc(0);
+            const now = performance.now();
+            times.push(now - sentAt);
+            if (now >= until) {
+              socket.end();
+              return resolve();
+            }
+            sentAt = now;
+            socket.write(request);
+          },
+          error: (_, error) => reject(error),
+          close: () => resolve(),
+        },
+      }).catch(reject);
+    });
+
+  const began = performance.now();
+  await Promise.all(Array.from({ length: connections }, run));
+  const elapsed = (performance.now() - began) / 1000;
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+  return { perSecond: times.length / elapsed, p50: at(0.5), p99: at(0.99), statuses };
+}
+
+/** Where the first response ends; null while its head or its length is not known. */
+function lengthOf(bytes: Buffer): number | null {
+  const head = bytes.indexOf(HEAD_END);
+  if (head < 0) return null;
+  const length = /content-length: (\d+)/i.exec(bytes.toString("latin1", 0, head))?.[1];
+  return head + 4 + Number(length ?? 0);
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+/** Prints one line of the table: what, the figure against its floor and target. */
+export function tell(what: string, value: number, floor: number, target: number, unit = "×", isCeiling = false): void {
+  const meets = (limit: number) => (isCeiling ? value <= limit : value >= limit);
+  const verdict = meets(target) ? "target reached" : meets(floor) ? "between floor and target" : "BELOW THE FLOOR";
+  console.log(`${what.padEnd(58)} ${value.toFixed(2).padStart(8)} ${unit}   floor ${floor}, target ${target}: ${verdict}`);
+}

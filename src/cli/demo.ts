@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Parts } from "../app.ts";
+import { systemClock } from "../base/clock.ts";
+import { openLog } from "../base/log.ts";
+import { openClient } from "./demo/client.ts";
+import { openReceiver, type Receiver } from "./demo/receiver.ts";
+import { type Outcome, playShow } from "./demo/show.ts";
+import { openStage, type Stage, StepFailed } from "./demo/stage.ts";
+import { EMAIL, type Owner, takeOwner } from "./demo/workspace.ts";
+import { carryOut, type Host, readArgs, withApp } from "./host.ts";
+import { startServer } from "./serve.ts";
+import { usage } from "./usage.ts";
+
+/** `weir demo`: the main job on a sample shop, before one's eyes; exit code 1 where a step did not do what it should. */
+export async function demo(args: readonly string[], host: Host): Promise<number> {
+  let isGood = true;
+  const code = await carryOut(host, usage.demo.line, async () => {
+    const { values: flags } = readArgs({
+      args: [...args],
+      options: {
+        once: { type: "boolean" },
+        json: { type: "boolean" },
+        data: { type: "string" },
+        port: { type: "string" },
+      },
+    });
+    const { once = false, json = false, data, port = "0" } = flags;
+    const folder = data ?? mkdtempSync(join(tmpdir(), "weir-demo-"));
+    const receiver = openReceiver();
+    try {
+      const parts = partsOf(host, { data: folder, port }, receiver);
+      const stage = openStage(host, { json, clock: systemClock });
+      isGood = await perform({ host, parts, receiver, stage, once, isKept: data !== undefined });
+    } finally {
+      receiver.close();
+      if (data === undefined) rmSync(folder, { recursive: true, force: true });
+    }
+  });
+  return code === 0 && !isGood ? 1 : code;
+}
+
+/** The settings of a server, but away from everything that is somebody's own: their database, address and log. */
+function partsOf(host: Host, flags: { data: string; port: string }, receiver: Receiver): Parts {
+  const parts = host.parts(flags);
+  const { config } = parts;
+  const logLevel = config.logLevel === "info" ? "warn" : config.logLevel;
+  return {
+    ...parts,
+    config: {
+      ...config,
+      dataFolder: resolve(config.dataFolder),
+      logLevel,
+      baseUrl: null,
+      databaseUrl: null,
+      adminEmail: null,
+      adminPasswordFile: null,
+      egressAllow: [...config.egressAllow, receiver.address],
+    },
+    log: openLog({ level: logLevel, pretty: host.isTerminal, clock: systemClock, sink: host.err }),
+  };
+}
+
+interface Performance {
+  host: Host;
+  parts: Parts;
+  receiver: Receiver;
+  stage: Stage;
+  once: boolean;
+  /** True where the workspace stays when the demo has ended. */
+  isKept: boolean;
+}
+
+/** True where every step did what it should. */
+async function perform({ host, parts, receiver, stage, once, isKept }: Performance): Promise<boolean> {
+  const stopped = new Promise<null>((resolve) => host.onStop(() => resolve(null)));
+  const owner = await withApp(parts, takeOwner);
+  const running = await startServer(parts);
+  try {
+    const { dataFolder } = parts.config;
+    const kept = isKept ? `${dataFolder}, which is kept` : "a temporary folder, deleted when the demo ends";
+    stage.print("Weir's main job on a sample shop. Nothing leaves this machine.\n");
+    stage.line("server", running.origin);
+    stage.line("data", kept);
+    stage.line("receiver", `${receiver.origin}, in the place of a system outside`);
+    stage.line(
+      "",
+      `Weir connects to no private address; WEIR_EGRESS_ALLOW=${receiver.address} lets it reach this one.`,
+    );
+    stage.print();
+    stage.record("server", {
+      origin: running.origin,
+      receiver: receiver.origin,
+      egressAllow: receiver.address,
+      isKept,
+    });
+
+    const client = openClient(running.origin, owner.token);
+    const outcome = await Promise.race([playShow({ stage, client, receiver, clock: systemClock }), stopped]);
+    if (outcome === null) return false;
+    const seconds = stage.secondsSoFar();
+    stage.record("done", { seconds });
+    stage.print(stage.good(`Every step did what it should, in ${seconds.toFixed(1)} s.`));
+    if (isKept) stage.print(`Run it again with --data ${dataFolder}: it goes on from here.`);
+    if (!once) {
+      invite(stage, running.origin, owner, outcome);
+      await stopped;
+    }
+    return true;
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    host.err(`The demo stopped: ${error.message}`);
+    return false;
+  } finally {
+    await running.stop();
+  }
+}
+
+/** What one can look at while the server goes on. */
+function invite(stage: Stage, origin: string, owner: Owner, outcome: Outcome): void {
+  const { automationRunId, automationId, correlationId } = outcome;
+  stage.record("serving", { origin, email: EMAIL, password: owner.password, token: owner.token, ...outcome });
+  const get = (label: string, path: string) =>
+    stage.line(label, `curl -H "Authorization: Bearer $TOKEN" "${origin}${path}"`);
+  stage.print("\nThe server goes on until Ctrl-C. Look around with a token of the owner, good for a day:\n");
+  stage.print(`    TOKEN=${owner.token}\n`);
+  get("datasets", "/api/v1/datasets");
+  get("rows", "/api/v1/datasets/marts/daily_revenue/preview?limit=5");
+  get("run", `/api/v1/automation-runs/${automationRunId}`);
+  get("its steps", `/api/v1/action-runs?automation_run_id=${automationRunId}`);
+  get("automation", `/api/v1/automations/${automationId}`);
+  get("trail", `/api/v1/events?correlationId=${correlationId}&order=asc`);
+  stage.print();
+  stage.line("sign in", `POST ${origin}/api/v1/auth/login`);
+  const password =
+    owner.password ?? "the one that the first demo on this data printed; weir reset-password sets another";
+  stage.line("e-mail", EMAIL);
+  stage.line("password", password);
+}

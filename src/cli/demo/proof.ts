@@ -1,0 +1,108 @@
+import type { Static } from "@sinclair/typebox";
+import type { EventPage, Verification } from "../../resources/events/wire.ts";
+import type { QueryResult } from "../../resources/query/wire.ts";
+import { type Client, unixSeconds } from "./client.ts";
+import type { Truth } from "./sample.ts";
+import type { Hook, Show } from "./setting.ts";
+import { counted, expect, money, type Scene } from "./stage.ts";
+import type { Ended } from "./webhook.ts";
+
+const query = (client: Client, sql: string) =>
+  client.post<Static<typeof QueryResult>>("/api/v1/query", { sql });
+
+/** How many orders earlier loads brought. */
+export async function ordersInLake(client: Client): Promise<number> {
+  const { rows } = await query(
+    client,
+    "SELECT count(*) AS n FROM information_schema.tables WHERE table_schema = 'raw' AND table_name = 'shop__orders'",
+  );
+  if (Number(rows[0]?.["n"]) === 0) return 0;
+  return Number((await query(client, "SELECT count(*) AS n FROM raw.shop__orders")).rows[0]?.["n"]);
+}
+
+/** Shows rows of the lake, and holds them against what follows from the files. */
+export async function tellResult({ client }: Show, scene: Scene, truth: Truth): Promise<void> {
+  const sql = "SELECT * EXCLUDE (_dlt_id, _dlt_load_id) FROM marts.daily_revenue ORDER BY day DESC LIMIT 3";
+  const { rows } = await query(client, sql);
+  scene.tell("query", sql);
+  scene.table(rows);
+  const counts = await query(
+    client,
+    "SELECT (SELECT count(*) FROM raw.shop__orders) AS orders, (SELECT count(*) FROM marts.daily_revenue) AS days",
+  );
+  scene.facts({ rows, ...counts.rows[0] });
+  const newest = rows[0];
+  expect(
+    Number(counts.rows[0]?.["orders"]) === truth.orders,
+    `The lake has ${counts.rows[0]?.["orders"]} orders, and the files ${truth.orders}.`,
+  );
+  expect(
+    Number(counts.rows[0]?.["days"]) === truth.days,
+    `The lake has ${counts.rows[0]?.["days"]} days, and the files ${truth.days}.`,
+  );
+  expect(
+    String(newest?.["day"]).startsWith(truth.newestDay) &&
+      Number(newest?.["revenue"]) === truth.newestRevenue,
+    `The newest day is ${newest?.["day"]} with ${newest?.["revenue"]}; by the files it is ${truth.newestDay} with ${money(truth.newestRevenue)}.`,
+  );
+}
+
+/** A request that is signed with another secret is refused, and leaves nothing behind. */
+export async function forge({ client, receiver, clock }: Show, scene: Scene, hook: Hook): Promise<void> {
+  const deliveries = () =>
+    client.get<{ items: unknown[] }>(
+      `/api/v1/webhook-deliveries?automation_id=${hook.automationId}&limit=100`,
+    );
+  const before = (await deliveries()).items.length;
+  const body = JSON.stringify({ event: "orders.exported", shop: "not-this-one" });
+  const reply = await client.deliver({
+    url: hook.url,
+    secret: "not the webhook's secret",
+    body,
+    sentAt: unixSeconds(clock),
+  });
+  const detail = (reply.body as { detail?: string }).detail ?? "";
+  scene.tell("answer", `${reply.status} ${detail}`);
+  scene.facts({ status: reply.status, detail });
+  expect(reply.status === 401, `The forged webhook was answered ${reply.status}.`);
+  expect(
+    (await deliveries()).items.length === before && receiver.take().length === 0,
+    "The forged webhook left something behind.",
+  );
+  scene.tell("", "Nothing was stored, nothing ran.");
+}
+
+/** Shows the events of one webhook, and that nobody has touched the trail. */
+export async function tellTrail({ client }: Show, scene: Scene, { correlationId }: Ended): Promise<void> {
+  const { items } = await client.get<Static<typeof EventPage>>(
+    `/api/v1/events?correlationId=${correlationId}&order=asc&limit=200`,
+  );
+  const shown = items.filter(({ type }) => type !== "action.progress");
+  const start = Date.parse(items[0]?.timestamp ?? "");
+  for (const { type, timestamp, data, actor } of shown) {
+    const after = `+${((Date.parse(timestamp) - start) / 1000).toFixed(3)} s`;
+    const about = [
+      data["kind"],
+      data["recordsProcessed"] == null ? null : counted(Number(data["recordsProcessed"]), "row"),
+    ]
+      .filter(Boolean)
+      .join(", ");
+    scene.tell(after, `${type.padEnd(22)} ${actor.type.padEnd(11)} ${about}`.trimEnd());
+  }
+  const { valid, checked } = await client.get<Static<typeof Verification>>("/api/v1/events/verify");
+  scene.tell(
+    "chain",
+    `${counted(checked, "event")} of this workspace checked, ${valid ? "valid" : "broken"}`,
+  );
+  scene.facts({ correlationId, events: items.map(({ type }) => type), valid, checked });
+  const types = items.map(({ type }) => type);
+  expect(valid, "The audit trail is broken.");
+  expect(
+    types.includes("automation.triggered") && types.includes("automation.completed"),
+    "The trail does not tell of the automation.",
+  );
+  expect(
+    types.filter((type) => type === "action.completed").length === 5,
+    "The trail does not tell of the five steps.",
+  );
+}

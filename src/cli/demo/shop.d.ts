@@ -1,0 +1,9 @@
+declare module "*.csv" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.jsonl" {
+  const text: string;
+  export default text;
+}

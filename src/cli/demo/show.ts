@@ -1,0 +1,126 @@
+import { BUSY_FROM } from "./automation.ts";
+import { unixSeconds } from "./client.ts";
+import { forge, ordersInLake, tellResult, tellTrail } from "./proof.ts";
+import { newsOf, ordersName, truthOf } from "./sample.ts";
+import { addOrders, type Hook, openFiles, openHook, type Show } from "./setting.ts";
+import { count, counted, expect } from "./stage.ts";
+import { type Ended, sendAndWait, tellSteps } from "./webhook.ts";
+
+/** Where the show ended, for whoever wants to look around. */
+export interface Outcome {
+  connectionId: string;
+  automationId: string;
+  webhookUrl: string;
+  /** Of the last webhook. */
+  automationRunId: string;
+  correlationId: string;
+}
+
+/** The main job before everybody's eyes. Throws `StepFailed` where something is not as it should be. */
+export async function playShow(show: Show): Promise<Outcome> {
+  const { stage } = show;
+  const before = await stage.act("connection", "The shop's files lie in a connection", (scene) =>
+    openFiles(show, scene),
+  );
+  const hook = await stage.act("automation", "An automation waits for a signed webhook", (scene) =>
+    openHook(show, scene, before),
+  );
+
+  const title = before.isKnown
+    ? "The shop sends its webhook again: nothing is loaded twice"
+    : "The shop sends its webhook: the spring's orders are exported";
+  await webhook(show, hook, { step: "webhook", title, batch: before.batch, isNews: !before.isKnown });
+  await stage.act("result", "SQL over what is in the lake now", (scene) =>
+    tellResult(show, scene, truthOf(before.batch)),
+  );
+  await stage.act("forged", "Somebody sends a webhook with a wrong signature", (scene) =>
+    forge(show, scene, hook),
+  );
+
+  const batch = before.batch + 1;
+  await stage.act("arrival", "A day later there are new orders", (scene) =>
+    addOrders(show, scene, before.connectionId, batch),
+  );
+  const last = await webhook(show, hook, {
+    step: "webhook-again",
+    title: "The same webhook again: only what is new is loaded",
+    batch,
+    isNews: true,
+  });
+  await stage.act("result-again", "The same SQL again", (scene) => tellResult(show, scene, truthOf(batch)));
+  await stage.act("audit", "Every step is in the audit trail, under one correlation id", (scene) =>
+    tellTrail(show, scene, last),
+  );
+  return {
+    connectionId: before.connectionId,
+    automationId: hook.automationId,
+    webhookUrl: hook.url,
+    automationRunId: last.automationRunId,
+    correlationId: last.correlationId,
+  };
+}
+
+/** One webhook from its sending to the request that the receiver got. */
+async function webhook(
+  show: Show,
+  hook: Hook,
+  { step, title, batch, isNews }: { step: string; title: string; batch: number; isNews: boolean },
+): Promise<Ended> {
+  const { stage, client, receiver, clock } = show;
+  const truth = truthOf(batch);
+  const isBusy = truth.newestRevenue >= BUSY_FROM;
+  const before = await ordersInLake(client);
+  const ended = await stage.act(step, title, async (scene) => {
+    const body = JSON.stringify({
+      event: "orders.exported",
+      shop: "kettle-and-leaf",
+      file: ordersName(batch),
+    });
+    const sent = { url: hook.url, secret: hook.secret, body, sentAt: unixSeconds(clock) };
+    const ended = await sendAndWait({ client, clock, scene, automationId: hook.automationId }, sent);
+    const loaded = tellSteps(scene, ended);
+    const told = isBusy ? "alert" : "report";
+    const skipped = isBusy ? "report" : "alert";
+    for (const key of ["extract", "transform", "check", "route", told]) {
+      expect(
+        ended.steps[key]?.status === "completed",
+        `The step ${key} is ${ended.steps[key]?.status}: ${ended.steps[key]?.error ?? "no error"}`,
+      );
+    }
+    expect(ended.steps[skipped]?.status === "skipped", `The step ${skipped} should have been skipped.`);
+    expect(
+      loaded.inserted === truth.orders - before,
+      `${loaded.inserted} orders were added, ${truth.orders - before} should have been.`,
+    );
+    if (isNews)
+      expect(
+        loaded.updated === newsOf(batch).updated,
+        `${loaded.updated} orders were changed, ${newsOf(batch).updated} should have been.`,
+      );
+    expect(loaded.mode === (before === 0 ? "initial" : "incremental"), `The extract was ${loaded.mode}.`);
+    const rows = loaded.inserted + loaded.updated;
+    const how =
+      before === 0
+        ? "everything, since it is the first load"
+        : `incremental: ${counted(rows, "new row")}, ${count(before)} known`;
+    scene.tell("read", how);
+    scene.facts({
+      mode: loaded.mode,
+      newRows: rows,
+      inserted: loaded.inserted,
+      updated: loaded.updated,
+      knownRows: before,
+      branch: isBusy ? "big" : "quiet",
+    });
+    return ended;
+  });
+  await stage.act(step.replace("webhook", "receiver"), "The receiver got one request", async (scene) => {
+    const got = receiver.take();
+    for (const { method, path, body } of got)
+      scene.tell("received", `${method} ${path} ${JSON.stringify(body)}`);
+    scene.facts({ requests: got.map(({ method, path, body }) => ({ method, path, body })) });
+    expect(got.length === 1, `The receiver got ${counted(got.length, "request")}.`);
+    expect(got[0]?.path === (isBusy ? "/alerts" : "/reports"), `The request went to ${got[0]?.path}.`);
+  });
+  return ended;
+}

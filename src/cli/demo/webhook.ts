@@ -1,0 +1,155 @@
+import type { Static } from "@sinclair/typebox";
+import type { Clock } from "../../base/clock.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { AutomationRun, AutomationRunPage } from "../../resources/automations/wire.ts";
+import type { RunPage } from "../../resources/runs/wire.ts";
+import type { Client, Delivery } from "./client.ts";
+import { count, counted, expect, type Scene } from "./stage.ts";
+
+const LOOK_MS = 100;
+const PATIENCE_MS = 60_000;
+
+/** One step of an automation run that is over. */
+interface EndedStep {
+  status: string;
+  seconds: number | null;
+  result: JsonObject;
+  error: string | null;
+}
+
+/** What a webhook led to. */
+export interface Ended {
+  automationRunId: string;
+  correlationId: string;
+  /** By key, in the automation's order. */
+  steps: Record<string, EndedStep>;
+}
+
+interface Desk {
+  client: Client;
+  clock: Clock;
+  scene: Scene;
+  automationId: string;
+}
+
+/** Sends a webhook and gives back what it led to, telling people meanwhile which step is under way. */
+export async function sendAndWait(desk: Desk, delivery: Delivery): Promise<Ended> {
+  const { client, scene } = desk;
+  let isOpen = true;
+  const watching = watch(desk, () => isOpen);
+  const reply = await client.deliver(delivery).finally(() => {
+    isOpen = false;
+  });
+  await watching;
+  const body = isObject(reply.body) ? reply.body : {};
+  const correlationId = reply.headers.get("x-correlation-id") ?? "";
+  const automationRunId = String(body["automationRunId"] ?? "");
+  scene.tell(
+    "signed",
+    `X-SVC-Timestamp: ${delivery.sentAt}   X-SVC-Signature: ${reply.signature.slice(0, 23)}…`,
+  );
+  scene.tell(
+    "answer",
+    `${reply.status} ${String(body["status"] ?? body["detail"])}   run ${automationRunId}`,
+  );
+  scene.facts({ status: reply.status, automationRunId, correlationId });
+  expect(
+    reply.status === 200 || reply.status === 202,
+    `The webhook was answered ${reply.status}: ${JSON.stringify(reply.body)}`,
+  );
+  await untilOver(desk, automationRunId);
+  return { automationRunId, correlationId, steps: await stepsOf(client, automationRunId) };
+}
+
+/** Shows the step that is under way, until the sender has its answer. */
+async function watch({ client, clock, scene, automationId }: Desk, isOpen: () => boolean): Promise<void> {
+  const began = clock.monotonic();
+  await clock.sleep(LOOK_MS);
+  while (isOpen()) {
+    const { runs } = await client.get<Static<typeof AutomationRunPage>>(
+      `/api/v1/automations/${automationId}/runs?limit=1`,
+    );
+    const step = runs[0]?.steps.find(({ status }) => status === "running" || status === "pending");
+    const done = runs[0]?.steps.filter(({ completedAt }) => completedAt !== null).length ?? 0;
+    const seconds = ((clock.monotonic() - began) / 1000).toFixed(1);
+    if (step) scene.wait(`${step.key}, ${done} of ${runs[0]?.steps.length} steps done, ${seconds} s`);
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+async function untilOver({ client, clock, scene }: Desk, automationRunId: string): Promise<void> {
+  const until = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    const run = await client.get<Static<typeof AutomationRun>>(`/api/v1/automation-runs/${automationRunId}`);
+    if (run.completedAt !== null) return;
+    expect(clock.monotonic() < until, "The automation run did not end.");
+    scene.wait(`Waiting for the run: ${run.displayStatus}`);
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+async function stepsOf(client: Client, automationRunId: string): Promise<Record<string, EndedStep>> {
+  const run = await client.get<Static<typeof AutomationRun>>(`/api/v1/automation-runs/${automationRunId}`);
+  const { runs } = await client.get<Static<typeof RunPage>>(
+    `/api/v1/action-runs?automation_run_id=${automationRunId}&limit=100`,
+  );
+  return Object.fromEntries(
+    run.steps.map(({ key, status, actionRunId, error }): [string, EndedStep] => {
+      const own = runs.find(({ id }) => id === actionRunId);
+      const result = isObject(own?.result) ? own.result : {};
+      const message = typeof error?.["message"] === "string" ? error["message"] : null;
+      return [key, { status, seconds: own?.durationSeconds ?? null, result, error: message }];
+    }),
+  );
+}
+
+interface Loaded {
+  mode: string;
+  inserted: number;
+  updated: number;
+}
+
+/** Tells each step with its time and rows; gives back what the extract did to the orders. */
+export function tellSteps(scene: Scene, { steps }: Ended): Loaded {
+  for (const [key, { status, seconds, result, error }] of Object.entries(steps)) {
+    const time = seconds === null ? "" : `${seconds.toFixed(2)} s`;
+    scene.tell(key, `${status.padEnd(10)} ${time.padStart(7)}   ${error ?? noteOf(result)}`.trimEnd());
+  }
+  scene.facts({
+    steps: Object.entries(steps).map(([key, { status, seconds }]) => ({ key, status, seconds })),
+  });
+  const orders = tablesOf(steps["extract"]?.result ?? {}).find(({ table }) => table === "orders");
+  return {
+    mode: String(steps["extract"]?.result["mode"] ?? "not run"),
+    inserted: orders?.inserted ?? 0,
+    updated: orders?.updated ?? 0,
+  };
+}
+
+interface TableCount {
+  table: string;
+  rows: number;
+  inserted: number;
+  updated: number;
+}
+
+const tablesOf = ({ tables }: JsonObject): TableCount[] =>
+  (Array.isArray(tables) ? tables : []).filter(isObject).map((table) => ({
+    table: String(table["table"]),
+    rows: Number(table["rows"]),
+    inserted: Number(table["inserted"]),
+    updated: Number(table["updated"]),
+  }));
+
+/** What a result says, in a few words. */
+function noteOf(result: JsonObject): string {
+  const tables = tablesOf(result);
+  if (tables.length > 0) return tables.map(({ table, rows }) => `${table} ${count(rows)}`).join(", ");
+  if (typeof result["branch"] === "string") return `branch ${result["branch"]}`;
+  if (typeof result["status"] === "number") return `the receiver answered ${result["status"]}`;
+  const { output, rows } = result;
+  if (typeof rows !== "number") return "";
+  return isObject(output)
+    ? `${counted(rows, "row")} in ${output["layer"]}.${output["dataset"]}`
+    : counted(rows, "row");
+}

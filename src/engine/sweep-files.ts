@@ -1,0 +1,169 @@
+import type { Dirent } from "node:fs";
+import { lstat, readdir, rm } from "node:fs/promises";
+import { basename, join, sep } from "node:path";
+import { and, asc, eq, inArray, lt, notExists, sql } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import type { App } from "../context.ts";
+import { artifacts } from "../resources/artifacts/table.ts";
+import { lakeFiles } from "../resources/datasets/table.ts";
+import { actionRuns } from "../resources/runs/table.ts";
+
+/** Readers that began before a file was removed have so long to finish. */
+const REMOVED_FOR_MS = 10 * 60 * 1000;
+/** Younger files may belong to a load or a run that has not committed yet. */
+const LEFT_FOR_MS = 60 * 60 * 1000;
+const BATCH = 100;
+
+/** Deletes files of the lake that a commit took out, once nobody can be reading them. */
+export async function* sweepRemoved(app: App): AsyncGenerator<void> {
+  for (;;) {
+    const files = await app.store.db
+      .select({ id: lakeFiles.id, path: lakeFiles.path })
+      .from(lakeFiles)
+      .where(and(lt(lakeFiles.removedAt, timestamp(app.clock, -REMOVED_FOR_MS)), notExists(readersOf(app))))
+      .orderBy(asc(lakeFiles.removedAt))
+      .limit(BATCH);
+    if (files.length === 0) return;
+    await app.lake.remove(files.map((file) => file.path));
+    const ids = files.map((file) => file.id);
+    await app.store.write(async (db) => void (await db.delete(lakeFiles).where(inArray(lakeFiles.id, ids))));
+    if (files.length < BATCH) return;
+    yield;
+  }
+}
+
+/** Runs under way that may have seen a file before it was removed. */
+const readersOf = (app: App) =>
+  app.store.db
+    .select({ id: actionRuns.id })
+    .from(actionRuns)
+    .where(
+      and(
+        sql`${actionRuns.status} = 'running'`, // as the index of leases has it
+        eq(actionRuns.organizationId, lakeFiles.organizationId),
+        sql`${actionRuns.startedAt} <= ${lakeFiles.removedAt}`,
+      ),
+    );
+
+/** Deletes files of the lake that no row names: what loads left behind that never committed. */
+export async function* sweepLake(app: App): AsyncGenerator<void> {
+  for await (const paths of batches(app.lake.list(before(app)))) {
+    // The runs first: one that ends after this look has committed by the time of the next.
+    const busy = await runningAmong(app, paths.map(runOf));
+    const idle = paths.filter((path) => !busy.has(runOf(path)));
+    const named = await app.store.db
+      .select({ path: lakeFiles.path })
+      .from(lakeFiles)
+      .where(inArray(lakeFiles.path, idle));
+    const known = new Set(named.map((file) => file.path));
+    const left = idle.filter((path) => !known.has(path));
+    await app.lake.remove(left);
+    tell(app, "files of unfinished loads were removed from the lake", left);
+    yield;
+  }
+}
+
+/** Files are named by their load, which has its run's id; work folders begin with it. */
+const runOf = (path: string): string =>
+  (path.startsWith(".work/") ? (path.split("/")[1] ?? "") : basename(path)).slice(0, UUID_CHARACTERS);
+
+const UUID_CHARACTERS = 36;
+
+async function runningAmong(app: App, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await app.store.db
+    .select({ id: actionRuns.id })
+    .from(actionRuns)
+    .where(and(inArray(actionRuns.id, [...new Set(ids)]), eq(actionRuns.status, "running")));
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Deletes files of artifacts that were never stored, or whose row is gone. */
+export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
+  for await (const paths of batches(oldFiles(app.artifactsFolder, before(app)))) {
+    const idOf = (path: string) => basename(path).slice(0, UUID_CHARACTERS);
+    const rows = await app.store.db
+      .select({ path: artifacts.path })
+      .from(artifacts)
+      .where(inArray(artifacts.id, paths.map(idOf)));
+    const known = new Set(rows.map((row) => row.path));
+    const left = paths.filter((path) => !known.has(path));
+    for (const path of left) await rm(join(app.artifactsFolder, path), { force: true });
+    tell(app, "files of artifacts that are no more were removed", left);
+    yield;
+  }
+}
+
+/** These have an owner of their own, which tidies them. */
+const KEPT_SCRATCH = new Set(["sql", "cache"]);
+
+/** Deletes what earlier work left in the scratch folder, and SQL processes of earlier starts in theirs. */
+export async function* sweepScratch(app: App): AsyncGenerator<void> {
+  const scratch = join(app.config.dataFolder, "scratch");
+  const left = [
+    ...(await entriesOf(scratch)).filter(({ name }) => !KEPT_SCRATCH.has(name)).map(({ name }) => name),
+    ...(await entriesOf(join(scratch, "sql")))
+      .filter(({ name }) => !name.startsWith(`${process.pid}-`))
+      .map(({ name }) => join("sql", name)),
+  ];
+  for (const name of left) {
+    if (await isTouchedSince(join(scratch, name), before(app))) continue;
+    await rm(join(scratch, name), { recursive: true, force: true });
+    tell(app, "scratch space was emptied", [name]);
+    yield;
+  }
+}
+
+const before = ({ clock }: App) => new Date(clock.now().getTime() - LEFT_FOR_MS);
+
+function tell({ log }: App, message: string, paths: readonly string[]): void {
+  if (paths.length > 0) log.write("info", message, { files: paths.length, first: paths[0] });
+}
+
+async function* batches(paths: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let batch: string[] = [];
+  for await (const path of paths) {
+    batch.push(path);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Relative paths of files last touched before `limit`. */
+async function* oldFiles(root: string, limit: Date, below = ""): AsyncGenerator<string> {
+  for (const entry of await entriesOf(join(root, below))) {
+    const path = below === "" ? entry.name : `${below}${sep}${entry.name}`;
+    if (entry.isDirectory()) yield* oldFiles(root, limit, path);
+    else if ((await touchedAt(join(root, path))) < limit.getTime()) yield path;
+  }
+}
+
+async function isTouchedSince(path: string, limit: Date): Promise<boolean> {
+  if ((await touchedAt(path)) >= limit.getTime()) return true;
+  for (const entry of await entriesOf(path))
+    if (await isTouchedSince(join(path, entry.name), limit)) return true;
+  return false;
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return [];
+    throw error;
+  }
+}
+
+/** Milliseconds since the epoch; a file that has just gone counts as new. */
+async function touchedAt(path: string): Promise<number> {
+  try {
+    return (await lstat(path)).mtimeMs;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,0 +1,66 @@
+import { and, asc, eq, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import type { App } from "../context.ts";
+import { idempotencyKeys } from "../http/idempotency.ts";
+import { sessions } from "../resources/sessions/table.ts";
+import { settings } from "../store/settings.ts";
+
+/** A key is remembered for this long (decisions, section 1). */
+const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+/** Sessions and set-up tokens that have ended stay in the lists for this long. */
+const ENDED_FOR_MS = 30 * 24 * 60 * 60 * 1000;
+const BATCH = 500;
+
+/** Deletes idempotency keys past their time, walking along their own order: an index on time would cost every request. */
+export async function* sweepKeys(app: App): AsyncGenerator<void> {
+  const { organizationId, actorId, key, createdAt } = idempotencyKeys;
+  const cutoff = timestamp(app.clock, -KEY_LIFETIME_MS);
+  const place = sql`(${organizationId}, ${actorId}, ${key})`;
+  let after: SQL | undefined;
+  for (;;) {
+    const rows = await app.store.db
+      .select({ organizationId, actorId, key, createdAt })
+      .from(idempotencyKeys)
+      .where(after)
+      .orderBy(asc(organizationId), asc(actorId), asc(key))
+      .limit(BATCH);
+    const last = rows.at(-1);
+    if (!last) return;
+    const end = sql`(${last.organizationId}, ${last.actorId}, ${last.key})`;
+    if (rows.some((row) => row.createdAt < cutoff)) {
+      const expired = and(after, sql`${place} <= ${end}`, lt(createdAt, cutoff));
+      await app.store.write(async (db) => void (await db.delete(idempotencyKeys).where(expired)));
+    }
+    if (rows.length < BATCH) return;
+    after = sql`${place} > ${end}`;
+    yield;
+  }
+}
+
+/** Deletes sessions that expired or were revoked a month ago. */
+export async function* sweepSessions(app: App): AsyncGenerator<void> {
+  const cutoff = timestamp(app.clock, -ENDED_FOR_MS);
+  for (;;) {
+    const ended = await app.store.db
+      .select({ id: sessions.id })
+      .from(sessions)
+      .where(or(lt(sessions.expiresAt, cutoff), lt(sessions.revokedAt, cutoff)))
+      .limit(BATCH);
+    if (ended.length === 0) return;
+    const ids = ended.map(({ id }) => id);
+    await app.store.write(async (db) => void (await db.delete(sessions).where(inArray(sessions.id, ids))));
+    if (ended.length < BATCH) return;
+    yield;
+  }
+}
+
+/** Deletes a set-up token that expired a month ago, unused. */
+export async function* sweepSetupToken(app: App): AsyncGenerator<void> {
+  const old = and(
+    eq(settings.key, "setup_token"),
+    sql`json_extract(${settings.value}, '$.expiresAt') < ${timestamp(app.clock, -ENDED_FOR_MS)}`,
+  );
+  const [found] = await app.store.db.select({ key: settings.key }).from(settings).where(old);
+  if (found) await app.store.write(async (db) => void (await db.delete(settings).where(old)));
+  yield;
+}

@@ -1,0 +1,59 @@
+import type { App } from "../context.ts";
+import type { Loop } from "./loop.ts";
+import { sweepArtifacts, sweepLake, sweepRemoved, sweepScratch } from "./sweep-files.ts";
+import { sweepKeys, sweepSessions, sweepSetupToken } from "./sweep-rows.ts";
+
+/** What looks at everything comes so often. */
+const ROUND_MS = 60 * 60 * 1000;
+/** Files that a commit took out of the lake wait only for their readers. */
+const REMOVED_MS = 60 * 1000;
+
+/** Work in small steps; each `yield` is the end of one. */
+export type Sweep = (app: App) => AsyncGenerator<void>;
+
+/**
+ * Takes away what nobody needs any more: files that loads took the place of, files that no row names, and
+ * rows past their time. Every step may be done twice; one that fails is told, and the others go on.
+ */
+export function sweeper(app: App): Loop {
+  const chores = [
+    chore(app, REMOVED_MS, sweepRemoved),
+    chore(app, ROUND_MS, sweepLake),
+    chore(app, ROUND_MS, sweepArtifacts),
+    chore(app, ROUND_MS, sweepScratch),
+    chore(app, ROUND_MS, sweepKeys),
+    chore(app, ROUND_MS, sweepSessions),
+    chore(app, ROUND_MS, sweepSetupToken),
+  ];
+  return {
+    name: "sweeper",
+    async tick(signal) {
+      let hasMore = false;
+      for (const step of chores) {
+        if (signal.aborted) return "idle";
+        if (await step()) hasMore = true;
+      }
+      return hasMore ? "more" : "idle";
+    },
+  };
+}
+
+/** One step of a sweep at each call, and a new sweep `everyMs` after the last one began. True while there is more. */
+function chore(app: App, everyMs: number, sweep: Sweep): () => Promise<boolean> {
+  let under: AsyncGenerator<void> | null = null;
+  let next = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (under === null) {
+      if (app.clock.monotonic() < next) return false;
+      next = app.clock.monotonic() + everyMs;
+      under = sweep(app);
+    }
+    try {
+      if (!(await under.next()).done) return true;
+    } catch (error) {
+      app.log.report(error, { loop: "sweeper", at: sweep.name });
+    }
+    under = null;
+    return false;
+  };
+}

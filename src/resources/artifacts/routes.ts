@@ -1,0 +1,80 @@
+import { object, uuid } from "../../base/shape.ts";
+import { operation, Reply } from "../../http/operation.ts";
+import { dispositionOf, openContent } from "./content.ts";
+import { createArtifact, deleteArtifact, findArtifact, listArtifacts } from "./service.ts";
+import { Artifact, ArtifactCreate, ArtifactPage, ArtifactQuery, toArtifact } from "./wire.ts";
+
+const tag = "Artifacts";
+const params = object({ artifact_id: uuid() });
+
+export const artifactOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/artifacts",
+    audience: "viewer",
+    tag,
+    summary: "Lists artifacts, newest first",
+    query: ArtifactQuery,
+    response: ArtifactPage,
+    async handle({ ctx, query }) {
+      const { rows, total } = await listArtifacts(ctx, query);
+      const { limit, offset } = query;
+      return { artifacts: rows.map(toArtifact), hasNext: offset + rows.length < total, limit, offset, total };
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/artifacts",
+    audience: "member",
+    tag,
+    summary: "Adds an artifact to a run",
+    description:
+      "`content` is any JSON for the kind `json`, a string for `text`, and for `file` an object `{fileName, mimeType, data}` whose `data` are the bytes in base64. What is larger than 256 KiB, and every file, is stored as a file: `content.data` is then null or describes the file, and `/content` gives the bytes.",
+    body: ArtifactCreate,
+    status: 201,
+    response: Artifact,
+    idempotent: true,
+    handle: async ({ ctx, body }) => toArtifact(await createArtifact(ctx, body)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/artifacts/{artifact_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one artifact",
+    params,
+    response: Artifact,
+    handle: async ({ ctx, params }) => toArtifact(await findArtifact(ctx, params.artifact_id)),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/artifacts/{artifact_id}",
+    audience: "member",
+    tag,
+    summary: "Deletes an artifact with its file",
+    params,
+    status: 204,
+    async handle({ ctx, params }) {
+      await deleteArtifact(ctx, params.artifact_id);
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/artifacts/{artifact_id}/content",
+    audience: "viewer",
+    tag,
+    summary: "Streams the content of an artifact, as a download",
+    description: "In the artifact's own media type: JSON, plain text, or that of the file.",
+    params,
+    produces: "application/octet-stream",
+    errors: [410],
+    async handle({ ctx, params }) {
+      const row = await findArtifact(ctx, params.artifact_id);
+      return new Reply(200, await openContent(ctx, row), {
+        "content-type": row.mimeType ?? "application/octet-stream",
+        "content-disposition": dispositionOf(row),
+        "content-security-policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+      });
+    },
+  }),
+];

@@ -1,0 +1,99 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { and, count, desc, eq, type SQL } from "drizzle-orm";
+import { InvalidInput, invalid, notFound } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+import { type Context, write } from "../../context.ts";
+import { countOf } from "../../store/counts.ts";
+import { record } from "../events/service.ts";
+import { actionRuns } from "../runs/table.ts";
+import { insertArtifact, stageArtifact, stageFile } from "./keep.ts";
+import { type ArtifactRow, artifacts } from "./table.ts";
+import { type ArtifactCreate, type ArtifactQuery, FileContent } from "./wire.ts";
+
+/** Every query here passes through this: an artifact of another organization does not exist. */
+const mine = (ctx: Context, id: string) =>
+  and(eq(artifacts.organizationId, ctx.organizationId), eq(artifacts.id, id));
+
+/** Newest first. */
+export async function listArtifacts(
+  ctx: Context,
+  query: ArtifactQuery,
+): Promise<{ rows: ArtifactRow[]; total: number }> {
+  const filters: SQL[] = [
+    ...(query.action_run_id === undefined ? [] : [eq(artifacts.actionRunId, query.action_run_id)]),
+    ...(query.kind === undefined ? [] : [eq(artifacts.kind, query.kind)]),
+  ];
+  const where = and(eq(artifacts.organizationId, ctx.organizationId), ...filters);
+  const { limit, offset } = query;
+  const rows = await ctx.db.select().from(artifacts).where(where).orderBy(desc(artifacts.id)).limit(limit).offset(offset);
+  const total =
+    filters.length === 0
+      ? await countOf(ctx.db, ctx.organizationId, "artifacts")
+      : ((await ctx.db.select({ n: count() }).from(artifacts).where(where))[0]?.n ?? 0);
+  return { rows, total };
+}
+
+export async function findArtifact(ctx: Context, id: string): Promise<ArtifactRow> {
+  const [row] = await ctx.db.select().from(artifacts).where(mine(ctx, id));
+  if (!row) throw notFound("artifact");
+  return row;
+}
+
+/**
+ * Adds an artifact to a run of the organization. Throws `invalid` for a run that is not there and for
+ * content that is not what its kind says, `disk_full`.
+ */
+export async function createArtifact(ctx: Context, input: ArtifactCreate): Promise<ArtifactRow> {
+  const stage = stagerOf(ctx, input);
+  const [run] = await ctx.db
+    .select({ id: actionRuns.id })
+    .from(actionRuns)
+    .where(and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, input.actionRunId)));
+  if (!run) throw invalid(["body", "actionRunId"], "There is no such run in this organization", "not_found");
+  const row = await stage(run.id);
+  await write(ctx, (tx) => insertArtifact(tx, row));
+  return row;
+}
+
+const AT = ["body", "content"];
+
+/** Checks the content, and gives back what writes it. */
+function stagerOf(ctx: Context, input: ArtifactCreate): (runId: string) => Promise<ArtifactRow> {
+  const { kind, title = null, content: data = null } = input;
+  if (kind === "json") return (runId) => stageArtifact(ctx, runId, { kind, title, data });
+  if (kind === "text") {
+    if (data !== null && typeof data !== "string") throw invalid(AT, "The content of a text is a string", "string_type");
+    return (runId) => stageArtifact(ctx, runId, { kind, title, data });
+  }
+  const file = readFile(data);
+  return (runId) => stageFile(ctx, runId, { title, ...file });
+}
+
+function readFile(content: Json): { fileName: string; mimeType: string; bytes: Uint8Array } {
+  const { value, faults } = read(FileContent, content, AT);
+  if (faults.length > 0) throw new InvalidInput(faults);
+  const { fileName, mimeType, data } = value;
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(data)) {
+    throw invalid([...AT, "data"], "The bytes of a file are in base64", "base64_parsing");
+  }
+  return { fileName, mimeType, bytes: Buffer.from(data, "base64") };
+}
+
+/** Deletes an artifact, and its file once that is durable. */
+export async function deleteArtifact(ctx: Context, id: string): Promise<void> {
+  await write(ctx, async (tx) => {
+    const [row] = await tx.db.delete(artifacts).where(mine(tx, id)).returning();
+    if (!row) throw notFound("artifact");
+    const { actionRunId, title, kind } = row;
+    await record(tx, "artifact.deleted", { type: "artifact", id }, { actionRunId, title, kind });
+    const { path } = row;
+    if (path === null) return;
+    tx.afterCommit(() => {
+      rm(join(tx.artifactsFolder, path), { force: true }).catch((error) =>
+        tx.log.report(error, { at: "remove the file of an artifact", artifactId: id }), // the sweeper tries again
+      );
+    });
+  });
+}

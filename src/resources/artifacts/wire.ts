@@ -1,0 +1,78 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  anything,
+  instant,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
+import { ARTIFACT_KINDS, type ArtifactRow } from "./table.ts";
+
+const STORAGES = ["inline", "file"] as const;
+
+export const Artifact = object({
+  id: uuid(),
+  actionRunId: uuid(),
+  kind: oneOf(ARTIFACT_KINDS),
+  storageType: oneOf(STORAGES),
+  title: nullable(Type.String()),
+  content: object({
+    kind: oneOf(ARTIFACT_KINDS),
+    storage: oneOf(STORAGES),
+    /** Of a file its name, media type and size; null for large JSON or text, which lies in a file. */
+    data: anything(),
+  }),
+  createdAt: instant(),
+  updatedAt: instant(),
+});
+export type Artifact = Static<typeof Artifact>;
+
+export const ArtifactCreate = object({
+  actionRunId: uuid(),
+  kind: oneOf(ARTIFACT_KINDS),
+  title: optional(nullable(Type.String({ maxLength: 255 }))),
+  content: optional(anything()),
+});
+export type ArtifactCreate = Static<typeof ArtifactCreate>;
+
+/** What `content` is for the kind `file`. */
+export const FileContent = object({
+  fileName: Type.String({ minLength: 1, maxLength: 255, pattern: "^[^/\\\\\\u0000-\\u001f\\u007f]+$" }),
+  mimeType: Type.String({
+    maxLength: 127,
+    pattern: "^[A-Za-z0-9][A-Za-z0-9!#$&^_.+\\-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+\\-]*$",
+    default: "application/octet-stream",
+  }),
+  data: Type.String({ description: "The bytes, in base64." }),
+});
+export type FileContent = Static<typeof FileContent>;
+
+export const ArtifactQuery = object({
+  action_run_id: optional(uuid()),
+  kind: optional(oneOf(ARTIFACT_KINDS)),
+  ...offsetQuery(100),
+});
+export type ArtifactQuery = Static<typeof ArtifactQuery>;
+
+export const ArtifactPage = object({
+  artifacts: Type.Array(Artifact),
+  hasNext: Type.Boolean(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+});
+
+/** The only way from an artifact's row to the wire. */
+export const toArtifact = (row: ArtifactRow): Artifact => ({
+  id: row.id,
+  actionRunId: row.actionRunId,
+  kind: row.kind,
+  storageType: row.storageType,
+  title: row.title,
+  content: { kind: row.kind, storage: row.storageType, data: row.data },
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});

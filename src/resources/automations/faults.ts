@@ -1,0 +1,148 @@
+import { Type } from "@sinclair/typebox";
+import { parseCidr } from "../../base/cidr.ts";
+import { conditionFault } from "../../base/condition.ts";
+import type { Fault } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { jsonObject, named, nullable, object, oneOf, optional, read, uuid } from "../../base/shape.ts";
+import type { App } from "../../context.ts";
+import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
+import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
+import { definitionFaults } from "../actions/definition.ts";
+import type { AutomationConfig, Step } from "./config.ts";
+import { graphFaults } from "./graph.ts";
+import { TRIGGER_TYPES, type TriggerType } from "./table.ts";
+
+const Work = {
+  actionId: optional(uuid()),
+  kind: optional(oneOf(ACTION_KINDS)),
+  definition: optional(jsonObject()),
+  connectionId: optional(nullable(uuid())),
+};
+
+const StepShape = object({
+  key: Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z_][A-Za-z0-9_-]*$" }),
+  name: optional(named()),
+  ...Work,
+  dependsOn: optional(Type.Array(Type.String({ minLength: 1, maxLength: 201 }), { maxItems: 100 })),
+  when: optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  onError: optional(oneOf(["fail", "continue"])),
+});
+
+const COMMON = {
+  action: optional(object(Work)),
+  steps: optional(Type.Array(StepShape, { minItems: 1, maxItems: 200 })),
+};
+
+/** A path of one or more segments, as it stands in the address. */
+const PATH = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)*$";
+
+const WEBHOOK = {
+  path: Type.String({ minLength: 1, maxLength: 200, pattern: PATH }),
+  secret: optional(Type.String({ minLength: 16, maxLength: 512 })),
+  signatureHeader: optional(
+    Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
+  ),
+  signatureAlgorithm: optional(oneOf(SIGNATURE_ALGORITHMS)),
+  allowedIps: optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
+  debug: optional(Type.Boolean()),
+  waitSeconds: optional(Type.Number({ minimum: 0, maximum: 30 })),
+  alerts: optional(
+    object({
+      failureThreshold: Type.Integer({ minimum: 1, maximum: 100_000 }),
+      failureWindow: Type.Integer({ minimum: 1, maximum: 2_592_000, description: "Seconds" }),
+      notifyUrl: Type.String({
+        maxLength: 2048,
+        format: "uri",
+        pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@]+$",
+      }),
+    }),
+  ),
+  retries: optional(
+    object({
+      enabled: optional(Type.Boolean()),
+      maxAttempts: optional(Type.Integer({ minimum: 1, maximum: 50 })),
+      backoffSeconds: optional(Type.Array(Type.Number({ minimum: 0, maximum: 604_800 }), { maxItems: 50 })),
+    }),
+  ),
+};
+
+const CONFIGS = {
+  manual: object(COMMON),
+  webhook: object({ ...COMMON, ...WEBHOOK }),
+} as const;
+
+/** Triggers that this version can't serve yet are told, never stored to do nothing. */
+const isServed = (trigger: TriggerType): trigger is keyof typeof CONFIGS => trigger in CONFIGS;
+
+/**
+ * All that is wrong with a config: its shape, the definitions of its steps, and the graph that they form.
+ * What has the wrong shape is not looked at further.
+ */
+export function configFaults(
+  app: App,
+  trigger: TriggerType,
+  config: JsonObject,
+  loc: readonly string[],
+): Fault[] {
+  if (!isServed(trigger)) {
+    const msg = `This version of Weir can't serve the trigger ${trigger} yet`;
+    return [{ loc: ["body", "triggerType"], msg, type: "not_available" }];
+  }
+  const { value, faults } = read(CONFIGS[trigger], config, loc);
+  const fail = (path: readonly string[], msg: string, type = "value_error") =>
+    faults.push({ loc: [...loc, ...path], msg, type });
+  const shapeless = faults.map((fault) => fault.loc.slice(loc.length).join("/"));
+  const isSound = (...path: string[]) => !shapeless.some((at) => `${at}/`.startsWith(`${path.join("/")}/`));
+  const { action, steps, allowedIps = [] } = value as AutomationConfig;
+
+  if (action && steps) fail(["steps"], "Give either action or steps, not both");
+  if (!action && !steps) fail(["action"], "Give the work as action or as steps", "missing");
+  if (isSound("allowedIps")) {
+    allowedIps.forEach((range, index) => {
+      if (parseCidr(range) === null)
+        fail(["allowedIps", String(index)], "Input should be a CIDR range or an address");
+    });
+  }
+  if (action && isSound("action")) faults.push(...workFaults(app, action, [...loc, "action"]));
+  const listed = steps && !shapeless.includes("steps") ? steps : [];
+  for (const [index, step] of listed.entries()) {
+    if (isSound("steps", String(index)))
+      faults.push(...stepFaults(app, step, [...loc, "steps", String(index)]));
+  }
+  if (steps && isSound("steps")) faults.push(...graphFaults(steps, [...loc, "steps"]));
+  return faults;
+}
+
+/** The same for the raw body of a create, as far as it can be read. */
+export function creationFaults(app: App, raw: Json): Fault[] {
+  if (!isObject(raw) || !isObject(raw["config"])) return [];
+  const trigger = TRIGGER_TYPES.find((type) => type === (raw["triggerType"] ?? "manual"));
+  return trigger ? configFaults(app, trigger, raw["config"], ["body", "config"]) : [];
+}
+
+function stepFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
+  const fault = step.when === undefined ? null : conditionFault(step.when);
+  const found = fault ? [{ loc: [...loc, "when"], msg: fault, type: "condition_error" }] : [];
+  return [...workFaults(app, step, loc), ...found];
+}
+
+function workFaults(
+  app: App,
+  work: { actionId?: string; kind?: ActionKind; definition?: JsonObject },
+  loc: readonly string[],
+): Fault[] {
+  if (work.actionId !== undefined) {
+    return work.kind === undefined && work.definition === undefined
+      ? []
+      : [
+          {
+            loc: [...loc, "actionId"],
+            msg: "Give either actionId, or kind and definition",
+            type: "value_error",
+          },
+        ];
+  }
+  if (work.kind === undefined)
+    return [{ loc: [...loc, "kind"], msg: "Give kind and definition, or actionId", type: "missing" }];
+  return definitionFaults(app, work.kind, work.definition ?? {}, [...loc, "definition"]);
+}

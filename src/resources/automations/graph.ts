@@ -1,0 +1,72 @@
+import type { Fault } from "../../base/errors.ts";
+import { readDependency, type Step } from "./config.ts";
+
+/** Keys stand once, dependencies name steps that are there, and nothing waits for itself. */
+export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fault[] {
+  const faults: Fault[] = [];
+  const byKey = new Map<string, Step>();
+  steps.forEach((step, index) => {
+    if (byKey.has(step.key))
+      faults.push({
+        loc: [...loc, String(index), "key"],
+        msg: `The key ${step.key} stands twice`,
+        type: "value_error",
+      });
+    byKey.set(step.key, step);
+  });
+  steps.forEach((step, index) => {
+    (step.dependsOn ?? []).forEach((text, place) => {
+      const { key, branch } = readDependency(text);
+      const at = [...loc, String(index), "dependsOn", String(place)];
+      const target = byKey.get(key);
+      if (!target) faults.push({ loc: at, msg: `There is no step ${key}`, type: "value_error" });
+      else if (branch !== null) faults.push(...branchFaults(target, branch, at));
+    });
+  });
+  const cycle = faults.length === 0 ? findCycle(byKey) : null;
+  if (cycle)
+    faults.push({ loc, msg: `These steps wait for each other: ${cycle.join(" → ")}`, type: "value_error" });
+  return faults;
+}
+
+function branchFaults(target: Step, branch: string, loc: readonly string[]): Fault[] {
+  if (target.actionId !== undefined) return []; // its branches are the action's own
+  if (target.kind !== "conditional_branch") {
+    return [
+      {
+        loc,
+        msg: `The step ${target.key} is no conditional_branch, so it has no branch ${branch}`,
+        type: "value_error",
+      },
+    ];
+  }
+  const { branches, else: otherwise } = (target.definition ?? {}) as {
+    branches?: { key?: string }[];
+    else?: string;
+  };
+  const keys = [...(Array.isArray(branches) ? branches.map(({ key }) => key) : []), otherwise];
+  return keys.includes(branch)
+    ? []
+    : [{ loc, msg: `The step ${target.key} has no branch ${branch}`, type: "value_error" }];
+}
+
+/** The keys of one circle, its first again at the end; null where there is none. */
+function findCycle(steps: ReadonlyMap<string, Step>): string[] | null {
+  const done = new Set<string>();
+  const visit = (key: string, trail: readonly string[]): string[] | null => {
+    const start = trail.indexOf(key);
+    if (start >= 0) return [...trail.slice(start), key];
+    if (done.has(key)) return null;
+    for (const text of steps.get(key)?.dependsOn ?? []) {
+      const cycle = visit(readDependency(text).key, [...trail, key]);
+      if (cycle) return cycle;
+    }
+    done.add(key);
+    return null;
+  };
+  for (const key of steps.keys()) {
+    const cycle = visit(key, []);
+    if (cycle) return cycle;
+  }
+  return null;
+}

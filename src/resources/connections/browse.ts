@@ -1,0 +1,70 @@
+import { AppError } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import type { FilePage, Files, Link, Provider, Tables } from "../../providers/contract.ts";
+import type { Column } from "../../sql/contract.ts";
+import { providerOf } from "./input.ts";
+import { reach } from "./reach.ts";
+import { findConnection } from "./service.ts";
+import type { ConnectionRow } from "./table.ts";
+import type { ColumnQuery, FileQuery } from "./wire.ts";
+
+const LIMIT_MS = 30_000;
+
+/** A page of a folder. Throws `connection_disabled`, `bad_request` where the provider has no files, `not_found`, `upstream`. */
+export async function listFiles(
+  ctx: Context,
+  id: string,
+  { path, page_token }: FileQuery,
+  signal: AbortSignal,
+): Promise<FilePage & { path: string }> {
+  const { row, files } = await findWithFiles(ctx, id);
+  const page = await reach(ctx, row, { limitMs: LIMIT_MS, signal }, (_, link) =>
+    files.list(link, path, page_token),
+  );
+  return { ...page, path };
+}
+
+/** Throws as `listFiles` does. */
+export function listTables(ctx: Context, id: string, includeSystem: boolean, signal: AbortSignal) {
+  return withTables(ctx, id, signal, (tables, link) => tables.tables(link, includeSystem));
+}
+
+/** In ordinal order. Throws as `listFiles` does. */
+export function listColumns(
+  ctx: Context,
+  id: string,
+  { schema, table }: ColumnQuery,
+  signal: AbortSignal,
+): Promise<Column[]> {
+  return withTables(ctx, id, signal, (tables, link) => tables.columns(link, schema, table));
+}
+
+/** A connection that may be used, and its provider's files. Throws as `listFiles` does. */
+export async function findWithFiles(ctx: Context, id: string): Promise<{ row: ConnectionRow; files: Files }> {
+  const { row, provider } = await findUsable(ctx, id);
+  if (!provider.files) throw lacks(provider, "files");
+  return { row, files: provider.files };
+}
+
+async function withTables<T>(
+  ctx: Context,
+  id: string,
+  signal: AbortSignal,
+  work: (tables: Tables, link: Link) => Promise<T>,
+): Promise<T> {
+  const { row, provider } = await findUsable(ctx, id);
+  const { tables } = provider;
+  if (!tables) throw lacks(provider, "tables");
+  return reach(ctx, row, { limitMs: LIMIT_MS, signal }, (_, link) => work(tables, link));
+}
+
+async function findUsable(ctx: Context, id: string): Promise<{ row: ConnectionRow; provider: Provider }> {
+  const row = await findConnection(ctx, id);
+  if (row.status === "disabled") {
+    throw new AppError("connection_disabled", `The connection ${row.name} is disabled; reactivate it first.`);
+  }
+  return { row, provider: providerOf(ctx, row) };
+}
+
+const lacks = (provider: Provider, what: string) =>
+  new AppError("bad_request", `A connection of ${provider.title} has no ${what}.`);

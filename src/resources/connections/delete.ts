@@ -1,0 +1,70 @@
+import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { actions } from "../actions/table.ts";
+import { automations } from "../automations/table.ts";
+import { record } from "../events/service.ts";
+import { entity, findConnection, mine } from "./service.ts";
+import { connections } from "./table.ts";
+
+/** Throws `in_use` naming the actions and automations that use it, `not_found`. */
+export function deleteConnection(ctx: Context, id: string): Promise<void> {
+  return write(ctx, async (tx) => {
+    const row = await findConnection(tx, id);
+    await refuseUsed(tx, row.id);
+    // Deleted actions are kept for the sake of their runs, and would hold on to it.
+    await tx.db
+      .update(actions)
+      .set({ connectionId: null })
+      .where(and(eq(actions.connectionId, row.id), isNotNull(actions.deletedAt)));
+    await tx.db.delete(connections).where(mine(tx, row.id));
+    await record(tx, "connection.deleted", entity(row.id), {
+      name: row.name,
+      slug: row.slug,
+      provider: row.provider,
+    });
+  });
+}
+
+const NAMES_TOLD = 10;
+
+async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
+  const byActions = await tx.db
+    .select({ id: actions.id, name: actions.name })
+    .from(actions)
+    .where(
+      and(
+        eq(actions.organizationId, tx.organizationId),
+        eq(actions.connectionId, id),
+        isNull(actions.deletedAt),
+      ),
+    )
+    .orderBy(actions.name);
+  const byAutomations = await tx.db
+    .select({ id: automations.id, name: automations.name })
+    .from(automations)
+    .where(
+      and(
+        eq(automations.organizationId, tx.organizationId),
+        isNull(automations.deletedAt),
+        sql`instr(${automations.config}, ${id}) > 0`,
+      ),
+    )
+    .orderBy(automations.name);
+  const users = [told("action", byActions), told("automation", byAutomations)].filter((text) => text !== "");
+  if (users.length === 0) return;
+  throw new AppError(
+    "in_use",
+    `This connection is used by ${users.join(" and by ")}; give them another first.`,
+    {
+      details: { actions: byActions, automations: byAutomations },
+    },
+  );
+}
+
+function told(noun: string, rows: readonly { name: string }[]): string {
+  if (rows.length === 0) return "";
+  const names = rows.slice(0, NAMES_TOLD).map(({ name }) => `"${name}"`);
+  const more = rows.length > NAMES_TOLD ? ` and ${rows.length - NAMES_TOLD} more` : "";
+  return `the ${noun}${rows.length === 1 ? "" : "s"} ${names.join(", ")}${more}`;
+}

@@ -1,0 +1,68 @@
+import { AppError } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import type { Link, Provider } from "../../providers/contract.ts";
+import { linkOf, openCredentials } from "./link.ts";
+import type { ConnectionRow } from "./table.ts";
+
+interface Limits {
+  /** Null for work that may take its time. */
+  limitMs: number | null;
+  /** The caller's own, where the work is only for them. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Does `work` at a connection's system. Throws `timeout` past the limit, `cancelled` when the caller goes, and
+ * what the provider throws; whatever a credential's value stands in is told without it.
+ */
+export async function reach<T>(
+  ctx: Context,
+  row: ConnectionRow,
+  { limitMs, signal }: Limits,
+  work: (provider: Provider, link: Link) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const done = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => undefined); // it is raced below; alone it is nobody's
+  stop.signal.addEventListener("abort", () => stopped.reject(stop.signal.reason), { once: true });
+  const leave = () => stop.abort(new AppError("cancelled", "The caller did not wait for the answer."));
+  if (signal?.aborted) leave();
+  signal?.addEventListener("abort", leave, { once: true });
+  if (limitMs !== null) {
+    void ctx.clock.sleep(limitMs, done.signal).then(() => {
+      if (!done.signal.aborted) stop.abort(tooLong(row, limitMs));
+    });
+  }
+  try {
+    const { provider, link } = await linkOf(ctx, row, stop.signal);
+    return await Promise.race([work(provider, link), stopped.promise]);
+  } catch (error) {
+    throw withoutCredentials(stop.signal.aborted ? stop.signal.reason : error, openCredentials(ctx, row));
+  } finally {
+    done.abort();
+    signal?.removeEventListener("abort", leave);
+  }
+}
+
+const tooLong = (row: ConnectionRow, ms: number) =>
+  new AppError("timeout", `${row.name} did not answer within ${ms / 1000} seconds.`, { retryable: true });
+
+/** Shorter values would stand in every other word. */
+const LEAST_HIDDEN = 4;
+
+function withoutCredentials(error: unknown, credentials: Record<string, string>): unknown {
+  if (!(error instanceof AppError)) return error;
+  let message = error.message;
+  for (const value of Object.values(credentials)) {
+    if (value.length >= LEAST_HIDDEN) message = message.replaceAll(value, "***");
+  }
+  if (message === error.message) return error;
+  const { code, retryable, retryAfterSeconds, details, cause } = error;
+  return new AppError(code, message, {
+    retryable,
+    cause,
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    ...(details === null ? {} : { details }),
+  });
+}

@@ -1,0 +1,257 @@
+import { object, slug, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { readUpload } from "../../http/upload.ts";
+import { usersById } from "../users/people.ts";
+import { listColumns, listFiles, listTables } from "./browse.ts";
+import { createConnection } from "./create.ts";
+import { deleteConnection } from "./delete.ts";
+import { creationFaults } from "./input.ts";
+import { listConnections } from "./list.ts";
+import { describeProviders } from "./providers.ts";
+import { validateSelection } from "./selection.ts";
+import { findConnection, findConnectionBySlug } from "./service.ts";
+import { disableConnection, reactivateConnection, setDefaultConnection } from "./status.ts";
+import { updateConnection } from "./update.ts";
+import { MAX_UPLOAD_BYTES, uploadFile } from "./upload.ts";
+import { verifyConnection } from "./verify.ts";
+import {
+  ColumnList,
+  ColumnQuery,
+  Connection,
+  ConnectionCreate,
+  ConnectionPage,
+  ConnectionPatch,
+  ConnectionQuery,
+  exampleConnection,
+  FileItem,
+  FilePage,
+  FileQuery,
+  ProviderList,
+  Selection,
+  SelectionReport,
+  TableList,
+  TableQuery,
+  toConnection,
+  UploadQuery,
+} from "./wire.ts";
+
+const tag = "Connections";
+const params = object({ connection_id: uuid() });
+const example = exampleConnection;
+/** Of what asks the other side. */
+const REMOTE = [400, 404, 409, 502, 504] as const;
+
+export const connectionOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/connections",
+    audience: "viewer",
+    tag,
+    summary: "Lists connections, by offset or by cursor",
+    query: ConnectionQuery,
+    response: ConnectionPage,
+    errors: [410],
+    async handle({ ctx, query }) {
+      const { rows, ...page } = await listConnections(ctx, query);
+      const users = await usersById(
+        ctx,
+        rows.flatMap((row) => [row.createdBy, row.updatedBy]),
+      );
+      return { connections: rows.map(toConnection), limit: query.limit, ...page, users };
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections",
+    audience: "member",
+    tag,
+    summary: "Creates a connection of a provider or of a template",
+    body: ConnectionCreate,
+    faults: creationFaults,
+    status: 201,
+    response: Connection,
+    idempotent: true,
+    errors: [409],
+    example: { ...example, status: "needs_verification", lastVerifiedAt: null },
+    handle: async ({ ctx, body }) => toConnection(await createConnection(ctx, body)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/slug/{slug}",
+    audience: "viewer",
+    tag,
+    summary: "Shows the connection with this slug",
+    params: object({ slug: slug() }),
+    response: Connection,
+    errors: [404],
+    example,
+    handle: async ({ ctx, params }) => toConnection(await findConnectionBySlug(ctx, params.slug)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one connection",
+    params,
+    response: Connection,
+    errors: [404],
+    example,
+    handle: async ({ ctx, params }) => toConnection(await findConnection(ctx, params.connection_id)),
+  }),
+  operation({
+    method: "PATCH",
+    path: "/api/v1/connections/{connection_id}",
+    audience: "member",
+    tag,
+    summary: "Changes the fields that are given",
+    params,
+    body: ConnectionPatch,
+    response: Connection,
+    errors: [404, 409],
+    example,
+    handle: async ({ ctx, params, body }) =>
+      toConnection(await updateConnection(ctx, params.connection_id, body)),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/connections/{connection_id}",
+    audience: "member",
+    tag,
+    summary: "Deletes a connection that nothing uses",
+    params,
+    status: 204,
+    errors: [404, 409],
+    handle: ({ ctx, params }) => deleteConnection(ctx, params.connection_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/{connection_id}/disable",
+    audience: "member",
+    tag,
+    summary: "Disables a connection; runs that need it fail",
+    params,
+    response: Connection,
+    errors: [404, 409],
+    example: { ...example, status: "disabled" },
+    handle: async ({ ctx, params }) => toConnection(await disableConnection(ctx, params.connection_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/{connection_id}/reactivate",
+    audience: "member",
+    tag,
+    summary: "Takes a disabled connection back into use, to be verified anew",
+    params,
+    response: Connection,
+    errors: [404, 409],
+    example: { ...example, status: "needs_verification" },
+    handle: async ({ ctx, params }) => toConnection(await reactivateConnection(ctx, params.connection_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/{connection_id}/verify",
+    audience: "member",
+    tag,
+    summary: "Tries the connection with a real call, and stores the outcome",
+    params,
+    response: Connection,
+    errors: [404, 409],
+    example,
+    handle: async ({ ctx, params }) => toConnection(await verifyConnection(ctx, params.connection_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/{connection_id}/set-default",
+    audience: "member",
+    tag,
+    summary: "Makes it the default of its provider",
+    params,
+    response: Connection,
+    errors: [404],
+    example: { ...example, isDefault: true },
+    handle: async ({ ctx, params }) => toConnection(await setDefaultConnection(ctx, params.connection_id)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/files",
+    audience: "viewer",
+    tag,
+    summary: "Lists a folder: folders first, then files",
+    params,
+    query: FileQuery,
+    response: FilePage,
+    errors: REMOTE,
+    handle: ({ ctx, params, query, visit }) =>
+      listFiles(ctx, params.connection_id, query, visit.request.signal),
+  }),
+  operation({
+    method: "PUT",
+    path: "/api/v1/connections/{connection_id}/files",
+    audience: "member",
+    tag,
+    summary: "Uploads the request's raw body as a file, at most 1 GiB",
+    params,
+    query: UploadQuery,
+    status: 201,
+    response: FileItem,
+    errors: [...REMOTE, 408, 413, 415],
+    handle: ({ app, ctx, params, query, visit }) =>
+      uploadFile(ctx, params.connection_id, {
+        path: query.path,
+        open: () => readUpload(app, visit, MAX_UPLOAD_BYTES),
+        signal: visit.request.signal,
+      }),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/{connection_id}/files/validate",
+    audience: "viewer",
+    tag,
+    summary: "Tells whether a selection of files keeps within the limits",
+    params,
+    body: Selection,
+    response: SelectionReport,
+    errors: REMOTE,
+    handle: ({ ctx, params, body, visit }) =>
+      validateSelection(ctx, params.connection_id, body, visit.request.signal),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/schema/tables",
+    audience: "viewer",
+    tag,
+    summary: "Lists the tables and views of a connection",
+    params,
+    query: TableQuery,
+    response: TableList,
+    errors: REMOTE,
+    handle: async ({ ctx, params, query, visit }) => ({
+      tables: await listTables(ctx, params.connection_id, query.include_system, visit.request.signal),
+    }),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/schema/columns",
+    audience: "viewer",
+    tag,
+    summary: "Lists the columns of a table, in their order",
+    params,
+    query: ColumnQuery,
+    response: ColumnList,
+    errors: REMOTE,
+    handle: async ({ ctx, params, query, visit }) => ({
+      ...query,
+      columns: await listColumns(ctx, params.connection_id, query, visit.request.signal),
+    }),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connection-providers",
+    audience: "viewer",
+    tag,
+    summary: "Describes each provider: the shapes of its config and credentials",
+    response: ProviderList,
+    handle: async ({ app }) => ({ providers: describeProviders(app) }),
+  }),
+];

@@ -1,0 +1,140 @@
+import { AppError } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import type { FileItem, Files, Link } from "../../providers/contract.ts";
+import { findWithFiles } from "./browse.ts";
+import { reach } from "./reach.ts";
+import type { SELECTION_RULES, SelectedItem, Selection, SelectionReport } from "./wire.ts";
+
+const LIMIT_MS = 30_000;
+
+/** Decisions, section 6. */
+const MAX_DEPTH = 10;
+const MAX_ITEMS = 10_000;
+const MAX_BYTES = 10 * 1024 ** 3;
+
+const MAX_VIOLATIONS = 100;
+
+/**
+ * Whether the selected files and folders, with all that lies in them, keep within the limits. The walk ends
+ * with the first item past a limit, so that totals past one say only that much.
+ */
+export async function validateSelection(
+  ctx: Context,
+  id: string,
+  { selectedItems, rootPath }: Selection,
+  signal: AbortSignal,
+): Promise<SelectionReport> {
+  const { row, files } = await findWithFiles(ctx, id);
+  return reach(ctx, row, { limitMs: LIMIT_MS, signal }, async (_, link) => {
+    const walk = new Walk(files, link, rootPath ?? "/");
+    for (const item of selectedItems) {
+      if (walk.isOver) break;
+      await walk.select(pathOf(item));
+    }
+    return walk.report();
+  });
+}
+
+type Rule = (typeof SELECTION_RULES)[number];
+
+class Walk {
+  readonly #files: Files;
+  readonly #link: Link;
+  readonly #root: string;
+  /** What was counted, so that a file selected beside its folder counts once. */
+  readonly #seen = new Set<string>();
+  readonly #violations: SelectionReport["violations"] = [];
+  #maxDepth = 0;
+  #totalBytes = 0;
+  isOver = false;
+
+  constructor(files: Files, link: Link, root: string) {
+    this.#files = files;
+    this.#link = link;
+    this.#root = root;
+  }
+
+  report(): SelectionReport {
+    return {
+      valid: this.#violations.length === 0,
+      maxDepth: this.#maxDepth,
+      totalBytes: this.#totalBytes,
+      totalItems: this.#seen.size,
+      violations: this.#violations,
+    };
+  }
+
+  /** A path without a slash at its start is taken from the root on. */
+  async select(given: string): Promise<void> {
+    const path = given.startsWith("/") ? given : `${this.#root.replace(/\/+$/, "")}/${given}`;
+    const [root, parts] = [partsOf(this.#root), partsOf(path)];
+    if (!root.every((part, index) => parts[index] === part)) {
+      return this.#violate(given, "outside_root", `${given} does not lie in ${this.#root}.`);
+    }
+    try {
+      await this.#visit(await this.#files.stat(this.#link, path), parts.length - root.length);
+    } catch (error) {
+      const rule = ruleOf(error);
+      if (rule === null) throw error;
+      this.#violate(given, rule, (error as AppError).message);
+    }
+  }
+
+  /** `depth` counts levels below the root, which itself is at 0. */
+  async #visit(item: FileItem, depth: number): Promise<void> {
+    if (this.isOver || this.#seen.has(item.id)) return;
+    if (depth > MAX_DEPTH) {
+      return this.#violate(item.id, "too_deep", `${item.id} lies more than ${MAX_DEPTH} levels deep.`);
+    }
+    this.#count(item, depth);
+    if (item.kind === "folder" && !this.isOver) await this.#enter(item, depth);
+  }
+
+  #count(item: FileItem, depth: number): void {
+    this.#seen.add(item.id);
+    this.#maxDepth = Math.max(this.#maxDepth, depth);
+    this.#totalBytes += item.size ?? 0;
+    if (this.#seen.size > MAX_ITEMS) {
+      this.#violate(
+        item.id,
+        "too_many_items",
+        `The selection has more than ${MAX_ITEMS} files and folders.`,
+        true,
+      );
+    }
+    if (this.#totalBytes > MAX_BYTES) {
+      this.#violate(
+        item.id,
+        "too_many_bytes",
+        `The selection has more than ${MAX_BYTES} bytes (10 GiB).`,
+        true,
+      );
+    }
+  }
+
+  async #enter(folder: FileItem, depth: number): Promise<void> {
+    let token: string | undefined;
+    do {
+      const page = await this.#files.list(this.#link, folder.id, token);
+      for (const item of page.items) await this.#visit(item, depth + 1);
+      token = page.nextPageToken;
+    } while (token !== undefined && !this.isOver);
+  }
+
+  #violate(item: string, rule: Rule, message: string, isLast = false): void {
+    this.#violations.push({ item, rule, message });
+    if (isLast || this.#violations.length >= MAX_VIOLATIONS) this.isOver = true;
+  }
+}
+
+const partsOf = (path: string) => path.split("/").filter((part) => part !== "");
+
+const pathOf = (item: SelectedItem): string =>
+  typeof item === "string" ? item : "id" in item ? (item.path ?? item.id) : item.path;
+
+/** The rule that an item breaks by itself; null for an error of another kind. */
+function ruleOf(error: unknown): Rule | null {
+  if (!(error instanceof AppError)) return null;
+  if (error.code === "not_found") return "not_found";
+  return error.details?.rule === "outside_root" ? "outside_root" : null;
+}

@@ -1,0 +1,75 @@
+import { type Fault, InvalidInput } from "../../base/errors.ts";
+import { canonicalJson } from "../../base/json.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import type { Provider } from "../../providers/contract.ts";
+import { configFaults, credentialsFaults, effective, merged, providerOf } from "./input.ts";
+import { openCredentials, sealCredentials } from "./link.ts";
+import { findConnection, saveChange } from "./service.ts";
+import { claimSlug } from "./slug.ts";
+import type { ConnectionRow } from "./table.ts";
+import type { ConnectionPatch } from "./wire.ts";
+
+/**
+ * Changes only what is given. Another config or other credentials ask for another verification; a disabled
+ * connection stays disabled.
+ *
+ * Throws `InvalidInput`, also where the credentials would go to a new destination and are not given again;
+ * `slug_taken`.
+ */
+export function updateConnection(ctx: Context, id: string, patch: ConnectionPatch): Promise<ConnectionRow> {
+  return write(ctx, async (tx) => {
+    const before = await findConnection(tx, id);
+    const change: Partial<ConnectionRow> = settingsChange(tx, before, patch);
+    if (patch.name !== undefined) change.name = patch.name;
+    if (patch.slug !== undefined && patch.slug !== before.slug) change.slug = await claimSlug(tx, patch.slug);
+    return saveChange(tx, before, change);
+  });
+}
+
+/** What a patch's config and credentials change, checked; nothing where they are as they were. */
+function settingsChange(
+  tx: WriteContext,
+  before: ConnectionRow,
+  patch: ConnectionPatch,
+): Partial<ConnectionRow> {
+  if (patch.config === undefined && patch.credentials === undefined) return {};
+  const provider = providerOf(tx, before);
+  const known = openCredentials(tx, before);
+  const config = patch.config === null ? {} : merged(before.config, patch.config ?? {});
+  const credentials = patch.credentials === null ? {} : merged(known, patch.credentials ?? {});
+  const faults: Fault[] = [];
+  if (patch.config !== undefined) faults.push(...configFaults(provider, config));
+  if (patch.credentials !== undefined) faults.push(...credentialsFaults(provider, credentials));
+  if (isElsewhere(provider, before, config)) faults.push(...ungiven(Object.keys(known), patch.credentials));
+  if (faults.length > 0) throw new InvalidInput(faults);
+
+  const isSame = (one: object, other: object) => canonicalJson(one) === canonicalJson(other);
+  const kept = { config: isSame(config, before.config), credentials: isSame(credentials, known) };
+  if (kept.config && kept.credentials) return {};
+  return {
+    ...(kept.config ? {} : { config }),
+    ...(kept.credentials ? {} : sealCredentials(tx, before, credentials)),
+    status: before.status === "disabled" ? "disabled" : "needs_verification",
+    verificationError: null,
+  };
+}
+
+/** Whether the credentials would go to another place than before. */
+function isElsewhere(provider: Provider, before: ConnectionRow, config: ConnectionRow["config"]): boolean {
+  const from = effective(provider.config, before.config);
+  const to = effective(provider.config, config);
+  return provider.destination.some((field) => canonicalJson(from[field]) !== canonicalJson(to[field]));
+}
+
+/** A stored secret never goes to a place that whoever stored it did not name. */
+function ungiven(keys: readonly string[], given: ConnectionPatch["credentials"]): Fault[] {
+  const missing = given ? keys.filter((key) => given[key] === undefined) : given === null ? [] : keys;
+  if (missing.length === 0) return [];
+  return [
+    {
+      loc: ["body", "credentials"],
+      msg: `The credentials would go to another place than before: give them again (${missing.join(", ")})`,
+      type: "credentials_required",
+    },
+  ];
+}

@@ -1,0 +1,36 @@
+import { AppError } from "../../base/errors.ts";
+import { type Context, write } from "../../context.ts";
+import type { FileItem } from "../../providers/contract.ts";
+import { record } from "../events/service.ts";
+import { findWithFiles } from "./browse.ts";
+import { reach } from "./reach.ts";
+import { entity } from "./service.ts";
+
+/** Decisions, section 6. */
+export const MAX_UPLOAD_BYTES = 1024 ** 3;
+
+/**
+ * Writes a file whole, or nothing of it; one that is there already is replaced. `open` begins to read the bytes,
+ * and is asked for them only once the connection is known to take them.
+ *
+ * Throws `connection_disabled`, `bad_request` where the provider takes no files, `payload_too_large`, `disk_full`.
+ */
+export async function uploadFile(
+  ctx: Context,
+  id: string,
+  { path, open, signal }: { path: string; open: () => ReadableStream<Uint8Array>; signal: AbortSignal },
+): Promise<FileItem> {
+  const { row, files } = await findWithFiles(ctx, id);
+  const put = files.write;
+  if (!put) throw new AppError("bad_request", "Files can be read from this connection, not written.");
+  const file = await reach(ctx, row, { limitMs: null, signal }, (_, link) =>
+    put.call(files, link, path, open(), MAX_UPLOAD_BYTES),
+  );
+  await write(ctx, (tx) =>
+    record(tx, "connection.updated", entity(row.id), {
+      changes: [],
+      file: { id: file.id, name: file.name, size: file.size },
+    }),
+  );
+  return file;
+}

@@ -1,0 +1,67 @@
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { canonicalJson } from "../../base/json.ts";
+import { type Context, touched, write } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { reach } from "./reach.ts";
+import { entity, findConnection, mine } from "./service.ts";
+import { type ConnectionRow, connections } from "./table.ts";
+
+/** Decisions, section 6. */
+const LIMIT_MS = 15_000;
+
+/**
+ * Makes a real call and stores the outcome: `active`, or `error` with `verificationError`. A refusal is an
+ * outcome, not a throw. A connection that was changed or disabled meanwhile is given back as it is.
+ *
+ * Throws `invalid_state` for a disabled one.
+ */
+export async function verifyConnection(ctx: Context, id: string): Promise<ConnectionRow> {
+  const tried = await findConnection(ctx, id);
+  if (tried.status === "disabled") {
+    throw new AppError("invalid_state", `${tried.name} is disabled; reactivate it first.`);
+  }
+  const started = ctx.clock.monotonic();
+  const refusal = await tryOut(ctx, tried);
+  const durationSeconds = Math.round(ctx.clock.monotonic() - started) / 1000;
+
+  return write(ctx, async (tx) => {
+    const row = await findConnection(tx, id);
+    if (row.status === "disabled" || !hasSameSettings(row, tried)) return row;
+    const verificationError = refusal?.message ?? null;
+    const change = {
+      ...touched(tx),
+      status: refusal ? ("error" as const) : ("active" as const),
+      verificationError,
+      lastVerifiedAt: timestamp(tx.clock),
+    };
+    await tx.db.update(connections).set(change).where(mine(tx, row.id));
+    const data = { status: change.status, provider: row.provider, durationSeconds };
+    if (refusal) {
+      await record(tx, "connection.error", entity(row.id), {
+        ...data,
+        code: refusal.code,
+        message: refusal.message,
+      });
+    } else {
+      await record(tx, "connection.tested", entity(row.id), data);
+    }
+    return { ...row, ...change };
+  });
+}
+
+/** Null where the provider is content, else why not. */
+async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null> {
+  try {
+    await reach(ctx, row, { limitMs: LIMIT_MS }, (provider, link) => provider.verify(link));
+    return null;
+  } catch (error) {
+    if (error instanceof AppError && error.code !== "internal") return error;
+    throw error;
+  }
+}
+
+/** Sealing the same credentials anew gives another text, which is well: somebody gave them again. */
+const hasSameSettings = (one: ConnectionRow, other: ConnectionRow) =>
+  one.sealedCredentials === other.sealedCredentials &&
+  canonicalJson(one.config) === canonicalJson(other.config);

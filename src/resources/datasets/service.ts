@@ -1,0 +1,124 @@
+import { and, asc, count, eq, inArray, max, or, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { invalid, notFound } from "../../base/errors.ts";
+import { type Context, write } from "../../context.ts";
+import { sqlName, sqlTables } from "../../lake/views.ts";
+import type { SqlRows } from "../../sql/contract.ts";
+import { quoteName } from "../../sql/text.ts";
+import { contains } from "../../store/search.ts";
+import { record } from "../events/service.ts";
+import { lakeFiles, lakeTables } from "./table.ts";
+import { readTables } from "./tables.ts";
+import type { Dataset, DatasetPlace, DatasetQuery, PreviewQuery } from "./wire.ts";
+
+/** One page of the organization's datasets, by layer and name. */
+export async function listDatasets(
+  ctx: Context,
+  { layer, q, limit, offset }: DatasetQuery,
+): Promise<{ datasets: Dataset[]; total: number }> {
+  const mine = eq(lakeTables.organizationId, ctx.organizationId);
+  const found = ctx.db
+    .select({ layer: lakeTables.layer, dataset: lakeTables.dataset, updatedAt: max(lakeTables.updatedAt) })
+    .from(lakeTables)
+    .where(
+      and(
+        mine,
+        layer === undefined ? undefined : eq(lakeTables.layer, layer),
+        q === undefined ? undefined : contains(q, lakeTables.dataset, lakeTables.tableName),
+      ),
+    )
+    .groupBy(lakeTables.layer, lakeTables.dataset);
+  const [sum] = await ctx.db.select({ total: count() }).from(found.as("found"));
+  const page = await found.orderBy(asc(lakeTables.layer), asc(lakeTables.dataset)).limit(limit).offset(offset);
+  if (page.length === 0) return { datasets: [], total: sum?.total ?? 0 };
+
+  const places = page.map((place) => and(eq(lakeTables.layer, place.layer), eq(lakeTables.dataset, place.dataset)));
+  const tables = await ctx.db
+    .select()
+    .from(lakeTables)
+    .where(and(mine, or(...places)))
+    .orderBy(asc(lakeTables.tableName));
+  const datasets = page.map(({ layer, dataset, updatedAt }) => {
+    const own = tables.filter((table) => table.layer === layer && table.dataset === dataset);
+    return {
+      layer,
+      dataset,
+      tables: own.map(({ tableName, rows, bytes, files, columns }) => ({ name: tableName, rows, bytes, files, columns })),
+      updatedAt: own.map((table) => table.updatedAt).reduce((a, b) => (a > b ? a : b), updatedAt ?? ""),
+    };
+  });
+  return { datasets, total: sum?.total ?? 0 };
+}
+
+/**
+ * The first rows of one table. Throws `not_found`, and `invalid` where the dataset has several tables and
+ * none is named.
+ */
+export async function previewDataset(
+  ctx: Context,
+  place: DatasetPlace,
+  { table: name, limit }: PreviewQuery,
+  signal: AbortSignal,
+): Promise<SqlRows> {
+  const tables = await readTables(ctx.db, { organizationId: ctx.organizationId, ...place });
+  if (tables.length === 0) throw notFound("dataset");
+  const only = tables.length === 1 ? tables[0] : undefined;
+  const table =
+    name === undefined
+      ? (tables.find((each) => each.table === place.dataset) ?? only)
+      : tables.find((each) => each.table === name);
+  if (!table && name !== undefined) throw notFound("table");
+  if (!table) {
+    const names = tables.map((each) => each.table).join(", ");
+    throw invalid(["query", "table"], `This dataset has several tables; name one of ${names}`, "missing");
+  }
+  const from = `${quoteName(table.layer)}.${quoteName(sqlName(table))}`;
+  return ctx.sql.query(
+    { tables: await sqlTables(ctx.lake, [table]), sql: `SELECT * FROM ${from} LIMIT ${limit}`, signal },
+    limit,
+  );
+}
+
+/**
+ * Removes a dataset with all its tables. Its files stay a while for those who are reading them. The
+ * cursors of the extracts that filled it stay as they are: only a reset of an action's state changes those.
+ */
+export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetPlace): Promise<void> {
+  await write(ctx, async (tx) => {
+    const gone = await tx.db
+      .delete(lakeTables)
+      .where(
+        and(
+          eq(lakeTables.organizationId, tx.organizationId),
+          eq(lakeTables.layer, layer),
+          eq(lakeTables.dataset, dataset),
+        ),
+      )
+      .returning({ name: lakeTables.tableName, rows: lakeTables.rows, bytes: lakeTables.bytes });
+    if (gone.length === 0) throw notFound("dataset");
+    await tx.db
+      .update(lakeFiles)
+      .set({ removedAt: timestamp(tx.clock) })
+      .where(
+        and(
+          eq(lakeFiles.organizationId, tx.organizationId),
+          eq(lakeFiles.layer, layer),
+          eq(lakeFiles.dataset, dataset),
+          inArray(lakeFiles.tableName, gone.map((table) => table.name)),
+          sql`${lakeFiles.removedAt} is null`,
+        ),
+      );
+    await record(
+      tx,
+      "dataset.deleted",
+      { type: "dataset", id: `${layer}.${dataset}` },
+      {
+        layer,
+        dataset,
+        tables: gone.map((table) => table.name),
+        rows: gone.reduce((sum, table) => sum + table.rows, 0),
+        bytes: gone.reduce((sum, table) => sum + table.bytes, 0),
+      },
+    );
+  });
+}

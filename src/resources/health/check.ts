@@ -1,0 +1,88 @@
+import { statfs } from "node:fs/promises";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { App } from "../../context.ts";
+import { settings } from "../../store/settings.ts";
+import type { Check } from "./wire.ts";
+
+/** The checks are done at most this often, however many ask. */
+const KEPT_MS = 2_000;
+/** A write that takes longer than this is none. */
+const WRITE_DEADLINE_MS = 5_000;
+/** With less than this on the disk the next load may fail. */
+const MIN_FREE_BYTES = 64 * 1024 * 1024;
+
+/** What was looked at, by name. */
+export type Checks = Record<string, Check>;
+
+interface Kept {
+  at: number;
+  checks: Promise<Checks>;
+}
+
+const kept = new WeakMap<App["store"], Kept>();
+
+/** Tries what the work needs: a write that is durable, room on the disk, and the master key. */
+export function checkDeeply(app: App): Promise<Checks> {
+  const now = app.clock.monotonic();
+  const last = kept.get(app.store);
+  if (last && now - last.at < KEPT_MS) return last.checks;
+  const checks = checkAll(app);
+  kept.set(app.store, { at: now, checks });
+  return checks;
+}
+
+async function checkAll(app: App): Promise<Checks> {
+  const [writes, disk, key] = await Promise.all([
+    outcome(() => checkWrite(app)),
+    outcome(() => checkDisk(app)),
+    outcome(() => checkKey(app)),
+  ]);
+  return { writes, disk, key };
+}
+
+/** A check says what it found, or throws. */
+async function outcome(check: () => Promise<string | null>): Promise<Check> {
+  try {
+    const detail = await check();
+    return detail === null ? { ok: true } : { ok: true, detail };
+  } catch (error) {
+    return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function checkWrite(app: App): Promise<string> {
+  const startedAt = app.clock.monotonic();
+  const done = new AbortController();
+  const value = timestamp(app.clock);
+  const written = app.store.write(async (db) => {
+    await db
+      .insert(settings)
+      .values({ key: "health", value })
+      .onConflictDoUpdate({ target: settings.key, set: { value } });
+  });
+  const late = app.clock.sleep(WRITE_DEADLINE_MS, done.signal).then(() => {
+    if (!done.signal.aborted) throw new AppError("timeout", "A write to the database takes longer than 5 seconds.");
+  });
+  try {
+    await Promise.race([written, late]);
+  } finally {
+    done.abort();
+  }
+  return `written in ${Math.ceil(app.clock.monotonic() - startedAt)} ms`;
+}
+
+async function checkDisk(app: App): Promise<string> {
+  const { bavail, bsize } = await statfs(app.config.dataFolder);
+  const free = bavail * bsize;
+  const found = `${Math.floor(free / 1024 ** 2)} MiB free`;
+  if (free < MIN_FREE_BYTES) throw new AppError("disk_full", `The data directory has only ${found}.`);
+  return found;
+}
+
+async function checkKey({ secrets }: App): Promise<null> {
+  if (secrets.open(secrets.seal("weir", "health"), "health") !== "weir") {
+    throw new AppError("internal", "The master key does not open what it has sealed.");
+  }
+  return null;
+}

@@ -1,0 +1,128 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { App } from "../../context.ts";
+import { version } from "../../version.ts";
+import { requestCounts } from "./requests.ts";
+import { DURATION_STEPS, type Tally, tallyOf } from "./tally.ts";
+
+type Labels = Readonly<Record<string, string | number>>;
+type Sample = readonly [value: number, labels?: Labels, suffix?: string];
+
+interface Family {
+  name: string;
+  type: "counter" | "gauge" | "histogram";
+  help: string;
+  samples: Sample[];
+}
+
+/** What is known of this process and its store, as Prometheus reads it. Counters begin with the process. */
+export async function renderMetrics(app: App): Promise<string> {
+  const [tally, queue, running, letters, store] = await Promise.all([
+    tallyOf(app),
+    readQueue(app),
+    readRunning(app),
+    readDeadLetters(app),
+    app.store.stats(),
+  ]);
+  const families: Family[] = [
+    gauge("weir_info", "The version that runs.", [[1, { version }]]),
+    ...runFamilies(tally),
+    gauge("weir_runs_running", "Runs under way, by kind.", running),
+    gauge("weir_queue_depth", "Runs that are due and wait for a worker.", [[queue.depth]]),
+    gauge("weir_queue_oldest_seconds", "How long the run that is due longest has waited.", [[queue.oldestSeconds]]),
+    counter("weir_webhook_deliveries_total", "Webhook requests that set a run off.", [[tally.deliveries]]),
+    counter("weir_dead_lettered_total", "Deliveries that failed for good.", [[tally.deadLettered]]),
+    gauge("weir_dead_letters", "Dead letters kept, by source and status.", letters),
+    gauge(
+      "weir_automation_last_success_seconds",
+      "Seconds since an automation completed; of those that have since the start.",
+      [...tally.successes].map(([automation_id, at]) => [secondsSince(app, at), { automation_id }]),
+    ),
+    counter(
+      "weir_http_requests_total",
+      "Requests answered, by route.",
+      requestCounts(app).map(({ count, ...labels }) => [count, labels]),
+    ),
+    gauge("weir_database_bytes", "Size of the database file; 0 on a libSQL server.", [[store.databaseBytes]]),
+    gauge("weir_wal_bytes", "Size of the write-ahead log; 0 on a libSQL server.", [[store.walBytes]]),
+    gauge("weir_event_loop_lag_seconds", "The longest the event loop was held up since the last look.", [[takeLag()]]),
+    gauge("process_resident_memory_bytes", "Memory of this process.", [[process.memoryUsage.rss()]]),
+    gauge("process_uptime_seconds", "How long this process has run.", [[process.uptime()]]),
+  ];
+  return families.map(render).join("");
+}
+
+const gauge = (name: string, help: string, samples: Sample[]): Family => ({ name, type: "gauge", help, samples });
+const counter = (name: string, help: string, samples: Sample[]): Family => ({ name, type: "counter", help, samples });
+
+const runFamilies = (tally: Tally): Family[] => [
+  counter(
+    "weir_runs_total",
+    "Runs that ended, by kind and status.",
+    [...tally.runs.values()].map(({ kind, status, count }) => [count, { kind, status }]),
+  ),
+  {
+    name: "weir_run_duration_seconds",
+    type: "histogram",
+    help: "How long runs took from start to end, by kind.",
+    samples: [...tally.durations].flatMap(([kind, { sum, count, within }]): Sample[] => [
+      ...DURATION_STEPS.map((le, index): Sample => [within[index] ?? 0, { kind, le }, "_bucket"]),
+      [count, { kind, le: "+Inf" }, "_bucket"],
+      [sum, { kind }, "_sum"],
+      [count, { kind }, "_count"],
+    ]),
+  },
+];
+
+/** The condition is spelt as in the index `action_runs_due`, so that only due runs are looked at. */
+async function readQueue(app: App): Promise<{ depth: number; oldestSeconds: number }> {
+  const [row] = await app.store.db.all<{ depth: number; oldest: string | null }>(
+    sql`select count(*) as depth, min(due_at) as oldest from action_runs
+      where status in ('pending', 'waiting') and due_at is not null and due_at <= ${timestamp(app.clock)}`,
+  );
+  const oldest = row?.oldest ?? null;
+  return { depth: row?.depth ?? 0, oldestSeconds: oldest === null ? 0 : secondsSince(app, oldest) };
+}
+
+async function readRunning(app: App): Promise<Sample[]> {
+  const rows = await app.store.db.all<{ kind: string; n: number }>(
+    sql`select kind, count(*) as n from action_runs where status = 'running' group by kind`,
+  );
+  return rows.map(({ kind, n }) => [n, { kind }]);
+}
+
+async function readDeadLetters(app: App): Promise<Sample[]> {
+  const rows = await app.store.db.all<{ source: string; status: string; n: number }>(
+    sql`select source, status, count(*) as n from dead_letters group by source, status`,
+  );
+  return rows.map(({ n, ...labels }) => [n, labels]);
+}
+
+const secondsSince = ({ clock }: App, at: string) => Math.max(0, (clock.now().getTime() - Date.parse(at)) / 1000);
+
+let delays: ReturnType<typeof monitorEventLoopDelay> | null = null;
+
+/** Seconds; the first look only begins to watch. */
+function takeLag(): number {
+  if (delays === null) {
+    delays = monitorEventLoopDelay({ resolution: 20 });
+    delays.enable();
+    return 0;
+  }
+  const longest = delays.max;
+  delays.reset();
+  return longest / 1e9;
+}
+
+const render = ({ name, type, help, samples }: Family): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples
+    .map(([value, labels, suffix = ""]) => `${name}${suffix}${renderLabels(labels)} ${value}\n`)
+    .join("")}`;
+
+function renderLabels(labels: Labels = {}): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+const escaped = (text: string) => text.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");

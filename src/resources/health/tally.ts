@@ -1,0 +1,124 @@
+import { asc, desc, gt, inArray, and, sql } from "drizzle-orm";
+import type { App } from "../../context.ts";
+import { events } from "../events/table.ts";
+
+/** Seconds; the upper ends of the histogram of durations. */
+export const DURATION_STEPS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200] as const;
+
+/** What the trail tells of the time since this process began. */
+export interface Tally {
+  /** Runs that ended, by kind and status. */
+  runs: Map<string, { kind: string; status: string; count: number }>;
+  durations: Map<string, { sum: number; count: number; within: number[] }>;
+  /** Webhook requests that set a run off. */
+  deliveries: number;
+  deadLettered: number;
+  /** The last instant at which each automation completed, by its id. */
+  successes: Map<string, string>;
+}
+
+interface Follower extends Tally {
+  /** The last event that was counted; null before the first look. */
+  after: number | null;
+  turn: Promise<void>;
+}
+
+const COUNTED = [
+  "action.completed",
+  "action.failed",
+  "action.cancelled",
+  "automation.triggered",
+  "automation.completed",
+  "webhook.dead_lettered",
+] as const;
+
+/** Events that are read before others get their turn. */
+const BATCH = 500;
+
+const followers = new WeakMap<App["store"], Follower>();
+
+/**
+ * Counts from the events, so that nothing is counted on the way of a run, and a look costs only what has
+ * happened since the last one.
+ */
+export async function tallyOf(app: App): Promise<Tally> {
+  let follower = followers.get(app.store);
+  if (!follower) {
+    const empty = { runs: new Map(), durations: new Map(), deliveries: 0, deadLettered: 0, successes: new Map() };
+    followers.set(app.store, (follower = { ...empty, after: null, turn: Promise.resolve() }));
+  }
+  const mine = follower;
+  const turn = mine.turn.then(() => catchUp(app, mine));
+  mine.turn = turn.catch(() => undefined); // told to whoever asked; the next one tries again
+  await turn;
+  return mine;
+}
+
+async function catchUp(app: App, follower: Follower): Promise<void> {
+  let after = follower.after ?? (await startOf(app));
+  for (;;) {
+    const rows = await app.store.db
+      .select({
+        seq: events.seq,
+        type: events.type,
+        entityId: events.entityId,
+        timestamp: events.timestamp,
+        kind: sql<string | null>`json_extract(${events.data}, '$.kind')`,
+        seconds: sql<number | null>`json_extract(${events.data}, '$.durationSeconds')`,
+        deliveryId: sql<string | null>`json_extract(${events.data}, '$.deliveryId')`,
+      })
+      .from(events)
+      .where(and(gt(events.seq, after), inArray(sql`+${events.type}`, [...COUNTED])))
+      .orderBy(asc(events.seq))
+      .limit(BATCH);
+    for (const row of rows) add(follower, row);
+    follower.after = after = rows.at(-1)?.seq ?? after;
+    if (rows.length < BATCH) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Where this process began: ids are in order of time, and so is its own. */
+async function startOf({ store, bootId }: App): Promise<number> {
+  const [first] = await store.db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(gt(events.id, bootId))
+    .orderBy(asc(events.id))
+    .limit(1);
+  if (first) return first.seq - 1;
+  const [last] = await store.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1);
+  return last?.seq ?? 0;
+}
+
+interface Row {
+  type: string;
+  entityId: string;
+  timestamp: string;
+  kind: string | null;
+  seconds: number | null;
+  deliveryId: string | null;
+}
+
+function add(tally: Tally, { type, entityId, timestamp, kind, seconds, deliveryId }: Row): void {
+  if (type === "automation.completed") tally.successes.set(entityId, timestamp);
+  else if (type === "webhook.dead_lettered") tally.deadLettered++;
+  else if (type === "automation.triggered") tally.deliveries += deliveryId === null ? 0 : 1;
+  else if (kind !== null) {
+    const status = type.slice("action.".length);
+    const key = `${kind} ${status}`;
+    const counted = tally.runs.get(key) ?? { kind, status, count: 0 };
+    tally.runs.set(key, { ...counted, count: counted.count + 1 });
+    if (seconds !== null) addDuration(tally, kind, seconds);
+  }
+}
+
+function addDuration({ durations }: Tally, kind: string, seconds: number): void {
+  let times = durations.get(kind);
+  if (!times) durations.set(kind, (times = { sum: 0, count: 0, within: DURATION_STEPS.map(() => 0) }));
+  times.sum += seconds;
+  times.count++;
+  for (const [index, step] of DURATION_STEPS.entries()) {
+    if (seconds <= step) times.within[index] = (times.within[index] ?? 0) + 1;
+  }
+}

@@ -1,0 +1,48 @@
+import { MAX_DEPTH } from "../../base/json.ts";
+import type { App } from "../../context.ts";
+import { ACTION_KINDS } from "../../executors/contract.ts";
+import { version } from "../../version.ts";
+import { ACTION_STATUSES } from "../actions/table.ts";
+import { AUTOMATION_STATUSES } from "../automations/table.ts";
+import { CONNECTION_STATUSES } from "../connections/table.ts";
+import { EVENT_TYPES } from "../events/table.ts";
+import { PLAN_RATES } from "../inbound/gate.ts";
+import { DELIVERY_STATUSES } from "../inbound/table.ts";
+import { RUN_STATUSES } from "../runs/table.ts";
+
+/** What this version can do and where its limits lie. */
+export const describeSelf = ({ config, executors, providers }: App) => ({
+  version,
+  limits: {
+    bodyBytes: config.maxBodyBytes,
+    uploadBytes: 1024 ** 3,
+    jsonDepth: MAX_DEPTH,
+    requests: config.apiRate === null ? null : { ...config.apiRate },
+    webhooks: PLAN_RATES,
+    concurrentRuns: config.concurrency,
+    runSeconds: 86_400,
+    sqlSeconds: config.sqlTimeoutSeconds,
+    sqlMemory: config.sqlMemory,
+    queryRows: 10_000,
+    inlineBytes: 256 * 1024,
+    nameCharacters: 255,
+    accessTokenDays: 365,
+    cursorHours: 24,
+    idempotencyHours: 24,
+    retentionDays: config.retentionDays,
+    retentionFailedDays: config.retentionFailedDays,
+  },
+  actionKinds: ACTION_KINDS.filter((kind) => executors[kind] !== undefined),
+  providers: [...providers.keys()],
+  eventTypes: [...EVENT_TYPES],
+  statuses: {
+    action: [...ACTION_STATUSES],
+    actionRun: [...RUN_STATUSES],
+    automation: [...AUTOMATION_STATUSES],
+    automationRun: [...RUN_STATUSES],
+    automationRunStep: [...RUN_STATUSES, "skipped"],
+    connection: [...CONNECTION_STATUSES],
+    webhookDelivery: [...DELIVERY_STATUSES],
+    deadLetter: ["dead", "replaying", "replayed"],
+  },
+});

@@ -1,0 +1,13 @@
+import { Type } from "@sinclair/typebox";
+import { jsonObject, map, object, oneOf } from "../../base/shape.ts";
+import { ACTION_KINDS } from "../../executors/contract.ts";
+import { EVENT_TYPES } from "../events/table.ts";
+
+export const Meta = object({
+  version: Type.String(),
+  limits: jsonObject(),
+  actionKinds: Type.Array(oneOf(ACTION_KINDS)),
+  providers: Type.Array(Type.String()),
+  eventTypes: Type.Array(oneOf(EVENT_TYPES)),
+  statuses: map(Type.Array(Type.String())),
+});

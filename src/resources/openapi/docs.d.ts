@@ -1,0 +1,3 @@
+/** The text of `docs.js`, which runs in the reader's browser. */
+declare const text: string;
+export default text;

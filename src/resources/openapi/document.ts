@@ -1,0 +1,227 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { version } from "../../version.ts";
+import { exampleOf } from "./example.ts";
+import { bodies, errorsOf, PROBLEMS } from "./replies.ts";
+import { toSchema } from "./schema.ts";
+
+/** What an operation tells of itself; how it is carried out is of no interest here. */
+export interface Described {
+  readonly method: string;
+  readonly path: string;
+  readonly audience: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  readonly bodyOptional?: boolean;
+  readonly consumes?: string;
+  readonly response?: TSchema;
+  readonly produces?: string;
+  readonly status?: number;
+  readonly idempotent?: boolean | "sealed";
+  readonly personal?: boolean;
+  readonly errors?: readonly number[];
+  readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
+  readonly example?: unknown;
+}
+
+const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
+
+Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
+
+/** The OpenAPI 3.1 document of the operations. */
+export function openApiDocument(operations: readonly Described[]): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const operation of operations) {
+    const item = (paths[operation.path] ??= {});
+    item[operation.method.toLowerCase()] = describe(operation);
+  }
+  const tags = [...new Set(operations.map(({ tag }) => tag))].sort();
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Weir",
+      version,
+      summary: "Automation and data integration in one file",
+      description: ABOUT,
+      license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "This Weir" }],
+    tags: tags.map((name) => ({ name, description: TAGS[name] ?? `All about ${name.toLowerCase()}.` })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: { schemas: bodies, responses: PROBLEMS, parameters: PARAMETERS, securitySchemes: CREDENTIALS },
+  };
+}
+
+const TAGS: Readonly<Record<string, string>> = {
+  Actions: "Units of work of one kind each, which can be run.",
+  "Action runs": "What became of each execution of an action.",
+  Artifacts: "What runs leave behind: JSON, text and files.",
+  Automations: "Actions that run when something happens, one after the other or side by side.",
+  Connections: "Links to other systems, with credentials that can be written and never read.",
+  Datasets: "Tables of the lake, which extracts and transforms fill.",
+  Events: "The audit trail: append-only, and chained by hashes.",
+  Health: "Whether Weir works, and how much.",
+  Query: "SQL over the lake.",
+};
+
+/** Stable and unique: `GET /api/v1/actions/{action_id}` is `getActionsByActionId`. */
+export function operationIdOf({ method, path }: Pick<Described, "method" | "path">): string {
+  const isApi = path.startsWith("/api/v1/");
+  const words = (isApi ? path.slice("/api/v1/".length) : `root${path}`)
+    .split("/")
+    .map((part) => part.replace(/^\{(\w+)\}$/, "by_$1"))
+    .flatMap((part) => part.split(/[^A-Za-z0-9]+/))
+    .filter(Boolean);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+function describe(operation: Described): JsonObject {
+  const { summary, description, tag, audience } = operation;
+  return {
+    operationId: operationIdOf(operation),
+    tags: [tag],
+    summary,
+    description: description ?? `${summary}.`,
+    "x-role": audience,
+    security: securityOf(operation),
+    parameters: parametersOf(operation),
+    ...requestOf(operation),
+    responses: { ...successOf(operation), ...errorsOf(operation), ...otherRepliesOf(operation) },
+  };
+}
+
+function securityOf({ audience, personal }: Described): Json[] {
+  if (audience === "public" || audience === "signature") return [];
+  return [{ bearer: [] }, ...(personal ? [] : [{ apiKey: [] }]), { cookie: [] }];
+}
+
+function parametersOf(operation: Described): Json[] {
+  const { path, params, query, audience, idempotent, produces } = operation;
+  const known = params ? fieldsOf(params) : [];
+  const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): JsonObject => {
+    const field = known.find((each) => each.name === name);
+    return parameter({ name, schema: field?.schema ?? { type: "string" }, required: true }, "path");
+  });
+  const asked = query ? fieldsOf(query).map((field) => parameter(field, "query")) : [];
+  const isInside = !["public", "signature", "any"].includes(audience);
+  const headers = [
+    ...(isInside ? ["OrganizationId"] : []),
+    ...(idempotent ? ["IdempotencyKey"] : []),
+    ...(produces === "text/event-stream" && path.endsWith("/stream") ? ["LastEventId"] : []),
+  ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return [...named, ...asked, ...headers];
+}
+
+interface Field {
+  name: string;
+  schema: JsonObject;
+  required: boolean;
+}
+
+function fieldsOf(shape: TObject): Field[] {
+  const { properties, required } = toSchema(shape, "in");
+  const needed = Array.isArray(required) ? required : [];
+  return Object.entries(properties as Record<string, JsonObject>).map(([name, schema]) => ({
+    name,
+    schema,
+    required: needed.includes(name),
+  }));
+}
+
+function parameter({ name, schema, required }: Field, place: "path" | "query"): JsonObject {
+  const { description, ...rest } = schema;
+  return {
+    name,
+    in: place,
+    required,
+    description: description ?? MEANINGS[name] ?? `The ${name.replaceAll("_", " ")}.`,
+    schema: rest,
+  };
+}
+
+/** What parameters of these names mean wherever they stand. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  limit: "How many items one page has at most.",
+  offset: "How many items to leave out at the beginning.",
+  cursor: "`nextCursor` of the page before; good for 24 hours, and for the same filters.",
+  q: "A text to look for, in any case.",
+  order: "Upwards or downwards.",
+  sort_by: "What the items are sorted by.",
+  layer: "The layer of the lake.",
+};
+
+const PARAMETERS: JsonObject = {
+  OrganizationId: {
+    name: "X-Organization-Id",
+    in: "header",
+    required: false,
+    description: "Id or slug of the organization to act in; absent: the token's own, else your default one.",
+    schema: { type: "string" },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "For 24 hours the same key gives the first reply again, with `Idempotency-Replayed: true`; with another body it is 409.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
+  LastEventId: {
+    name: "Last-Event-ID",
+    in: "header",
+    required: false,
+    description: "Id of the last event that the client has; the stream goes on after it.",
+    schema: { type: "string" },
+  },
+};
+
+const CREDENTIALS: JsonObject = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "A personal access token (`svc_pat_…`) or the token of a command line's session (`svc_at_…`).",
+  },
+  apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "An API key (`svc_key_…`)." },
+  cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "The session of a browser." },
+};
+
+function requestOf({ body, bodyOptional, consumes }: Described): JsonObject {
+  if (body === undefined) {
+    if (consumes === undefined) return {};
+    return { requestBody: { required: true, description: "The bytes as they are.", content: { [consumes]: { schema: {} } } } };
+  }
+  const example = exampleOf(body);
+  return {
+    requestBody: {
+      required: !bodyOptional,
+      description: bodyOptional ? "May be left out altogether." : "A JSON object.",
+      content: { "application/json": { schema: toSchema(body, "in"), ...(example === undefined ? {} : { example }) } },
+    },
+  };
+}
+
+function successOf({ status = 200, response, produces, example }: Described): JsonObject {
+  const description = status === 204 ? "Done; there is no body." : status === 201 ? "It was made." : "What was asked for.";
+  if (produces !== undefined) {
+    return { [status]: { description, content: { [produces]: { schema: { type: "string" } } } } };
+  }
+  return { [status]: { description, ...contentOf(response, example) } };
+}
+
+const otherRepliesOf = ({ replies = {} }: Described): JsonObject =>
+  Object.fromEntries(
+    Object.entries(replies).map(([status, { description, body, example }]) => [
+      status,
+      { description, ...contentOf(body, example) },
+    ]),
+  );
+
+function contentOf(shape: TSchema | undefined, given: unknown): JsonObject {
+  if (shape === undefined) return {};
+  const example = (given as Json | undefined) ?? exampleOf(shape);
+  const schema = toSchema(shape, "out");
+  return { content: { "application/json": { schema, ...(example === undefined ? {} : { example }) } } };
+}

@@ -1,0 +1,101 @@
+import type { TSchema } from "@sinclair/typebox";
+import { type Json, type JsonObject, isObject } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+
+/** Texts that read well, by the field they stand in. */
+const BY_NAME: Readonly<Record<string, string>> = {
+  email: "ada@example.com",
+  password: "correct horse battery staple",
+  firstName: "Ada",
+  lastName: "Lovelace",
+  name: "Orders",
+  title: "Orders",
+  displayName: "Orders",
+  organizationName: "Acme",
+  slug: "orders",
+  layer: "raw",
+  dataset: "shop",
+  table: "orders",
+  sql: "SELECT count(*) AS orders FROM raw.shop__orders",
+  dataType: "VARCHAR",
+  locale: "en-GB",
+  timezone: "Europe/Berlin",
+  correlationId: "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
+  organizationId: "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
+  createdBy: "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
+  updatedBy: "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
+  ipAddress: "192.0.2.1",
+  ip: "192.0.2.1",
+  userAgent: "Mozilla/5.0",
+  lastFour: "9f3a",
+  displayStatus: "Completed",
+  type: "action.completed",
+  hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  version: "0.1.0",
+};
+
+const BY_FORMAT: Readonly<Record<string, string>> = {
+  uuid: "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
+  "date-time": "2026-01-31T09:30:00.000Z",
+  date: "2026-01-31",
+  email: "ada@example.com",
+  uri: "https://example.com/",
+};
+
+/** For texts with a pattern; the first that fits is taken. */
+const CANDIDATES = ["orders", "example", "Orders", "application/json", "/orders", "orders.csv", "UTC", "0 7 * * *", "a", "1"];
+
+/** A value that fits the shape and reads like a real one; undefined where none was found. */
+export function exampleOf(shape: TSchema): Json | undefined {
+  const made = sample(JSON.parse(JSON.stringify(shape)), "");
+  return fits(shape, made) ? made : undefined;
+}
+
+const fits = (shape: TSchema, value: Json) => read(shape, value, []).faults.length === 0;
+
+function sample(schema: JsonObject, name: string): Json {
+  const { anyOf, enum: values, type } = schema;
+  if (schema["default"] !== undefined) return schema["default"];
+  if (schema["const"] !== undefined) return schema["const"];
+  if (Array.isArray(values)) return values[0] ?? null;
+  if (Array.isArray(anyOf)) return isObject(anyOf[0]) ? sample(anyOf[0], name) : null;
+  switch (type) {
+    case "string":
+      return sampleText(schema, name);
+    case "integer":
+    case "number":
+      return sampleNumber(schema);
+    case "boolean":
+      return true;
+    case "array":
+      return isObject(schema["items"]) ? [sample(schema["items"], name.replace(/s$/, ""))] : [];
+    case "object":
+      return sampleObject(schema);
+    default:
+      return null;
+  }
+}
+
+function sampleText(schema: JsonObject, name: string): string {
+  const format = BY_FORMAT[String(schema["format"])];
+  if (format !== undefined) return format;
+  const known = BY_NAME[name];
+  const texts = [...(known === undefined ? [] : [known]), ...CANDIDATES];
+  const least = Number(schema["minLength"] ?? 0);
+  return texts.find((text) => fits(schema as TSchema, text)) ?? "x".repeat(least);
+}
+
+function sampleNumber({ minimum, maximum }: JsonObject): number {
+  const least = typeof minimum === "number" ? minimum : 1;
+  return typeof maximum === "number" ? Math.min(Math.max(least, 1), maximum) : Math.max(least, 1);
+}
+
+function sampleObject({ properties, patternProperties, additionalProperties }: JsonObject): JsonObject {
+  if (isObject(properties)) {
+    return Object.fromEntries(
+      Object.entries(properties).map(([name, value]) => [name, isObject(value) ? sample(value, name) : null]),
+    );
+  }
+  const values = isObject(patternProperties) ? Object.values(patternProperties)[0] : additionalProperties;
+  return isObject(values) && Object.keys(values).length > 0 ? { orders: sample(values, "") } : {};
+}

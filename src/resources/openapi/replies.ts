@@ -1,0 +1,128 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { Described } from "./document.ts";
+
+const correlationId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
+
+/** The two bodies of errors (interface, section 7; decisions, section 1). */
+export const bodies: JsonObject = {
+  ValidationError: {
+    type: "object",
+    description: "Every field of the input that does not fit.",
+    required: ["detail"],
+    properties: {
+      detail: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["loc", "msg", "type"],
+          properties: {
+            loc: {
+              type: "array",
+              items: { type: "string" },
+              description: "Where it stands: `body`, `query`, `path`, `header` or `cookie`, then names and places.",
+            },
+            msg: { type: "string", description: "What is wrong, for people." },
+            type: { type: "string", description: "What is wrong, for programs." },
+          },
+        },
+      },
+    },
+  },
+  Problem: {
+    type: "object",
+    description: "Any other error.",
+    required: ["detail", "code", "correlationId"],
+    properties: {
+      detail: { type: "string", description: "A sentence that a person can act on." },
+      code: { type: "string", description: "What it is, for programs; stable." },
+      correlationId: { type: "string", description: "Leads to it in the log and in the events." },
+      details: { type: "object", additionalProperties: true, description: "Facts beside the sentence, where there are some." },
+    },
+  },
+};
+
+interface Known {
+  name: string;
+  description: string;
+  code: string;
+  detail: string;
+  header?: { name: string; description: string };
+}
+
+/** Each status with one of its errors as the example. */
+const KNOWN: Readonly<Record<number, Known>> = {
+  400: { name: "BadRequest", description: "The request can't be read.", code: "bad_request", detail: "A request has one Host header." },
+  401: {
+    name: "Unauthenticated",
+    description: "There are no credentials, or they are not valid.",
+    code: "unauthenticated",
+    detail: "This access token is not valid: it is mistyped, expired or revoked.",
+    header: { name: "WWW-Authenticate", description: "`Bearer`." },
+  },
+  403: { name: "Forbidden", description: "The role does not reach so far.", code: "forbidden", detail: "This needs the role member; yours is viewer." },
+  404: { name: "NotFound", description: "It is not in this organization.", code: "not_found", detail: "There is no such run in this organization." },
+  408: { name: "RequestTimeout", description: "The body came too slowly.", code: "request_timeout", detail: "The body did not arrive within 30 seconds." },
+  409: { name: "Conflict", description: "It does not go with how things are.", code: "invalid_state", detail: "This run has ended already: it is completed." },
+  410: { name: "Gone", description: "It was there and is no more.", code: "cursor_expired", detail: "This cursor is older than 24 hours; start again without one." },
+  413: { name: "PayloadTooLarge", description: "The body is too large.", code: "payload_too_large", detail: "The body is larger than 10485760 bytes, the limit here." },
+  415: { name: "UnsupportedMediaType", description: "The body is of another kind, or compressed.", code: "unsupported_media_type", detail: "This takes application/json, not text/xml." },
+  422: { name: "Unprocessable", description: "The input does not fit.", code: "invalid", detail: "" },
+  429: {
+    name: "RateLimited",
+    description: "Too many requests.",
+    code: "rate_limited",
+    detail: "Too many requests; try again in 3 s.",
+    header: { name: "Retry-After", description: "Seconds until the next try." },
+  },
+  500: { name: "Internal", description: "A mistake of ours.", code: "internal", detail: "Something went wrong on our side. The correlation id leads to it in the log." },
+  501: { name: "NotAvailable", description: "This version can't do it yet.", code: "not_available", detail: "This version can't do that yet." },
+  502: { name: "Upstream", description: "The other system failed.", code: "upstream", detail: "The server refused the connection." },
+  503: { name: "Unavailable", description: "It can't be done at this moment.", code: "unavailable", detail: "The database can't be reached; try again." },
+  504: { name: "UpstreamTimeout", description: "The other system did not answer in time.", code: "timeout", detail: "The server did not answer within 15 seconds." },
+};
+
+const VALIDATION = { detail: [{ loc: ["body", "name"], msg: "Field required", type: "missing" }] };
+
+/** The shared responses, by name. */
+export const PROBLEMS: JsonObject = Object.fromEntries(
+  Object.entries(KNOWN).map(([status, { name, description, code, detail, header }]) => [
+    name,
+    {
+      description,
+      ...(header ? { headers: { [header.name]: { description: header.description, schema: { type: "string" } } } } : {}),
+      content: {
+        "application/json":
+          status === "422"
+            ? { schema: { $ref: "#/components/schemas/ValidationError" }, example: VALIDATION }
+            : { schema: { $ref: "#/components/schemas/Problem" }, example: { detail, code, correlationId } },
+      },
+    },
+  ]),
+);
+
+/** The errors that an operation may answer with: its own, and those that its kind brings with it. */
+export function errorsOf(operation: Described): JsonObject {
+  const { path, audience, params, query, body, consumes, idempotent, errors = [] } = operation;
+  const isOpen = audience === "public" || audience === "signature";
+  const hasBody = body !== undefined || consumes !== undefined;
+  const hasInput = hasBody || params !== undefined || query !== undefined || path.startsWith("/api/v1/");
+  const statuses = new Set([
+    400,
+    ...(isOpen ? [] : [401, 403, 429]),
+    ...(path.includes("{") ? [404] : []),
+    ...(hasInput ? [422] : []),
+    ...(hasBody ? [408, 413, 415] : []),
+    ...(idempotent ? [409] : []),
+    ...errors,
+    500,
+    503,
+  ]);
+  return Object.fromEntries(
+    [...statuses]
+      .sort((a, b) => a - b)
+      .flatMap((status) => {
+        const known = KNOWN[status];
+        return known ? [[status, { $ref: `#/components/responses/${known.name}` }]] : [];
+      }),
+  );
+}

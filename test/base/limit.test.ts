@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { openLimiter } from "../../src/base/limit.ts";
+import { turnableClock } from "../support/app.ts";
+
+/** A clock that stands still until it is turned. */
+function stillClock() {
+  let ms = 1_000_000;
+  return { ...turnableClock(), monotonic: () => ms, turn: (by: number) => void (ms += by) };
+}
+
+test("as many as the burst go at once, then as many as come back", () => {
+  const clock = stillClock();
+  const limiter = openLimiter(clock);
+  const take = () => limiter.take("key", { perMinute: 60, burst: 3 }).retryAfterSeconds;
+  expect([take(), take(), take(), take()]).toEqual([0, 0, 0, 1]);
+  clock.turn(1_000);
+  expect([take(), take()]).toEqual([0, 1]);
+  clock.turn(3_600_000);
+  expect([take(), take(), take(), take()]).toEqual([0, 0, 0, 1]);
+});
+
+test("whoever is refused is told when it will go", () => {
+  const clock = stillClock();
+  const limiter = openLimiter(clock);
+  const take = () => limiter.take("key", { perMinute: 2, burst: 1 }).retryAfterSeconds;
+  take();
+  expect(take()).toBe(30);
+  clock.turn(29_000);
+  expect(take()).toBe(1);
+  clock.turn(1_000);
+  expect(take()).toBe(0);
+});
+
+test("keys have nothing to do with each other, and a new rate counts at once", () => {
+  const limiter = openLimiter(stillClock());
+  const small = { perMinute: 60, burst: 1 };
+  expect(limiter.take("a", small).retryAfterSeconds).toBe(0);
+  expect(limiter.take("b", small).retryAfterSeconds).toBe(0);
+  expect(limiter.take("a", small).retryAfterSeconds).toBe(1);
+  for (let i = 0; i < 60_000; i++) limiter.take(`many:${i}`, small);
+  expect(limiter.take("new", small)).toEqual({ retryAfterSeconds: 0, remaining: 0 });
+});

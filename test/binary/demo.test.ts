@@ -1,0 +1,117 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { bareMachine, type Ended, unshared } from "./executable.ts";
+
+const STEPS = [
+  "server",
+  "connection",
+  "automation",
+  "webhook",
+  "receiver",
+  "result",
+  "forged",
+  "arrival",
+  "webhook-again",
+  "receiver-again",
+  "result-again",
+  "audit",
+  "done",
+];
+
+/** Each step's facts by its name. */
+const stepsOf = (ended: Ended) => Object.fromEntries(ended.lines().map((line) => [line.step, line]));
+
+/** Nobody listens there: whoever asks a proxy gets nowhere. */
+const NO_PROXY_ANSWERS = { HTTP_PROXY: "http://127.0.0.1:9", HTTPS_PROXY: "http://127.0.0.1:9" };
+
+describe("weir demo --once", () => {
+  const offline = unshared(["--user", "--map-root-user", "--net"], "ip link set lo up");
+
+  test("does the main job with the network cut off, and leaves nothing behind", async () => {
+    await using machine = bareMachine();
+    // Where the system gives no network of one's own, only proxies that nobody answers at are in the way.
+    const ended = await machine.run(["demo", "--once", "--json"], {
+      through: offline?.() ?? [],
+      env: NO_PROXY_ANSWERS,
+    });
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    expect(ended.lines().map(({ step, ok }) => [step, ok])).toEqual(STEPS.map((step) => [step, true]));
+    expect(stepsOf(ended)).toMatchObject({
+      webhook: { status: 200, mode: "initial", inserted: 1240, updated: 0, branch: "big" },
+      receiver: { requests: [{ method: "POST", path: "/alerts", body: { newOrders: 1240, days: 60 } }] },
+      forged: { status: 401 },
+      "webhook-again": {
+        status: 200,
+        mode: "incremental",
+        newRows: 37,
+        inserted: 34,
+        updated: 3,
+        knownRows: 1240,
+        branch: "quiet",
+      },
+      "receiver-again": {
+        requests: [{ method: "POST", path: "/reports", body: { newOrders: 34, changedOrders: 3 } }],
+      },
+      "result-again": { orders: 1274, days: 61 },
+      audit: { valid: true },
+    });
+    expect(readdirSync(machine.here)).toEqual([]);
+    expect(readdirSync(machine.temporary)).toEqual([]);
+  });
+
+  test("goes on from where it was when it is run again on the same data", async () => {
+    await using machine = bareMachine();
+    expect((await machine.run(["demo", "--once", "--data", "shop"])).code).toBe(0);
+    const again = await machine.run(["demo", "--once", "--json", "--data", "shop"]);
+    expect(again.code).toBe(0);
+    expect(stepsOf(again)).toMatchObject({
+      connection: { isKnown: true },
+      automation: { isKnown: true },
+      webhook: { mode: "incremental", newRows: 0, knownRows: 1274 },
+      "webhook-again": { mode: "incremental", inserted: 34, updated: 3, knownRows: 1274 },
+    });
+    expect(await machine.run(["events", "verify", "--data", "shop"])).toMatchObject({ code: 0 });
+  });
+
+  test("says in words that the second load is incremental, and where things are", async () => {
+    await using machine = bareMachine();
+    const { code, out, err } = await machine.run(["demo", "--once"]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("incremental: 37 new rows, 1,240 known");
+    expect(out).toContain("WEIR_EGRESS_ALLOW=127.0.0.1:");
+    expect(out).not.toContain("\x1b");
+    expect(out).not.toContain("svc_pat_");
+  });
+
+  test("keeps out of a data directory that is somebody's own", async () => {
+    await using machine = bareMachine();
+    await machine.init();
+    const { code, out, err } = await machine.run(["demo", "--once", "--data", "weir-data"]);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(
+      /^\S+weir-data holds a workspace that is not the demo's; give another directory with --data\.\n$/,
+    );
+  });
+});
+
+test("weir demo goes on serving until it is stopped, and then deletes what it made", async () => {
+  await using machine = bareMachine();
+  const demo = machine.start(["demo", "--json"], { listen: "stdout" });
+  const serving = await demo.line((line) => (line.startsWith('{"step":"serving"') ? JSON.parse(line) : null));
+  const authorization = { authorization: `Bearer ${serving.token}` };
+  const rows = await fetch(`${serving.origin}/api/v1/datasets/marts/daily_revenue/preview?limit=5`, {
+    headers: authorization,
+  });
+  expect(rows.status).toBe(200);
+  const signedIn = await fetch(`${serving.origin}/api/v1/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email: serving.email, password: serving.password }),
+  });
+  expect(signedIn.status).toBe(200);
+  expect(readdirSync(machine.temporary)).toHaveLength(1);
+  expect(await demo.end("SIGINT")).toBe(0);
+  expect(readdirSync(machine.temporary)).toEqual([]);
+  expect(existsSync(join(machine.here, "weir-data"))).toBe(false);
+});

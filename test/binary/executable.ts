@@ -1,0 +1,170 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { client } from "../support/app.ts";
+
+export const ROOT = resolve(import.meta.dir, "../..");
+const BUILT = join(ROOT, "dist/weir");
+
+/** Builds an executable from the tree at `root`. */
+export function build(root: string, out: string, entry = "src/main.ts"): void {
+  const built = Bun.spawnSync([process.execPath, "scripts/build.ts", entry, out], { cwd: root });
+  if (!built.success) throw new Error(`The build failed: ${built.stderr.toString()}`);
+}
+
+/** The project's executable, built when a file that it is made of is newer. */
+function executable(): string {
+  if (!existsSync(BUILT) || newestSource() > statSync(BUILT).mtimeMs) build(ROOT, BUILT);
+  return BUILT;
+}
+
+function newestSource(): number {
+  const files = ["package.json", "bun.lock", ...new Bun.Glob("{src,migrations,scripts}/**/*").scanSync(ROOT)];
+  return Math.max(...files.map((file) => statSync(join(ROOT, file)).mtimeMs));
+}
+
+export interface Ended {
+  code: number;
+  out: string;
+  err: string;
+  /** Lines of `out`, JSON each. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into lines of every shape
+  lines(): any[];
+}
+
+interface RunOptions {
+  stdin?: string;
+  env?: Record<string, string>;
+  /** Another program to start it with, such as `unshare`. */
+  through?: readonly string[];
+  program?: string;
+}
+
+export const PASSWORD = "correct horse battery staple";
+
+/** An empty folder and an environment with nothing in it: a machine where nothing is installed. */
+export function bareMachine() {
+  const folder = mkdtempSync(join(tmpdir(), "weir-binary-"));
+  const temporary = join(folder, "temporary");
+  const here = join(folder, "here");
+  mkdirSync(temporary);
+  mkdirSync(here);
+  const children = new Set<{ kill(signal: NodeJS.Signals): void; exited: Promise<number> }>();
+  const settings = (env: Record<string, string> = {}) => ({
+    PATH: "/nowhere",
+    HOME: folder,
+    TMPDIR: temporary,
+    ...env,
+  });
+
+  const run = async (args: readonly string[], options: RunOptions = {}): Promise<Ended> => {
+    const child = Bun.spawn([...(options.through ?? []), options.program ?? executable(), ...args], {
+      cwd: here,
+      env: settings(options.env),
+      stdin: Buffer.from(options.stdin ?? ""),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [code, out, err] = await Promise.all([
+      child.exited,
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    return {
+      code,
+      out,
+      err,
+      lines: () =>
+        out
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line)),
+    };
+  };
+
+  /** A command that goes on; `line` gives the first line of its output that `find` takes. */
+  const start = (args: readonly string[], options: RunOptions & { listen?: "stdout" | "stderr" } = {}) => {
+    const log = join(folder, `output-${children.size}`);
+    const child = Bun.spawn([options.program ?? executable(), ...args], {
+      cwd: here,
+      env: settings(options.env),
+      stdin: "ignore",
+      stdout: options.listen === "stdout" ? Bun.file(log) : "ignore",
+      stderr: options.listen === "stdout" ? "inherit" : Bun.file(log),
+    });
+    children.add(child);
+    return {
+      child,
+      async line<T>(find: (line: string) => T | null): Promise<T> {
+        for (let tries = 0; tries < 3000; tries++) {
+          const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1) : [];
+          for (const line of lines) {
+            const found = find(line);
+            if (found !== null) return found;
+          }
+          if (child.exitCode !== null)
+            throw new Error(`It ended with ${child.exitCode}: ${lines.join("\n")}`);
+          await Bun.sleep(10);
+        }
+        throw new Error("The line did not come.");
+      },
+      async end(signal: NodeJS.Signals = "SIGTERM"): Promise<number> {
+        child.kill(signal);
+        return child.exited;
+      },
+    };
+  };
+
+  return {
+    /** Where commands are started; empty at first. */
+    here,
+    temporary,
+    run,
+    start,
+    /** `weir init` in the default data directory. */
+    async init(): Promise<{
+      userId: string;
+      organizationId: string;
+      organizationSlug: string;
+      token: string;
+    }> {
+      const made = await run(
+        ["init", "--email", "ada@example.com", "--password-stdin", "--org", "Acme", "--json"],
+        {
+          stdin: `${PASSWORD}\n`,
+        },
+      );
+      if (made.code !== 0) throw new Error(made.err);
+      return made.lines()[0];
+    },
+    /** `weir serve` on a free port, once it answers. */
+    async serve(options: RunOptions & { token?: string } = {}) {
+      const server = start(["serve", "--port", "0"], options);
+      const origin = await server.line((line) => / listens on (http:[^"]+)"/.exec(line)?.[1] ?? null);
+      return {
+        ...server,
+        origin,
+        call: client(origin, options.token ? { authorization: `Bearer ${options.token}` } : {}),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children) child.kill("SIGKILL");
+      await Promise.all([...children].map(({ exited }) => exited));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts a program inside of `unshare` after `script` has set the scene; null where this system does not let us. */
+export function unshared(
+  flags: readonly string[],
+  script: string,
+): ((...words: string[]) => string[]) | null {
+  const [unshare, sh, path] = [Bun.which("unshare"), Bun.which("sh"), process.env["PATH"] ?? ""];
+  if (unshare === null || sh === null) return null;
+  // The machine's own tools are for the scene alone; what is started does not find them.
+  const scene = `own=$PATH; PATH='${path}'; ${script} && PATH=$own && exec "$@"`;
+  const through = (...words: string[]) => [unshare, ...flags, sh, "-c", scene, "sh", ...words];
+  const trial = Bun.spawnSync([...through("/mnt"), "/bin/true"], { stderr: "ignore" });
+  return trial.success ? through : null;
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { bareMachine, PASSWORD } from "./executable.ts";
+
+describe("weir serve", () => {
+  test("answers, takes the token of weir init, refuses bad numbers, and stops when it is told to", async () => {
+    await using machine = bareMachine();
+    const { token, organizationId } = await machine.init();
+    const server = await machine.serve({ token });
+    expect((await server.call("GET", "/health")).body).toEqual({ status: "ok" });
+    expect((await server.call("GET", "/api/v1/users/me")).body.email).toBe("ada@example.com");
+    for (const query of ["limit=0", "limit=101", "limit=ten", "offset=-1", "limit=1.5"]) {
+      const refused = await server.call("GET", `/api/v1/actions?${query}`);
+      expect([query, refused.status]).toEqual([query, 422]);
+      expect(refused.body.detail[0].loc).toEqual(["query", query.split("=")[0]]);
+    }
+    expect((await server.call("GET", "/api/v1/organizations/current")).body.id).toBe(organizationId);
+    expect(
+      (await server.call("POST", "/api/v1/auth/login", { email: "ada@example.com", password: PASSWORD }))
+        .status,
+    ).toBe(200);
+    expect(await server.end("SIGTERM")).toBe(0);
+  });
+
+  test("prints a link to set it up with where nobody has", async () => {
+    await using machine = bareMachine();
+    const server = machine.start(["serve", "--port", "0"]);
+    const link = await server.line((line) => /Set up: (http:[^"]+)"/.exec(line)?.[1] ?? null);
+    const { origin, pathname, searchParams } = new URL(link);
+    expect(pathname).toBe("/setup");
+    const owner = {
+      email: "ada@example.com",
+      password: PASSWORD,
+      firstName: "Ada",
+      lastName: "L",
+      organizationName: "Acme",
+    };
+    const made = await fetch(`${origin}/api/v1/auth/setup`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token: searchParams.get("token"), ...owner }),
+    });
+    expect(made.status).toBe(201);
+    expect(await server.end("SIGINT")).toBe(0);
+  });
+
+  test("keeps its state for its owner's eyes alone", async () => {
+    await using machine = bareMachine();
+    await machine.init();
+    for (const name of ["weir.db", "secret.key"]) {
+      expect([name, statSync(join(machine.here, "weir-data", name)).mode & 0o777]).toEqual([name, 0o600]);
+    }
+    expect(statSync(join(machine.here, "weir-data")).mode & 0o777).toBe(0o700);
+  });
+
+  test("is refused beside another one on the same data, in one sentence; so is weir init", async () => {
+    await using machine = bareMachine();
+    await machine.init();
+    const first = await machine.serve();
+    const second = await machine.run(["serve", "--port", "0"]);
+    expect(second).toMatchObject({ code: 1, out: "" });
+    expect(second.err).toMatch(
+      /^Another weir is running on \/\S+\. Stop it first, or give another directory with --data\.\n$/,
+    );
+    expect((await machine.run(["events", "verify"])).err).toContain("Another weir is running");
+    expect(await first.end()).toBe(0);
+    expect(await machine.run(["events", "verify"])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^acme: valid, \d+ events checked\n$/),
+    });
+  });
+
+  test("is refused a port that another program has, in one sentence", async () => {
+    await using machine = bareMachine();
+    const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+    const { code, err } = await machine.run(["serve", "--port", String(other.port)]);
+    other.stop(true);
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `Weir can't listen on 127.0.0.1:${other.port}: another program has the port. Give another with --port.\n`,
+    );
+  });
+
+  test("is refused with another secret key than the one of its data", async () => {
+    await using machine = bareMachine();
+    await machine.init();
+    const key = Buffer.alloc(32, 7).toString("base64");
+    const { code, err } = await machine.run(["serve", "--port", "0"], { env: { WEIR_SECRET_KEY: key } });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^The secret key is not the one .+\n$/);
+    expect(err).not.toContain(key);
+    const server = await machine.serve();
+    expect(await server.end()).toBe(0);
+  });
+
+  test("has all that it said yes to after kill -9", async () => {
+    await using machine = bareMachine();
+    const { token, organizationId } = await machine.init();
+    const server = await machine.serve({ token });
+    const action = await server.call("POST", "/api/v1/actions", {
+      kind: "conditional_branch",
+      name: "Choose",
+      definition: { branches: [{ key: "a", when: "true" }] },
+    });
+    const config = {
+      path: "in",
+      secret: "a secret of the test",
+      action: {
+        kind: "conditional_branch",
+        definition: { branches: [{ key: "b", when: "payload.n == 1" }] },
+      },
+    };
+    await server.call("POST", "/api/v1/automations", { name: "In", triggerType: "webhook", config });
+    const body = '{"n":1}';
+    const reply = await server.call("POST", `/webhooks/${organizationId}/in`, body, {
+      "content-type": "application/json",
+      "x-svc-signature": createHmac("sha256", config.secret).update(body).digest("hex"),
+    });
+    expect(reply.body).toMatchObject({ status: "processed", result: { branch: "b" } });
+    await server.end("SIGKILL");
+
+    const again = await machine.serve({ token });
+    expect((await again.call("GET", `/api/v1/actions/${action.body.id}`)).body.name).toBe("Choose");
+    expect(
+      (await again.call("GET", `/api/v1/automation-runs/${reply.body.automationRunId}`)).body.status,
+    ).toBe("completed");
+    expect((await again.call("GET", "/api/v1/events/verify")).body.valid).toBe(true);
+    expect(await again.end()).toBe(0);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test";
+import { systemIds } from "../../src/base/ids.ts";
+import { makeCursor, readCursor } from "../../src/crypto/cursor.ts";
+import { openSecretBox } from "../../src/crypto/secretbox.ts";
+import { hashToken, isWellFormed, lastFour, makeToken, TOKEN_PREFIX } from "../../src/crypto/tokens.ts";
+import { turnableClock } from "../support/app.ts";
+import vectors from "./vectors.json" with { type: "json" };
+
+describe("a token", () => {
+  const { pat, patSha256 } = vectors.token;
+
+  test("of the vectors is well formed, and is stored as its SHA-256", () => {
+    expect(isWellFormed(pat, TOKEN_PREFIX.pat)).toBe(true);
+    expect(hashToken(pat)).toBe(patSha256);
+    expect(lastFour(pat)).toBe("LuWK");
+  });
+
+  test("with one letter mistyped, another prefix or a piece missing is not well formed", () => {
+    for (let at = TOKEN_PREFIX.pat.length; at < pat.length; at++) {
+      const wrong = pat.slice(0, at) + (pat[at] === "x" ? "y" : "x") + pat.slice(at + 1);
+      expect(isWellFormed(wrong, TOKEN_PREFIX.pat)).toBe(false);
+    }
+    expect(isWellFormed(pat, TOKEN_PREFIX.session)).toBe(false);
+    expect(isWellFormed(pat.slice(0, -1), TOKEN_PREFIX.pat)).toBe(false);
+  });
+
+  test("that is made anew is well formed and unlike any other", () => {
+    const made = Array.from({ length: 200 }, () => makeToken(TOKEN_PREFIX.session, systemIds));
+    expect(made.every((token) => isWellFormed(token, TOKEN_PREFIX.session))).toBe(true);
+    expect(new Set(made).size).toBe(200);
+  });
+});
+
+const box = openSecretBox(new Uint8Array(32).fill(7), systemIds);
+
+describe("the secret box", () => {
+  test("opens what it sealed, and seals the same text differently each time", () => {
+    const [one, two] = [box.seal("sécret 🚀", "connection:1"), box.seal("sécret 🚀", "connection:1")];
+    expect(one).not.toBe(two);
+    expect(one).not.toContain("sécret");
+    expect([box.open(one, "connection:1"), box.open(two, "connection:1")]).toEqual([
+      "sécret 🚀",
+      "sécret 🚀",
+    ]);
+  });
+
+  test("does not open under another label or key, nor what was altered", () => {
+    const sealed = box.seal("secret", "connection:1");
+    const other = openSecretBox(new Uint8Array(32).fill(8), systemIds);
+    expect(() => box.open(sealed, "connection:2")).toThrow("could not be opened");
+    expect(() => other.open(sealed, "connection:1")).toThrow("another key");
+    expect(() => box.open(`${sealed.slice(0, -2)}AA`, "connection:1")).toThrow("could not be opened");
+    expect(() => box.open("v1.nonsense", "connection:1")).toThrow();
+    expect(other.keyId).not.toBe(box.keyId);
+  });
+
+  test("signs each purpose with a key of its own", () => {
+    expect(box.sign("text", "cursor")).toBe(box.sign("text", "cursor"));
+    expect(box.sign("text", "cursor")).not.toBe(box.sign("text", "other"));
+  });
+});
+
+describe("a cursor", () => {
+  const DAY_MS = 24 * 60 * 60 * 1000;
+  const scope = ["events", "organization", { type: "action.*" }];
+
+  test("gives back its position, for the same list and filters", () => {
+    const signer = { secrets: box, clock: turnableClock() };
+    expect(readCursor(signer, scope, makeCursor(signer, scope, ["a", 7]))).toEqual(["a", 7]);
+  });
+
+  test("of another organization or filter, altered or lengthened, is refused", () => {
+    const signer = { secrets: box, clock: turnableClock() };
+    const cursor = makeCursor(signer, scope, 7);
+    const wrong = [`x${cursor}`, `${cursor}x`, `${cursor}.x`, cursor.replace(".", ""), ".", "nonsense"];
+    for (const text of wrong)
+      expect(() => readCursor(signer, scope, text)).toThrow("not one that this list gave");
+    expect(() => readCursor(signer, ["events", "another", { type: "action.*" }], cursor)).toThrow();
+    expect(() => readCursor(signer, ["events", "organization", {}], cursor)).toThrow();
+  });
+
+  test("lasts for 24 hours", () => {
+    const clock = turnableClock();
+    const signer = { secrets: box, clock };
+    const cursor = makeCursor(signer, scope, 7);
+    clock.turn(DAY_MS - 1000);
+    expect(readCursor(signer, scope, cursor)).toBe(7);
+    clock.turn(2000);
+    expect(() => readCursor(signer, scope, cursor)).toThrow("older than 24 hours");
+  });
+});

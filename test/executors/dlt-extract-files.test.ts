@@ -1,0 +1,233 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { localFiles } from "../../src/providers/local-files.ts";
+import { link } from "../support/link.ts";
+import { openTestSql } from "../support/sql.ts";
+import { failure, openWorld, type World } from "./extract/world.ts";
+
+const duck = openTestSql();
+afterAll(() => duck[Symbol.asyncDispose]());
+
+/** A local_files connection over a folder that holds `files`. */
+function folderOf(world: World, files: Record<string, string | Uint8Array>) {
+  const filesFolder = join(world.folder, "files");
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(filesFolder, name)), { recursive: true });
+    writeFileSync(join(filesFolder, name), content);
+  }
+  return { provider: localFiles, link: link({}, {}, { filesFolder }) };
+}
+
+const load = (world: World, spec: string, files: Record<string, string | Uint8Array>, more = {}) =>
+  world.run({ resources: [{ name: "t", spec, ...more }] }, folderOf(world, files));
+
+describe("CSV files", () => {
+  test("of one pattern come together, with types of their own, in DuckDB's own process", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const { result } = await load(world, "in/*", {
+      "in/a.csv": 'id,Full Name,at\n1,"Ada\nL, ""x""",2026-01-01 10:00:00\n2,,\n',
+      "in/b.csv": "id;extra\n3;true\n",
+      "in/c.csv.gz": gzipSync("id\n4\n"),
+      "in/empty.csv": "",
+      "in/header.csv": "id,Full Name\n",
+    });
+    expect(result.tables[0]).toMatchObject({ rowsRead: 4, rows: 4 });
+    expect(await world.query('SELECT id, full_name, "at", extra FROM raw.shop__t ORDER BY id')).toEqual([
+      { id: 1, full_name: 'Ada\nL, "x"', at: "2026-01-01T10:00:00.000", extra: null },
+      { id: 2, full_name: null, at: null, extra: null },
+      { id: 3, full_name: null, at: null, extra: true },
+      { id: 4, full_name: null, at: null, extra: null },
+    ]);
+  });
+
+  test("whose later rows are not of the type of the first are read as texts", async () => {
+    await using world = openWorld();
+    const lines = Array.from({ length: 30_000 }, (_, i) => `${i},${i === 29_999 ? "many" : i}`);
+    await load(world, "a.csv", { "a.csv": `id,n\n${lines.join("\n")}\n` });
+    const [row] = await world.query("SELECT count(*) AS n, max(n) AS most FROM raw.shop__t");
+    expect(row).toEqual({ n: 30_000, most: "many" });
+  });
+
+  test("lose no row to what looks like a preamble, a comment or another quote", async () => {
+    await using world = openWorld();
+    await load(world, "*.csv", { "a.csv": "title\n#1\n'2\n", "b.csv": `title\n${"x".repeat(3_000_000)}\n` });
+    expect(await world.query("SELECT left(title, 2) AS t FROM raw.shop__t ORDER BY 1")).toEqual(
+      ["#1", "'2", "xx"].map((t) => ({ t })),
+    );
+  });
+
+  test("with nothing in them load nothing", async () => {
+    await using world = openWorld();
+    const { result, done } = await load(world, "a.csv", { "a.csv": "" });
+    expect(result).toMatchObject({ rows: 0, warnings: [] });
+    expect(done.load?.tables).toEqual([]);
+  });
+
+  test("loaded by a cursor bring only what is new, though they are read again", async () => {
+    await using world = openWorld();
+    const more = { incremental: { cursorField: "at" } };
+    await load(world, "*.csv", { "a.csv": "id,at\n1,2026-01-01\n2,2026-01-02\n" }, more);
+    const { result } = await load(world, "*.csv", { "b.csv": "id,at\n3,2026-01-02\n4,2026-01-03\n" }, more);
+    expect(result.tables[0]).toMatchObject({ rowsRead: 3, rows: 2, deduplicated: 1 });
+    expect(await world.query("SELECT id FROM raw.shop__t ORDER BY id")).toEqual(
+      [1, 2, 3, 4].map((id) => ({ id })),
+    );
+  });
+
+  test("that are no CSV fail by their name", async () => {
+    await using world = openWorld();
+    const error = await failure(load(world, "a.parquet", { "a.parquet": "not parquet" }));
+    expect(error).toMatchObject({ code: "upstream", details: { file: "a.parquet" } });
+    expect(error.message).toContain("a.parquet can't be read as parquet");
+  });
+});
+
+describe("JSON files", () => {
+  test("of lines and of one list become rows and child tables", async () => {
+    await using world = openWorld();
+    const { result } = await load(world, "*.json*", {
+      "a.jsonl": '{"id":1,"tags":["x"]}\r\n\n{"id":2,"n":12345678901234567890}\n',
+      "b.json": ' [ {"id":3,"s":"]}, \\" ["} ,\n{"id":4,"tags":["y","z"]} ]\n',
+      "c.json": '{"id":5}\n{"id":6}',
+      "d.json": '\ufeff{"id":7}',
+      "e.jsonl": "",
+      "f.json": "[]",
+    });
+    expect(result.tables.map((t) => [t.table, t.rowsRead, t.rows])).toEqual([
+      ["t", 7, 7],
+      ["t__tags", 3, 3],
+    ]);
+    expect(
+      await world.query(
+        "SELECT id, s, CAST(n AS VARCHAR) AS n FROM raw.shop__t WHERE id IN (2, 3) ORDER BY id",
+      ),
+    ).toEqual([
+      { id: 2, s: null, n: "12345678901234567890" },
+      { id: 3, s: ']}, " [', n: null },
+    ]);
+  });
+
+  test("keep whole numbers of any length", async () => {
+    await using world = openWorld();
+    const numbers = [
+      "9007199254740993",
+      "-9223372036854775808",
+      "12345678901234567890123456789012345678",
+      `1${"0".repeat(60)}`,
+    ];
+    await load(world, "a.jsonl", {
+      "a.jsonl": numbers.map((n, i) => `{"i":${i},"n":${n},"deep":{"a":{"b":{"c":[${n}]}}}}`).join("\n"),
+    });
+    const columns = Object.keys(world.columns("t")).filter((name) => name === "n" || name.startsWith("n__v"));
+    const found = await world.query(
+      `SELECT COALESCE(${columns.map((c) => `CAST(${c} AS VARCHAR)`).join(", ")}) AS n, CAST(deep__a__b__c AS VARCHAR) AS d FROM raw.shop__t ORDER BY i`,
+    );
+    expect(found).toEqual(numbers.map((n) => ({ n, d: `[${n}]` })));
+  });
+
+  test.each([
+    ["a.jsonl", '{"a":1}\n{"a":\n', "Line 2 of a.jsonl"],
+    ["a.json", '[{"a":1},{"a":]', "Value 2 of a.json"],
+    ["a.json", '[{"a":1}', "Value 1 of a.json"],
+    ["a.json", "nonsense", "Value 1 of a.json"],
+  ])("that are not valid fail and tell where: %s %s", async (name, content, where) => {
+    await using world = openWorld();
+    const error = await failure(load(world, name, { [name]: content }));
+    expect(error.code).toBe("upstream");
+    expect(error.message).toContain(where);
+    expect(world.tables).toEqual([]);
+  });
+
+  test("may hold scalars and lists as rows", async () => {
+    await using world = openWorld();
+    await load(world, "a.jsonl", { "a.jsonl": '1\n[{"a":2},{"a":3}]\nnull\n"x"\n' });
+    expect(
+      await world.query(
+        "SELECT value, value__v_text, a FROM raw.shop__t ORDER BY a NULLS LAST, value NULLS LAST, value__v_text NULLS LAST",
+      ),
+    ).toEqual([
+      { value: null, value__v_text: null, a: 2 },
+      { value: null, value__v_text: null, a: 3 },
+      { value: 1, value__v_text: null, a: null },
+      { value: null, value__v_text: "x", a: null },
+      { value: null, value__v_text: null, a: null },
+    ]);
+  });
+
+  test("bring only the columns that are asked for, and those that the load needs", async () => {
+    await using world = openWorld();
+    await load(
+      world,
+      "a.jsonl",
+      { "a.jsonl": '{"a":1,"b":2,"c":{"d":3},"at":4,"id":5}\n' },
+      { columns: ["a", "c"], primaryKey: ["id"], incremental: { cursorField: "at" } },
+    );
+    expect(Object.keys(world.columns("t")).filter((name) => !name.startsWith("_dlt"))).toEqual([
+      "a",
+      "c__d",
+      "at",
+      "id",
+    ]);
+  });
+
+  test("refuse a condition", async () => {
+    await using world = openWorld();
+    expect((await failure(load(world, "a.jsonl", { "a.jsonl": "{}" }, { where: "a = 1" }))).code).toBe(
+      "definition_invalid",
+    );
+  });
+});
+
+test("Parquet files keep their types, and nested ones become JSON", async () => {
+  await using world = openWorld();
+  const { path } = await duck.parquet(
+    "SELECT 1 AS id, DATE '2026-01-01' AS d, [1, 2] AS l, {'a': 1} AS s, 170141183460469231731687303715884105727::VARCHAR AS big, 'x'::BLOB AS b, TIME '10:00:00' AS t, 1.25::DECIMAL(10,2) AS m",
+  );
+  const { result } = await load(world, "a.parquet", { "a.parquet": await Bun.file(path).bytes() });
+  expect(result.rows).toBe(1);
+  const { _dlt_id, _dlt_load_id, ...columns } = world.columns("t");
+  expect(columns).toEqual({
+    id: "INTEGER",
+    d: "DATE",
+    l: "JSON",
+    s: "JSON",
+    big: "VARCHAR",
+    b: "BLOB",
+    t: "TIME",
+    m: "DECIMAL(10,2)",
+  });
+  expect(await world.query("SELECT l, s FROM raw.shop__t")).toEqual([{ l: [1, 2], s: { a: 1 } }]);
+});
+
+test("a pattern may mean files of several formats, whose rows are numbered on", async () => {
+  await using world = openWorld();
+  const { result } = await load(world, "*", {
+    "a.jsonl": '{"id":1,"l":[1]}\n',
+    "b.csv": "id\n2\n3\n",
+    "c.json": '[{"id":4,"l":[4]}]',
+  });
+  expect(result.tables.map((t) => [t.table, t.rows])).toEqual([
+    ["t", 4],
+    ["t__l", 2],
+  ]);
+  expect(
+    await world.query(
+      "SELECT t.id FROM raw.shop__t t JOIN raw.shop__t__l l ON l._dlt_parent_id = t._dlt_id AND l.value = t.id ORDER BY 1",
+    ),
+  ).toEqual([{ id: 1 }, { id: 4 }]);
+  expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 4 }]);
+});
+
+test("maxRows ends in the middle of a file of any format", async () => {
+  for (const name of ["a.csv", "a.jsonl"]) {
+    await using world = openWorld();
+    const files = { "a.csv": "id\n1\n2\n3\n", "a.jsonl": '{"id":1}\n{"id":2}\n{"id":3}\n' };
+    const { result } = await world.run(
+      { resources: [{ name: "t", spec: name }], maxRows: 2 },
+      folderOf(world, files),
+    );
+    expect(result.tables[0]).toMatchObject({ rowsRead: 2, rows: 2 });
+  }
+});

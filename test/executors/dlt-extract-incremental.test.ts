@@ -1,0 +1,307 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { ExtractRequest } from "../../src/providers/contract.ts";
+import { csv, failure, openWorld, rangedRows, rows, type Source } from "./extract/world.ts";
+
+const by = (cursorField: string, more: JsonObject = {}, resource: JsonObject = {}) => ({
+  resources: [{ name: "o", ...resource, incremental: { cursorField, ...more } }],
+});
+
+/** A source that also tells what it was asked for. */
+function asked(source: Source): { requests: ExtractRequest[]; source: Source } {
+  const requests: ExtractRequest[] = [];
+  return {
+    requests,
+    source: (request) => {
+      requests.push(request);
+      return source(request);
+    },
+  };
+}
+
+describe("an incremental load", () => {
+  test("takes rows at the boundary once", async () => {
+    await using world = openWorld();
+    const definition = by("at", {}, { primaryKey: ["id"] });
+    const first = await world.run(
+      definition,
+      rows([
+        { id: 1, at: 10 },
+        { id: 2, at: 10 },
+        { id: 3, at: 11 },
+      ]),
+    );
+    expect(first.result).toMatchObject({ mode: "initial", rows: 3 });
+    expect(first.result.tables[0]?.cursor).toEqual({ start: null, end: 11 });
+    const second = await world.run(
+      definition,
+      rows([
+        { id: 3, at: 11 },
+        { id: 4, at: 11 },
+        { id: 5, at: 12 },
+      ]),
+    );
+    expect(second.result).toMatchObject({ mode: "incremental", rows: 2 });
+    expect(second.result.tables[0]).toMatchObject({
+      rowsRead: 3,
+      rows: 2,
+      deduplicated: 1,
+      cursor: { start: 11, end: 12 },
+    });
+    const third = await world.run(definition, rows([{ id: 5, at: 12 }]));
+    expect(third.result).toMatchObject({ mode: "incremental", rows: 0 });
+    expect(third.result.tables[0]).toMatchObject({
+      rowsRead: 1,
+      deduplicated: 1,
+      files: 0,
+      cursor: { start: 12, end: 12 },
+    });
+    expect(third.done.load?.tables).toEqual([]);
+    expect(await world.query("SELECT id FROM raw.shop__o ORDER BY id")).toEqual(
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    );
+  });
+
+  test("keeps rows that are equal in all they hold as often as the source has them", async () => {
+    await using world = openWorld();
+    const columns = { at: "INTEGER", v: "VARCHAR" };
+    await world.run(by("at"), csv(columns, "1,x\n1,x\n"));
+    await world.run(by("at"), csv(columns, "1,x\n1,x\n1,x\n1,y\n"));
+    expect(await world.query("SELECT v, count(*) AS n FROM raw.shop__o GROUP BY v ORDER BY v")).toEqual([
+      { v: "x", n: 3 },
+      { v: "y", n: 1 },
+    ]);
+  });
+
+  test("begins at the initial value and asks the source for the stored one from then on", async () => {
+    await using world = openWorld();
+    const { requests, source } = asked(rows([{ at: 1 }, { at: 5 }, { at: 7 }]));
+    const { result } = await world.run(by("at", { initialValue: 5 }), source);
+    await world.run(by("at", { initialValue: 5 }), source);
+    expect(requests.map((request) => request.range)).toEqual([
+      { field: "at", from: 5, to: null },
+      { field: "at", from: 7, to: null },
+    ]);
+    expect(result.tables[0]).toMatchObject({ rowsRead: 2, rows: 2, cursor: { start: 5, end: 7 } });
+    expect(world.tables[0]?.rows).toBe(2);
+  });
+
+  test("goes back by the lag and takes late rows, and those only", async () => {
+    await using world = openWorld();
+    const definition = by("at", { lagSeconds: 3600 }, { primaryKey: ["id"] });
+    const { requests, source } = asked(
+      rows([
+        { id: 1, at: "2026-01-01T10:00:00Z" },
+        { id: 2, at: "2026-01-01T10:50:00.5Z" },
+      ]),
+    );
+    await world.run(definition, source);
+    const late = [
+      { id: 3, at: "2026-01-01T10:20:00Z" },
+      { id: 1, at: "2026-01-01T10:00:00Z" },
+      { id: 2, at: "2026-01-01T10:50:00.5Z" },
+      { id: 4, at: "2026-01-01T09:00:00Z" },
+    ];
+    const { result } = await world.run(definition, asked(rows(late)).source);
+    expect(result.tables[0]).toMatchObject({ rowsRead: 3, rows: 1, deduplicated: 2 });
+    await world.run(definition, (request) => {
+      requests.push(request);
+      return rows()(request) as never;
+    });
+    expect(requests.at(-1)?.range?.from).toBe("2026-01-01T09:50:00.5Z");
+    expect(await world.query("SELECT id FROM raw.shop__o ORDER BY id")).toEqual([
+      { id: 1 },
+      { id: 2 },
+      { id: 3 },
+    ]);
+  });
+
+  test("fills back in between two values and leaves the stored one", async () => {
+    await using world = openWorld();
+    await world.run(by("at"), rows([{ at: 10 }]));
+    const { result, done } = await world.run(
+      by("at", { initialValue: 2, endValue: 5 }),
+      rows([{ at: 1 }, { at: 2 }, { at: 4 }, { at: 5 }, { at: 10 }]),
+    );
+    expect(result).toMatchObject({ mode: "backfill", rows: 2 });
+    expect(result.tables[0]).toMatchObject({ rowsRead: 2, cursor: { start: 2, end: 4 } });
+    expect(done.load?.cursors).toEqual({});
+    expect(world.cursors.get("o")?.lastValue).toBe(10);
+  });
+
+  test("with maxRows takes the rows in the order of the cursor and loses none", async () => {
+    await using world = openWorld();
+    const definition = { ...by("at", {}, { primaryKey: ["id"] }), maxRows: 2 };
+    const source = rows([
+      { id: 1, at: 9 },
+      { id: 2, at: 1 },
+      { id: 3, at: 5 },
+      { id: 4, at: 5 },
+      { id: 5, at: 5 },
+    ]);
+    const seen: unknown[] = [];
+    for (let run = 0; run < 4; run++) {
+      const { result } = await world.run(definition, source);
+      seen.push([result.rows, result.tables[0]?.cursor?.end]);
+    }
+    expect(seen).toEqual([
+      [2, 5],
+      [2, 5],
+      [1, 9],
+      [0, 9],
+    ]);
+    expect(await world.query("SELECT id FROM raw.shop__o ORDER BY id")).toEqual(
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    );
+  });
+
+  test("asks a source that sorts for room beyond the rows that it has seen", async () => {
+    await using world = openWorld();
+    const all = [
+      { id: 1, at: 5 },
+      { id: 2, at: 5 },
+      { id: 3, at: 5 },
+    ];
+    const { requests, source } = asked((request) =>
+      rangedRows(all.slice(0, request.maxRows ?? undefined))(request),
+    );
+    for (let run = 0; run < 3; run++) await world.run({ ...by("at"), maxRows: 1 }, source);
+    expect(requests.map((request) => request.maxRows)).toEqual([1, 2, 3]);
+    expect(world.tables[0]?.rows).toBe(3);
+  });
+
+  test("begins anew when the cursor is another field, and says so", async () => {
+    await using world = openWorld();
+    await world.run(by("a"), rows([{ a: 5, b: 1 }]));
+    const { result } = await world.run(by("b"), rows([{ a: 6, b: 2 }]));
+    expect(result.mode).toBe("initial");
+    expect(result.warnings.join()).toContain("begins anew");
+    expect(world.cursors.get("o")).toMatchObject({ cursorField: "b", lastValue: 2 });
+  });
+
+  test("keeps the stored value when the source goes back behind it", async () => {
+    await using world = openWorld();
+    await world.run(by("at"), rangedRows([{ at: 5 }]));
+    const { done } = await world.run(by("at"), () => rangedRows([{ at: 3 }])({ range: null } as never));
+    expect(done.load?.cursors).toEqual({});
+    expect(world.cursors.get("o")?.lastValue).toBe(5);
+  });
+
+  test("of a replace reads all from the initial value on", async () => {
+    await using world = openWorld();
+    const definition = by("at", { initialValue: 2 }, { writeDisposition: "replace" });
+    const { requests, source } = asked(rows([{ at: 1 }, { at: 2 }, { at: 3 }]));
+    await world.run(definition, source);
+    const { result } = await world.run(definition, source);
+    expect(requests.map((request) => request.range?.from)).toEqual([2, 2]);
+    expect(result).toMatchObject({ mode: "replace", rows: 2 });
+    expect(world.tables[0]?.rows).toBe(2);
+  });
+});
+
+describe("a cursor", () => {
+  test("that no row has fails the load by its name", async () => {
+    await using world = openWorld();
+    const error = await failure(world.run(by("updated"), rows([{ id: 1 }])));
+    expect(error).toMatchObject({
+      code: "cursor_field_missing",
+      details: { resource: "o", field: "updated" },
+    });
+    const typed = await failure(world.run(by("updated"), csv({ id: "BIGINT" }, "1\n")));
+    expect(typed.code).toBe("cursor_field_missing");
+  });
+
+  test("that some rows lack is told: they come with a first load and not later", async () => {
+    await using world = openWorld();
+    const first = await world.run(by("at"), rows([{ id: 1, at: 1 }, { id: 2 }]));
+    expect(first.result.rows).toBe(2);
+    expect(first.result.warnings.join()).toContain("1 rows have no value in the cursor at");
+    const second = await world.run(
+      by("at"),
+      rows([{ id: 1, at: 1 }, { id: 2 }, { id: 3 }, { id: 4, at: 2 }]),
+    );
+    expect(second.result.rows).toBe(1);
+    expect(second.result.warnings.join()).toContain(
+      "2 rows have no value in the cursor at and were left out",
+    );
+  });
+
+  test.each<[string, string, string, unknown]>([
+    ["BIGINT", "9007199254740993", "9007199254740994", "9007199254740994"],
+    ["BIGINT", "7", "8", 8],
+    ["TIMESTAMP", "2026-01-01 00:00:00.000001", "2026-01-01 00:00:00.000002", "2026-01-01T00:00:00.000002"],
+    ["TIMESTAMPTZ", "2026-01-01 00:00:00+00", "2026-01-01 00:00:00.5+00", "2026-01-01T00:00:00.5Z"],
+    ["DATE", "2026-01-01", "2026-01-02", "2026-01-02"],
+    ["DECIMAL(38,10)", "1.0000000001", "1.0000000002", "1.0000000002"],
+    ["DOUBLE", "0.1", "0.30000000000000004", 0.30000000000000004],
+    ["VARCHAR", "a9", "b1", "b1"],
+    [
+      "UUID",
+      "00000000-0000-0000-0000-000000000001",
+      "00000000-0000-0000-0000-000000000002",
+      "00000000-0000-0000-0000-000000000002",
+    ],
+  ])("of %s is kept exactly", async (type, less, more, kept) => {
+    await using world = openWorld();
+    const columns = { id: "INTEGER", at: type };
+    const { result } = await world.run(by("at"), csv(columns, `1,${more}\n2,${less}\n`));
+    expect(result.tables[0]?.cursor?.end).toEqual(kept as never);
+    const second = await world.run(
+      by("at"),
+      csv(columns, `1,${more}\n2,${less}\n3,${more}\n`, { ranged: false }),
+    );
+    expect(second.result.tables[0]).toMatchObject({ rowsRead: 2, rows: 1, deduplicated: 1 });
+    expect(second.result.tables[0]?.cursor).toEqual({ start: kept, end: kept } as never);
+  });
+
+  test("of texts with offsets is compared as instants and kept as the source wrote it", async () => {
+    await using world = openWorld();
+    const { result } = await world.run(
+      by("meta.at"),
+      rows([{ meta: { at: "2026-01-01T12:00:00+02:00" } }, { meta: { at: "2026-01-01T11:00:00Z" } }]),
+    );
+    expect(result.tables[0]?.cursor?.end).toBe("2026-01-01T11:00:00Z");
+    const second = await world.run(
+      by("meta.at"),
+      rows([{ meta: { at: "2026-01-01T12:30:00+02:00" } }, { meta: { at: "2026-01-01T09:30:00-02:00" } }]),
+    );
+    expect(second.result.tables[0]).toMatchObject({
+      rowsRead: 1,
+      rows: 1,
+      cursor: { end: "2026-01-01T09:30:00-02:00" },
+    });
+  });
+
+  test("whose stored value does not fit the source any more fails the load", async () => {
+    await using world = openWorld();
+    await world.run(by("at"), rows([{ at: "2026-01-01T00:00:00Z" }]));
+    const error = await failure(world.run(by("at"), rows([{ at: 5 }])));
+    expect(error.code).toBe("definition_invalid");
+    expect(error.message).toContain("2026-01-01T00:00:00Z");
+    const mixed = await failure(
+      world.run(
+        { resources: [{ name: "p", incremental: { cursorField: "at" } }] },
+        rows([{ at: 5 }, { at: "x" }]),
+      ),
+    );
+    expect(mixed.message).toContain("several types");
+  });
+
+  test("with more rows at its end than are remembered says so", async () => {
+    await using world = openWorld();
+    const text = Array.from({ length: 10_001 }, (_, id) => `${id},1\n`).join("");
+    const { result } = await world.run(
+      by("at"),
+      csv({ id: "INTEGER", at: "INTEGER" }, text, { piece: 65_536 }),
+    );
+    expect(result.warnings.join()).toContain("More than 10000 rows");
+    expect(world.cursors.get("o")?.boundary).toHaveLength(10_000);
+  });
+
+  test("is not moved by a load that is not committed", async () => {
+    await using world = openWorld();
+    await world.run(by("at"), rows([{ at: 1 }]), { commit: false });
+    const { result } = await world.run(by("at"), rows([{ at: 1 }]));
+    expect(result).toMatchObject({ mode: "initial", rows: 1 });
+  });
+});

@@ -1,0 +1,422 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
+import { csv, failure, openWorld, rows } from "./extract/world.ts";
+
+const one = { resources: [{ name: "o" }] };
+const own = (columns: Record<string, string>) =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => !name.startsWith("_dlt_")));
+
+describe("types of JSON", () => {
+  const typed = async (...values: JsonObject[string][]) => {
+    await using world = openWorld();
+    await world.run(one, rows(values.map((v, i) => ({ i, v }))));
+    const names = Object.keys(own(world.columns("o"))).filter((name) => name !== "i");
+    const found =
+      names.length > 0 ? await world.query(`SELECT ${names.join(", ")} FROM raw.shop__o ORDER BY i`) : [];
+    return {
+      columns: Object.fromEntries(names.map((name) => [name, world.columns("o")[name]])),
+      found: found.map((row) => names.map((name) => row[name])),
+    };
+  };
+
+  test.each<[string, JsonObject[string][], Record<string, string>, unknown[][]]>([
+    ["whole numbers", [1, 2], { v: "BIGINT" }, [[1], [2]]],
+    ["whole numbers that turn into fractions", [1, 2.5], { v: "DOUBLE" }, [[1], [2.5]]],
+    ["fractions with a whole number", [2.5, 1], { v: "DOUBLE" }, [[2.5], [1]]],
+    [
+      "a text after numbers",
+      [1, "x"],
+      { v: "BIGINT", v__v_text: "VARCHAR" },
+      [
+        [1, null],
+        [null, "x"],
+      ],
+    ],
+    ["a number after texts", ["x", 1], { v: "VARCHAR" }, [["x"], ["1"]]],
+    [
+      "a text that is a number after numbers",
+      [1, "2", "02"],
+      { v: "BIGINT", v__v_text: "VARCHAR" },
+      [
+        [1, null],
+        [2, null],
+        [null, "02"],
+      ],
+    ],
+    [
+      "truth after numbers",
+      [1, true],
+      { v: "BIGINT", v__v_bool: "BOOLEAN" },
+      [
+        [1, null],
+        [null, true],
+      ],
+    ],
+    [
+      "instants",
+      ["2026-01-01T00:00:00Z", null, "2026-01-01 02:00:00.123456+01:00"],
+      { v: "TIMESTAMP" },
+      [["2026-01-01T00:00:00.000"], [null], ["2026-01-01T01:00:00.123456"]],
+    ],
+    [
+      "instants and another text",
+      ["2026-01-01T00:00:00Z", "soon"],
+      { v: "VARCHAR" },
+      [["2026-01-01T00:00:00Z"], ["soon"]],
+    ],
+    ["a day that is none", ["2026-02-30T00:00:00Z"], { v: "VARCHAR" }, [["2026-02-30T00:00:00Z"]]],
+    ["days alone", ["2026-01-01"], { v: "VARCHAR" }, [["2026-01-01"]]],
+    ["nothing but null", [null, null], {}, []],
+    [
+      "an object after a number",
+      [1, { a: 2 }],
+      { v: "BIGINT", v__a: "BIGINT" },
+      [
+        [1, null],
+        [null, 2],
+      ],
+    ],
+  ])("%s", async (_, values, columns, found) => {
+    const seen = await typed(...values);
+    expect(seen).toEqual({ columns, found });
+  });
+
+  test("a list after a number is a child table, and the number stays", async () => {
+    await using world = openWorld();
+    await world.run(one, rows([{ v: 1 }, { v: [2, "x", null] }]));
+    expect(await world.query("SELECT v FROM raw.shop__o ORDER BY v")).toEqual([{ v: 1 }, { v: null }]);
+    expect(
+      await world.query("SELECT value, value__v_text, _dlt_list_idx AS i FROM raw.shop__o__v ORDER BY i"),
+    ).toEqual([
+      { value: 2, value__v_text: null, i: 0 },
+      { value: null, value__v_text: "x", i: 1 },
+      { value: null, value__v_text: null, i: 2 },
+    ]);
+  });
+
+  test.each([0, 1, 3])(
+    "twelve levels with maxTableNesting %d keep what lies deeper as JSON",
+    async (maxTableNesting) => {
+      await using world = openWorld();
+      let deep: JsonObject = { end: 1 };
+      for (let level = 0; level < 12; level++) deep = level % 2 === 0 ? { l: [deep] } : { d: deep };
+      await world.run({ ...one, maxTableNesting }, rows([{ id: 1, x: deep }]));
+      expect(world.tables.length).toBeLessThanOrEqual(1 + maxTableNesting);
+      const last = world.tables.at(-1);
+      const column = last?.columns.find((each) => each.dataType === "JSON");
+      const [kept] = await world.query(
+        `SELECT CAST(${column?.name} AS VARCHAR) AS j FROM raw.shop__${last?.table}`,
+      );
+      expect(String(kept?.j)).toContain('"end":1');
+    },
+  );
+});
+
+describe("a table that is there", () => {
+  const grown = async (first: JsonObject[], second: JsonObject[], more: JsonObject = {}) => {
+    const world = openWorld();
+    await world.run(one, rows(first));
+    const { result } = await world.run({ ...one, ...more }, rows(second));
+    return { world, result, table: result.tables[0] };
+  };
+
+  test("gets new columns, wider ones and variants, and tells of each", async () => {
+    const { world, table } = await grown(
+      [{ id: 1, n: 1, t: "a" }],
+      [
+        { id: 2, n: 1.5, t: 2, id2: true },
+        { id: "x", n: null },
+      ],
+    );
+    await using _ = world;
+    expect(table?.schemaChanges).toEqual([
+      { table: "o", column: "id__v_text", change: "variant", from: "BIGINT", to: "VARCHAR" },
+      { table: "o", column: "n", change: "widened", from: "BIGINT", to: "DOUBLE" },
+      { table: "o", column: "id2", change: "added", from: null, to: "BOOLEAN" },
+    ]);
+    expect(
+      await world.query("SELECT id, n, t, id__v_text, id2 FROM raw.shop__o ORDER BY id NULLS LAST"),
+    ).toEqual([
+      { id: 1, n: 1, t: "a", id__v_text: null, id2: null },
+      { id: 2, n: 1.5, t: "2", id__v_text: null, id2: true },
+      { id: null, n: null, t: null, id__v_text: "x", id2: null },
+    ]);
+    const again = await world.run(one, rows([{ id: "y" }]));
+    expect(again.result.tables[0]?.schemaChanges).toEqual([]);
+    expect(
+      await world.query("SELECT id__v_text FROM raw.shop__o WHERE id__v_text IS NOT NULL ORDER BY 1"),
+    ).toEqual([{ id__v_text: "x" }, { id__v_text: "y" }]);
+  });
+
+  test("of instants takes instants, and other texts beside them", async () => {
+    const { world, table } = await grown(
+      [{ i: 0, v: "2026-01-01T00:00:00Z" }],
+      [
+        { i: 1, v: "soon" },
+        { i: 2, v: "2026-01-02T00:00:00+01:00" },
+      ],
+    );
+    await using _ = world;
+    expect(table?.schemaChanges).toEqual([
+      { table: "o", column: "v__v_text", change: "variant", from: "TIMESTAMP", to: "VARCHAR" },
+    ]);
+    expect(await world.query("SELECT v, v__v_text FROM raw.shop__o ORDER BY i")).toEqual([
+      { v: "2026-01-01T00:00:00.000", v__v_text: null },
+      { v: null, v__v_text: "soon" },
+      { v: "2026-01-01T23:00:00.000", v__v_text: null },
+    ]);
+  });
+
+  test("of texts stays a table of texts when only instants come", async () => {
+    const { world, table } = await grown([{ v: "x" }], [{ v: "2026-01-01T00:00:00Z" }]);
+    await using _ = world;
+    expect(table?.schemaChanges).toEqual([]);
+    expect(world.columns("o").v).toBe("VARCHAR");
+  });
+
+  test("keeps whole numbers that a double would change out of a column of fractions", async () => {
+    await using world = openWorld();
+    await world.run(one, csv({ v: "DOUBLE" }, "0.5\n"));
+    await world.run(one, csv({ v: "BIGINT" }, "9007199254740993\n4\n"));
+    expect(own(world.columns("o"))).toEqual({ v: "DOUBLE", v__v_bigint: "BIGINT" });
+    expect(await world.query("SELECT v, v__v_bigint FROM raw.shop__o ORDER BY v NULLS LAST")).toEqual([
+      { v: 0.5, v__v_bigint: null },
+      { v: 4, v__v_bigint: null },
+      { v: null, v__v_bigint: "9007199254740993" },
+    ]);
+  });
+
+  test.each<[string, string, string, string, Record<string, string>]>([
+    ["INTEGER", "1", "BIGINT", "3000000000", { v: "BIGINT" }],
+    ["INTEGER", "1", "BIGINT", "2", { v: "INTEGER" }],
+    ["BIGINT", "1", "DECIMAL(10,2)", "1.50", { v: "DECIMAL(21,2)" }],
+    ["DECIMAL(10,2)", "1.50", "DECIMAL(12,4)", "1.2345", { v: "DECIMAL(12,4)" }],
+    ["DATE", "2026-01-01", "TIMESTAMP", "2026-01-01 10:00:00", { v: "TIMESTAMP" }],
+    ["TIMESTAMP", "2026-01-01 00:00:00", "TIMESTAMPTZ", "2026-01-01 10:00:00+00", { v: "TIMESTAMP" }],
+    ["BOOLEAN", "true", "BIGINT", "2", { v: "BOOLEAN", v__v_bigint: "BIGINT" }],
+    ["BIGINT", "1", "VARCHAR", "x", { v: "BIGINT", v__v_text: "VARCHAR" }],
+    ["BIGINT", "1", "VARCHAR", "17", { v: "BIGINT" }],
+    ["VARCHAR", "x", "BIGINT", "17", { v: "VARCHAR" }],
+    ["JSON", '"{""a"":1}"', "BIGINT", "17", { v: "JSON" }],
+  ])("of %s %s takes %s %s", async (before, old, type, value, columns) => {
+    await using world = openWorld();
+    await world.run(one, csv({ v: before }, `${old}\n`));
+    await world.run(one, csv({ v: type }, `${value}\n`));
+    expect(own(world.columns("o"))).toEqual(columns);
+    const [row] = await world.query(
+      `SELECT ${Object.keys(columns)
+        .map((name) => `count(${name})`)
+        .join(" + ")} AS n FROM raw.shop__o`,
+    );
+    expect(row?.n).toBe(2);
+  });
+});
+
+describe("the contract", () => {
+  const load = async (
+    contract: string,
+    second: JsonObject[],
+    first: JsonObject[] = [{ id: 1, l: [{ a: 1 }] }],
+  ) => {
+    const world = openWorld();
+    await world.run({ ...one, schemaContract: contract }, rows(first)); // a new table always evolves
+    const work = world.run({ ...one, schemaContract: contract }, rows(second));
+    return { world, work };
+  };
+
+  test.each<[string, JsonObject[], string | null, string]>([
+    ["a new column", [{ id: 2, extra: 1 }], "extra", "o"],
+    ["a wider type", [{ id: 2.5 }], "id", "o"],
+    ["a value of another type", [{ id: "x" }], "id__v_text", "o"],
+    ["a new column of a child table", [{ id: 2, l: [{ b: 1 }] }], "b", "o__l"],
+    ["a new child table", [{ id: 2, m: [1] }], null, "o__m"],
+  ])("freeze fails at %s and names it", async (_, second, column, table) => {
+    const { world, work } = await load("freeze", second);
+    await using __ = world;
+    const error = await failure(work);
+    expect(error).toMatchObject({ code: "schema_contract_violation", details: { table, column } });
+    expect(world.tables[0]?.rows).toBe(1);
+  });
+
+  test("freeze lets pass what fits, null where there is nothing too", async () => {
+    const { world, work } = await load("freeze", [{ id: 2, extra: null, l: [] }]);
+    await using _ = world;
+    expect((await work).result).toMatchObject({ rows: 1, warnings: [] });
+  });
+
+  test("discard_row rejects the rows that do not fit, with all that hangs from them", async () => {
+    const { world, work } = await load("discard_row", [
+      { id: 2, extra: 1, l: [{ a: 2 }] },
+      { id: 3, l: [{ a: 3 }, { a: 4, b: 1 }] },
+      { id: 4.5 },
+      { id: "x" },
+      { id: 5, m: [1, 2] },
+    ]);
+    await using _ = world;
+    const { result } = await work;
+    expect(result.tables.map((t) => [t.table, t.rowsRead, t.rows, t.rejected])).toEqual([
+      ["o", 5, 2, 3],
+      ["o__l", 3, 1, 2],
+    ]);
+    expect(own(world.columns("o"))).toEqual({ id: "BIGINT" });
+    expect(await world.query("SELECT id FROM raw.shop__o ORDER BY id")).toEqual([
+      { id: 1 },
+      { id: 3 },
+      { id: 5 },
+    ]);
+    expect(result.warnings.join()).toContain("o__m");
+  });
+
+  test("discard_value drops the values that do not fit and keeps the rows", async () => {
+    const { world, work } = await load("discard_value", [
+      { id: 2, extra: 1, l: [{ a: 2, b: 1 }] },
+      { id: 4.5 },
+      { id: "x" },
+    ]);
+    await using _ = world;
+    const { result } = await work;
+    expect(result.tables[0]).toMatchObject({ rowsRead: 3, rows: 3, rejected: 0, schemaChanges: [] });
+    expect(own(world.columns("o"))).toEqual({ id: "BIGINT" });
+    expect(own(world.columns("o__l"))).toEqual({ a: "BIGINT" });
+    expect(await world.query("SELECT id FROM raw.shop__o ORDER BY id NULLS LAST")).toEqual([
+      { id: 1 },
+      { id: 2 },
+      { id: null },
+      { id: null },
+    ]);
+    expect(result.warnings).toHaveLength(4);
+  });
+
+  test("holds typed sources to it too", async () => {
+    await using world = openWorld();
+    await world.run(one, csv({ id: "INTEGER" }, "1\n"));
+    const error = await failure(
+      world.run({ ...one, schemaContract: "freeze" }, csv({ id: "INTEGER", x: "VARCHAR" }, "2,a\n")),
+    );
+    expect(error.details).toMatchObject({ table: "o", column: "x", change: "added" });
+    const { result } = await world.run(
+      { ...one, schemaContract: "discard_row" },
+      csv({ id: "INTEGER", x: "VARCHAR" }, "2,a\n3,\n"),
+    );
+    expect(result.tables[0]).toMatchObject({ rowsRead: 2, rows: 1, rejected: 1 });
+  });
+
+  test("looks at new rows only, not at those that an earlier load took", async () => {
+    await using world = openWorld();
+    const definition = { resources: [{ name: "o", incremental: { cursorField: "at" } }] };
+    await world.run(definition, rows([{ at: 1 }]));
+    const { result } = await world.run(
+      { ...definition, schemaContract: "freeze" },
+      rows([{ at: 0, extra: 1 }, { at: 2 }]),
+    );
+    expect(result).toMatchObject({ rows: 1, warnings: [] });
+  });
+});
+
+describe("names", () => {
+  test("that collide get a number, reserved ones too, and a warning", async () => {
+    await using world = openWorld();
+    const { result } = await world.run(
+      one,
+      rows([
+        {
+          ID: 1,
+          id: 2,
+          _dlt_id: "theirs",
+          "": 4,
+          "Order Total ($)": 5,
+          'a"b; drop table': 6,
+          名前: 7,
+          Größe: 8,
+          a_: 9,
+        },
+      ]),
+    );
+    expect(own(world.columns("o"))).toEqual({
+      id_2: "BIGINT",
+      id: "BIGINT",
+      unnamed: "BIGINT",
+      order_total: "BIGINT",
+      a_b_drop_table: "BIGINT",
+      unnamed_2: "BIGINT",
+      gr_e: "BIGINT",
+      ax: "BIGINT",
+    });
+    expect(await world.query("SELECT id, id_2, _dlt_id_2 FROM raw.shop__o")).toEqual([
+      { id: 2, id_2: 1, _dlt_id_2: "theirs" },
+    ]);
+    expect(result.warnings).toHaveLength(3);
+  });
+
+  test("of typed columns are normalised in the same way", async () => {
+    await using world = openWorld();
+    const { result } = await world.run(
+      one,
+      csv(
+        { 'a"b; drop table': "INTEGER", _dlt_load_id: "INTEGER", "A B": "INTEGER", a_b: "INTEGER" },
+        "1,2,3,4\n",
+      ),
+    );
+    expect(await world.query("SELECT a_b_drop_table, _dlt_load_id_2, a_b, a_b_2 FROM raw.shop__o")).toEqual([
+      { a_b_drop_table: 1, _dlt_load_id_2: 2, a_b: 3, a_b_2: 4 },
+    ]);
+    expect(result.warnings).toHaveLength(2);
+  });
+
+  test("of a child table step aside for a table that something else made", async () => {
+    await using world = openWorld();
+    const columns = [{ name: "x", dataType: "BIGINT", nullable: true }];
+    world.tables.push({
+      layer: "raw",
+      dataset: "shop",
+      table: "o__l",
+      columns,
+      files: [],
+      rows: 0,
+      bytes: 0,
+      version: 1,
+    });
+    const { result } = await world.run(one, rows([{ l: [1] }]));
+    expect(result.tables.map((t) => t.table)).toEqual(["o", "o__l_2"]);
+    expect(result.warnings.join()).toContain("o__l is taken");
+    await world.run({ resources: [{ name: "o", writeDisposition: "replace" }] }, rows([{ l: [2] }]));
+    expect(world.tables.map((table) => [table.table, table.rows])).toEqual([
+      ["o__l", 0],
+      ["o", 1],
+      ["o__l_2", 1],
+    ]);
+  });
+
+  test("may be five thousand in one row", async () => {
+    await using world = openWorld();
+    const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`c${i}`, i]));
+    const { result } = await world.run(one, rows([wide, { c0: 1, late: 2 }]));
+    expect(result.rows).toBe(2);
+    expect(world.tables[0]?.columns).toHaveLength(5003);
+    expect(await world.query("SELECT c4999, late FROM raw.shop__o ORDER BY late NULLS FIRST")).toEqual([
+      { c4999: 4999, late: null },
+      { c4999: null, late: 2 },
+    ]);
+  });
+});
+
+test("long texts, odd characters and empty texts come back as they were", async () => {
+  await using world = openWorld();
+  const texts = [
+    "x".repeat(3_000_000),
+    "",
+    '"',
+    "a\r\nb\n",
+    "\u0000",
+    "😀é",
+    "NULL",
+    "\\N",
+    " pad ",
+    "a,b",
+    "'",
+    "\\.",
+  ];
+  await world.run(one, rows(texts.map((v, i) => ({ i, v }))));
+  const found = await world.query("SELECT v FROM raw.shop__o ORDER BY i");
+  expect(found.map((row) => row.v)).toEqual(texts);
+});

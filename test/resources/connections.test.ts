@@ -1,0 +1,588 @@
+import { describe, expect, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { CONNECTIONS, connect, faultsOf, localFiles, trailOf } from "../support/connections.ts";
+import { join, neighbour } from "../support/people.ts";
+
+const RANDOM_ID = "01890a5d-ac96-774b-bcce-b302099a8057";
+const database = (more: object = {}) => ({
+  name: "Shop database",
+  provider: "postgres",
+  config: { host: "db.example.com", database: "shop" },
+  credentials: { user: "reader", password: "hunter2-canary" },
+  ...more,
+});
+
+describe("creating a connection", () => {
+  test("answers 201 with every field, seals the credentials and records it", async () => {
+    await using started = await startApp();
+    const made = await started.owner("POST", CONNECTIONS, database());
+    expect(made.status).toBe(201);
+    expect(made.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: "Shop database",
+      slug: "shop-database",
+      provider: "postgres",
+      status: "needs_verification",
+      config: { host: "db.example.com", database: "shop" },
+      hasCredentials: true,
+      isDefault: false,
+      isFromTemplate: false,
+      templateId: null,
+      lastUsedAt: null,
+      lastVerifiedAt: null,
+      verificationError: null,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: made.body.createdAt,
+      createdBy: started.ids.userId,
+      updatedBy: started.ids.userId,
+    });
+    const [event] = await trailOf(started, made.body.id);
+    expect(event).toMatchObject({
+      type: "connection.created",
+      data: { provider: "postgres", slug: "shop-database" },
+    });
+    for (const path of [`/${made.body.id}`, "/slug/shop-database"]) {
+      expect((await started.owner("GET", CONNECTIONS + path)).body).toEqual(made.body);
+    }
+    const plain = await connect(started.owner, localFiles("Files"));
+    expect([plain.hasCredentials, plain.config]).toEqual([false, {}]);
+  });
+
+  test("tells everything that is wrong at once, shape and provider", async () => {
+    await using started = await startApp();
+    const wrong = async (body: unknown) => {
+      const answer = await started.owner("POST", CONNECTIONS, body);
+      expect(answer.status).toBe(422);
+      return faultsOf(answer);
+    };
+    expect(await wrong({})).toEqual([
+      "body.credentials missing",
+      "body.name missing",
+      "body.provider missing",
+    ]);
+    expect(
+      await wrong(database({ name: "", config: { port: "5432", hots: 1 }, credentials: { password: 7 } })),
+    ).toEqual([
+      "body.config.database missing",
+      "body.config.host missing",
+      "body.config.hots extra_forbidden",
+      "body.config.port int_type",
+      "body.credentials.password string_type",
+      "body.credentials.user missing",
+      "body.name string_too_short",
+    ]);
+    expect(await wrong(database({ name: "x".repeat(256), credentials: { user: "a", token: "b" } }))).toEqual([
+      "body.credentials.token extra_forbidden",
+      "body.name string_too_long",
+    ]);
+    expect(await wrong(database({ name: 7, slug: "No Slug", colour: "red", config: [] }))).toEqual([
+      "body.colour extra_forbidden",
+      "body.config dict_type",
+      "body.name string_type",
+      "body.slug string_pattern_mismatch",
+    ]);
+    expect(
+      await wrong(database({ config: { host: "db", database: "d", baseUrl: "postgres://me:pw@proxy" } })),
+    ).toEqual(["body.config.baseUrl value_error"]);
+    expect((await started.owner("POST", CONNECTIONS, database({ name: "é".repeat(255) }))).status).toBe(201);
+    const unknown = await started.owner("POST", CONNECTIONS, database({ provider: "oracle" }));
+    expect(faultsOf(unknown)).toEqual(["body.provider enum"]);
+    expect(unknown.body.detail[0].msg).toContain("'local_files', 'postgres', 's3'");
+    expect((await started.owner("GET", CONNECTIONS)).body.total).toBe(1);
+  });
+
+  test("takes a provider or a template, not both and not neither", async () => {
+    await using started = await startApp();
+    const wrong = async (body: object) =>
+      faultsOf(await started.owner("POST", CONNECTIONS, { name: "a", credentials: {}, ...body }));
+    expect(await wrong({})).toEqual(["body.provider missing"]);
+    expect(await wrong({ provider: "local_files", kind: "from_template" })).toEqual([
+      "body.provider value_error",
+    ]);
+    expect(await wrong({ provider: "local_files", templateId: RANDOM_ID })).toEqual([
+      "body.provider value_error",
+    ]);
+    expect(await wrong({ provider: "local_files", templateVersion: 2 })).toEqual([
+      "body.templateVersion extra_forbidden",
+    ]);
+    expect(await wrong({ kind: "from_template" })).toEqual(["body.templateId missing"]);
+    expect(await wrong({ kind: "other", templateSlug: "crm" })).toEqual([
+      "body.kind literal_error",
+      "body.templateSlug not_found",
+    ]);
+    expect(await wrong({ templateId: RANDOM_ID })).toEqual(["body.templateId not_found"]);
+  });
+
+  test("derives a free slug, and refuses a given one that is taken", async () => {
+    await using started = await startApp();
+    const made = await Promise.all(
+      Array.from({ length: 12 }, () => connect(started.owner, localFiles("Été à Zürich!"))),
+    );
+    const slugs = ["", ..."23456789", "10", "11", "12"].map((n) =>
+      n ? `ete-a-zurich-${n}` : "ete-a-zurich",
+    );
+    expect(made.map(({ slug }) => slug).sort()).toEqual(slugs.sort());
+    expect((await connect(started.owner, localFiles("???"))).slug).toBe("connection");
+    const taken = await started.owner("POST", CONNECTIONS, localFiles("Other", { slug: "connection" }));
+    expect([taken.status, taken.body.code]).toEqual([409, "slug_taken"]);
+    const elsewhere = await neighbour(started);
+    expect((await connect(elsewhere.call, localFiles("Other", { slug: "connection" }))).slug).toBe(
+      "connection",
+    );
+  });
+
+  test("is done once for one Idempotency-Key", async () => {
+    await using started = await startApp();
+    const post = (body: object) => started.owner("POST", CONNECTIONS, body, { "idempotency-key": "k-1" });
+    const first = await post(database());
+    const again = await post(database());
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
+    expect(again.body).toEqual(first.body);
+    expect((await post(database({ name: "Other" }))).body.code).toBe("idempotency_mismatch");
+    expect((await started.owner("GET", CONNECTIONS)).body.total).toBe(1);
+  });
+});
+
+describe("listing connections", () => {
+  const names = (answer: { body: { connections: { name: string }[] } }) =>
+    answer.body.connections.map(({ name }) => name);
+
+  test("pages by offset in the interface's envelope, with the people who made them", async () => {
+    await using started = await startApp();
+    const empty = await started.owner("GET", CONNECTIONS);
+    expect(empty.body).toEqual({
+      connections: [],
+      hasNext: false,
+      limit: 50,
+      offset: 0,
+      total: 0,
+      users: {},
+    });
+    const member = await join(started, "member");
+    for (const name of ["c", "a", "b"])
+      await connect(name === "b" ? member.call : started.owner, localFiles(name));
+    const page = await started.owner("GET", `${CONNECTIONS}?limit=2`);
+    expect(Object.keys(page.body).sort()).toEqual([
+      "connections",
+      "hasNext",
+      "limit",
+      "offset",
+      "total",
+      "users",
+    ]);
+    expect(page.body).toMatchObject({ hasNext: true, limit: 2, offset: 0, total: 3 });
+    expect(names(page)).toEqual(["a", "b"]);
+    expect(page.body.users).toEqual({
+      [started.ids.userId]: {
+        id: started.ids.userId,
+        firstName: "Ada",
+        lastName: "Lovelace",
+        profilePictureUrl: null,
+      },
+      [member.user.id]: {
+        id: member.user.id,
+        firstName: member.user.firstName,
+        lastName: null,
+        profilePictureUrl: null,
+      },
+    });
+    const last = await started.owner("GET", `${CONNECTIONS}?limit=2&offset=2`);
+    expect([names(last), last.body.hasNext]).toEqual([["c"], false]);
+    expect(names(await started.owner("GET", `${CONNECTIONS}?order=desc&sort_by=created_at`))).toEqual([
+      "b",
+      "a",
+      "c",
+    ]);
+    expect(names(await started.owner("GET", `${CONNECTIONS}?offset=9`))).toEqual([]);
+  });
+
+  test("searches names and slugs without regard to case; signs of patterns are letters like others", async () => {
+    await using started = await startApp();
+    for (const name of [
+      "100% wool",
+      "100 wools",
+      "snake_case",
+      "snakeXcase",
+      "ÄPFEL",
+      "a*b?c[d]e^f-g",
+      "plain",
+    ]) {
+      await connect(started.owner, localFiles(name, name === "plain" ? { slug: "hidden-gem" } : {}));
+    }
+    const search = async (q: string) => {
+      const answer = await started.owner("GET", `${CONNECTIONS}?q=${encodeURIComponent(q)}`);
+      expect(answer.body.total).toBe(names(answer).length);
+      return names(answer);
+    };
+    expect(await search("100% W")).toEqual(["100% wool"]);
+    expect(await search("SNAKE_")).toEqual(["snake_case"]);
+    expect(await search("äpFel")).toEqual(["ÄPFEL"]);
+    expect(await search("ÄPF")).toEqual(["ÄPFEL"]);
+    expect(await search("A*B?C[D]E^F-G")).toEqual(["a*b?c[d]e^f-g"]);
+    expect(await search("*")).toEqual(["a*b?c[d]e^f-g"]);
+    expect(await search("DEN-G")).toEqual(["plain"]);
+    expect(await search("' or 1=1 --")).toEqual([]);
+  });
+
+  test("filters by provider and status, and refuses what is none of them", async () => {
+    await using started = await startApp();
+    const files = await connect(started.owner, localFiles("files"));
+    await connect(started.owner, database());
+    await started.owner("POST", `${CONNECTIONS}/${files.id}/disable`);
+    const list = (query: string) => started.owner("GET", `${CONNECTIONS}?${query}`);
+    expect(names(await list("provider=local_files"))).toEqual(["files"]);
+    expect(names(await list("provider=local_files&provider=postgres"))).toEqual(["Shop database", "files"]);
+    const disabled = await list("status=disabled&status=error");
+    expect([names(disabled), disabled.body.total]).toEqual([["files"], 1]);
+    expect(names(await list("status=error"))).toEqual([]);
+    for (const [query, fault] of [
+      ["provider=postgres&provider=nope", "query.provider.1 enum"],
+      ["status=asleep", "query.status.0 enum"],
+      ["sort_by=credentials", "query.sort_by enum"],
+      ["order=up", "query.order enum"],
+      ["limit=0", "query.limit greater_than_equal"],
+      ["limit=101", "query.limit less_than_equal"],
+      ["offset=-1", "query.offset greater_than_equal"],
+      ["limit=ten", "query.limit int_type"],
+      ["statuses=active", "query.statuses extra_forbidden"],
+    ] as const) {
+      const answer = await list(query);
+      expect([query, answer.status, faultsOf(answer)]).toEqual([query, 422, [fault]]);
+    }
+  });
+
+  test("pages by cursor without repeating or skipping, whatever is added meanwhile", async () => {
+    await using started = await startApp();
+    for (const name of ["b", "d", "d", "f"]) await connect(started.owner, localFiles(name));
+    const list = (query: string) => started.owner("GET", `${CONNECTIONS}?limit=2${query}`);
+    const first = await list("&cursor=");
+    expect([names(first), first.body.hasNext, first.body.offset, first.body.total]).toEqual([
+      ["b", "d"],
+      true,
+      0,
+      4,
+    ]);
+    await connect(started.owner, localFiles("a"));
+    await connect(started.owner, localFiles("e"));
+    const next = encodeURIComponent(first.body.nextCursor);
+    const second = await list(`&cursor=${next}`);
+    expect(names(second)).toEqual(["d", "e"]);
+    const third = await list(`&cursor=${encodeURIComponent(second.body.nextCursor)}`);
+    expect([names(third), third.body.hasNext, "nextCursor" in third.body]).toEqual([["f"], false, false]);
+
+    const backwards = await list("&cursor=&order=desc&sort_by=last_verified_at");
+    const rest = await list(
+      `&order=desc&sort_by=last_verified_at&cursor=${encodeURIComponent(backwards.body.nextCursor)}`,
+    );
+    const seen = [...backwards.body.connections, ...rest.body.connections].map(({ id }) => id);
+    expect([seen.length, new Set(seen).size, seen]).toEqual([4, 4, [...seen].sort().reverse()]);
+
+    for (const query of [
+      `&cursor=${next}&order=desc`,
+      `&cursor=${next}&q=d`,
+      `&cursor=x${next}`,
+      "&cursor=garbage",
+    ]) {
+      const answer = await list(query);
+      expect([query, answer.status, faultsOf(answer)]).toEqual([query, 422, ["query.cursor cursor_invalid"]]);
+    }
+    const other = await neighbour(started);
+    expect((await other.call("GET", `${CONNECTIONS}?limit=2&cursor=${next}`)).status).toBe(422);
+    started.clock.turn(25 * 60 * 60 * 1000);
+    const { token: _, ...late } = await join(started, "viewer");
+    const expired = await late.call("GET", `${CONNECTIONS}?limit=2&cursor=${next}`);
+    expect([expired.status, expired.body.code]).toEqual([410, "cursor_expired"]);
+  });
+});
+
+describe("changing a connection", () => {
+  test("changes only what is given; nothing new leaves updatedAt and the trail alone", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, database());
+    const patch = (body: object) => started.owner("PATCH", `${CONNECTIONS}/${made.id}`, body);
+    started.clock.turn(1000);
+    for (const same of [
+      {},
+      { name: made.name, slug: made.slug },
+      { config: { database: "shop" } },
+      { config: {}, credentials: { user: "reader" } },
+    ]) {
+      const answer = await patch(same);
+      expect([answer.status, answer.body]).toEqual([200, made]);
+    }
+    const changed = await patch({ name: "Shop", config: { database: "shop2", sslMode: "require" } });
+    expect(changed.body).toMatchObject({ name: "Shop", slug: "shop-database" });
+    expect(changed.body.config).toEqual({ host: "db.example.com", database: "shop2", sslMode: "require" });
+    expect(changed.body.updatedAt > made.updatedAt).toBe(true);
+    const cleared = await patch({ config: { sslMode: null } });
+    expect(cleared.body.config).toEqual({ host: "db.example.com", database: "shop2" });
+    const trail = await trailOf(started, made.id);
+    expect(trail.map(({ type }) => type)).toEqual([
+      "connection.created",
+      "connection.updated",
+      "connection.updated",
+    ]);
+    expect(trail[1]?.data.changes).toEqual([
+      {
+        field: "config",
+        from: { host: "db.example.com", database: "shop" },
+        to: { host: "db.example.com", database: "shop2", sslMode: "require" },
+      },
+      { field: "name", from: "Shop database", to: "Shop" },
+    ]);
+  });
+
+  test("refuses faults, fields of the server's own and a slug that is taken, and changes nothing", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, database());
+    await connect(started.owner, localFiles("Files"));
+    const ungiven = "body.credentials credentials_required";
+    for (const [body, faults] of [
+      [{ name: "" }, ["body.name string_too_short"]],
+      [
+        { name: null, provider: "s3", status: "active", isDefault: true },
+        [
+          "body.isDefault extra_forbidden",
+          "body.name string_type",
+          "body.provider extra_forbidden",
+          "body.status extra_forbidden",
+        ],
+      ],
+      [
+        { config: { host: null, port: 0 }, credentials: { user: null, extra: "x" } },
+        [
+          "body.config.host missing",
+          "body.config.port greater_than_equal",
+          ungiven,
+          "body.credentials.extra extra_forbidden",
+          "body.credentials.user missing",
+        ],
+      ],
+      [{ config: null }, ["body.config.database missing", "body.config.host missing", ungiven]],
+      [{ credentials: null }, ["body.credentials.user missing"]],
+      [{ credentials: { password: 5 } }, ["body.credentials.password string_type"]],
+    ] as const) {
+      const answer = await started.owner("PATCH", `${CONNECTIONS}/${made.id}`, body);
+      expect([answer.status, faultsOf(answer)]).toEqual([422, [...faults]]);
+    }
+    const taken = await started.owner("PATCH", `${CONNECTIONS}/${made.id}`, { slug: "files", name: "New" });
+    expect([taken.status, taken.body.code]).toEqual([409, "slug_taken"]);
+    expect((await started.owner("GET", `${CONNECTIONS}/${made.id}`)).body).toEqual(made);
+    expect((await trailOf(started, made.id)).length).toBe(1);
+  });
+
+  test("sends stored credentials to no other place unless they are all given again", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, database());
+    const patch = (body: object) => started.owner("PATCH", `${CONNECTIONS}/${made.id}`, body);
+    for (const body of [
+      { config: { host: "evil.example.com" } },
+      { config: { port: 5433 } },
+      { config: { baseUrl: "evil.example.com:5432" } },
+      { config: { host: "evil.example.com" }, credentials: {} },
+      { config: { host: "evil.example.com" }, credentials: { user: "reader" } },
+    ]) {
+      const answer = await patch(body);
+      expect([answer.status, faultsOf(answer)]).toEqual([422, ["body.credentials credentials_required"]]);
+      expect(answer.text).not.toContain("hunter2");
+    }
+    expect((await patch({ config: { port: 5432 } })).status).toBe(200); // the default, now written out
+    const moved = await patch({
+      config: { host: "new.example.com" },
+      credentials: { user: "reader", password: "other-canary" },
+    });
+    expect([moved.status, moved.body.config.host]).toEqual([200, "new.example.com"]);
+    const moving = (await trailOf(started, made.id)).at(-1)?.data.changes as { field: string }[];
+    expect(moving.map(({ field }) => field)).toEqual(["config", "credentials"]);
+    const bucket = await connect(started.owner, {
+      name: "Bucket",
+      provider: "s3",
+      config: { bucket: "data" },
+      credentials: { accessKeyId: "AKIA", secretAccessKey: "secret-canary" },
+    });
+    for (const config of [
+      { endpointUrl: "https://evil.example.com" },
+      { bucket: "other" },
+      { region: "eu-west-1" },
+    ]) {
+      const answer = await started.owner("PATCH", `${CONNECTIONS}/${bucket.id}`, { config });
+      expect(faultsOf(answer)).toEqual(["body.credentials credentials_required"]);
+    }
+    expect(
+      (await started.owner("PATCH", `${CONNECTIONS}/${bucket.id}`, { config: { prefix: "in" } })).status,
+    ).toBe(200);
+    const trail = JSON.stringify([
+      ...(await trailOf(started, made.id)),
+      ...(await trailOf(started, bucket.id)),
+    ]);
+    expect(trail).toContain('{"field":"credentials","from":"***","to":"***"}');
+    expect(trail).not.toContain("canary");
+  });
+});
+
+describe("states", () => {
+  test("disable and reactivate go one way each, and verify needs one that is not disabled", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, localFiles("Files"));
+    const act = async (verb: string) => {
+      const { status, body } = await started.owner("POST", `${CONNECTIONS}/${made.id}/${verb}`);
+      return [status, body.status ?? body.code];
+    };
+    expect(await act("reactivate")).toEqual([409, "invalid_state"]);
+    expect(await act("verify")).toEqual([200, "active"]);
+    expect(await act("disable")).toEqual([200, "disabled"]);
+    expect(await act("disable")).toEqual([409, "invalid_state"]);
+    expect(await act("verify")).toEqual([409, "invalid_state"]);
+    const patched = await started.owner("PATCH", `${CONNECTIONS}/${made.id}`, { config: { root: "/in" } });
+    expect(patched.body.status).toBe("disabled");
+    expect(await act("reactivate")).toEqual([200, "needs_verification"]);
+    expect((await trailOf(started, made.id)).map(({ type }) => type)).toEqual([
+      "connection.created",
+      "connection.tested",
+      "connection.updated",
+      "connection.updated",
+      "connection.updated",
+    ]);
+  });
+
+  test("one connection of each provider is the default", async () => {
+    await using started = await startApp();
+    const one = await connect(started.owner, localFiles("one"));
+    const two = await connect(started.owner, localFiles("two"));
+    const other = await connect(started.owner, database());
+    const setDefault = (id: string) => started.owner("POST", `${CONNECTIONS}/${id}/set-default`);
+    for (const id of [one.id, other.id, two.id]) expect((await setDefault(id)).body.isDefault).toBe(true);
+    const { body } = await started.owner("GET", CONNECTIONS);
+    expect(
+      body.connections
+        .filter((c: { isDefault: boolean }) => c.isDefault)
+        .map((c: { name: string }) => c.name),
+    ).toEqual(["Shop database", "two"]);
+    const before = await trailOf(started, two.id);
+    expect((await setDefault(two.id)).status).toBe(200);
+    expect(await trailOf(started, two.id)).toEqual(before);
+    expect((await trailOf(started, one.id)).at(-1)?.data.changes).toEqual([
+      { field: "isDefault", from: true, to: false },
+    ]);
+  });
+});
+
+describe("deleting a connection", () => {
+  test("is refused while actions or automations use it, and names them", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, localFiles("Files"));
+    const work = {
+      kind: "dlt_extract",
+      connectionId: made.id,
+      definition: { dataset: "shop", resources: [{ spec: "*.csv" }] },
+    };
+    const action = await started.owner("POST", "/api/v1/actions", { name: "Load the files", ...work });
+    const automation = await started.owner("POST", "/api/v1/automations", {
+      name: "Every morning",
+      triggerType: "manual",
+      config: { steps: [{ key: "load", ...work }] },
+    });
+    expect([action.status, automation.status]).toEqual([201, 201]);
+    const remove = () => started.owner("DELETE", `${CONNECTIONS}/${made.id}`);
+    const used = await remove();
+    expect([used.status, used.body.code]).toEqual([409, "in_use"]);
+    expect(used.body.detail).toContain('the action "Load the files" and by the automation "Every morning"');
+    expect(used.body.details).toEqual({
+      actions: [{ id: action.body.id, name: "Load the files" }],
+      automations: [{ id: automation.body.id, name: "Every morning" }],
+    });
+
+    // An action that has run is kept out of sight when it is deleted: it does not hold on to the connection.
+    expect((await started.owner("POST", `/api/v1/actions/${action.body.id}/run`)).status).toBe(201);
+    expect((await started.owner("DELETE", `/api/v1/actions/${action.body.id}`)).status).toBe(204);
+    expect((await remove()).body.details.actions).toEqual([]);
+    expect((await started.owner("DELETE", `/api/v1/automations/${automation.body.id}`)).status).toBe(204);
+    const gone = await remove();
+    expect([gone.status, gone.text]).toEqual([204, ""]);
+    expect((await started.owner("GET", `${CONNECTIONS}/${made.id}`)).status).toBe(404);
+    expect((await remove()).status).toBe(404);
+    expect((await started.owner("GET", CONNECTIONS)).body.total).toBe(0);
+    expect((await trailOf(started, made.id)).at(-1)).toMatchObject({
+      type: "connection.deleted",
+      data: { slug: "files" },
+    });
+  });
+});
+
+describe("who may do what", () => {
+  const verbs = (id: string) =>
+    [
+      ["GET", `/${id}`],
+      ["PATCH", `/${id}`, { name: "x" }],
+      ["DELETE", `/${id}`],
+      ["POST", `/${id}/disable`],
+      ["POST", `/${id}/reactivate`],
+      ["POST", `/${id}/verify`],
+      ["POST", `/${id}/set-default`],
+      ["GET", `/${id}/files`],
+      ["PUT", `/${id}/files?path=/a.txt`, "hello"],
+      ["POST", `/${id}/files/validate`, { selectedItems: ["/"] }],
+      ["GET", `/${id}/schema/tables`],
+      ["GET", `/${id}/schema/columns?schema=a&table=b`],
+    ] as const;
+
+  test("another organization's connection is as absent as one that never was", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, localFiles("Files"));
+    const other = await neighbour(started);
+    const told = async (id: string) => {
+      const answers = [];
+      for (const [method, path, body] of verbs(id)) {
+        const { status, body: said } = await other.call(method, CONNECTIONS + path, body);
+        answers.push([method, status, said.detail, said.code]);
+      }
+      return answers;
+    };
+    const foreign = await told(made.id);
+    expect(foreign.every(([, status]) => status === 404)).toBe(true);
+    expect(foreign).toEqual(await told(RANDOM_ID));
+    expect((await other.call("GET", `${CONNECTIONS}/slug/files`)).status).toBe(404);
+    expect((await other.call("GET", CONNECTIONS)).body).toMatchObject({ connections: [], total: 0 });
+    expect((await started.owner("GET", `${CONNECTIONS}/${made.id}`)).body).toEqual(made);
+    for (const [method, path, body] of verbs("not-an-id")) {
+      expect(faultsOf(await other.call(method, CONNECTIONS + path, body))).toEqual([
+        "path.connection_id uuid_parsing",
+      ]);
+    }
+  });
+
+  test("viewers read, members change, and nobody comes in without credentials", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, localFiles("Files"));
+    const viewer = await join(started, "viewer");
+    const member = await join(started, "member");
+    for (const [method, path, body] of [...verbs(made.id), ["POST", "", localFiles("More")] as const]) {
+      const reads = method === "GET" || path.endsWith("/validate");
+      expect([path, (await started.anonymous(method, CONNECTIONS + path, body)).status]).toEqual([path, 401]);
+      expect([path, (await viewer.call(method, CONNECTIONS + path, body)).status === 403]).toEqual([
+        path,
+        !reads,
+      ]);
+    }
+    expect((await viewer.call("GET", CONNECTIONS)).body.total).toBe(1);
+    expect((await member.call("POST", `${CONNECTIONS}/${made.id}/verify`)).body.status).toBe("active");
+    expect((await member.call("DELETE", `${CONNECTIONS}/${made.id}`)).status).toBe(204);
+  });
+});
+
+test("each provider is described with the JSON Schemas of its config and credentials", async () => {
+  await using started = await startApp();
+  const { body } = await started.owner("GET", "/api/v1/connection-providers");
+  expect(body.providers.map(({ id }: { id: string }) => id)).toEqual(["local_files", "postgres", "s3"]);
+  expect(body.providers[1]).toMatchObject({
+    title: "PostgreSQL",
+    configSchema: {
+      type: "object",
+      required: ["host", "database"],
+      properties: { port: { type: "integer", default: 5432 } },
+    },
+    credentialsSchema: { required: ["user"], properties: { password: { format: "password" } } },
+    capabilities: { files: false, upload: false, schema: true, extract: true },
+  });
+  expect(body.providers[0].capabilities).toMatchObject({ files: true, upload: true, schema: false });
+});

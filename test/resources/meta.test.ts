@@ -1,0 +1,168 @@
+import { describe, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
+import { contextFor, write } from "../../src/context.ts";
+import { record } from "../../src/resources/events/service.ts";
+import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
+import { version } from "../../src/version.ts";
+import { client, startApp } from "../support/app.ts";
+import { join as enrol } from "../support/people.ts";
+
+describe("meta", () => {
+  test("tells the version and all that there is", async () => {
+    await using weir = await startApp({ engine: false });
+    const { status, body } = await weir.owner("GET", "/api/v1/meta");
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(["actionKinds", "eventTypes", "limits", "providers", "statuses", "version"]);
+    expect(body.version).toBe(version);
+    expect(body.actionKinds).toEqual(
+      (await weir.owner("GET", "/api/v1/action-kinds")).body.kinds.map(({ kind }: { kind: string }) => kind),
+    );
+    expect(body.providers).toContain("local_files");
+    expect(body.eventTypes).toContain("action.completed");
+    expect(body.statuses.actionRun).toContain("waiting");
+    expect(body.limits).toMatchObject({
+      bodyBytes: 10 * 1024 * 1024,
+      webhooks: { free: { perMinute: 60, burst: 10 }, pro: { perMinute: 300, burst: 50 } },
+    });
+    expect((await weir.anonymous("GET", "/api/v1/meta")).status).toBe(401);
+  });
+});
+
+describe("health", () => {
+  test("answers without credentials, and at the plain address without a database", async () => {
+    await using weir = await startApp({ engine: false });
+    for (const path of ["/health", "/api/v1/health", "/api/v1/health?deep=true"]) {
+      const { status, body } = await weir.anonymous("GET", path);
+      expect([status, body]).toEqual([200, { status: "ok" }]);
+    }
+    await weir.app.store.close();
+    expect((await weir.anonymous("GET", "/health")).body).toEqual({ status: "ok" });
+  });
+
+  test("looked at deeply shows its checks to admins alone", async () => {
+    await using weir = await startApp({ engine: false });
+    const { body } = await weir.owner("GET", "/api/v1/health?deep=true");
+    expect(body).toEqual({
+      status: "ok",
+      checks: { writes: { ok: true, detail: expect.any(String) }, disk: { ok: true, detail: expect.any(String) }, key: { ok: true } },
+    });
+    const { call: member } = await enrol(weir, "member");
+    expect((await member("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "ok" });
+    expect((await weir.owner("GET", "/api/v1/health?deep=perhaps")).status).toBe(422);
+  });
+
+  test("is degraded where the data directory is not there", async () => {
+    await using weir = await startApp({ engine: false });
+    renameSync(weir.dataFolder, `${weir.dataFolder}-away`);
+    try {
+      const anybody = await weir.anonymous("GET", "/api/v1/health?deep=true");
+      expect([anybody.status, anybody.body]).toEqual([503, { status: "degraded" }]);
+      const { status, body } = await weir.owner("GET", "/api/v1/health?deep=true");
+      expect([status, body.checks.disk.ok]).toEqual([503, false]);
+    } finally {
+      renameSync(`${weir.dataFolder}-away`, weir.dataFolder);
+    }
+    weir.clock.turn(2_001);
+    expect((await weir.anonymous("GET", "/api/v1/health?deep=true")).status).toBe(200);
+  });
+
+  test("is degraded where nothing can be written", async () => {
+    await using weir = await startApp({ engine: false });
+    await weir.app.store.close();
+    const { status, body } = await weir.anonymous("GET", "/api/v1/health?deep=true");
+    expect([status, body]).toEqual([503, { status: "degraded" }]);
+  });
+});
+
+describe("the smoke tests", () => {
+  test("stream ticks for as long as asked, then end", async () => {
+    await using weir = await startApp({ engine: false });
+    const { status, headers, text } = await weir.owner("GET", "/api/v1/stream-smoke?seconds=2&intervalSeconds=1.5");
+    expect([status, headers.get("x-accel-buffering")]).toEqual([200, "no"]);
+    expect(headers.get("content-type")).toStartWith("text/event-stream");
+    expect([...text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name)).toEqual(["tick", "tick", "end"]);
+    for (const query of ["seconds=0", "seconds=901", "seconds=1.5", "intervalSeconds=0.5", "intervalSeconds=31"]) {
+      expect((await weir.owner("GET", `/api/v1/stream-smoke?${query}`)).status).toBe(422);
+    }
+    expect((await weir.anonymous("GET", "/api/v1/stream-smoke")).status).toBe(401);
+  });
+
+  test("need no credentials, and are limited by address", async () => {
+    await using weir = await startApp({ engine: false });
+    expect((await weir.anonymous("GET", "/api/observability/smoke")).body).toEqual({ status: "ok" });
+    const { status, body } = await weir.anonymous("POST", "/api/observability/simulate-llm-error");
+    expect([status, Object.keys(body).sort()]).toEqual([200, ["detail", "status"]]);
+    expect(weir.logged.some((line) => line.includes('"simulated":true') && line.includes('"level":"error"'))).toBe(true);
+    let last = 200;
+    for (let n = 0; n < 20 && last === 200; n++) last = (await weir.anonymous("GET", "/api/observability/smoke")).status;
+    const refused = await weir.anonymous("GET", "/api/observability/smoke");
+    expect([last, refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, 429, true]);
+    weir.clock.turn(60_000);
+    expect((await weir.anonymous("GET", "/api/observability/smoke")).status).toBe(200);
+  });
+});
+
+describe("metrics", () => {
+  const valueOf = (text: string, line: string) =>
+    Number(text.split("\n").find((each) => each.startsWith(`${line} `))?.slice(line.length + 1));
+
+  test("show runs, the queue, deliveries, dead letters, sizes and requests", async () => {
+    await using weir = await startApp({ engine: false });
+    const ctx = contextFor(weir.app, {
+      organizationId: weir.ids.organizationId,
+      role: "member",
+      actor: { type: "user", id: weir.ids.userId },
+      correlationId: "test-chain",
+    });
+    const trigger = { method: "api", sourceType: "user", sourceId: null } as const;
+    await write(ctx, async (tx) => {
+      await enqueueRun(tx, { kind: "http_request", definition: {}, trigger });
+      const about = { type: "action", id: "a1" } as const;
+      for (const durationSeconds of [0.3, 20]) await record(tx, "action.completed", about, { kind: "dlt_extract", durationSeconds });
+      await record(tx, "action.failed", about, { kind: "dlt_extract", durationSeconds: 1 });
+      await record(tx, "automation.triggered", { type: "automation", id: "m1" }, { deliveryId: "d1" });
+      await record(tx, "automation.completed", { type: "automation", id: "m1" }, {});
+    });
+    weir.clock.turn(5_000);
+    await weir.anonymous("GET", "/health");
+    const { status, headers, text } = await weir.anonymous("GET", "/metrics");
+    expect([status, headers.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+    expect(valueOf(text, 'weir_runs_total{kind="dlt_extract",status="completed"}')).toBe(2);
+    expect(valueOf(text, 'weir_runs_total{kind="dlt_extract",status="failed"}')).toBe(1);
+    expect(valueOf(text, 'weir_run_duration_seconds_bucket{kind="dlt_extract",le="1"}')).toBe(2);
+    expect(valueOf(text, 'weir_run_duration_seconds_bucket{kind="dlt_extract",le="+Inf"}')).toBe(3);
+    expect(valueOf(text, 'weir_run_duration_seconds_sum{kind="dlt_extract"}')).toBeCloseTo(21.3);
+    expect(valueOf(text, "weir_queue_depth")).toBe(1);
+    expect(valueOf(text, "weir_queue_oldest_seconds")).toBeGreaterThanOrEqual(5);
+    expect(valueOf(text, "weir_webhook_deliveries_total")).toBe(1);
+    expect(valueOf(text, "weir_dead_lettered_total")).toBe(0);
+    expect(valueOf(text, 'weir_automation_last_success_seconds{automation_id="m1"}')).toBeGreaterThanOrEqual(5);
+    expect(valueOf(text, "weir_database_bytes")).toBeGreaterThan(0);
+    expect(valueOf(text, "weir_wal_bytes")).toBeGreaterThan(0);
+    expect(valueOf(text, 'weir_http_requests_total{method="GET",route="/health",status="200"}')).toBe(1);
+
+    await write(ctx, (tx) => record(tx, "action.completed", { type: "action", id: "a1" }, { kind: "dlt_extract" }));
+    const later = (await weir.anonymous("GET", "/metrics")).text;
+    expect(valueOf(later, 'weir_runs_total{kind="dlt_extract",status="completed"}')).toBe(3);
+    expect(valueOf(later, "weir_event_loop_lag_seconds")).toBeGreaterThanOrEqual(0);
+    for (const line of later.trimEnd().split("\n")) {
+      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? -?[0-9.e+-]+)$/);
+    }
+  });
+
+  test("are for this machine, and from elsewhere for admins", async () => {
+    await using weir = await startApp({ engine: false, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+    const elsewhere = { "x-forwarded-for": "198.51.100.7" };
+    expect((await weir.anonymous("GET", "/metrics")).status).toBe(200);
+    expect((await weir.anonymous("GET", "/metrics", undefined, elsewhere)).status).toBe(401);
+    expect((await weir.owner("GET", "/metrics", undefined, elsewhere)).status).toBe(200);
+    const { call: member } = await enrol(weir, "member");
+    expect((await member("GET", "/metrics", undefined, elsewhere)).status).toBe(403);
+  });
+
+  test("are not for those who come through a proxy on this machine that nobody vouched for", async () => {
+    await using weir = await startApp({ engine: false });
+    const proxied = client(weir.origin, { "x-forwarded-for": "127.0.0.1" });
+    expect((await proxied("GET", "/metrics")).status).toBe(401);
+  });
+});
