@@ -43,7 +43,10 @@ renameSync(join(workshop, "weir"), outfile);
 const megabytes = (statSync(outfile).size / 1e6).toFixed(1);
 console.log(`${out}: ${megabytes} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 
+/** Undefined outside of a repository, and on a machine without git. */
 function commitOf(folder: string): string | undefined {
-  const git = Bun.spawnSync(["git", "rev-parse", "HEAD"], { cwd: folder, stderr: "ignore" });
+  const program = Bun.which("git");
+  if (program === null) return undefined;
+  const git = Bun.spawnSync([program, "rev-parse", "HEAD"], { cwd: folder, stderr: "ignore" });
   return git.success ? git.stdout.toString().trim() : undefined;
 }

@@ -16,6 +16,7 @@ import { countRequest } from "./resources/health/requests.ts";
 import { healthOperations } from "./resources/health/routes.ts";
 import { inboundOperations } from "./resources/inbound/routes.ts";
 import { metaOperations } from "./resources/meta/routes.ts";
+import { openApiOperations } from "./resources/openapi/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
@@ -42,6 +43,7 @@ export const operations: readonly Operation[] = [
   ...datasetOperations,
   ...queryOperations,
   ...eventOperations,
+  ...openApiOperations(() => operations),
 ];
 
 /** `{method, path}` of every operation, paths as the interface writes them. */

@@ -125,6 +125,7 @@ function invite(stage: Stage, origin: string, owner: Owner, outcome: Outcome): v
     stage.line(label, `curl -H "Authorization: Bearer $TOKEN" "${origin}${path}"`);
   stage.print("\nThe server goes on until Ctrl-C. Look around with a token of the owner, good for a day:\n");
   stage.print(`    TOKEN=${owner.token}\n`);
+  stage.line("docs", `${origin}/docs, in a browser`);
   get("datasets", "/api/v1/datasets");
   get("rows", "/api/v1/datasets/marts/daily_revenue/preview?limit=5");
   get("run", `/api/v1/automation-runs/${automationRunId}`);

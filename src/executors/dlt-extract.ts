@@ -1,16 +1,15 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
-import { anything, map, named, object, oneOf, optional } from "../base/shape.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
-import { nameFault } from "../lake/names.ts";
 import type { SqlSession } from "../sql/contract.ts";
 import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { isWhole } from "./extract/boundary.ts";
+import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
 import { landDirect } from "./extract/direct.ts";
 import { type Finished, finish } from "./extract/finish.ts";
-import { isWhole } from "./extract/boundary.ts";
+import { guessSheet, isGuessable, landGuessed } from "./extract/guess.ts";
 import { type IntakeOptions, takeLoose, takeTyped, typedSheet } from "./extract/intake.ts";
 import { type Landed, landStaged, type Site } from "./extract/land.ts";
 import { Names } from "./extract/naming.ts";
@@ -26,80 +25,6 @@ import { Reporter } from "./extract/reporter.ts";
 import { columnsOf } from "./extract/resolve.ts";
 import { Staging } from "./extract/staging.ts";
 
-const text = () => named(1000);
-
-const definition = object({
-  resources: Type.Array(
-    object({
-      name: optional(text()),
-      spec: optional(text()),
-      primaryKey: optional(Type.Array(text(), { maxItems: 32 })),
-      incremental: optional(
-        object({
-          cursorField: text(),
-          initialValue: optional(anything()),
-          lagSeconds: optional(Type.Number({ minimum: 0, maximum: 315_360_000 })),
-          endValue: optional(anything()),
-        }),
-      ),
-      writeDisposition: optional(oneOf(["append", "replace", "merge"], { default: "append" })),
-      columns: optional(Type.Array(text(), { minItems: 1, maxItems: 5000 })),
-      where: optional(text()),
-      parameters: optional(map(anything())),
-    }),
-    { minItems: 1, maxItems: 100 },
-  ),
-  dataset: named(200),
-  layer: optional(Type.String({ default: "raw" })),
-  schemaContract: optional(
-    oneOf(["evolve", "freeze", "discard_row", "discard_value"], { default: "evolve" }),
-  ),
-  batchSize: optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-  maxRows: optional(Type.Integer({ minimum: 1 })),
-  maxTableNesting: optional(Type.Integer({ minimum: 0, maximum: 16, default: 3 })),
-  dryRun: optional(Type.Boolean({ default: false })),
-});
-
-const count = () => Type.Integer({ minimum: 0 });
-const nullableText = () => Type.Union([Type.String(), Type.Null()]);
-
-const result = object({
-  loadId: Type.String(),
-  mode: oneOf(["initial", "incremental", "backfill", "replace"]),
-  tables: Type.Array(
-    object({
-      table: Type.String(),
-      rowsRead: count(),
-      rows: count(),
-      inserted: count(),
-      updated: count(),
-      deleted: count(),
-      deduplicated: count(),
-      rejected: count(),
-      bytes: count(),
-      files: count(),
-      cursor: Type.Union([object({ start: anything(), end: anything() }), Type.Null()]),
-      schemaChanges: Type.Array(
-        object({
-          table: Type.String(),
-          column: nullableText(),
-          change: oneOf(["added", "widened", "variant"]),
-          from: nullableText(),
-          to: nullableText(),
-        }),
-      ),
-      columns: optional(
-        Type.Array(object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() })),
-      ),
-      sample: optional(Type.Array(map(anything()))),
-    }),
-  ),
-  rows: count(),
-  bytes: count(),
-  durationSeconds: Type.Number(),
-  warnings: Type.Array(Type.String()),
-});
-
 /**
  * Copies tables, API resources or files of a connection into the lake.
  *
@@ -114,56 +39,9 @@ export const dltExtract = defineExecutor({
   result,
   providers: ["postgres", "s3", "local_files"],
   sqlFields: ["resources.*.where"],
-  check: (given) => faultsOf(given),
+  check: faultsOf,
   execute,
 });
-
-type Definition = Parameters<typeof execute>[1];
-
-const isTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
-
-/** Faults that the shape can't say. Values that are templates are not known yet and pass. */
-function faultsOf({ resources, dataset, layer }: Partial<Definition>): { path: string[]; message: string }[] {
-  const faults: { path: string[]; message: string }[] = [];
-  for (const [noun, name] of [
-    ["dataset", dataset],
-    ["layer", layer],
-  ] as const) {
-    const fault = typeof name === "string" && !isTemplate(name) ? nameFault(noun, name) : null;
-    if (fault) faults.push({ path: [noun], message: fault });
-  }
-  const tables = new Map<string, number>();
-  for (const [index, resource] of (Array.isArray(resources) ? resources : []).entries()) {
-    if (typeof resource !== "object") continue;
-    const at = ["resources", String(index)];
-    const { name, spec, writeDisposition, primaryKey = [], incremental } = resource;
-    if (name === undefined && spec === undefined) {
-      faults.push({ path: [...at, "name"], message: "A resource needs a name or a spec." });
-      continue;
-    }
-    if (writeDisposition === "merge" && primaryKey.length === 0) {
-      faults.push({
-        path: [...at, "primaryKey"],
-        message: "A merge needs a primaryKey to find the rows that it replaces.",
-      });
-    }
-    if (incremental?.endValue != null && incremental.initialValue == null) {
-      faults.push({
-        path: [...at, "incremental", "initialValue"],
-        message: "A backfill, which endValue asks for, needs an initialValue.",
-      });
-    }
-    if (isTemplate(resourceName(resource))) continue;
-    const table = tableName(resource);
-    const other = tables.get(table);
-    if (other !== undefined) {
-      const path = [...at, name === undefined ? "spec" : "name"];
-      faults.push({ path, message: `This is the table ${table}, which resources.${other} writes already.` });
-    }
-    tables.set(table, index);
-  }
-  return faults;
-}
 
 interface Job {
   bench: Bench;
@@ -186,7 +64,7 @@ interface Extracted {
   finished: Finished[];
 }
 
-async function execute(bench: Bench, given: (typeof definition)["static"]): Promise<Done> {
+async function execute(bench: Bench, given: Definition): Promise<Done> {
   const [fault] = faultsOf(given);
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
   const began = bench.clock.monotonic();
@@ -346,9 +224,12 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
     reporter.phase("normalize", `Sorting ${plan.resource}`, sheet.rows);
     return landStaged(site, taken, extraction.ranged);
   }
+  const isGuessed = isGuessable(site);
+  if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.select ?? null;
   const taken = await takeLoose(extraction, staging, intake);
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
-  return landStaged(site, taken, extraction.ranged);
+  const guessed = isGuessed ? await landGuessed(site, taken) : null;
+  return guessed ?? landStaged(site, taken, extraction.ranged);
 }
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */

@@ -85,7 +85,10 @@ export interface Operation {
   readonly errors?: readonly number[];
   /** Replies whose body is neither `response` nor a problem, by status, for the document. */
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
+  /** Of the success body; one that fits the shape is made up where absent. */
   readonly example?: unknown;
+  /** Of the request body; its required fields are made up where absent. */
+  readonly bodyExample?: unknown;
   readonly handle: (given: never) => Promise<unknown>;
 }
 

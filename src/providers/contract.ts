@@ -75,7 +75,10 @@ export interface ExtractRequest {
   where: { sql: string; parameters: Json[] } | null;
   /** Rows whose `field` is at or after `from` and before `to`; null leaves that end open. */
   range: { field: string; from: Json; to: Json } | null;
-  /** About as many rows as the caller wants at most; a source may give more. Null for all. */
+  /**
+   * About as many rows as the caller wants at most; a source may give more. Null for all. With `range`, a
+   * source that leaves rows out leaves out those with the greatest values of its field.
+   */
   maxRows: number | null;
   /** Rows for each page or fetch, where the source lets one choose. */
   batchSize: number | null;
@@ -85,7 +88,7 @@ export interface ExtractRequest {
 export type Extraction =
   | {
       kind: "csv";
-      /** Columns in order, with DuckDB types. The text has no header; NULL is an unquoted empty field, empty text is `""`. */
+      /** Columns in order, with DuckDB types. The text has no header; NULL is an unquoted empty field, empty text is `""`; a row ends with a line feed. */
       columns: Column[];
       bytes: AsyncIterable<Uint8Array>;
       /** True where the source has already applied `range`. */

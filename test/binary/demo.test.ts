@@ -104,6 +104,7 @@ test("weir demo goes on serving until it is stopped, and then deletes what it ma
     headers: authorization,
   });
   expect(rows.status).toBe(200);
+  expect((await fetch(`${serving.origin}/docs`)).status).toBe(200);
   const signedIn = await fetch(`${serving.origin}/api/v1/auth/login`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -114,4 +115,12 @@ test("weir demo goes on serving until it is stopped, and then deletes what it ma
   expect(await demo.end("SIGINT")).toBe(0);
   expect(readdirSync(machine.temporary)).toEqual([]);
   expect(existsSync(join(machine.here, "weir-data"))).toBe(false);
+});
+
+test("weir demo that is stopped on its way deletes what it made, and does not say that all is well", async () => {
+  await using machine = bareMachine();
+  const demo = machine.start(["demo", "--once", "--json"], { listen: "stdout" });
+  await demo.line((line) => (line.startsWith('{"step":"automation"') ? line : null));
+  expect(await demo.end("SIGTERM")).toBe(1);
+  expect(readdirSync(machine.temporary)).toEqual([]);
 });

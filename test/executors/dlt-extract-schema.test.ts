@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/base/json.ts";
+import type { Json, JsonObject } from "../../src/base/json.ts";
 import { csv, failure, openWorld, rows } from "./extract/world.ts";
 
 const one = { resources: [{ name: "o" }] };
@@ -19,7 +19,7 @@ describe("types of JSON", () => {
     };
   };
 
-  test.each<[string, JsonObject[string][], Record<string, string>, unknown[][]]>([
+  test.each<[string, JsonObject[string][], Record<string, string>, Json[][]]>([
     ["whole numbers", [1, 2], { v: "BIGINT" }, [[1], [2]]],
     ["whole numbers that turn into fractions", [1, 2.5], { v: "DOUBLE" }, [[1], [2.5]]],
     ["fractions with a whole number", [2.5, 1], { v: "DOUBLE" }, [[2.5], [1]]],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { dltExtract } from "../../src/executors/dlt-extract.ts";
 import { read } from "../../src/base/shape.ts";
+import { dltExtract } from "../../src/executors/dlt-extract.ts";
 import { csv, failure, openWorld, rows, type Source } from "./extract/world.ts";
 
 const one = { resources: [{ name: "o" }] };

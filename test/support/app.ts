@@ -12,12 +12,12 @@ import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
 import { server } from "../../src/server.ts";
 
 /** A clock that goes as the real one does, and can be turned forward by hand. */
-export function turnableClock(): Clock & { turn(ms: number): void } {
+export function turnableClock(hurry = 1): Clock & { turn(ms: number): void } {
   let ahead = 0;
   return {
     now: () => new Date(systemClock.now().getTime() + ahead),
     monotonic: () => systemClock.monotonic() + ahead,
-    sleep: systemClock.sleep,
+    sleep: (ms, signal) => systemClock.sleep(ms / hurry, signal),
     turn(ms) {
       ahead += ms;
     },
@@ -76,12 +76,14 @@ export interface StartOptions {
   owner?: boolean;
   /** False leaves everything undone that no request asks for: runs, retries, sweeping. */
   engine?: boolean;
+  /** Lets every sleep be so many times as short. */
+  hurry?: number;
 }
 
 /** A real server on a free port over a real data directory. `await using` closes it and deletes the directory. */
 export async function startApp(options: StartOptions = {}) {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "weir-test-"));
-  const clock = turnableClock();
+  const clock = turnableClock(options.hurry);
   const logged: string[] = [];
   const env = {
     WEIR_EGRESS_ALLOW: "127.0.0.0/8,::1/128",

@@ -86,7 +86,7 @@ export class Drops {
 }
 
 /** All staged rows of a sheet, with all of its slots. */
-export function staged(sheet: Sheet): string {
+function staged(sheet: Sheet): string {
   const slots = sheet.slots.includes(SEQUENCE) ? sheet.slots : [SEQUENCE, ...sheet.slots];
   return scanOf(
     sheet.files,

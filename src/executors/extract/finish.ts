@@ -10,7 +10,7 @@ import type { Plan } from "./plan.ts";
 import { columnsOf, type SchemaChange } from "./resolve.ts";
 
 /** What a load did to one table, as the decisions' section 4 has it. */
-export interface TableResult {
+interface TableResult {
   table: string;
   rowsRead: number;
   rows: number;

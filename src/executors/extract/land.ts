@@ -68,7 +68,7 @@ const SAMPLE_ROWS = 10;
 
 const isMeta = (name: string) => [...LOAD_COLUMNS, ...CHILD_COLUMNS].some((column) => column === name);
 export const knownColumns = (existing: LakeTable | null) =>
-  existing && existing.columns.filter((column) => !isMeta(column.name));
+  existing?.columns.filter((column) => !isMeta(column.name)) ?? null;
 
 /** Throws `cursor_field_missing` where no row had the cursor, `definition_invalid` where none had the key. */
 function checkFields(sheet: Sheet, plan: Plan): void {
@@ -195,6 +195,14 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
   return resolution;
 }
 
+export const addedTable = (table: string): SchemaChange => ({
+  table,
+  column: null,
+  change: "added",
+  from: null,
+  to: null,
+});
+
 /** Null for a table that the contract does not let come into being and that had no rows anyway. */
 async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): Promise<Resolution | null> {
   await drops.dropOrphans(sheet);
@@ -202,7 +210,7 @@ async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): P
   if (isNew && site.contract !== "evolve") {
     const [row] = await drops.session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)})`);
     const rows = Number(row?.n ?? 0);
-    const change = { table: sheet.table, column: null, change: "added", from: null, to: null } as const;
+    const change = addedTable(sheet.table);
     if (rows > 0 && site.contract === "freeze") throw violation(change);
     if (rows > 0)
       site.warn(
@@ -211,7 +219,9 @@ async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): P
     await drops.dropChildren(sheet, "true");
     return null;
   }
-  return apply(site, drops, sheet, await resolveSheet(site, drops, sheet));
+  const resolution = await resolveSheet(site, drops, sheet);
+  if (isNew) resolution.changes.unshift(addedTable(sheet.table));
+  return apply(site, drops, sheet, resolution);
 }
 
 /** The columns that the load adds itself, over staged rows. */

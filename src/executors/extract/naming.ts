@@ -7,7 +7,7 @@ export const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"]
 const RESERVED: readonly string[] = [...LOAD_COLUMNS, ...CHILD_COLUMNS];
 
 /** What joins the parts of a nested name, as in `address__city`. No single part holds it. */
-export const PATH_SEPARATOR = "__";
+const PATH_SEPARATOR = "__";
 
 /**
  * `name` as dlt's snake_case convention writes it, so that tables of both look alike: `orderId` and

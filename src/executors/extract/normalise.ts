@@ -11,6 +11,7 @@ const MAX_TABLES = 500;
 /** One key of an object at one place of the tree; what it turned out to be decides which members are set. */
 interface Field {
   /** Normalised names from the table's row down to here. */
+  key: string;
   path: readonly string[];
   /** The same as one name, which is the column's if it gets one. */
   name: string;
@@ -24,6 +25,8 @@ interface Node {
   path: readonly string[];
   source: string;
   fields: Map<string, Field>;
+  /** The fields in the order of the last object's keys: most objects have the same. */
+  order: Field[];
 }
 
 /** A sheet being filled: CSV lines of text, each as wide as the sheet was when it was written. */
@@ -31,7 +34,7 @@ export class Lines {
   readonly #lines: string[] = [];
   readonly #widths: number[] = [];
   readonly cells: string[];
-  readonly top: Node = { path: [], source: "", fields: new Map() };
+  readonly top: Node = { path: [], source: "", fields: new Map(), order: [] };
   /** Characters that wait to be written. */
   size = 0;
   longest = 0;
@@ -127,10 +130,17 @@ export class Normaliser {
   }
 
   #spread(lines: Lines, node: Node, value: JsonObject, level: number, id: string): void {
+    const { order } = node;
+    let at = 0;
     for (const key in value) {
       const item: unknown = value[key];
+      let field = order[at];
+      if (field === undefined || field.key !== key) {
+        field = node.fields.get(key) ?? this.#field(lines, node, key, value);
+        order[at] = field;
+      }
+      at++;
       if (item === null || item === undefined) continue;
-      const field = node.fields.get(key) ?? this.#field(lines, node, key, value);
       switch (typeof item) {
         case "string":
           this.#text(lines, field, item);
@@ -159,7 +169,7 @@ export class Normaliser {
       for (let index = 0; index < item.length; index++)
         this.#element(field.list, item[index], index, level + 1, id);
     } else if (isObject(item)) {
-      field.object ??= { path: field.path, source: field.source, fields: new Map() };
+      field.object ??= { path: field.path, source: field.source, fields: new Map(), order: [] };
       this.#spread(lines, field.object, item, level + 1, id);
     }
   }
@@ -186,7 +196,7 @@ export class Normaliser {
     const full = joinNames([...node.path, wanted]);
     const name = lines.sheet.takeName(full, source, this.#options.warn);
     const last = name === full ? wanted : wanted + name.slice(full.length);
-    const field = { path: [...node.path, last], name, source, column: null, object: null, list: null };
+    const field = { key, path: [...node.path, last], name, source, column: null, object: null, list: null };
     node.fields.set(key, field);
     return field;
   }

@@ -6,7 +6,7 @@ import { beforeLag } from "./cursor.ts";
 import { normaliseName } from "./naming.ts";
 import type { SchemaContract } from "./resolve.ts";
 
-export type WriteDisposition = "append" | "replace" | "merge";
+type WriteDisposition = "append" | "replace" | "merge";
 
 /** One resource, as the definition has it. */
 export interface ResourceDefinition {

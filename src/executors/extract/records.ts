@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 
 /** A CSV file grows to about this many bytes before the next one is begun. */
-export const CHUNK_BYTES = 16 * 1024 * 1024;
+const CHUNK_BYTES = 16 * 1024 * 1024;
 /** Small pieces are gathered into so many bytes before they are written. */
 const BUFFER_BYTES = 512 * 1024;
 

@@ -34,7 +34,7 @@ export interface SchemaChange {
 }
 
 /** A change that the contract does not let happen, and which staged rows ask for it. */
-export interface Refusal {
+interface Refusal {
   change: SchemaChange;
   violates: string;
 }
@@ -49,7 +49,7 @@ export interface Resolution {
 }
 
 /** How many staged rows fulfil each condition. */
-export type Probe = (conditions: readonly string[]) => Promise<number[]>;
+type Probe = (conditions: readonly string[]) => Promise<number[]>;
 
 interface Given {
   sheet: Sheet;

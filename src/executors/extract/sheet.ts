@@ -1,3 +1,4 @@
+import type { SqlFile } from "../../sql/contract.ts";
 import { Names, normaliseName } from "./naming.ts";
 import { storedType } from "./types.ts";
 
@@ -21,12 +22,25 @@ export class SheetColumn {
   ) {}
 }
 
+/** Lines of a sheet that lie on disk as text, and the table's Parquet file that was made of them on trust. */
+export interface Chunk {
+  csv: string;
+  /** Bytes of the longest line, or more. */
+  longest: number;
+  slots: readonly Slot[];
+  /** What the file was made by. */
+  select: string;
+  file: SqlFile | null;
+}
+
 /** Where the rows of one table stand until the load knows what all of them look like. */
 export class Sheet {
   readonly columns: SheetColumn[] = [];
   readonly slots: Slot[] = [];
   /** Parquet files in the work folder, in the order of their rows. */
   readonly files: string[] = [];
+  /** Only of a load whose tables are guessed while it goes on. */
+  readonly chunks: Chunk[] = [];
   /** Rows that the source gave so far. */
   rows = 0;
   readonly names = new Names();

@@ -5,8 +5,7 @@ import { quoteName, quoteText } from "../../sql/text.ts";
 import { Conveyor } from "./conveyor.ts";
 import type { Lines } from "./normalise.ts";
 import { FilePool, type RecordFile } from "./records.ts";
-import type { Slot } from "./sheet.ts";
-import { SEQUENCE } from "./sheet.ts";
+import { type Chunk, SEQUENCE, type Sheet, type Slot } from "./sheet.ts";
 
 /** DuckDB's own limit for a line; longer ones have to be announced. */
 const USUAL_LINE_BYTES = 1_900_000;
@@ -20,6 +19,8 @@ const ROW_GROUP_ROWS = 30_720;
 export class Staging {
   readonly conveyor = new Conveyor();
   readonly pool: FilePool;
+  /** What would make the table's rows of a sheet as it looks now; null where that can't be told yet. */
+  guess: ((sheet: Sheet) => Promise<string | null>) | null = null;
   #number = 0;
 
   constructor(
@@ -59,15 +60,26 @@ export class Staging {
     const slots = sheet.slots.slice(0, lines.cells.length);
     const { text, longest } = lines.take();
     const csv = this.path("csv");
-    const parquet = this.path("parquet");
     await writeFile(csv, text, { mode: 0o600 });
+    const piece = { csv, longest: longest * 3, slots }; // a character takes up to three bytes
+    const select = await this.guess?.(sheet);
+    if (select) {
+      const chunk: Chunk = { ...piece, select, file: null };
+      sheet.chunks.push(chunk);
+      await this.conveyor.put(async () => {
+        chunk.file = await this.writeFinal(`SELECT ${select} FROM ${readChunk(piece)}`);
+      });
+      return;
+    }
+    const parquet = this.path("parquet");
     sheet.files.push(parquet);
-    // A character takes up to three bytes.
-    const source = readCsv({ path: csv, longest: longest * 3 }, slots);
-    await this.conveyor.put(async () => {
-      await this.write(`SELECT * FROM ${source}`, parquet);
-      await unlink(csv);
-    });
+    await this.conveyor.put(() => this.stage(piece, parquet));
+  }
+
+  /** Turns lines into a staged file; the text goes. */
+  async stage(piece: Pick<Chunk, "csv" | "longest" | "slots">, parquet: string): Promise<void> {
+    await this.write(`SELECT * FROM ${readChunk(piece)}`, parquet);
+    await unlink(piece.csv);
   }
 
   /** Takes what has gathered to disk where it is enough; `all` for what is left at the end. */
@@ -79,6 +91,9 @@ export class Staging {
     }
   }
 }
+
+export const readChunk = ({ csv, longest, slots }: Pick<Chunk, "csv" | "longest" | "slots">): string =>
+  readCsv({ path: csv, longest }, slots);
 
 /** The table function for CSV text of ours or of a source, which has no header and whose NULL is an unquoted nothing. */
 export function readCsv(file: Pick<RecordFile, "path" | "longest">, slots: readonly Slot[]): string {

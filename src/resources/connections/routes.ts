@@ -193,6 +193,7 @@ export const connectionOperations = [
     summary: "Uploads the request's raw body as a file, at most 1 GiB",
     params,
     query: UploadQuery,
+    consumes: "application/octet-stream",
     status: 201,
     response: FileItem,
     errors: [...REMOTE, 408, 413, 415],

@@ -50,6 +50,12 @@ function replyTo({ deliveryId }: Accepted, run: Accepted["run"], correlationId: 
   });
 }
 
+/** For examples. */
+const IDS = {
+  deliveryId: "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
+  automationRunId: "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c",
+};
+
 export const inboundOperations = [
   openOperation({
     method: "POST",
@@ -57,7 +63,19 @@ export const inboundOperations = [
     audience: "signature",
     tag,
     summary: "Takes a signed webhook and runs its automation",
-    errors: [401, 403, 404, 413, 415, 429, 500],
+    description:
+      "The signature is an HMAC of the raw body under the automation's secret. JSON, form fields and text are taken; a repeat with the same `Idempotency-Key` or `webhook-id` within 24 hours starts nothing and gets the first one's answer.",
+    consumes: "application/json",
+    bodyExample: { order: { id: 1042, total: "19.90" } },
+    replies: {
+      200: { description: "The run has completed.", example: { status: "processed", ...IDS, result: { rows: 3 } } },
+      202: { description: "The run goes on.", example: { status: "processing", ...IDS } },
+      500: {
+        description: "The run has failed.",
+        example: { status: "failed", detail: "The server refused the connection.", code: "upstream", correlationId: IDS.deliveryId, ...IDS },
+      },
+    },
+    errors: [401, 403, 404, 413, 415, 429],
     async handle({ app, visit }) {
       const { hook, body } = await admit(app, visit);
       const accepted = await accept(app, hook, {

@@ -1,32 +1,10 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { version } from "../../version.ts";
-import { exampleOf } from "./example.ts";
+import type { Described } from "./described.ts";
+import { exampleOf, requestExampleOf } from "./example.ts";
 import { bodies, errorsOf, PROBLEMS } from "./replies.ts";
 import { toSchema } from "./schema.ts";
-
-/** What an operation tells of itself; how it is carried out is of no interest here. */
-export interface Described {
-  readonly method: string;
-  readonly path: string;
-  readonly audience: string;
-  readonly tag: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly params?: TObject;
-  readonly query?: TObject;
-  readonly body?: TSchema;
-  readonly bodyOptional?: boolean;
-  readonly consumes?: string;
-  readonly response?: TSchema;
-  readonly produces?: string;
-  readonly status?: number;
-  readonly idempotent?: boolean | "sealed";
-  readonly personal?: boolean;
-  readonly errors?: readonly number[];
-  readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
-  readonly example?: unknown;
-}
 
 const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
 
@@ -52,20 +30,41 @@ export function openApiDocument(operations: readonly Described[]): JsonObject {
     servers: [{ url: "/", description: "This Weir" }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? `All about ${name.toLowerCase()}.` })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
-    components: { schemas: bodies, responses: PROBLEMS, parameters: PARAMETERS, securitySchemes: CREDENTIALS },
+    components: {
+      schemas: bodies,
+      responses: usedIn(paths, PROBLEMS, "responses"),
+      parameters: usedIn(paths, PARAMETERS, "parameters"),
+      securitySchemes: CREDENTIALS,
+    },
   };
 }
 
+function usedIn(paths: JsonObject, components: JsonObject, kind: string): JsonObject {
+  const text = JSON.stringify(paths);
+  return Object.fromEntries(
+    Object.entries(components).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)),
+  );
+}
+
 const TAGS: Readonly<Record<string, string>> = {
-  Actions: "Units of work of one kind each, which can be run.",
+  "Access tokens": "Personal tokens for scripts and the command line.",
   "Action runs": "What became of each execution of an action.",
+  Actions: "Units of work of one kind each, which can be run.",
   Artifacts: "What runs leave behind: JSON, text and files.",
   Automations: "Actions that run when something happens, one after the other or side by side.",
   Connections: "Links to other systems, with credentials that can be written and never read.",
   Datasets: "Tables of the lake, which extracts and transforms fill.",
+  "Dead letters": "Deliveries that failed for good, to be looked at and tried again.",
+  Docs: "This document and the page that shows it.",
   Events: "The audit trail: append-only, and chained by hashes.",
   Health: "Whether Weir works, and how much.",
+  Meta: "What this version has and can do.",
+  Organizations: "Who works together, and with which role.",
   Query: "SQL over the lake.",
+  Sessions: "Where somebody is signed in.",
+  "Sign-in": "Setting up, signing in and out.",
+  Users: "The person who is asking.",
+  "Webhooks in": "Signed requests that set automations off, and what became of them.",
 };
 
 /** Stable and unique: `GET /api/v1/actions/{action_id}` is `getActionsByActionId`. */
@@ -138,9 +137,15 @@ function parameter({ name, schema, required }: Field, place: "path" | "query"): 
     name,
     in: place,
     required,
-    description: description ?? MEANINGS[name] ?? `The ${name.replaceAll("_", " ")}.`,
+    description: description ?? MEANINGS[name] ?? meaningOf(name),
     schema: rest,
   };
+}
+
+/** `action_id` and `actorType` in words. */
+function meaningOf(name: string): string {
+  const words = name.replace(/_/g, " ").replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+  return words.endsWith(" id") ? `Id of the ${words.slice(0, -3)}.` : `The ${words}.`;
 }
 
 /** What parameters of these names mean wherever they stand. */
@@ -152,6 +157,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   order: "Upwards or downwards.",
   sort_by: "What the items are sorted by.",
   layer: "The layer of the lake.",
+  org_id: "Id or slug of the organization.",
+  path: "The path, as the place that it leads to has it.",
 };
 
 const PARAMETERS: JsonObject = {
@@ -188,12 +195,14 @@ const CREDENTIALS: JsonObject = {
   cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "The session of a browser." },
 };
 
-function requestOf({ body, bodyOptional, consumes }: Described): JsonObject {
+function requestOf({ body, bodyOptional, bodyExample, consumes }: Described): JsonObject {
+  const given = bodyExample as Json | undefined;
   if (body === undefined) {
     if (consumes === undefined) return {};
-    return { requestBody: { required: true, description: "The bytes as they are.", content: { [consumes]: { schema: {} } } } };
+    const content = { [consumes]: { schema: {}, ...(given === undefined ? {} : { example: given }) } };
+    return { requestBody: { required: true, description: "The body as it is.", content } };
   }
-  const example = exampleOf(body);
+  const example = given ?? requestExampleOf(body);
   return {
     requestBody: {
       required: !bodyOptional,
@@ -220,8 +229,8 @@ const otherRepliesOf = ({ replies = {} }: Described): JsonObject =>
   );
 
 function contentOf(shape: TSchema | undefined, given: unknown): JsonObject {
-  if (shape === undefined) return {};
-  const example = (given as Json | undefined) ?? exampleOf(shape);
-  const schema = toSchema(shape, "out");
+  if (shape === undefined && given === undefined) return {};
+  const example = (given as Json | undefined) ?? (shape && exampleOf(shape));
+  const schema = shape ? toSchema(shape, "out") : { type: "object" };
   return { content: { "application/json": { schema, ...(example === undefined ? {} : { example }) } } };
 }

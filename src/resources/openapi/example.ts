@@ -51,6 +51,16 @@ export function exampleOf(shape: TSchema): Json | undefined {
   return fits(shape, made) ? made : undefined;
 }
 
+/** The same for a request: what must be given, or where nothing must the first field. */
+export function requestExampleOf(shape: TSchema): Json | undefined {
+  const whole = exampleOf(shape);
+  if (!isObject(whole)) return whole;
+  const { required = [], properties = {} }: { required?: string[]; properties?: Record<string, TSchema> } = shape;
+  const asked = required.filter((name) => properties[name]?.["default"] === undefined);
+  const names = asked.length > 0 ? asked : Object.keys(whole).slice(0, 1);
+  return Object.fromEntries(Object.entries(whole).filter(([name]) => names.includes(name)));
+}
+
 const fits = (shape: TSchema, value: Json) => read(shape, value, []).faults.length === 0;
 
 function sample(schema: JsonObject, name: string): Json {

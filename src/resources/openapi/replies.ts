@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { Described } from "./document.ts";
+import type { Described } from "./described.ts";
 
 const correlationId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
 

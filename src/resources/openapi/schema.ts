@@ -46,8 +46,9 @@ function union(members: JsonObject[], rest: JsonObject, direction: Direction): J
   if (others.length > 1 || only === undefined || typeof only["type"] !== "string") {
     return { anyOf: [...others, { type: "null" }], ...rest };
   }
-  const values = only["enum"];
-  return { ...only, type: [only["type"], "null"], ...(Array.isArray(values) ? { enum: [...values, null] } : {}), ...rest };
+  const { const: value, enum: values, ...own } = only;
+  const allowed = Array.isArray(values) ? values : value === undefined ? null : [value];
+  return { ...own, type: [only["type"], "null"], ...(allowed ? { enum: [...allowed, null] } : {}), ...rest };
 }
 
 const typeOf = (value: Json) => (value === null ? "null" : typeof value);

@@ -82,6 +82,7 @@ export const runOperations = [
     tag,
     summary: "Follows a run as server-sent events: status, progress, log, end",
     params,
+    produces: "text/event-stream",
     async handle({ ctx, params, visit }) {
       await findRun(ctx, params.run_id);
       const last = visit.request.headers.get("last-event-id");

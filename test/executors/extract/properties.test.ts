@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { Names, normaliseName } from "../../../src/executors/extract/naming.ts";
-import { FilePool, cutRecords } from "../../../src/executors/extract/records.ts";
-import { readFileSync } from "node:fs";
+import { cutRecords, FilePool } from "../../../src/executors/extract/records.ts";
 import { csv, openWorld, rangedRows, rows } from "./world.ts";
 
 const RUNS = { numRuns: 12 };

@@ -19,7 +19,7 @@ import { link } from "../../support/link.ts";
 
 export type Source = (request: ExtractRequest) => Extraction | Promise<Extraction>;
 
-export interface TableResult {
+interface TableResult {
   table: string;
   rowsRead: number;
   rows: number;

@@ -1,0 +1,131 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { anything, map, named, object, oneOf, optional } from "../../base/shape.ts";
+import { nameFault } from "../../lake/names.ts";
+import { resourceName, tableName } from "./plan.ts";
+
+const text = () => named(1000);
+
+/** What a definition of `dlt_extract` holds (decisions, section 4). */
+export const definition = object({
+  resources: Type.Array(
+    object({
+      name: optional(text()),
+      spec: optional(text()),
+      primaryKey: optional(Type.Array(text(), { maxItems: 32 })),
+      incremental: optional(
+        object({
+          cursorField: text(),
+          initialValue: optional(anything()),
+          lagSeconds: optional(Type.Number({ minimum: 0, maximum: 315_360_000 })),
+          endValue: optional(anything()),
+        }),
+      ),
+      writeDisposition: optional(oneOf(["append", "replace", "merge"], { default: "append" })),
+      columns: optional(Type.Array(text(), { minItems: 1, maxItems: 5000 })),
+      where: optional(text()),
+      parameters: optional(map(anything())),
+    }),
+    { minItems: 1, maxItems: 100 },
+  ),
+  dataset: named(200),
+  layer: optional(Type.String({ default: "raw" })),
+  schemaContract: optional(
+    oneOf(["evolve", "freeze", "discard_row", "discard_value"], { default: "evolve" }),
+  ),
+  batchSize: optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  maxRows: optional(Type.Integer({ minimum: 1 })),
+  maxTableNesting: optional(Type.Integer({ minimum: 0, maximum: 16, default: 3 })),
+  dryRun: optional(Type.Boolean({ default: false })),
+});
+
+const count = () => Type.Integer({ minimum: 0 });
+const nullableText = () => Type.Union([Type.String(), Type.Null()]);
+
+/** What a run of it tells. */
+export const result = object({
+  loadId: Type.String(),
+  mode: oneOf(["initial", "incremental", "backfill", "replace"]),
+  tables: Type.Array(
+    object({
+      table: Type.String(),
+      rowsRead: count(),
+      rows: count(),
+      inserted: count(),
+      updated: count(),
+      deleted: count(),
+      deduplicated: count(),
+      rejected: count(),
+      bytes: count(),
+      files: count(),
+      cursor: Type.Union([object({ start: anything(), end: anything() }), Type.Null()]),
+      schemaChanges: Type.Array(
+        object({
+          table: Type.String(),
+          column: nullableText(),
+          change: oneOf(["added", "widened", "variant"]),
+          from: nullableText(),
+          to: nullableText(),
+        }),
+      ),
+      columns: optional(
+        Type.Array(object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() })),
+      ),
+      sample: optional(Type.Array(map(anything()))),
+    }),
+  ),
+  rows: count(),
+  bytes: count(),
+  durationSeconds: Type.Number(),
+  warnings: Type.Array(Type.String()),
+});
+
+export type Definition = Static<typeof definition>;
+
+const isTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
+
+/** Faults that the shape can't say. Values that are templates are not known yet and pass. */
+export function faultsOf({
+  resources,
+  dataset,
+  layer,
+}: Partial<Definition>): { path: string[]; message: string }[] {
+  const faults: { path: string[]; message: string }[] = [];
+  for (const [noun, name] of [
+    ["dataset", dataset],
+    ["layer", layer],
+  ] as const) {
+    const fault = typeof name === "string" && !isTemplate(name) ? nameFault(noun, name) : null;
+    if (fault) faults.push({ path: [noun], message: fault });
+  }
+  const tables = new Map<string, number>();
+  for (const [index, resource] of (Array.isArray(resources) ? resources : []).entries()) {
+    if (typeof resource !== "object") continue;
+    const at = ["resources", String(index)];
+    const { name, spec, writeDisposition, primaryKey = [], incremental } = resource;
+    if (name === undefined && spec === undefined) {
+      faults.push({ path: [...at, "name"], message: "A resource needs a name or a spec." });
+      continue;
+    }
+    if (writeDisposition === "merge" && primaryKey.length === 0) {
+      faults.push({
+        path: [...at, "primaryKey"],
+        message: "A merge needs a primaryKey to find the rows that it replaces.",
+      });
+    }
+    if (incremental?.endValue != null && incremental.initialValue == null) {
+      faults.push({
+        path: [...at, "incremental", "initialValue"],
+        message: "A backfill, which endValue asks for, needs an initialValue.",
+      });
+    }
+    if (isTemplate(resourceName(resource))) continue;
+    const table = tableName(resource);
+    const other = tables.get(table);
+    if (other !== undefined) {
+      const path = [...at, name === undefined ? "spec" : "name"];
+      faults.push({ path, message: `This is the table ${table}, which resources.${other} writes already.` });
+    }
+    tables.set(table, index);
+  }
+  return faults;
+}

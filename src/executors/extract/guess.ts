@@ -1,0 +1,103 @@
+import { unlink } from "node:fs/promises";
+import type { SqlFile } from "../../sql/contract.ts";
+import type { Intake } from "./intake.ts";
+import { addedTable, knownColumns, type Landed, type LandedTable, metaTargets, type Site } from "./land.ts";
+import { type Resolution, resolve, selectOf } from "./resolve.ts";
+import type { Sheet } from "./sheet.ts";
+import { readChunk } from "./staging.ts";
+
+/**
+ * Most JSON looks at its end as it did at its beginning, and a plain load leaves nothing out. So while it is read
+ * each piece is written as the table's own file, on trust, and at the end only those are made anew that a later row
+ * has proved wrong. True where a load is plain enough for that.
+ */
+export const isGuessable = ({ plan, dryRun }: Site): boolean =>
+  !dryRun && plan.incremental === null && plan.disposition !== "merge";
+
+interface Guess {
+  resolution: Resolution;
+  select: string;
+}
+
+/** What makes the table's rows, from what is known of the sheet; null where the rows have to be looked at. */
+export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null> {
+  const root = site.existing(site.plan.table);
+  const existing = site.existing(sheet.table);
+  const isNewChild = sheet.parent !== null && root !== null && existing === null;
+  if (isNewChild && site.contract !== "evolve") return null;
+  let needsRows = false;
+  const resolution = await resolve({
+    sheet,
+    existing: knownColumns(existing),
+    contract: site.contract === "freeze" ? "discard_row" : site.contract, // what freeze refuses is told at the end
+    thinned: false,
+    probe: async (conditions) => {
+      needsRows = true;
+      return conditions.map(() => 0);
+    },
+  });
+  if (needsRows || resolution.refusals.length > 0) return null;
+  if (isNewChild) resolution.changes.unshift(addedTable(sheet.table));
+  return {
+    resolution,
+    select: selectOf([...resolution.targets, ...metaTargets(site, sheet.parent !== null)]),
+  };
+}
+
+/** Finishes a guessed load; null where it needs the staged rows after all, which are there then. */
+export async function landGuessed(site: Site, { sheets }: Intake): Promise<Landed | null> {
+  const guesses = new Map<Sheet, Guess>();
+  for (const sheet of sheets) {
+    const guess = sheet.files.length > 0 ? null : await guessSheet(site, sheet);
+    if (guess === null) {
+      await stageAll(site, sheets);
+      return null;
+    }
+    guesses.set(sheet, guess);
+  }
+  const tables: LandedTable[] = [];
+  for (const [sheet, { resolution, select }] of guesses) {
+    const isChild = sheet.parent !== null;
+    const files = await filesOf(site, sheet, select);
+    tables.push({
+      table: sheet.table,
+      isChild,
+      existing: site.existing(sheet.table),
+      targets: [...resolution.targets, ...metaTargets(site, isChild)],
+      rowsRead: sheet.rows,
+      rows: files.reduce((sum, file) => sum + file.rows, 0),
+      deduplicated: 0,
+      rejected: 0,
+      files,
+      changes: resolution.changes,
+      sample: [],
+    });
+  }
+  return { tables, cursor: null, state: null, key: [], dedupeBy: undefined };
+}
+
+async function filesOf({ staging }: Site, sheet: Sheet, select: string): Promise<SqlFile[]> {
+  const files: SqlFile[] = [];
+  for (const chunk of sheet.chunks) {
+    const missing = sheet.slots
+      .slice(chunk.slots.length)
+      .map(({ name, type }) => `, CAST(NULL AS ${type}) AS ${name}`);
+    const rows = `SELECT *${missing.join("")} FROM ${readChunk(chunk)}`;
+    const isRight = chunk.file !== null && chunk.select === select;
+    files.push(
+      isRight && chunk.file ? chunk.file : await staging.writeFinal(`SELECT ${select} FROM (${rows})`),
+    );
+    await unlink(chunk.csv);
+  }
+  return files;
+}
+
+async function stageAll({ staging }: Site, sheets: readonly Sheet[]): Promise<void> {
+  for (const sheet of sheets) {
+    for (const chunk of sheet.chunks.splice(0)) {
+      const parquet = staging.path("parquet");
+      await staging.stage(chunk, parquet);
+      sheet.files.push(parquet);
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+
+/** What an operation tells of itself; how it is carried out is of no interest here. */
+export interface Described {
+  readonly method: string;
+  readonly path: string;
+  readonly audience: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  readonly bodyOptional?: boolean;
+  readonly consumes?: string;
+  readonly response?: TSchema;
+  readonly produces?: string;
+  readonly status?: number;
+  readonly idempotent?: boolean | "sealed";
+  readonly personal?: boolean;
+  readonly errors?: readonly number[];
+  readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
+  readonly example?: unknown;
+  readonly bodyExample?: unknown;
+}

@@ -1,0 +1,204 @@
+/** Renders /openapi.json. Everything is put in as text, never as HTML. */
+
+const METHODS = ["get", "post", "put", "patch", "delete"];
+
+/** An element with attributes and children; texts become text nodes. */
+function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** Text in which `…` stands for code. */
+const prose = (text) =>
+  text.split("`").map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
+
+const pretty = (value) => el("pre", {}, JSON.stringify(value, null, 2));
+
+let whole = null;
+
+/** What a reference leads to. */
+const resolve = (thing) =>
+  thing?.$ref
+    ? thing.$ref
+        .slice(2)
+        .split("/")
+        .reduce((at, name) => at?.[name], whole)
+    : thing;
+
+/** A schema's type in one line. */
+function typeOf(given) {
+  const schema = resolve(given) ?? {};
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  const types = [schema.type ?? "any"].flat();
+  const named = types.map((type) => (type === "array" ? `list of ${typeOf(schema.items ?? {})}` : type));
+  return named.join(" or ") + (schema.format ? ` (${schema.format})` : "");
+}
+
+const LIMITS = ["minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "minItems", "maxItems"];
+
+function limitsOf(schema) {
+  const limits = LIMITS.filter((name) => schema[name] !== undefined).map((name) => `${name} ${schema[name]}`);
+  if (schema.default !== undefined) limits.push(`default ${JSON.stringify(schema.default)}`);
+  return limits.join(", ");
+}
+
+/** The schema whose fields are worth showing: of an object itself, of a list or a choice what is in it. */
+function inner(given) {
+  const schema = resolve(given) ?? {};
+  if (schema.items) return inner(schema.items);
+  const member = schema.anyOf?.map(inner).find((each) => each.properties);
+  return member ?? schema;
+}
+
+/** The fields of an object, one row each, with those of objects in them below. */
+function fieldRows(given, before = "", depth = 0) {
+  const { properties = {}, required = [] } = inner(given);
+  if (depth > 4) return [];
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const schema = resolve(field);
+    const about = [schema.description ?? "", limitsOf(schema)].filter(Boolean).join(" · ");
+    const row = el(
+      "tr",
+      {},
+      el("td", {}, el("code", {}, before + name), required.includes(name) ? el("b", { title: "required" }, " *") : null),
+      el("td", {}, typeOf(schema)),
+      el("td", {}, prose(about)),
+    );
+    const list = [schema.type].flat().includes("array") ? "[]" : "";
+    return [row, ...fieldRows(schema, `${before}${name}${list}.`, depth + 1)];
+  });
+}
+
+function table(heads, rows) {
+  if (rows.length === 0) return null;
+  const head = el("tr", {}, heads.map((text) => el("th", {}, text)));
+  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, rows)));
+}
+
+function parametersOf(operation) {
+  const rows = (operation.parameters ?? []).map(resolve).map((each) =>
+    el(
+      "tr",
+      {},
+      el("td", {}, el("code", {}, each.name), each.required ? el("b", { title: "required" }, " *") : null),
+      el("td", {}, each.in),
+      el("td", {}, typeOf(each.schema)),
+      el("td", {}, prose([each.description ?? "", limitsOf(each.schema)].filter(Boolean).join(" · "))),
+    ),
+  );
+  const shown = table(["Parameter", "in", "Type", "Meaning"], rows);
+  return shown ? [el("h4", {}, "Parameters"), shown] : [];
+}
+
+function bodyOf(content = {}) {
+  return Object.entries(content).flatMap(([type, { schema = {}, example }]) => [
+    el("p", { class: "type" }, el("code", {}, type)),
+    table(["Field", "Type", "Meaning"], fieldRows(schema)),
+    example === undefined ? null : pretty(example),
+  ]);
+}
+
+function responsesOf(operation) {
+  return Object.entries(operation.responses).map(([status, given]) => {
+    const reply = resolve(given);
+    const kind = status < "300" ? "good" : "bad";
+    const line = el("summary", {}, el("span", { class: `status ${kind}` }, status), " ", prose(reply.description));
+    return el("details", kind === "good" ? { open: "" } : {}, line, bodyOf(reply.content));
+  });
+}
+
+/** The request as one would type it. */
+function curlOf(method, path, operation) {
+  const parts = [`curl -X ${method.toUpperCase()} '${location.origin}${path}'`];
+  if (operation.security?.length > 0) parts.push(`-H "Authorization: Bearer $WEIR_TOKEN"`);
+  const json = operation.requestBody?.content?.["application/json"];
+  if (json) {
+    parts.push("-H 'Content-Type: application/json'");
+    parts.push(`-d '${JSON.stringify(json.example ?? {}).replaceAll("'", "'\\''")}'`);
+  }
+  return el("pre", {}, parts.join(" \\\n  "));
+}
+
+function contentsOf(method, path, operation) {
+  const { requestBody } = operation;
+  return [
+    el("p", {}, prose(operation.description ?? "")),
+    el("p", { class: "facts" }, "Role: ", el("b", {}, operation["x-role"]), " · ", el("code", {}, operation.operationId)),
+    ...parametersOf(operation),
+    ...(requestBody ? [el("h4", {}, requestBody.required ? "Body" : "Body (may be left out)"), ...bodyOf(requestBody.content)] : []),
+    el("h4", {}, "Replies"),
+    ...responsesOf(operation),
+    el("h4", {}, "With curl"),
+    curlOf(method, path, operation),
+  ];
+}
+
+/** One operation; what is in it is made when it is opened first. */
+function card(method, path, operation) {
+  const words = `${method} ${path} ${operation.summary} ${operation["x-role"]} ${operation.operationId} ${operation.tags}`;
+  const node = el(
+    "details",
+    { class: "operation", id: operation.operationId, "data-words": words.toLowerCase() },
+    el(
+      "summary",
+      {},
+      el("span", { class: `method ${method}` }, method.toUpperCase()),
+      el("code", {}, path),
+      el("span", { class: "gist" }, operation.summary),
+      el("span", { class: "role" }, operation["x-role"]),
+    ),
+  );
+  const fill = () => node.append(el("div", { class: "inside" }, contentsOf(method, path, operation)));
+  node.addEventListener("toggle", fill, { once: true });
+  return node;
+}
+
+function render() {
+  const sections = whole.tags.map((tag) => {
+    const id = `tag-${tag.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
+    const cards = Object.entries(whole.paths).flatMap(([path, item]) =>
+      METHODS.filter((method) => item[method]?.tags.includes(tag.name)).map((method) => card(method, path, item[method])),
+    );
+    return { id, tag, node: el("section", { id }, el("h2", {}, tag.name), el("p", {}, prose(tag.description)), cards) };
+  });
+  document.getElementById("version").textContent = whole.info.version;
+  document.getElementById("tags").replaceChildren(...sections.map(({ id, tag }) => el("a", { href: `#${id}` }, tag.name)));
+  const about = el("section", { id: "about" }, whole.info.description.split("\n\n").map((text) => el("p", {}, prose(text))));
+  document.getElementById("operations").replaceChildren(about, ...sections.map(({ node }) => node));
+  document.getElementById("search").addEventListener("input", search);
+  addEventListener("hashchange", openNamed);
+  openNamed();
+}
+
+/** Shows the operations that have every word of the search. */
+function search({ target }) {
+  const words = target.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const node of document.querySelectorAll(".operation")) {
+    node.hidden = !words.every((word) => node.dataset.words.includes(word));
+  }
+  for (const section of document.querySelectorAll("main section")) {
+    const cards = [...section.querySelectorAll(".operation")];
+    section.hidden = words.length > 0 && cards.every((node) => node.hidden);
+  }
+}
+
+/** Opens the operation that the address names. */
+function openNamed() {
+  const node = document.getElementById(location.hash.slice(1));
+  if (node instanceof HTMLDetailsElement) node.open = true;
+  node?.scrollIntoView();
+}
+
+fetch("/openapi.json")
+  .then((reply) => reply.json())
+  .then((loaded) => {
+    whole = loaded;
+    render();
+  })
+  .catch((error) => {
+    document.getElementById("operations").textContent = `The document could not be loaded: ${error.message}`;
+  });

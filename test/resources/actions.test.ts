@@ -1,0 +1,409 @@
+import { describe, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { actions } from "../../src/resources/actions/table.ts";
+import { events } from "../../src/resources/events/table.ts";
+import { startApp } from "../support/app.ts";
+import { connect, localFiles } from "../support/connections.ts";
+import { join, neighbour } from "../support/people.ts";
+import {
+  ACTIONS,
+  branch,
+  chainOf,
+  created,
+  faultsOf,
+  makeAction,
+  NOBODY,
+  RUNS,
+  runToEnd,
+  until,
+} from "../support/work.ts";
+
+const trail = async (app: Awaited<ReturnType<typeof startApp>>, id: string) =>
+  app.app.store.db.select().from(events).where(eq(events.entityId, id)).orderBy(events.seq);
+
+describe("creating an action", () => {
+  test("answers 201 with all of it", async () => {
+    await using app = await startApp();
+    const made = created(
+      await app.owner("POST", ACTIONS, { kind: "conditional_branch", name: "Route", definition: branch() }),
+    );
+    expect(made).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      kind: "conditional_branch",
+      name: "Route",
+      slug: "route",
+      status: "active",
+      connectionId: null,
+      templateId: null,
+      definition: branch(),
+      latestRun: null,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: made.createdAt,
+      createdBy: app.ids.userId,
+      updatedBy: app.ids.userId,
+    });
+    expect((await app.owner("GET", `${ACTIONS}/${made.id}`)).body).toEqual(made);
+    expect(await trail(app, made.id)).toMatchObject([
+      { type: "action.created", actorType: "user", data: { name: "Route" } },
+    ]);
+  });
+
+  test("takes a draft: no definition, an empty one, or null", async () => {
+    await using app = await startApp();
+    for (const more of [{}, { definition: {} }, { definition: null }]) {
+      const made = created(
+        await app.owner("POST", ACTIONS, { kind: "http_request", name: "Draft", ...more }),
+      );
+      expect(made.definition).toEqual({});
+      expect(faultsOf(await app.owner("POST", `${ACTIONS}/${made.id}/run`))).toEqual([
+        "body.definition.url missing",
+      ]);
+    }
+  });
+
+  test.each([
+    [{ url: 7, method: "FETCH", more: 1 }, ["method enum", "url string_type", "more extra_forbidden"]],
+    [{ url: "ftp://a.test" }, ["url value_error"]],
+    [{ url: "http://a.test/{{payload.a" }, ["url template_error"]],
+    [{ url: "http://a.test", timeoutSeconds: 0 }, ["timeoutSeconds greater_than_equal"]],
+    [
+      { url: "http://a.test", retry: { maxAttempts: 11, backoffSeconds: ["x"] } },
+      ["retry.maxAttempts less_than_equal", "retry.backoffSeconds.0 float_type"],
+    ],
+    [{ url: "http://a.test", responseExtract: "a[" }, ["responseExtract value_error"]],
+  ])("checks the definition %j when it is saved", async (definition, faults) => {
+    await using app = await startApp();
+    const where = faults.map((fault) => `body.definition.${fault}`);
+    expect(
+      faultsOf(await app.owner("POST", ACTIONS, { kind: "http_request", name: "x", definition })),
+    ).toEqual(where);
+    const all = await app.owner("POST", ACTIONS, { kind: "http_request", name: "", definition });
+    expect(faultsOf(all)).toEqual(["body.name string_too_short", ...where]);
+    const draft = created(await app.owner("POST", ACTIONS, { kind: "http_request", name: "x" }));
+    expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${draft.id}`, { definition }))).toEqual(where);
+    expect((await app.owner("GET", ACTIONS)).body.total).toBe(1);
+  });
+
+  test("checks conditions, and lets whole templates be what they will be", async () => {
+    await using app = await startApp();
+    const make = (definition: object) =>
+      app.owner("POST", ACTIONS, { kind: "conditional_branch", name: "x", definition });
+    expect(faultsOf(await make(branch("a", "1 +")))).toEqual([
+      "body.definition.branches.0.when condition_error",
+    ]);
+    const twice = { branches: [...branch().branches, ...branch().branches] };
+    expect(faultsOf(await make(twice))).toEqual(["body.definition.branches.1.key value_error"]);
+    const open = { url: "{{input.url}}", method: "{{input.method}}", timeoutSeconds: "{{input.limit}}" };
+    expect(
+      (await app.owner("POST", ACTIONS, { kind: "http_request", name: "x", definition: open })).status,
+    ).toBe(201);
+  });
+
+  test("takes connections that are there and fit the kind", async () => {
+    await using app = await startApp();
+    const files = await connect(app.owner, localFiles("Files"));
+    const theirs = await connect((await neighbour(app)).call, localFiles("Files"));
+    const make = (connectionId: string, kind = "conditional_branch") =>
+      app.owner("POST", ACTIONS, { kind, name: "x", connectionId });
+    expect(faultsOf(await make(theirs.id, "dlt_extract"))).toEqual(["body.connectionId not_found"]);
+    expect(faultsOf(await make(NOBODY, "dlt_extract"))).toEqual(["body.connectionId not_found"]);
+    expect(faultsOf(await make(files.id))).toEqual(["body.connectionId value_error"]);
+    expect((await make(files.id, "dlt_extract")).status).toBe(201);
+  });
+
+  test("needs the role member, changing too; a viewer looks", async () => {
+    await using app = await startApp();
+    const viewer = await join(app, "viewer");
+    const action = await makeAction((await join(app, "member")).call);
+    expect((await viewer.call("GET", `${ACTIONS}/${action.id}`)).status).toBe(200);
+    for (const [method, path, body] of [
+      ["POST", "", { kind: "http_request", name: "x" }],
+      ["PATCH", `/${action.id}`, { name: "x" }],
+      ["DELETE", `/${action.id}`, undefined],
+      ["POST", `/${action.id}/run`, undefined],
+      ["POST", `/${action.id}/state/reset`, undefined],
+    ] as const) {
+      expect((await viewer.call(method, ACTIONS + path, body)).status).toBe(403);
+    }
+  });
+});
+
+describe("changing an action", () => {
+  test("changes what is given, tells from what to what, and masks secrets in that", async () => {
+    await using app = await startApp();
+    const definition = { url: "http://a.test", headers: { Authorization: "Bearer very-secret-token" } };
+    const action = await makeAction(app.owner, { kind: "http_request", definition });
+    app.clock.turn(1000);
+    const changed = await app.owner("PATCH", `${ACTIONS}/${action.id}`, {
+      name: "New",
+      slug: "new",
+      definition: { ...definition, url: "http://b.test" },
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({ name: "New", slug: "new", createdAt: action.createdAt });
+    expect(changed.body.updatedAt > action.updatedAt).toBe(true);
+    const [, event] = await trail(app, action.id);
+    expect(event).toMatchObject({ type: "action.updated" });
+    expect(event?.data.changes).toMatchObject([
+      { field: "name", from: "Branch", to: "New" },
+      { field: "slug", from: "branch", to: "new" },
+      { field: "definition", from: { url: "http://a.test" }, to: { url: "http://b.test" } },
+    ]);
+    expect(JSON.stringify(event)).not.toContain("very-secret");
+  });
+
+  test("to what it is already leaves updatedAt alone and no event behind", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner);
+    app.clock.turn(1000);
+    for (const body of [{}, { name: "Branch", status: "active", definition: branch(), connectionId: null }]) {
+      const same = await app.owner("PATCH", `${ACTIONS}/${action.id}`, body);
+      expect([same.status, same.body]).toEqual([200, action]);
+    }
+    expect(await trail(app, action.id)).toHaveLength(1);
+  });
+
+  test("null clears what may be empty, and nothing else", async () => {
+    await using app = await startApp();
+    const files = await connect(app.owner, localFiles("Files"));
+    const definition = { dataset: "d", resources: [{ name: "a", spec: "*.csv" }] };
+    const action = await makeAction(app.owner, { kind: "dlt_extract", connectionId: files.id, definition });
+    const cleared = await app.owner("PATCH", `${ACTIONS}/${action.id}`, {
+      connectionId: null,
+      definition: null,
+    });
+    expect(cleared.body).toMatchObject({ connectionId: null, definition: {} });
+    expect(
+      faultsOf(await app.owner("PATCH", `${ACTIONS}/${action.id}`, { name: null, status: null })),
+    ).toHaveLength(2);
+  });
+
+  test("refuses what only the server sets, and a slug that is taken", async () => {
+    await using app = await startApp();
+    await makeAction(app.owner, { slug: "taken" });
+    const action = await makeAction(app.owner);
+    const own = { id: NOBODY, kind: "http_request", createdAt: action.createdAt, latestRun: null };
+    expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${action.id}`, own))).toEqual([
+      "body.id extra_forbidden",
+      "body.kind extra_forbidden",
+      "body.createdAt extra_forbidden",
+      "body.latestRun extra_forbidden",
+    ]);
+    const taken = await app.owner("PATCH", `${ACTIONS}/${action.id}`, { slug: "taken" });
+    expect([taken.status, taken.body.code]).toEqual([409, "slug_taken"]);
+  });
+});
+
+describe("deleting an action", () => {
+  test("that never ran removes it", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner);
+    const gone = await app.owner("DELETE", `${ACTIONS}/${action.id}`);
+    expect([gone.status, gone.text]).toEqual([204, ""]);
+    expect((await app.owner("DELETE", `${ACTIONS}/${action.id}`)).status).toBe(404);
+    expect(await app.app.store.db.$count(actions)).toBe(0);
+    expect((await trail(app, action.id)).at(-1)?.type).toBe("action.deleted");
+  });
+
+  test("that ran hides it, and its runs stay readable", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner);
+    const run = await runToEnd(app.owner, action.id);
+    expect((await app.owner("DELETE", `${ACTIONS}/${action.id}`)).status).toBe(204);
+    expect((await app.owner("GET", `${ACTIONS}/${action.id}`)).status).toBe(404);
+    expect((await app.owner("GET", `${ACTIONS}/slug/branch`)).status).toBe(404);
+    expect((await app.owner("POST", `${ACTIONS}/${action.id}/run`)).status).toBe(404);
+    expect((await app.owner("GET", ACTIONS)).body).toMatchObject({ actions: [], total: 0 });
+    expect((await app.owner("GET", `${RUNS}/${run.id}`)).body).toMatchObject({
+      actionId: action.id,
+      status: "completed",
+    });
+    expect((await app.owner("GET", `${RUNS}?action_id=${action.id}`)).body.total).toBe(1);
+    expect((await makeAction(app.owner)).slug).toBe("branch");
+  });
+});
+
+describe("the list", () => {
+  test("filters by kinds and statuses, and sorts by each field both ways", async () => {
+    await using app = await startApp();
+    const b = await makeAction(app.owner, { name: "b" });
+    app.clock.turn(1000);
+    const a = await makeAction(app.owner, { name: "a", kind: "http_request", definition: {} });
+    app.clock.turn(1000);
+    await app.owner("PATCH", `${ACTIONS}/${b.id}`, { status: "disabled" });
+    const names = async (query: string) =>
+      (await app.owner("GET", `${ACTIONS}?${query}`)).body.actions
+        .map(({ name }: { name: string }) => name)
+        .join("");
+    expect(await names("kinds=http_request")).toBe("a");
+    expect(await names("kinds=http_request&kinds=conditional_branch&order=asc")).toBe("ba");
+    expect(await names("statuses=disabled")).toBe("b");
+    expect(await names("statuses=active&kinds=conditional_branch")).toBe("");
+    for (const [sort, ascending] of [
+      ["name", "ab"],
+      ["created_at", "ba"],
+      ["updated_at", "ab"],
+      ["status", "ab"],
+      ["kind", "ba"],
+    ]) {
+      expect([sort, await names(`sort_by=${sort}&order=asc`)]).toEqual([sort, ascending]);
+      expect([sort, await names(`sort_by=${sort}`)]).toEqual([
+        sort,
+        [...(ascending ?? "")].reverse().join(""),
+      ]);
+    }
+    expect((await app.owner("GET", ACTIONS)).body.users).toEqual({
+      [app.ids.userId]: {
+        id: app.ids.userId,
+        firstName: "Ada",
+        lastName: "Lovelace",
+        profilePictureUrl: null,
+      },
+    });
+    expect(a.status).toBe("active");
+  });
+
+  test("shows the latest run of each action", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner);
+    await runToEnd(app.owner, action.id);
+    const run = await runToEnd(app.owner, action.id);
+    const [listed] = (await app.owner("GET", ACTIONS)).body.actions;
+    expect(listed.latestRun).toEqual({
+      id: run.id,
+      status: "completed",
+      startedAt: run.startedAt,
+      completedAt: run.completedAt,
+      definition: branch(),
+      progress: run.progress,
+    });
+  });
+});
+
+describe("running an action", () => {
+  test("answers 201 with a run in line, made by the caller", async () => {
+    await using app = await startApp({ engine: false });
+    const action = await makeAction(app.owner);
+    const made = await app.owner("POST", `${ACTIONS}/${action.id}/run`);
+    expect([made.status, made.body]).toEqual([
+      201,
+      {
+        id: expect.any(String),
+        actionId: action.id,
+        automationRunId: null,
+        stepKey: null,
+        kind: "conditional_branch",
+        status: "pending",
+        displayStatus: "Queued",
+        definition: branch(),
+        progress: null,
+        result: null,
+        error: null,
+        retryCount: 0,
+        interruptCount: 0,
+        durationSeconds: null,
+        startedAt: null,
+        completedAt: null,
+        createdAt: expect.any(String),
+        updatedAt: made.body.createdAt,
+        createdBy: app.ids.userId,
+        concurrencyKey: null,
+        idempotencyKey: null,
+        parentActionRunId: null,
+        triggerMethod: "api",
+        triggerSourceType: "user",
+        triggerSourceId: app.ids.userId,
+        correlationId: made.headers.get("x-correlation-id"),
+      },
+    ]);
+    for (const body of [{}, { definitionOverrides: null }]) {
+      expect((await app.owner("POST", `${ACTIONS}/${action.id}/run`, body)).status).toBe(201);
+    }
+    expect(faultsOf(await app.owner("POST", `${ACTIONS}/${action.id}/run`, { overrides: {} }))).toEqual([
+      "body.overrides extra_forbidden",
+    ]);
+  });
+
+  test("lays overrides over the definition as a merge patch, for this run alone", async () => {
+    await using app = await startApp();
+    const definition = { ...branch("a", "false"), else: "b", retry: { maxAttempts: 2, backoffSeconds: [1] } };
+    const action = await makeAction(app.owner, { definition });
+    const overrides = { else: "c", retry: { backoffSeconds: null } };
+    const run = await runToEnd(app.owner, action.id, { definitionOverrides: overrides });
+    expect(run).toMatchObject({ status: "completed", result: { branch: "c" } });
+    expect(run.definition).toEqual({ ...definition, else: "c", retry: { maxAttempts: 2 } });
+    expect((await app.owner("GET", `${ACTIONS}/${action.id}`)).body.definition).toEqual(definition);
+    const wrong = await app.owner("POST", `${ACTIONS}/${action.id}/run`, {
+      definitionOverrides: { branches: null, colour: 1 },
+    });
+    expect(faultsOf(wrong)).toEqual([
+      "body.definitionOverrides.branches missing",
+      "body.definitionOverrides.colour extra_forbidden",
+    ]);
+  });
+
+  test("is refused while the action is disabled", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner);
+    await app.owner("PATCH", `${ACTIONS}/${action.id}`, { status: "disabled" });
+    const refused = await app.owner("POST", `${ACTIONS}/${action.id}/run`);
+    expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
+    await app.owner("PATCH", `${ACTIONS}/${action.id}`, { status: "active" });
+    expect((await runToEnd(app.owner, action.id)).status).toBe("completed");
+  });
+
+  test("leaves a chain of events that share the request's id", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner);
+    const made = await app.owner("POST", `${ACTIONS}/${action.id}/run`, undefined, {
+      "x-correlation-id": "chain-4711",
+    });
+    await until(app.owner, `${RUNS}/${made.body.id}`, ({ status }) => status === "completed");
+    expect(await chainOf(app, "chain-4711")).toEqual(["action.started", "action.completed"]);
+    const [, started, completed] = await trail(app, action.id);
+    expect(started).toMatchObject({
+      actorType: "user",
+      actorId: app.ids.userId,
+      data: { runId: made.body.id, attempt: 1 },
+    });
+    expect(completed).toMatchObject({
+      actorType: "system",
+      data: { runId: made.body.id, status: "completed", durationSeconds: expect.any(Number) },
+    });
+  });
+});
+
+describe("the kinds", () => {
+  test("are described with their shapes and providers", async () => {
+    await using app = await startApp();
+    const { kinds } = (await app.owner("GET", "/api/v1/action-kinds")).body;
+    const branching = kinds.find(({ kind }: { kind: string }) => kind === "conditional_branch");
+    expect(branching).toMatchObject({
+      title: "Branch",
+      providers: [],
+      definitionSchema: {
+        type: "object",
+        additionalProperties: false,
+        required: ["branches"],
+        properties: { timeoutSeconds: { minimum: 1, maximum: 86_400 }, retry: {}, concurrencyKey: {} },
+      },
+      resultSchema: { properties: { branch: { type: "string" } } },
+    });
+    const request = kinds.find(({ kind }: { kind: string }) => kind === "http_request");
+    expect(request.providers).toContain("postgres");
+  });
+});
+
+describe("the state of an extract", () => {
+  test("is empty at first, and resetting nothing tells nothing", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner, { kind: "dlt_extract", definition: {} });
+    expect((await app.owner("GET", `${ACTIONS}/${action.id}/state`)).body).toEqual({ resources: {} });
+    const reset = await app.owner("POST", `${ACTIONS}/${action.id}/state/reset`);
+    expect([reset.status, reset.body]).toEqual([200, { resources: {} }]);
+    expect(await trail(app, action.id)).toHaveLength(1);
+    expect(
+      faultsOf(await app.owner("POST", `${ACTIONS}/${action.id}/state/reset`, { resources: [] })),
+    ).toEqual(["body.resources too_short"]);
+  });
+});

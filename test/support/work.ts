@@ -1,0 +1,77 @@
+import { eq } from "drizzle-orm";
+import { events } from "../../src/resources/events/table.ts";
+import type { Answer, Client, startApp } from "./app.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+export const ACTIONS = "/api/v1/actions";
+export const RUNS = "/api/v1/action-runs";
+export const AUTOMATIONS = "/api/v1/automations";
+export const AUTOMATION_RUNS = "/api/v1/automation-runs";
+
+/** An id that nothing has. */
+export const NOBODY = "01900000-0000-7000-8000-00000000abcd";
+
+/** A branch that is always taken: work that needs nothing and ends at once. */
+export const branch = (key = "a", when = "true") => ({ branches: [{ key, when }] });
+
+/** A quick action, created; `more` replaces fields of the body. */
+export async function makeAction(call: Client, more: object = {}) {
+  const body = { kind: "conditional_branch", name: "Branch", definition: branch(), ...more };
+  return created(await call("POST", ACTIONS, body));
+}
+
+export async function makeAutomation(call: Client, config: object, more: object = {}) {
+  return created(await call("POST", AUTOMATIONS, { name: "Flow", triggerType: "manual", config, ...more }));
+}
+
+/** The body of a 201; anything else fails the test with what was answered. */
+export function created({ status, text, body }: Answer) {
+  if (status !== 201) throw new Error(`${status} ${text}`);
+  return body;
+}
+
+const FINAL = ["completed", "failed", "cancelled"];
+
+/** Looks at `path` until `done` says so, and gives back what was there; fails after 20 s. */
+export async function until(call: Client, path: string, done: (body: Answer["body"]) => boolean) {
+  for (const start = performance.now(); performance.now() - start < 20_000; await Bun.sleep(10)) {
+    const { body } = await call("GET", path);
+    if (done(body)) return body;
+  }
+  throw new Error(`It did not come: ${(await call("GET", path)).text}`);
+}
+
+export const runEnd = (call: Client, id: string) =>
+  until(call, `${RUNS}/${id}`, ({ status }) => FINAL.includes(status));
+
+export const automationRunEnd = (call: Client, id: string) =>
+  until(call, `${AUTOMATION_RUNS}/${id}`, ({ status }) => FINAL.includes(status));
+
+/** Runs an action and waits for its end. */
+export async function runToEnd(call: Client, actionId: string, body?: object) {
+  return runEnd(call, created(await call("POST", `${ACTIONS}/${actionId}/run`, body)).id);
+}
+
+/** Runs an automation and waits for its end. */
+export async function flowToEnd(call: Client, automationId: string, body?: object) {
+  return automationRunEnd(call, created(await call("POST", `${AUTOMATIONS}/${automationId}/run`, body)).id);
+}
+
+/** Types of the events of one chain, in order. */
+export const chainOf = async ({ app }: Started, correlationId: string) =>
+  (
+    await app.store.db
+      .select()
+      .from(events)
+      .where(eq(events.correlationId, correlationId))
+      .orderBy(events.seq)
+  ).map(({ type }) => type);
+
+/** `loc` and `type` of each fault of a 422. */
+export const faultsOf = (answer: Answer) => {
+  if (answer.status !== 422) throw new Error(`${answer.status} ${answer.text}`);
+  return answer.body.detail.map(
+    ({ loc, type }: { loc: string[]; type: string }) => `${loc.join(".")} ${type}`,
+  );
+};
