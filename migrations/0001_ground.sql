@@ -105,8 +105,6 @@ CREATE TABLE events (
   hash TEXT NOT NULL
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX events_by_id ON events (id);
---> statement-breakpoint
 CREATE INDEX events_by_organization ON events (organization_id);
 --> statement-breakpoint
 CREATE INDEX events_by_type ON events (organization_id, type);
@@ -119,7 +117,7 @@ CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT
 --> statement-breakpoint
 CREATE TRIGGER events_no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER events_no_replace BEFORE INSERT ON events WHEN EXISTS (SELECT 1 FROM events e WHERE e.id = NEW.id OR e.seq = NEW.seq) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER events_no_replace BEFORE INSERT ON events WHEN EXISTS (SELECT 1 FROM events e WHERE e.seq = NEW.seq) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 --> statement-breakpoint
 CREATE TABLE connections (
   id TEXT PRIMARY KEY,
@@ -202,6 +200,7 @@ CREATE TABLE action_runs (
   lease_until TEXT,
   boot_id TEXT,
   cancel_requested_at TEXT,
+  cancel_request TEXT,
   started_at TEXT,
   completed_at TEXT
 ) STRICT;

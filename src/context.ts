@@ -65,6 +65,8 @@ export interface Context extends App {
 export interface WriteContext extends Context {
   readonly db: WriteDb;
   readonly writing: true;
+  /** The last hash of each organization's audit chain, as this transaction has it. */
+  readonly chainHeads: Map<string, string>;
   /** Runs `effect` once the transaction is durable, and never when it is not. */
   afterCommit(effect: () => void): void;
 }
@@ -84,7 +86,8 @@ export async function writeFor<T>(
   const value = await app.store.write((db) => {
     effects = []; // a store that tries again starts afresh
     const afterCommit = (effect: () => void) => void effects.push(effect);
-    return work((ctx) => ({ ...ctx, db, writing: true, afterCommit }), db);
+    const chainHeads = new Map<string, string>();
+    return work((ctx) => ({ ...ctx, db, writing: true, afterCommit, chainHeads }), db);
   });
   for (const effect of effects) effect();
   return value;

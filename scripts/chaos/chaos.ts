@@ -78,7 +78,7 @@ async function makeOwner(command: readonly string[], folder: string, env: Env) {
   return JSON.parse(made.stdout.toString()) as { token: string; organizationId: string };
 }
 
-type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, never>>;
+type Call = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 async function start(command: readonly string[], folder: string, env: Env, token: string) {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
@@ -242,7 +242,7 @@ async function allRuns(call: Call, automationId: string): Promise<Listed[]> {
   for (let offset = 0; ; offset += 100) {
     const page = await call("GET", `/api/v1/automations/${automationId}/runs?limit=100&offset=${offset}`);
     runs.push(...(page["runs"] as Listed[]));
-    if (page["hasNext"] !== (true as never)) return runs;
+    if (page["hasNext"] !== true) return runs;
   }
 }
 

@@ -1,11 +1,9 @@
 import { timestamp } from "../base/clock.ts";
 import { AppError, InvalidInput } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { read } from "../base/shape.ts";
-import { resolveTemplates, type Scope } from "../base/template.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Context } from "../context.ts";
-import type { Done, Executor } from "../executors/contract.ts";
-import { type CommonFields, definitionShape, pathsOf } from "../resources/actions/definition.ts";
+import type { Done } from "../executors/contract.ts";
+import { type CommonFields, checkFilled, fillIn } from "../resources/actions/definition.ts";
 import { scopeOf } from "../resources/automations/scope.ts";
 import type { Outcome } from "../resources/runs/finish.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
@@ -54,7 +52,7 @@ export async function execute(
     const scope = await scopeOf(ctx, run);
     if (!isResolved) definition = fillIn(executor, run.definition, scope);
     isResolved = true;
-    const checked = check(executor, definition);
+    const checked = checkFilled(executor, definition);
     const common = definition as CommonFields;
     timer = setTimeout(
       () => control.abort(new Ended("timeout")),
@@ -76,32 +74,6 @@ export async function execute(
   } finally {
     clearTimeout(timer);
   }
-}
-
-function fillIn(executor: Executor, definition: JsonObject, scope: Scope): JsonObject {
-  const filled = resolveTemplates(definition, scope, pathsOf(executor));
-  if (!isObject(filled)) throw new AppError("definition_invalid", "The definition is not an object.");
-  return filled;
-}
-
-/** The kind's own fields with their defaults. The common ones are the engine's. */
-function check(executor: Executor, definition: JsonObject): JsonObject {
-  const { value, faults } = read(definitionShape(executor), definition, ["definition"]);
-  const more = faults.length > 0 ? [] : (executor.check?.(definition) ?? []);
-  if (faults.length + more.length > 0) {
-    const all = [
-      ...faults,
-      ...more.map(({ path, message }) => ({
-        loc: ["definition", ...path],
-        msg: message,
-        type: "value_error",
-      })),
-    ];
-    const told = all.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; ");
-    throw new AppError("definition_invalid", told, { details: { faults: all } });
-  }
-  const { retry, timeoutSeconds, concurrencyKey, ...own } = value as JsonObject;
-  return own;
 }
 
 /** The execution, or the reason of the abort when the executor does not let go in time. */

@@ -9,7 +9,7 @@ const ROUND_MS = 60 * 60 * 1000;
 const REMOVED_MS = 60 * 1000;
 
 /** Work in small steps; each `yield` is the end of one. */
-export type Sweep = (app: App) => AsyncGenerator<void>;
+type Sweep = (app: App) => AsyncGenerator<void>;
 
 /**
  * Takes away what nobody needs any more: files that loads took the place of, files that no row names, and

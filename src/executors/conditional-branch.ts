@@ -1,10 +1,23 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { conditionFault, holds } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import { object } from "../base/shape.ts";
+import type { Scope } from "../base/template.ts";
 import { defineExecutor } from "./contract.ts";
 
 const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9_-]+$" });
+
+const Definition = object({
+  branches: Type.Array(
+    object({
+      key: key(),
+      when: Type.String({ minLength: 1, maxLength: 4096, description: "A condition in CEL" }),
+    }),
+    { minItems: 1, maxItems: 100 },
+  ),
+  else: Type.Optional(key()),
+});
 
 /**
  * Takes the first branch whose condition holds, else `else`; without either the run fails with `no_branch`.
@@ -17,16 +30,7 @@ export const conditionalBranch = defineExecutor({
   description: "Takes the first branch whose condition holds, so that steps can hang on it.",
   providers: [],
   conditionFields: ["branches.*.when"],
-  definition: object({
-    branches: Type.Array(
-      object({
-        key: key(),
-        when: Type.String({ minLength: 1, maxLength: 4096, description: "A condition in CEL" }),
-      }),
-      { minItems: 1, maxItems: 100 },
-    ),
-    else: Type.Optional(key()),
-  }),
+  definition: Definition,
   result: object({ branch: Type.String() }),
 
   check({ branches }) {
@@ -41,15 +45,17 @@ export const conditionalBranch = defineExecutor({
     });
   },
 
-  async execute(bench, { branches, else: otherwise }) {
-    const taken = branches.find((branch) => holds(branch.when, bench.scope))?.key ?? otherwise;
-    if (taken === undefined) {
-      const message = "No branch was taken: none of the conditions holds, and there is no else.";
-      throw new AppError("no_branch", message, {
-        details: { branches: branches.map((branch) => branch.key) },
-      });
-    }
-    bench.log("info", `Took the branch ${taken}.`);
-    return { result: { branch: taken } };
+  decide,
+  async execute(bench, definition) {
+    const result = decide(definition, bench.scope);
+    bench.log("info", `Took the branch ${result["branch"]}.`);
+    return { result };
   },
 });
+
+function decide({ branches, else: otherwise }: Static<typeof Definition>, scope: Scope): JsonObject {
+  const taken = branches.find((branch) => holds(branch.when, scope))?.key ?? otherwise;
+  if (taken !== undefined) return { branch: taken };
+  const message = "No branch was taken: none of the conditions holds, and there is no else.";
+  throw new AppError("no_branch", message, { details: { branches: branches.map((branch) => branch.key) } });
+}

@@ -108,13 +108,19 @@ export interface Executor {
   readonly conditionFields?: readonly string[];
   /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
+  /**
+   * For kinds that only compute for microseconds: the result at once. As a step of an automation they are
+   * decided inside the transaction that reaches them, and need no place among the running.
+   */
+  decide?(definition: JsonObject, scope: Scope): JsonObject;
   /** Throws `AppError` for a failure that the user can act on; `retryable` ones are tried again. */
   execute(bench: Bench, definition: JsonObject): Promise<Done>;
 }
 
-interface TypedExecutor<D extends TSchema> extends Omit<Executor, "definition" | "check" | "execute"> {
+interface TypedExecutor<D extends TSchema> extends Omit<Executor, "definition" | "check" | "decide" | "execute"> {
   definition: D;
   check?(definition: Static<D>): { path: readonly string[]; message: string }[];
+  decide?(definition: Static<D>, scope: Scope): JsonObject;
   execute(bench: Bench, definition: Static<D>): Promise<Done>;
 }
 

@@ -45,7 +45,9 @@ async function startRun(weir: Running): Promise<string> {
 }
 
 const endRun = (weir: Running, id: string) =>
-  weir.app.store.write(async (db) => void (await db.update(actionRuns).set({ status: "failed" }).where(eq(actionRuns.id, id))));
+  weir.app.store.write(
+    async (db) => void (await db.update(actionRuns).set({ status: "failed" }).where(eq(actionRuns.id, id))),
+  );
 
 /** Puts a file into a folder of the data directory, as something that broke off would. */
 function leave(weir: Running, path: string): string {
@@ -60,7 +62,11 @@ const table = { layer: "raw", dataset: "shop", table: "orders", select: "SELECT 
 test("files that a commit took out go after ten minutes, and their rows with them", async () => {
   await using weir = await startApp({ engine: false });
   const file = join(weir.dataFolder, "lake", await loadTable(contextOf(weir), table));
-  const kept = join(weir.dataFolder, "lake", await loadTable(contextOf(weir), { ...table, dataset: "other" }));
+  const kept = join(
+    weir.dataFolder,
+    "lake",
+    await loadTable(contextOf(weir), { ...table, dataset: "other" }),
+  );
   expect((await weir.owner("DELETE", "/api/v1/datasets/raw/shop")).status).toBe(204);
   const loop = await sweep(weir);
   weir.clock.turn(9 * MINUTE);
@@ -142,7 +148,9 @@ test("idempotency keys go after a day, over as many batches as it takes", async 
     for (let n = 0; n < 1_200; n++) await db.run(key(n, n % 2 === 0 ? old : fresh));
   });
   await sweep(weir);
-  const left = await weir.app.store.db.all(sql`SELECT created_at, count(*) AS n FROM idempotency_keys GROUP BY created_at`);
+  const left = await weir.app.store.db.all(
+    sql`SELECT created_at, count(*) AS n FROM idempotency_keys GROUP BY created_at`,
+  );
   expect(left).toEqual([{ created_at: fresh, n: 600 }]);
 });
 
@@ -152,7 +160,8 @@ test("sessions and set-up tokens go a month after their end", async () => {
   expect((await ended.signIn()).status).toBe(200);
   expect((await ended.call("POST", "/api/v1/auth/logout")).status).toBe(204);
   expect((await living.signIn()).status).toBe(200);
-  const left = async () => (await weir.app.store.db.select().from(sessions)).map(({ revokedAt }) => revokedAt === null);
+  const left = async () =>
+    (await weir.app.store.db.select().from(sessions)).map(({ revokedAt }) => revokedAt === null);
   weir.clock.turn(29 * DAY);
   const loop = await sweep(weir);
   expect((await left()).sort()).toEqual([false, true]);
@@ -167,7 +176,8 @@ test("sessions and set-up tokens go a month after their end", async () => {
 test("a set-up token that nobody used goes a month after its end", async () => {
   await using weir = await startApp({ owner: false, engine: false });
   await ensureSetupToken(weir.app);
-  const kept = async () => (await weir.app.store.db.select().from(settings).where(eq(settings.key, "setup_token"))).length;
+  const kept = async () =>
+    (await weir.app.store.db.select().from(settings).where(eq(settings.key, "setup_token"))).length;
   weir.clock.turn(30 * DAY);
   const loop = await sweep(weir);
   expect(await kept()).toBe(1);

@@ -220,6 +220,19 @@ test("a pattern may mean files of several formats, whose rows are numbered on", 
   expect(await world.query("SELECT count(DISTINCT _dlt_id) AS n FROM raw.shop__t")).toEqual([{ n: 4 }]);
 });
 
+test("a column that one format brought is the same column for the others", async () => {
+  await using world = openWorld();
+  const { result } = await load(world, "*", {
+    "a.csv": "id,n\n1,1\n",
+    "b.jsonl": '{"id":2,"n":1.5,"N":"x"}\n',
+  });
+  expect(await world.query("SELECT id, n, n_2 FROM raw.shop__t ORDER BY id")).toEqual([
+    { id: 1, n: 1, n_2: null },
+    { id: 2, n: 1.5, n_2: "x" },
+  ]);
+  expect(result.warnings).toHaveLength(1);
+});
+
 test("maxRows ends in the middle of a file of any format", async () => {
   for (const name of ["a.csv", "a.jsonl"]) {
     await using world = openWorld();

@@ -400,6 +400,53 @@ describe("names", () => {
   });
 });
 
+test("what late rows change is changed in the files that early rows made", async () => {
+  await using world = openWorld();
+  const pad = "x".repeat(300_000);
+  const page = (from: number, more: JsonObject) =>
+    Array.from({ length: 30 }, (_, i) => ({
+      id: from + i,
+      at: "2026-01-01T00:00:00Z",
+      pad,
+      l: [{ a: from }],
+      ...more,
+    }));
+  const early = await world.run({ resources: [{ name: "p" }] }, rows(page(0, {}), page(30, {})));
+  expect(early.result.tables[0]).toMatchObject({ rows: 60, files: 2 });
+  expect(world.columns("p").at).toBe("TIMESTAMP");
+
+  const late = rows(
+    page(0, {}),
+    page(30, { id: 0.5, late: true }),
+    page(60, { at: "soon", l: [{ a: 1, b: 2 }] }),
+  );
+  const { result } = await world.run(one, late);
+  expect(result.tables.map((t) => [t.table, t.rowsRead, t.rows])).toEqual([
+    ["o", 90, 90],
+    ["o__l", 90, 90],
+  ]);
+  expect(own(world.columns("o"))).toEqual({ id: "DOUBLE", at: "VARCHAR", pad: "VARCHAR", late: "BOOLEAN" });
+  expect(
+    await world.query(
+      "SELECT count(*) AS n, count(DISTINCT _dlt_id) AS ids, sum(id) AS sum, count(late) AS late, count(*) FILTER (\"at\" = 'soon') AS soon, min(length(pad)) AS pad FROM raw.shop__o",
+    ),
+  ).toEqual([{ n: 90, ids: 90, sum: 435 + 15 + 2235, late: 30, soon: 30, pad: 300_000 }]);
+  const mixed = rows(page(0, {}), page(30, { id: "x" }));
+  await world.run({ resources: [{ name: "m" }] }, mixed);
+  expect(await world.query("SELECT count(id) AS ids, count(id__v_text) AS texts FROM raw.shop__m")).toEqual([
+    { ids: 30, texts: 30 },
+  ]);
+  for (const table of world.tables) {
+    const columns = table.columns.map((column) => column.name).toSorted();
+    for (const file of table.files) {
+      const shown = await world.query(
+        `DESCRIBE SELECT * FROM read_parquet('${await world.lake.localPath(file)}')`,
+      );
+      expect(shown.map((row) => String(row.column_name)).toSorted()).toEqual(columns);
+    }
+  }
+}, 30_000);
+
 test("long texts, odd characters and empty texts come back as they were", async () => {
   await using world = openWorld();
   const texts = [

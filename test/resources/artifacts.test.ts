@@ -22,7 +22,9 @@ async function newRun(weir: Running, organizationId = weir.ids.organizationId): 
 }
 
 const filesOf = (weir: Running) =>
-  readdirSync(join(weir.dataFolder, "artifacts"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  readdirSync(join(weir.dataFolder, "artifacts"), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
 
 let weir: Running;
 let actionRunId: string;
@@ -34,11 +36,18 @@ afterAll(() => weir[Symbol.asyncDispose]());
 
 const create = (body: object, headers = {}) => weir.owner("POST", "/api/v1/artifacts", body, headers);
 const contentOf = (id: string) =>
-  fetch(`${weir.origin}/api/v1/artifacts/${id}/content`, { headers: { authorization: `Bearer ${weir.token}` } });
+  fetch(`${weir.origin}/api/v1/artifacts/${id}/content`, {
+    headers: { authorization: `Bearer ${weir.token}` },
+  });
 
 describe("an artifact", () => {
   test("of JSON comes back as it was given, and is told as an event", async () => {
-    const made = await create({ actionRunId, kind: "json", title: "Totals", content: { rows: [1, 2], ok: null } });
+    const made = await create({
+      actionRunId,
+      kind: "json",
+      title: "Totals",
+      content: { rows: [1, 2], ok: null },
+    });
     expect(made.status).toBe(201);
     expect(made.body).toEqual({
       id: expect.any(String),
@@ -52,7 +61,9 @@ describe("an artifact", () => {
     });
     expect((await weir.owner("GET", `/api/v1/artifacts/${made.body.id}`)).body).toEqual(made.body);
     const { items } = (await weir.owner("GET", `/api/v1/events?entityId=${made.body.id}`)).body;
-    expect(items).toMatchObject([{ type: "artifact.created", data: { actionRunId, kind: "json", title: "Totals" } }]);
+    expect(items).toMatchObject([
+      { type: "artifact.created", data: { actionRunId, kind: "json", title: "Totals" } },
+    ]);
     const content = await contentOf(made.body.id);
     expect(content.headers.get("content-type")).toBe("application/json");
     expect(await content.json()).toEqual({ rows: [1, 2], ok: null });
@@ -84,7 +95,11 @@ describe("an artifact", () => {
 
   test("of bytes is saved under its name, and can do nothing in a browser", async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, n) => n);
-    const file = { fileName: 'Größe "1".html', mimeType: "text/html", data: Buffer.from(bytes).toString("base64") };
+    const file = {
+      fileName: 'Größe "1".html',
+      mimeType: "text/html",
+      data: Buffer.from(bytes).toString("base64"),
+    };
     const { status, body } = await create({ actionRunId, kind: "file", content: file });
     expect(status).toBe(201);
     expect(body.content).toEqual({
@@ -97,7 +112,8 @@ describe("an artifact", () => {
     expect(Object.fromEntries(reply.headers)).toMatchObject({
       "content-type": "text/html",
       "content-length": "256",
-      "content-disposition": "attachment; filename=\"Gr__e _1_.html\"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22.html",
+      "content-disposition":
+        "attachment; filename=\"Gr__e _1_.html\"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22.html",
       "x-content-type-options": "nosniff",
       "content-security-policy": expect.stringContaining("sandbox"),
     });
@@ -106,14 +122,34 @@ describe("an artifact", () => {
   test.each([
     [{ kind: "json" }, ["body", "actionRunId"], "missing"],
     [{ kind: "picture", actionRunId: "RUN" }, ["body", "kind"], "enum"],
-    [{ kind: "json", actionRunId: "01900000-0000-7000-8000-000000000000" }, ["body", "actionRunId"], "not_found"],
+    [
+      { kind: "json", actionRunId: "01900000-0000-7000-8000-000000000000" },
+      ["body", "actionRunId"],
+      "not_found",
+    ],
     [{ kind: "json", actionRunId: "RUN", title: "x".repeat(256) }, ["body", "title"], "string_too_long"],
     [{ kind: "json", actionRunId: "RUN", storageType: "file" }, ["body", "storageType"], "extra_forbidden"],
     [{ kind: "text", actionRunId: "RUN", content: 5 }, ["body", "content"], "string_type"],
     [{ kind: "file", actionRunId: "RUN" }, ["body", "content"], "dict_type"],
-    [{ kind: "file", actionRunId: "RUN", content: { fileName: "a/b", data: "" } }, ["body", "content", "fileName"], "string_pattern_mismatch"],
-    [{ kind: "file", actionRunId: "RUN", content: { fileName: "a", data: "@" } }, ["body", "content", "data"], "base64_parsing"],
-    [{ kind: "file", actionRunId: "RUN", content: { fileName: "a", data: "", mimeType: "text/html\r\nx: y" } }, ["body", "content", "mimeType"], "string_pattern_mismatch"],
+    [
+      { kind: "file", actionRunId: "RUN", content: { fileName: "a/b", data: "" } },
+      ["body", "content", "fileName"],
+      "string_pattern_mismatch",
+    ],
+    [
+      { kind: "file", actionRunId: "RUN", content: { fileName: "a", data: "@" } },
+      ["body", "content", "data"],
+      "base64_parsing",
+    ],
+    [
+      {
+        kind: "file",
+        actionRunId: "RUN",
+        content: { fileName: "a", data: "", mimeType: "text/html\r\nx: y" },
+      },
+      ["body", "content", "mimeType"],
+      "string_pattern_mismatch",
+    ],
   ])("is refused as %j, and nothing stays behind", async (body, loc, type) => {
     const before = filesOf(weir).length;
     const reply = await create(JSON.parse(JSON.stringify(body).replace("RUN", actionRunId)));
@@ -128,7 +164,11 @@ describe("an artifact", () => {
     const before = filesOf(weir).length;
     const first = await create(body, key);
     const again = await create(body, key);
-    expect([first.status, again.status, again.headers.get("idempotency-replayed")]).toEqual([201, 201, "true"]);
+    expect([first.status, again.status, again.headers.get("idempotency-replayed")]).toEqual([
+      201,
+      201,
+      "true",
+    ]);
     expect(again.text).toBe(first.text);
     expect(filesOf(weir)).toHaveLength(before + 1);
   });
@@ -140,14 +180,19 @@ describe("an artifact", () => {
     while (filesOf(weir).length === before) await Bun.sleep(1);
     expect((await weir.owner("GET", `/api/v1/artifacts/${body.id}`)).status).toBe(404);
     expect((await weir.owner("DELETE", `/api/v1/artifacts/${body.id}`)).status).toBe(404);
-    const { items } = (await weir.owner("GET", `/api/v1/events?entityId=${body.id}&type=artifact.deleted`)).body;
+    const { items } = (await weir.owner("GET", `/api/v1/events?entityId=${body.id}&type=artifact.deleted`))
+      .body;
     expect(items).toHaveLength(1);
   });
 
   test("whose file is lost says so", async () => {
     await using own = await startApp({ engine: false });
     const run = await newRun(own);
-    const { body } = await own.owner("POST", "/api/v1/artifacts", { actionRunId: run, kind: "text", content: "z".repeat(300_000) });
+    const { body } = await own.owner("POST", "/api/v1/artifacts", {
+      actionRunId: run,
+      kind: "text",
+      content: "z".repeat(300_000),
+    });
     rmSync(join(own.dataFolder, "artifacts"), { recursive: true });
     const reply = await own.owner("GET", `/api/v1/artifacts/${body.id}/content`);
     expect([reply.status, reply.body.code]).toEqual([410, "gone"]);
@@ -162,7 +207,11 @@ test("lists by run and kind, newest first", async () => {
   const ids = [await make(one, "json"), await make(one, "text"), await make(two, "json")];
   const list = async (query: string) => {
     const { body } = await own.owner("GET", `/api/v1/artifacts?${query}`);
-    return [body.artifacts.map((artifact: { id: string }) => ids.indexOf(artifact.id)), body.total, body.hasNext];
+    return [
+      body.artifacts.map((artifact: { id: string }) => ids.indexOf(artifact.id)),
+      body.total,
+      body.hasNext,
+    ];
   };
   expect(await list("")).toEqual([[2, 1, 0], 3, false]);
   expect(await list(`action_run_id=${one}`)).toEqual([[1, 0], 2, false]);
@@ -178,8 +227,14 @@ test("another organization's artifact is not there, and its runs take none", asy
   const inBeta = { "x-organization-id": beta.id };
   const { body: made } = await create({ actionRunId, kind: "json", content: 1 });
   expect((await weir.owner("GET", "/api/v1/artifacts", undefined, inBeta)).body.total).toBe(0);
-  for (const [method, path] of [["GET", ""], ["DELETE", ""], ["GET", "/content"]] as const) {
-    expect((await weir.owner(method, `/api/v1/artifacts/${made.id}${path}`, undefined, inBeta)).status).toBe(404);
+  for (const [method, path] of [
+    ["GET", ""],
+    ["DELETE", ""],
+    ["GET", "/content"],
+  ] as const) {
+    expect((await weir.owner(method, `/api/v1/artifacts/${made.id}${path}`, undefined, inBeta)).status).toBe(
+      404,
+    );
   }
   expect((await create({ actionRunId, kind: "json", content: 1 }, inBeta)).status).toBe(422);
 });

@@ -47,7 +47,13 @@ describe("the list of datasets", () => {
       layer: "raw",
       dataset: "shop",
       tables: [
-        { name: "customers", rows: 1, bytes: expect.any(Number), files: 1, columns: [{ name: "name", dataType: "VARCHAR", nullable: true }] },
+        {
+          name: "customers",
+          rows: 1,
+          bytes: expect.any(Number),
+          files: 1,
+          columns: [{ name: "name", dataType: "VARCHAR", nullable: true }],
+        },
         {
           name: "orders",
           rows: 5,
@@ -97,16 +103,20 @@ describe("a preview", () => {
 
   test("shows at most as many rows as asked for, of the table that is named", async () => {
     const { body } = await preview("raw/shop/preview?table=orders&limit=2");
-    expect(body.rows).toEqual([
-      { id: 0, amount: "0.00" },
-      { id: 1, amount: "1.50" },
-    ].map((row) => ({ ...row, amount: expect.stringMatching(/^\d+\.\d+$/) })));
+    expect(body.rows).toEqual(
+      [
+        { id: 0, amount: "0.00" },
+        { id: 1, amount: "1.50" },
+      ].map((row) => ({ ...row, amount: expect.stringMatching(/^\d+\.\d+$/) })),
+    );
   });
 
   test("asks for a name where there are several tables", async () => {
     const { status, body } = await preview("raw/shop/preview");
     expect(status).toBe(422);
-    expect(body.detail).toEqual([{ loc: ["query", "table"], msg: expect.stringContaining("customers, orders"), type: "missing" }]);
+    expect(body.detail).toEqual([
+      { loc: ["query", "table"], msg: expect.stringContaining("customers, orders"), type: "missing" },
+    ]);
   });
 
   test("is 404 for a dataset or table that is not there, 422 for a name that none can have", async () => {
@@ -139,7 +149,10 @@ test("deleting a dataset takes its tables out of sight, tells it, and leaves cur
   expect(existsSync(join(own.dataFolder, "lake", path))).toBe(true);
   const { items } = (await own.owner("GET", "/api/v1/events?type=dataset.deleted")).body;
   expect(items).toMatchObject([
-    { entity: { type: "dataset", id: "raw.shop" }, data: { layer: "raw", dataset: "shop", tables: ["orders"], rows: 1 } },
+    {
+      entity: { type: "dataset", id: "raw.shop" },
+      data: { layer: "raw", dataset: "shop", tables: ["orders"], rows: 1 },
+    },
   ]);
   expect((await own.owner("DELETE", "/api/v1/datasets/raw/shop")).status).toBe(404);
 
@@ -171,13 +184,18 @@ describe("SQL over the lake", () => {
   test("stops at the limit and says so", async () => {
     const { body } = await query({ sql: "SELECT * FROM range(10)", limit: 3 });
     expect(body).toMatchObject({ rowCount: 3, truncated: true });
-    expect((await query({ sql: "SELECT * FROM range(1001)" })).body).toMatchObject({ rowCount: 1000, truncated: true });
+    expect((await query({ sql: "SELECT * FROM range(1001)" })).body).toMatchObject({
+      rowCount: 1000,
+      truncated: true,
+    });
   });
 
   test("tells a mistake with DuckDB's own words", async () => {
     const { status, body } = await query({ sql: "SELECT nome FROM raw.shop__customers" });
     expect(status).toBe(422);
-    expect(body.detail).toEqual([{ loc: ["body", "sql"], msg: expect.stringContaining("nome"), type: "sql_error" }]);
+    expect(body.detail).toEqual([
+      { loc: ["body", "sql"], msg: expect.stringContaining("nome"), type: "sql_error" },
+    ]);
   });
 
   test.each([
@@ -197,7 +215,9 @@ describe("SQL over the lake", () => {
     expect([made.status, made.body.rows]).toEqual([200, [{ x: 1 }]]);
     expect((await query({ sql: "SELECT * FROM mine" })).status).toBe(422);
     await query({ sql: "DELETE FROM raw.shop__customers; SELECT 1" });
-    expect((await query({ sql: "SELECT name FROM raw.shop__customers" })).body.rows).toEqual([{ name: "Ada" }]);
+    expect((await query({ sql: "SELECT name FROM raw.shop__customers" })).body.rows).toEqual([
+      { name: "Ada" },
+    ]);
   });
 
   test("ends when the client goes away", async () => {
@@ -224,10 +244,17 @@ describe("SQL over the lake", () => {
   test("sees the tables of its own organization alone", async () => {
     const { body: beta } = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
     const inBeta = { "x-organization-id": beta.id };
-    const asked = await weir.owner("POST", "/api/v1/query", { sql: "SELECT * FROM raw.shop__customers" }, inBeta);
+    const asked = await weir.owner(
+      "POST",
+      "/api/v1/query",
+      { sql: "SELECT * FROM raw.shop__customers" },
+      inBeta,
+    );
     expect(asked.status).toBe(422);
     expect((await weir.owner("GET", "/api/v1/datasets", undefined, inBeta)).body.total).toBe(0);
-    expect((await weir.owner("GET", "/api/v1/datasets/marts/sales/preview", undefined, inBeta)).status).toBe(404);
+    expect((await weir.owner("GET", "/api/v1/datasets/marts/sales/preview", undefined, inBeta)).status).toBe(
+      404,
+    );
     expect((await weir.owner("DELETE", "/api/v1/datasets/marts/sales", undefined, inBeta)).status).toBe(404);
   });
 });

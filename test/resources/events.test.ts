@@ -24,7 +24,9 @@ const contextOf = (weir: Running, overrides: Partial<Context> = {}): Context => 
 });
 
 const tell = (ctx: Context, type: EventType, id: string, data = {}) =>
-  write(ctx, (tx) => record(tx, type, { type: type.startsWith("connection") ? "connection" : "action", id }, data));
+  write(ctx, (tx) =>
+    record(tx, type, { type: type.startsWith("connection") ? "connection" : "action", id }, data),
+  );
 
 /** The store's file, opened beside the server as an intruder would. */
 function withFile<T>(weir: Running, work: (file: Database) => T): T {
@@ -44,7 +46,9 @@ describe("the list of events", () => {
     const ctx = bare();
     await tell(ctx, "action.created", "a1", { kind: "http_request" });
     await tell({ ...ctx, actor: WORKER, correlationId: "other-chain" }, "action.started", "a1");
-    await tell({ ...ctx, actor: WORKER, correlationId: "other-chain" }, "action.completed", "a1", { durationSeconds: 2 });
+    await tell({ ...ctx, actor: WORKER, correlationId: "other-chain" }, "action.completed", "a1", {
+      durationSeconds: 2,
+    });
     await tell(ctx, "connection.created", "c1");
     await tell(ctx, "action.created", "a2");
   });
@@ -53,7 +57,9 @@ describe("the list of events", () => {
   const typesOf = async (query: string) => {
     const { status, body, text } = await weir.owner("GET", `/api/v1/events?${query}`);
     expect(status, text).toBe(200);
-    return body.items.map((event: { type: string; entity: { id: string } }) => `${event.type} ${event.entity.id}`);
+    return body.items.map(
+      (event: { type: string; entity: { id: string } }) => `${event.type} ${event.entity.id}`,
+    );
   };
 
   test("shows the newest first, with all that is known of each", async () => {
@@ -85,15 +91,24 @@ describe("the list of events", () => {
       "action.started a1",
       "action.created a1",
     ]);
-    expect(await typesOf("type=action.*&limit=2&order=asc")).toEqual(["action.created a1", "action.started a1"]);
+    expect(await typesOf("type=action.*&limit=2&order=asc")).toEqual([
+      "action.created a1",
+      "action.started a1",
+    ]);
     expect(await typesOf("type=*&limit=200")).toEqual(await typesOf("limit=200"));
   });
 
   test("combines its filters", async () => {
-    expect(await typesOf("type=action.*&entityId=a1&actorType=system")).toEqual(["action.completed a1", "action.started a1"]);
+    expect(await typesOf("type=action.*&entityId=a1&actorType=system")).toEqual([
+      "action.completed a1",
+      "action.started a1",
+    ]);
     expect(await typesOf("entityType=connection")).toEqual(["connection.created c1"]);
     expect(await typesOf("actorId=worker&type=action.completed")).toEqual(["action.completed a1"]);
-    expect(await typesOf("correlationId=other-chain&order=asc")).toEqual(["action.started a1", "action.completed a1"]);
+    expect(await typesOf("correlationId=other-chain&order=asc")).toEqual([
+      "action.started a1",
+      "action.completed a1",
+    ]);
     expect(await typesOf("entityId=nobody")).toEqual([]);
   });
 
@@ -129,7 +144,9 @@ describe("the list of events", () => {
   test("takes a cursor only with the filters that it was made for", async () => {
     const { body } = await weir.owner("GET", "/api/v1/events?limit=1&type=action.*");
     const cursor = encodeURIComponent(body.nextCursor);
-    expect((await weir.owner("GET", `/api/v1/events?limit=2&type=action.*&cursor=${cursor}`)).status).toBe(200);
+    expect((await weir.owner("GET", `/api/v1/events?limit=2&type=action.*&cursor=${cursor}`)).status).toBe(
+      200,
+    );
     expect((await weir.owner("GET", `/api/v1/events?limit=1&cursor=${cursor}`)).status).toBe(422);
   });
 
@@ -146,7 +163,9 @@ describe("the list of events", () => {
     for (const { index, ...shape } of shapes) {
       const stretch: Stretch = { filter: {}, order: "desc", from: 1, to: 1_000, since: "2020", ...shape };
       const { sql, params } = eventsIn(weir.app.store.db, weir.ids.organizationId, stretch, 50).toSQL();
-      const plan = withFile(weir, (file) => file.query(`EXPLAIN QUERY PLAN ${sql}`).all(...(params as string[])));
+      const plan = withFile(weir, (file) =>
+        file.query(`EXPLAIN QUERY PLAN ${sql}`).all(...(params as string[])),
+      );
       const steps = plan.map((step) => (step as { detail: string }).detail).join("\n");
       expect(steps).toContain(`INDEX ${index} (`);
       expect(steps).not.toContain("SCAN events");
@@ -184,11 +203,20 @@ test("since and until bound the events, both ends included", async () => {
     await tell(ctx, "action.created", `day-${day}`);
   }
   const { items } = (await owner("GET", "/api/v1/events?limit=200&order=asc&type=action.created")).body;
-  const between = (await owner("GET", `/api/v1/events?since=${items[10].timestamp}&until=${items[12].timestamp}`)).body;
-  expect(between.items.map((event: { entity: { id: string } }) => event.entity.id)).toEqual(["day-12", "day-11", "day-10"]);
+  const between = (
+    await owner("GET", `/api/v1/events?since=${items[10].timestamp}&until=${items[12].timestamp}`)
+  ).body;
+  expect(between.items.map((event: { entity: { id: string } }) => event.entity.id)).toEqual([
+    "day-12",
+    "day-11",
+    "day-10",
+  ]);
   const zoned = items[38].timestamp.replace("Z", "%2B00:00");
   const since = (await owner("GET", `/api/v1/events?since=${zoned}&order=asc`)).body;
-  expect(since.items.map((event: { entity: { id: string } }) => event.entity.id)).toEqual(["day-38", "day-39"]);
+  expect(since.items.map((event: { entity: { id: string } }) => event.entity.id)).toEqual([
+    "day-38",
+    "day-39",
+  ]);
 });
 
 test("events of a rare actor are found over the pages of a long trail, none of which looks at too much", async () => {
@@ -256,7 +284,10 @@ describe("the trail", () => {
   });
 
   test("verify names the event after one that was taken out", async () => {
-    expect(await tampered("DELETE FROM events WHERE id = 'THE_ID'")).toMatchObject({ valid: false, place: 2 });
+    expect(await tampered("DELETE FROM events WHERE id = 'THE_ID'")).toMatchObject({
+      valid: false,
+      place: 2,
+    });
   });
 
   test("verify looks at every event, over many batches, and lets others have their turn", async () => {
@@ -280,7 +311,10 @@ describe("the stream of events", () => {
   async function* messages(weir: Running, query: string, lastEventId?: string) {
     const gone = new AbortController();
     const reply = await fetch(`${weir.origin}/api/v1/events/stream?${query}`, {
-      headers: { authorization: `Bearer ${weir.token}`, ...(lastEventId ? { "last-event-id": lastEventId } : {}) },
+      headers: {
+        authorization: `Bearer ${weir.token}`,
+        ...(lastEventId ? { "last-event-id": lastEventId } : {}),
+      },
       signal: gone.signal,
     });
     expect(reply.status).toBe(200);
@@ -333,7 +367,9 @@ describe("the stream of events", () => {
   test("refuses a filter that fits no event, and an event that is not there", async () => {
     await using weir = await startApp({ engine: false });
     expect((await weir.owner("GET", "/api/v1/events/stream?type=weather")).status).toBe(422);
-    const { status, body } = await weir.owner("GET", "/api/v1/events/stream", undefined, { "last-event-id": weir.ids.userId });
+    const { status, body } = await weir.owner("GET", "/api/v1/events/stream", undefined, {
+      "last-event-id": weir.ids.userId,
+    });
     expect([status, body.detail[0].loc]).toEqual([422, ["header", "Last-Event-ID"]]);
   });
 });

@@ -12,7 +12,14 @@ describe("meta", () => {
     await using weir = await startApp({ engine: false });
     const { status, body } = await weir.owner("GET", "/api/v1/meta");
     expect(status).toBe(200);
-    expect(Object.keys(body).sort()).toEqual(["actionKinds", "eventTypes", "limits", "providers", "statuses", "version"]);
+    expect(Object.keys(body).sort()).toEqual([
+      "actionKinds",
+      "eventTypes",
+      "limits",
+      "providers",
+      "statuses",
+      "version",
+    ]);
     expect(body.version).toBe(version);
     expect(body.actionKinds).toEqual(
       (await weir.owner("GET", "/api/v1/action-kinds")).body.kinds.map(({ kind }: { kind: string }) => kind),
@@ -44,7 +51,11 @@ describe("health", () => {
     const { body } = await weir.owner("GET", "/api/v1/health?deep=true");
     expect(body).toEqual({
       status: "ok",
-      checks: { writes: { ok: true, detail: expect.any(String) }, disk: { ok: true, detail: expect.any(String) }, key: { ok: true } },
+      checks: {
+        writes: { ok: true, detail: expect.any(String) },
+        disk: { ok: true, detail: expect.any(String) },
+        key: { ok: true },
+      },
     });
     const { call: member } = await enrol(weir, "member");
     expect((await member("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "ok" });
@@ -77,11 +88,20 @@ describe("health", () => {
 describe("the smoke tests", () => {
   test("stream ticks for as long as asked, then end", async () => {
     await using weir = await startApp({ engine: false });
-    const { status, headers, text } = await weir.owner("GET", "/api/v1/stream-smoke?seconds=2&intervalSeconds=1.5");
+    const { status, headers, text } = await weir.owner(
+      "GET",
+      "/api/v1/stream-smoke?seconds=2&intervalSeconds=1.5",
+    );
     expect([status, headers.get("x-accel-buffering")]).toEqual([200, "no"]);
     expect(headers.get("content-type")).toStartWith("text/event-stream");
     expect([...text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name)).toEqual(["tick", "tick", "end"]);
-    for (const query of ["seconds=0", "seconds=901", "seconds=1.5", "intervalSeconds=0.5", "intervalSeconds=31"]) {
+    for (const query of [
+      "seconds=0",
+      "seconds=901",
+      "seconds=1.5",
+      "intervalSeconds=0.5",
+      "intervalSeconds=31",
+    ]) {
       expect((await weir.owner("GET", `/api/v1/stream-smoke?${query}`)).status).toBe(422);
     }
     expect((await weir.anonymous("GET", "/api/v1/stream-smoke")).status).toBe(401);
@@ -92,9 +112,12 @@ describe("the smoke tests", () => {
     expect((await weir.anonymous("GET", "/api/observability/smoke")).body).toEqual({ status: "ok" });
     const { status, body } = await weir.anonymous("POST", "/api/observability/simulate-llm-error");
     expect([status, Object.keys(body).sort()]).toEqual([200, ["detail", "status"]]);
-    expect(weir.logged.some((line) => line.includes('"simulated":true') && line.includes('"level":"error"'))).toBe(true);
+    expect(
+      weir.logged.some((line) => line.includes('"simulated":true') && line.includes('"level":"error"')),
+    ).toBe(true);
     let last = 200;
-    for (let n = 0; n < 20 && last === 200; n++) last = (await weir.anonymous("GET", "/api/observability/smoke")).status;
+    for (let n = 0; n < 20 && last === 200; n++)
+      last = (await weir.anonymous("GET", "/api/observability/smoke")).status;
     const refused = await weir.anonymous("GET", "/api/observability/smoke");
     expect([last, refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, 429, true]);
     weir.clock.turn(60_000);
@@ -103,8 +126,13 @@ describe("the smoke tests", () => {
 });
 
 describe("metrics", () => {
-  const valueOf = (text: string, line: string) =>
-    Number(text.split("\n").find((each) => each.startsWith(`${line} `))?.slice(line.length + 1));
+  const figureOf = (text: string, line: string) =>
+    Number(
+      text
+        .split("\n")
+        .find((each) => each.startsWith(`${line} `))
+        ?.slice(line.length + 1),
+    );
 
   test("show runs, the queue, deliveries, dead letters, sizes and requests", async () => {
     await using weir = await startApp({ engine: false });
@@ -118,7 +146,8 @@ describe("metrics", () => {
     await write(ctx, async (tx) => {
       await enqueueRun(tx, { kind: "http_request", definition: {}, trigger });
       const about = { type: "action", id: "a1" } as const;
-      for (const durationSeconds of [0.3, 20]) await record(tx, "action.completed", about, { kind: "dlt_extract", durationSeconds });
+      for (const durationSeconds of [0.3, 20])
+        await record(tx, "action.completed", about, { kind: "dlt_extract", durationSeconds });
       await record(tx, "action.failed", about, { kind: "dlt_extract", durationSeconds: 1 });
       await record(tx, "automation.triggered", { type: "automation", id: "m1" }, { deliveryId: "d1" });
       await record(tx, "automation.completed", { type: "automation", id: "m1" }, {});
@@ -127,24 +156,28 @@ describe("metrics", () => {
     await weir.anonymous("GET", "/health");
     const { status, headers, text } = await weir.anonymous("GET", "/metrics");
     expect([status, headers.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
-    expect(valueOf(text, 'weir_runs_total{kind="dlt_extract",status="completed"}')).toBe(2);
-    expect(valueOf(text, 'weir_runs_total{kind="dlt_extract",status="failed"}')).toBe(1);
-    expect(valueOf(text, 'weir_run_duration_seconds_bucket{kind="dlt_extract",le="1"}')).toBe(2);
-    expect(valueOf(text, 'weir_run_duration_seconds_bucket{kind="dlt_extract",le="+Inf"}')).toBe(3);
-    expect(valueOf(text, 'weir_run_duration_seconds_sum{kind="dlt_extract"}')).toBeCloseTo(21.3);
-    expect(valueOf(text, "weir_queue_depth")).toBe(1);
-    expect(valueOf(text, "weir_queue_oldest_seconds")).toBeGreaterThanOrEqual(5);
-    expect(valueOf(text, "weir_webhook_deliveries_total")).toBe(1);
-    expect(valueOf(text, "weir_dead_lettered_total")).toBe(0);
-    expect(valueOf(text, 'weir_automation_last_success_seconds{automation_id="m1"}')).toBeGreaterThanOrEqual(5);
-    expect(valueOf(text, "weir_database_bytes")).toBeGreaterThan(0);
-    expect(valueOf(text, "weir_wal_bytes")).toBeGreaterThan(0);
-    expect(valueOf(text, 'weir_http_requests_total{method="GET",route="/health",status="200"}')).toBe(1);
+    expect(figureOf(text, 'weir_runs_total{kind="dlt_extract",status="completed"}')).toBe(2);
+    expect(figureOf(text, 'weir_runs_total{kind="dlt_extract",status="failed"}')).toBe(1);
+    expect(figureOf(text, 'weir_run_duration_seconds_bucket{kind="dlt_extract",le="1"}')).toBe(2);
+    expect(figureOf(text, 'weir_run_duration_seconds_bucket{kind="dlt_extract",le="+Inf"}')).toBe(3);
+    expect(figureOf(text, 'weir_run_duration_seconds_sum{kind="dlt_extract"}')).toBeCloseTo(21.3);
+    expect(figureOf(text, "weir_queue_depth")).toBe(1);
+    expect(figureOf(text, "weir_queue_oldest_seconds")).toBeGreaterThanOrEqual(5);
+    expect(figureOf(text, "weir_webhook_deliveries_total")).toBe(1);
+    expect(figureOf(text, "weir_dead_lettered_total")).toBe(0);
+    expect(figureOf(text, 'weir_automation_last_success_seconds{automation_id="m1"}')).toBeGreaterThanOrEqual(
+      5,
+    );
+    expect(figureOf(text, "weir_database_bytes")).toBeGreaterThan(0);
+    expect(figureOf(text, "weir_wal_bytes")).toBeGreaterThan(0);
+    expect(figureOf(text, 'weir_http_requests_total{method="GET",route="/health",status="200"}')).toBe(1);
 
-    await write(ctx, (tx) => record(tx, "action.completed", { type: "action", id: "a1" }, { kind: "dlt_extract" }));
+    await write(ctx, (tx) =>
+      record(tx, "action.completed", { type: "action", id: "a1" }, { kind: "dlt_extract" }),
+    );
     const later = (await weir.anonymous("GET", "/metrics")).text;
-    expect(valueOf(later, 'weir_runs_total{kind="dlt_extract",status="completed"}')).toBe(3);
-    expect(valueOf(later, "weir_event_loop_lag_seconds")).toBeGreaterThanOrEqual(0);
+    expect(figureOf(later, 'weir_runs_total{kind="dlt_extract",status="completed"}')).toBe(3);
+    expect(figureOf(later, "weir_event_loop_lag_seconds")).toBeGreaterThanOrEqual(0);
     for (const line of later.trimEnd().split("\n")) {
       expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? -?[0-9.e+-]+)$/);
     }

@@ -217,6 +217,7 @@ class LooseReader {
       if (options.only && !options.only.has(name)) continue;
       const column = root.columnOf(name, options.warn);
       if (column.slots.length === 0) column.instants = false;
+      column.jsonNumbers = false;
       const slot = root.slotOf(column, type);
       const value = quoteName(name);
       const cast =

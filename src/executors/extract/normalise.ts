@@ -193,10 +193,11 @@ export class Normaliser {
       this.#field(lines, node, wanted, value);
     }
     const source = node.source === "" ? key : `${node.source}.${key}`;
+    const made = lines.sheet.columnFrom(source) ?? null; // by a file of another format
     const full = joinNames([...node.path, wanted]);
-    const name = lines.sheet.takeName(full, source, this.#options.warn);
+    const name = made?.name ?? lines.sheet.takeName(full, source, this.#options.warn);
     const last = name === full ? wanted : wanted + name.slice(full.length);
-    const field = { key, path: [...node.path, last], name, source, column: null, object: null, list: null };
+    const field = { key, path: [...node.path, last], name, source, column: made, object: null, list: null };
     node.fields.set(key, field);
     return field;
   }
@@ -225,6 +226,7 @@ export class Normaliser {
 
   /** Integers that a double can't hold; up to 38 digits they stay numbers. */
   #integer(lines: Lines, field: Field, item: bigint): void {
+    column(lines, field).jsonNumbers = false;
     if (item === BigInt.asIntN(64, item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
     else if (item < DECIMAL_LIMIT && item > -DECIMAL_LIMIT) {
       put(lines, column(lines, field), "big", "DECIMAL(38,0)", String(item));
@@ -251,7 +253,10 @@ const tooWide = (table: string) =>
 
 /** A column exists from its first value on, so that one which is always null is never made. */
 function column(lines: Lines, field: Field): SheetColumn {
-  field.column ??= lines.sheet.addColumn(field.name, field.source);
+  if (field.column === null) {
+    field.column = lines.sheet.addColumn(field.name, field.source);
+    field.column.jsonNumbers = true;
+  }
   return field.column;
 }
 

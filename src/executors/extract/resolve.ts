@@ -157,7 +157,8 @@ async function place(
     const exactBefore = mains.map((main) =>
       isInteger(type ?? "") && fit.wider?.type === "DOUBLE" ? inexact(main.sql) : "false",
     );
-    const [misfits = 0, ...unsafe] = await probe([left, ...exactBefore]);
+    const told = given.thinned ? null : misfitsOf(column, slot.type, type);
+    const [misfits = 0, ...unsafe] = told ?? (await probe([left, ...exactBefore]));
     if (misfits === 0) {
       mains.push({ type, sql: fit.main });
     } else if (fit.wider && unsafe.every((count) => count === 0)) {
@@ -191,6 +192,13 @@ async function place(
     targets.push(variant.target);
   }
   return targets;
+}
+
+/** How many numbers do not fit, where it can be told without looking; only whether it is none matters. */
+function misfitsOf(column: SheetColumn, from: string, into: string): number[] | null {
+  if (!column.jsonNumbers) return null;
+  if (from === "DOUBLE" && isInteger(into)) return [1];
+  return from === "BIGINT" && into === "DOUBLE" ? [0] : null;
 }
 
 /** The column for what did not fit: one of an earlier load where its type allows, else a new one. */

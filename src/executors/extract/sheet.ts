@@ -13,6 +13,8 @@ export class SheetColumn {
   slots: Slot[] = [];
   /** While true, all texts so far were ISO 8601 instants. */
   instants = true;
+  /** While true, all numbers came from JSON and were doubles: a BIGINT is below 2^53, a DOUBLE is no such integer. */
+  jsonNumbers = false;
   /** Positions in the staged line by kind of JSON value; -1 where there was none yet. */
   readonly at = { text: -1, integer: -1, double: -1, boolean: -1, json: -1, big: -1 };
 
@@ -52,6 +54,11 @@ export class Sheet {
     slots: readonly Slot[],
   ) {
     this.slots.push(...slots);
+  }
+
+  /** The column that `source` goes to already. */
+  columnFrom(source: string): SheetColumn | undefined {
+    return this.#bySource.get(source);
   }
 
   /** The column that `source` goes to; made where it is new. */

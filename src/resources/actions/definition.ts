@@ -1,9 +1,9 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { conditionFault } from "../../base/condition.ts";
-import { type Fault, InvalidInput } from "../../base/errors.ts";
+import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { object, read } from "../../base/shape.ts";
-import { isWholeTemplate, templateFaults } from "../../base/template.ts";
+import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../../base/template.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../../executors/contract.ts";
 
@@ -102,6 +102,33 @@ export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] 
   const kind = ACTION_KINDS.find((each) => each === raw["kind"]);
   if (!kind || Object.keys(raw["definition"]).length === 0) return [];
   return definitionFaults(app, kind, raw["definition"], ["body", "definition"]);
+}
+
+/** The definition with its templates filled in. Throws `template_error`. */
+export function fillIn(executor: Executor, definition: JsonObject, scope: Scope): JsonObject {
+  const filled = resolveTemplates(definition, scope, pathsOf(executor));
+  if (!isObject(filled)) throw new AppError("definition_invalid", "The definition is not an object.");
+  return filled;
+}
+
+/** The kind's own fields with their defaults; the common ones are the engine's. Throws `definition_invalid`. */
+export function checkFilled(executor: Executor, definition: JsonObject): JsonObject {
+  const { value, faults } = read(definitionShape(executor), definition, ["definition"]);
+  const more = faults.length > 0 ? [] : (executor.check?.(definition) ?? []);
+  if (faults.length + more.length > 0) {
+    const all = [
+      ...faults,
+      ...more.map(({ path, message }) => ({
+        loc: ["definition", ...path],
+        msg: message,
+        type: "value_error",
+      })),
+    ];
+    const told = all.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; ");
+    throw new AppError("definition_invalid", told, { details: { faults: all } });
+  }
+  const { retry, timeoutSeconds, concurrencyKey, ...own } = value as JsonObject;
+  return own;
 }
 
 /** Which fields the template language treats as SQL, and which it leaves alone. */

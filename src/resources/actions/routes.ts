@@ -63,6 +63,11 @@ export const actionOperations = [
     tag,
     summary: "Creates an action",
     body: ActionCreate,
+    bodyExample: {
+      kind: "http_request",
+      name: "Fetch orders",
+      definition: { url: "https://api.example.com/orders", responseExtract: "orders" },
+    },
     faults: creationFaults,
     status: 201,
     response: Action,

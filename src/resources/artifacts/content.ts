@@ -28,4 +28,7 @@ export function dispositionOf(row: ArtifactRow): string {
 
 /** As RFC 8187 has it: more signs are encoded than in addresses. */
 const percent = (text: string) =>
-  encodeURIComponent(text.toWellFormed()).replace(/['()*!~]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURIComponent(text.toWellFormed()).replace(
+    /['()*!~]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );

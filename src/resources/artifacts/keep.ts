@@ -71,12 +71,7 @@ function newRow(ctx: Context, actionRunId: string, facts: Facts) {
 export async function insertArtifact(tx: WriteContext, row: ArtifactRow): Promise<void> {
   await tx.db.insert(artifacts).values(row);
   const { actionRunId, title, kind, bytes } = row;
-  await record(
-    tx,
-    "artifact.created",
-    { type: "artifact", id: row.id },
-    { actionRunId, title, kind, bytes },
-  );
+  await record(tx, "artifact.created", { type: "artifact", id: row.id }, { actionRunId, title, kind, bytes });
 }
 
 /** Writes a new file and waits until the disk has it and its name. Throws `disk_full`. */

@@ -27,7 +27,13 @@ export async function listArtifacts(
   ];
   const where = and(eq(artifacts.organizationId, ctx.organizationId), ...filters);
   const { limit, offset } = query;
-  const rows = await ctx.db.select().from(artifacts).where(where).orderBy(desc(artifacts.id)).limit(limit).offset(offset);
+  const rows = await ctx.db
+    .select()
+    .from(artifacts)
+    .where(where)
+    .orderBy(desc(artifacts.id))
+    .limit(limit)
+    .offset(offset);
   const total =
     filters.length === 0
       ? await countOf(ctx.db, ctx.organizationId, "artifacts")
@@ -64,7 +70,8 @@ function stagerOf(ctx: Context, input: ArtifactCreate): (runId: string) => Promi
   const { kind, title = null, content: data = null } = input;
   if (kind === "json") return (runId) => stageArtifact(ctx, runId, { kind, title, data });
   if (kind === "text") {
-    if (data !== null && typeof data !== "string") throw invalid(AT, "The content of a text is a string", "string_type");
+    if (data !== null && typeof data !== "string")
+      throw invalid(AT, "The content of a text is a string", "string_type");
     return (runId) => stageArtifact(ctx, runId, { kind, title, data });
   }
   const file = readFile(data);
@@ -91,8 +98,8 @@ export async function deleteArtifact(ctx: Context, id: string): Promise<void> {
     const { path } = row;
     if (path === null) return;
     tx.afterCommit(() => {
-      rm(join(tx.artifactsFolder, path), { force: true }).catch((error) =>
-        tx.log.report(error, { at: "remove the file of an artifact", artifactId: id }), // the sweeper tries again
+      rm(join(tx.artifactsFolder, path), { force: true }).catch(
+        (error) => tx.log.report(error, { at: "remove the file of an artifact", artifactId: id }), // the sweeper tries again
       );
     });
   });

@@ -1,14 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import {
-  anything,
-  instant,
-  nullable,
-  object,
-  offsetQuery,
-  oneOf,
-  optional,
-  uuid,
-} from "../../base/shape.ts";
+import { anything, instant, nullable, object, offsetQuery, oneOf, optional, uuid } from "../../base/shape.ts";
 import { ARTIFACT_KINDS, type ArtifactRow } from "./table.ts";
 
 const STORAGES = ["inline", "file"] as const;

@@ -1,21 +1,22 @@
-import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { holds } from "../../base/condition.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { resolveTemplates, type Scope } from "../../base/template.ts";
 import type { WriteContext } from "../../context.ts";
-import type { ActionKind } from "../../executors/contract.ts";
-import { prepared } from "../../store/prepared.ts";
+import type { ActionKind, Executor } from "../../executors/contract.ts";
+import { insertInto, prepared } from "../../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { actions } from "../actions/table.ts";
 import { record } from "../events/service.ts";
-import { deliverySettled } from "../inbound/settle.ts";
+import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
 import { SYSTEM } from "../runs/claim.ts";
-import { enqueueRun } from "../runs/enqueue.ts";
+import { type Decider, decideRun } from "../runs/decide.ts";
+import { enqueueRun, type NewRun } from "../runs/enqueue.ts";
 import { actionRuns, type RunError, type RunRow, type RunStatus } from "../runs/table.ts";
 import { type AutomationConfig, readDependency, type Step, stepsOf } from "./config.ts";
-import { automationScope } from "./scope.ts";
+import { automationScope, seenStep } from "./scope.ts";
 import { type AutomationRunRow, automationRuns, automationVersions, type StepState } from "./table.ts";
 
 /** Signalled when an automation run has changed. */
@@ -44,6 +45,8 @@ const configOf = prepared((db: ReadDb) =>
     )
     .prepare(),
 );
+
+const insertRun = insertInto(automationRuns);
 
 const saveRun = prepared((db: WriteDb) =>
   db
@@ -82,13 +85,19 @@ export async function stepSettled(tx: WriteContext, run: RunRow): Promise<void> 
   await advance(tx, { ...row, steps });
 }
 
+/** A run that is being started: its row, and its delivery's, are stored once, as the first steps leave them. */
+export interface Starting {
+  config: AutomationConfig;
+  delivery: HeldDelivery | null;
+}
+
 /** Starts every step that can start, and ends the run when nothing is left to do. */
 export async function advance(
   tx: WriteContext,
   run: AutomationRunRow,
-  known?: AutomationConfig,
+  starting: Starting | null = null,
 ): Promise<AutomationRunRow> {
-  const definitions = stepsOf(known ?? (await findConfig(tx, run)));
+  const definitions = stepsOf(starting?.config ?? (await findConfig(tx, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
   const failed = () =>
     definitions.some(({ key, onError }) => states.get(key)?.status === "failed" && onError !== "continue");
@@ -101,7 +110,7 @@ export async function advance(
       if (!state || state.status !== "pending" || state.actionRunId !== null) continue;
       const dependencies = (step.dependsOn ?? []).map(readDependency);
       if (!dependencies.every(({ key }) => isEnded(states.get(key)?.status ?? "skipped"))) continue;
-      results ??= await automationScope(tx.db, run.id, run);
+      results ??= await automationScope(tx.db, run);
       Object.assign(
         state,
         failed() ? skipped(tx) : await begin(tx, run, step, dependencies, states, results),
@@ -110,8 +119,9 @@ export async function advance(
     }
   }
   const steps = [...states.values()];
-  if (!steps.every((step) => isEnded(step.status))) return save(tx, { ...run, steps, status: "running" });
-  return finish(tx, { ...run, steps }, definitions);
+  if (!steps.every((step) => isEnded(step.status)))
+    return save(tx, { ...run, steps, status: "running" }, starting);
+  return finish(tx, { ...run, steps }, definitions, starting);
 }
 
 async function findConfig(tx: WriteContext, run: AutomationRunRow): Promise<AutomationConfig> {
@@ -136,7 +146,7 @@ async function begin(
   step: Step,
   dependencies: readonly { key: string; branch: string | null }[],
   states: ReadonlyMap<string, StepState>,
-  scope: Scope,
+  scope: Record<string, Json>,
 ): Promise<Partial<StepState>> {
   const wanted = dependencies.filter(({ key, branch }) => isTaken(states.get(key), branch, scope));
   if (dependencies.length > 0 && wanted.length === 0) return skipped(tx);
@@ -151,8 +161,10 @@ async function begin(
   try {
     if (step.when !== undefined && !(await holds(step.when, { ...scope, now: timestamp(tx.clock) })))
       return skipped(tx);
-    const actionRunId = await startStep(tx, run, step, scope);
-    return { status: "pending", actionRunId, startedAt: timestamp(tx.clock) };
+    const started = await startStep(tx, run, step, scope);
+    if (started.status !== "pending" && isObject(scope["steps"])) scope["steps"][step.key] = seenStep(started);
+    const { id: actionRunId, status, startedAt, completedAt, error } = started;
+    return { status, actionRunId, startedAt: startedAt ?? timestamp(tx.clock), completedAt, error };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
     const { code, message, retryable } = error;
@@ -176,24 +188,28 @@ function isTaken(state: StepState | undefined, branch: string | null, scope: Sco
   return isObject(result) && result["branch"] === branch;
 }
 
-async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, scope: Scope): Promise<string> {
+/** In line, or already at its end where its kind is decided on the spot. */
+async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, scope: Scope): Promise<RunRow> {
   const work = await workOf(tx, step);
   const key = work.definition["concurrencyKey"];
   const concurrencyKey =
     typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null;
   const actor = { type: "automation" as const, id: run.automationId };
-  const { id } = await enqueueRun(
-    { ...tx, actor },
-    {
-      ...work,
-      trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
-      automationRunId: run.id,
-      stepKey: step.key,
-      concurrencyKey,
-    },
-  );
-  return id;
+  const input: NewRun = {
+    ...work,
+    trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
+    automationRunId: run.id,
+    stepKey: step.key,
+    concurrencyKey,
+  };
+  const executor = tx.executors[work.kind];
+  const inAutomation = { ...tx, actor };
+  return isDecider(executor) && concurrencyKey === null
+    ? decideRun(inAutomation, executor, input, scope)
+    : enqueueRun(inAutomation, input);
 }
+
+const isDecider = (executor: Executor | undefined): executor is Decider => executor?.decide !== undefined;
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
@@ -241,6 +257,7 @@ async function finish(
   tx: WriteContext,
   run: AutomationRunRow,
   definitions: readonly Step[],
+  starting: Starting | null,
 ): Promise<AutomationRunRow> {
   const culprit = definitions
     .filter((step) => step.onError !== "continue")
@@ -256,14 +273,22 @@ async function finish(
     dueAt: null,
     completedAt: timestamp(tx.clock),
   };
-  const dueAt = run.deliveryId === null ? null : await deliverySettled(tx, ended);
-  if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt });
+  const dueAt = run.deliveryId === null ? null : await deliverySettled(tx, ended, starting?.delivery ?? null);
+  if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt }, starting);
   await recordEnd(tx, ended);
-  return save(tx, ended);
+  return save(tx, ended, starting);
 }
 
 const inStep = (key: string, error: RunError, steps: number): RunError =>
   steps === 1 ? error : { ...error, details: { ...error.details, step: key } };
+
+const resultsOf = prepared((db: ReadDb) =>
+  db
+    .select({ key: actionRuns.stepKey, result: actionRuns.result })
+    .from(actionRuns)
+    .where(sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`)
+    .prepare(),
+);
 
 /** The one step's result, or the results of all completed steps by key. */
 async function resultOf(tx: WriteContext, run: AutomationRunRow): Promise<Json> {
@@ -271,10 +296,7 @@ async function resultOf(tx: WriteContext, run: AutomationRunRow): Promise<Json> 
     step.status === "completed" && step.actionRunId ? [step.actionRunId] : [],
   );
   if (ids.length === 0) return null;
-  const rows = await tx.db
-    .select({ key: actionRuns.stepKey, result: actionRuns.result })
-    .from(actionRuns)
-    .where(inArray(actionRuns.id, ids));
+  const rows = await resultsOf(tx.db).all({ ids: JSON.stringify(ids) });
   if (run.steps.length === 1) return rows[0]?.result ?? null;
   return Object.fromEntries(rows.map((row) => [row.key ?? "", row.result]));
 }
@@ -302,7 +324,17 @@ async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void>
   );
 }
 
-async function save(tx: WriteContext, run: AutomationRunRow): Promise<AutomationRunRow> {
+async function save(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  starting: Starting | null,
+): Promise<AutomationRunRow> {
+  tx.afterCommit(() => tx.signals.notify(automationRunTopic(run.id)));
+  if (starting !== null) {
+    const isKept = run.deliveryId === null && run.status !== "completed";
+    await insertRun(tx.db, isKept ? run : { ...run, scope: {} });
+    return run;
+  }
   const text = (value: unknown) => (value === null ? null : JSON.stringify(value));
   await saveRun(tx.db).run({
     id: run.id,
@@ -314,6 +346,5 @@ async function save(tx: WriteContext, run: AutomationRunRow): Promise<Automation
     completedAt: run.completedAt,
     now: timestamp(tx.clock),
   });
-  tx.afterCommit(() => tx.signals.notify(automationRunTopic(run.id)));
   return run;
 }

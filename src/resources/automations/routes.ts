@@ -63,6 +63,14 @@ export const automationOperations = [
     tag,
     summary: "Creates an automation; a webhook's secret is shown this once",
     body: AutomationCreate,
+    bodyExample: {
+      name: "New orders",
+      triggerType: "webhook",
+      config: {
+        path: "orders",
+        action: { kind: "http_request", definition: { method: "POST", url: "https://example.com/", body: "{{payload}}" } },
+      },
+    },
     faults: creationFaults,
     status: 201,
     response: Automation,

@@ -3,10 +3,10 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { insertInto, prepared } from "../../store/prepared.ts";
+import { prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { record } from "../events/service.ts";
-import { deliverySettled } from "../inbound/settle.ts";
+import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
 import type { Trigger } from "../runs/enqueue.ts";
 import { requestCancel } from "../runs/service.ts";
 import { actionRuns } from "../runs/table.ts";
@@ -23,8 +23,6 @@ import {
 } from "./table.ts";
 import type { AutomationRunQuery } from "./wire.ts";
 
-const insertRun = insertInto(automationRuns);
-
 const setLatest = prepared((db: WriteDb) =>
   db
     .update(automations)
@@ -38,7 +36,8 @@ export interface NewAutomationRun {
   input?: Json;
   /** What templates see of the trigger; not stored where a webhook delivery has it. */
   scope?: JsonObject;
-  deliveryId?: string;
+  /** The webhook delivery that starts it, not stored yet. */
+  delivery?: HeldDelivery;
   parent?: AutomationRunRow;
   /** Steps that have ended already, for a run that goes on where another failed. */
   steps?: StepState[];
@@ -61,14 +60,14 @@ export async function startAutomationRun(
     updatedAt: at,
     automationId: automation.id,
     automationVersion: automation.version,
-    deliveryId: start.deliveryId ?? null,
+    deliveryId: start.delivery?.row.id ?? null,
     parentRunId: start.parent?.id ?? null,
     status: "running",
     triggerMethod: start.trigger.method,
     triggerSourceType: start.trigger.sourceType,
     triggerSourceId: start.trigger.sourceId,
     input: start.input ?? null,
-    scope: start.deliveryId === undefined ? (start.scope ?? {}) : {},
+    scope: start.scope ?? {},
     steps: start.steps ?? stepsOf(config).map(({ key }) => fresh(key)),
     result: null,
     error: null,
@@ -78,7 +77,6 @@ export async function startAutomationRun(
     startedAt: at,
     completedAt: null,
   };
-  await insertRun(tx.db, row);
   await setLatest(tx.db).run({ runId: row.id, id: automation.id });
   await record(
     tx,
@@ -90,7 +88,7 @@ export async function startAutomationRun(
       ...(row.deliveryId === null ? {} : { deliveryId: row.deliveryId }),
     },
   );
-  return advance(tx, { ...row, scope: start.scope ?? {} }, config);
+  return advance(tx, row, { config, delivery: start.delivery ?? null });
 }
 
 export const fresh = (key: string): StepState => ({
@@ -203,7 +201,7 @@ export async function cancelAutomationRun(ctx: Context, id: string): Promise<Aut
     }
     await record(tx, "automation.cancelled", { type: "automation", id: run.automationId }, { runId: run.id });
     if (run.deliveryId !== null)
-      await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at });
+      await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at }, null);
     tx.afterCommit(() => tx.signals.notify(automationRunTopic(id)));
   });
   return findAutomationRun(ctx, id);

@@ -1,16 +1,16 @@
-import { eq, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Json, type JsonObject, storedJson } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
 import type { App } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
-import type { RunError, RunRow } from "../runs/table.ts";
+import { actionRuns, type RunRow } from "../runs/table.ts";
 import { type AutomationRunRow, automationRuns } from "./table.ts";
 
-type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId">;
+type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps">;
 
 const seenById = prepared((db: ReadDb) =>
   db
@@ -19,6 +19,7 @@ const seenById = prepared((db: ReadDb) =>
       scope: automationRuns.scope,
       input: automationRuns.input,
       deliveryId: automationRuns.deliveryId,
+      steps: automationRuns.steps,
     })
     .from(automationRuns)
     .where(eq(automationRuns.id, sql.placeholder("id")))
@@ -57,10 +58,24 @@ interface StepResult {
 }
 
 /** Of the steps that have ended; a run that goes on where another failed names that one's action runs. */
-const stepResults = (runId: string) => sql`
-  select r.id, r.step_key as key, r.status, r.result, r.error
-  from automation_runs a, json_each(a.steps) s, action_runs r
-  where a.id = ${runId} and r.id = s.value ->> 'actionRunId' and r.status in ('completed', 'failed', 'cancelled')`;
+const stepResults = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: actionRuns.id,
+      key: actionRuns.stepKey,
+      status: actionRuns.status,
+      result: actionRuns.result,
+      error: actionRuns.error,
+    })
+    .from(actionRuns)
+    .where(
+      and(
+        sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`,
+        inArray(actionRuns.status, ["completed", "failed", "cancelled"]),
+      ),
+    )
+    .prepare(),
+);
 
 /** The names that a run's templates and conditions see. */
 export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<Scope> {
@@ -68,20 +83,15 @@ export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<S
   if (run.automationRunId === null) return own;
   const [seen] = await seenById(ctx.db).all({ id: run.automationRunId });
   if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
-  return { ...(await automationScope(ctx.db, run.automationRunId, seen)), ...own };
+  return { ...(await automationScope(ctx.db, seen)), ...own };
 }
 
 /** What all steps of an automation run see: the trigger, and the steps that have ended. */
-export async function automationScope(db: ReadDb, runId: string, seen: Seen): Promise<Record<string, Json>> {
+export async function automationScope(db: ReadDb, seen: Seen): Promise<Record<string, Json>> {
   const steps: JsonObject = {};
-  for (const row of await db.all<StepResult>(stepResults(runId))) {
-    const error = row.error === null ? null : storedJson<RunError>(row.error);
-    steps[row.key] = {
-      status: row.status,
-      actionRunId: row.id,
-      result: row.result === null ? null : storedJson<Json>(row.result),
-      error: error && { code: error.code, message: error.message },
-    };
+  const ids = seen.steps.flatMap(({ actionRunId }) => (actionRunId === null ? [] : [actionRunId]));
+  for (const row of ids.length === 0 ? [] : await stepResults(db).all({ ids: JSON.stringify(ids) })) {
+    if (row.key !== null) steps[row.key] = seenStep(row);
   }
   return {
     ...(await triggerScope(db, seen)),
@@ -90,3 +100,11 @@ export async function automationScope(db: ReadDb, runId: string, seen: Seen): Pr
     automation: { id: seen.automationId },
   };
 }
+
+/** What conditions and templates see of a step that has ended. */
+export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">): JsonObject => ({
+  status: run.status,
+  actionRunId: run.id,
+  result: run.result,
+  error: run.error && { code: run.error.code, message: run.error.message },
+});

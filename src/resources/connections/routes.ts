@@ -67,6 +67,12 @@ export const connectionOperations = [
     tag,
     summary: "Creates a connection of a provider or of a template",
     body: ConnectionCreate,
+    bodyExample: {
+      name: "Shop database",
+      provider: "postgres",
+      config: { host: "db.example.com", database: "shop" },
+      credentials: { user: "weir", password: "correct horse battery staple" },
+    },
     faults: creationFaults,
     status: 201,
     response: Connection,

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, max, or, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { invalid, notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
@@ -18,7 +18,7 @@ export async function listDatasets(
 ): Promise<{ datasets: Dataset[]; total: number }> {
   const mine = eq(lakeTables.organizationId, ctx.organizationId);
   const found = ctx.db
-    .select({ layer: lakeTables.layer, dataset: lakeTables.dataset, updatedAt: max(lakeTables.updatedAt) })
+    .select({ layer: lakeTables.layer, dataset: lakeTables.dataset })
     .from(lakeTables)
     .where(
       and(
@@ -29,22 +29,37 @@ export async function listDatasets(
     )
     .groupBy(lakeTables.layer, lakeTables.dataset);
   const [sum] = await ctx.db.select({ total: count() }).from(found.as("found"));
-  const page = await found.orderBy(asc(lakeTables.layer), asc(lakeTables.dataset)).limit(limit).offset(offset);
+  const page = await found
+    .orderBy(asc(lakeTables.layer), asc(lakeTables.dataset))
+    .limit(limit)
+    .offset(offset);
   if (page.length === 0) return { datasets: [], total: sum?.total ?? 0 };
 
-  const places = page.map((place) => and(eq(lakeTables.layer, place.layer), eq(lakeTables.dataset, place.dataset)));
+  const places = page.map((place) =>
+    and(eq(lakeTables.layer, place.layer), eq(lakeTables.dataset, place.dataset)),
+  );
   const tables = await ctx.db
     .select()
     .from(lakeTables)
     .where(and(mine, or(...places)))
     .orderBy(asc(lakeTables.tableName));
-  const datasets = page.map(({ layer, dataset, updatedAt }) => {
+  const datasets = page.map(({ layer, dataset }) => {
     const own = tables.filter((table) => table.layer === layer && table.dataset === dataset);
     return {
       layer,
       dataset,
-      tables: own.map(({ tableName, rows, bytes, files, columns }) => ({ name: tableName, rows, bytes, files, columns })),
-      updatedAt: own.map((table) => table.updatedAt).reduce((a, b) => (a > b ? a : b), updatedAt ?? ""),
+      tables: own.map(({ tableName, rows, bytes, files, columns }) => ({
+        name: tableName,
+        rows,
+        bytes,
+        files,
+        columns,
+      })),
+      updatedAt:
+        own
+          .map((table) => table.updatedAt)
+          .sort()
+          .at(-1) ?? "",
     };
   });
   return { datasets, total: sum?.total ?? 0 };
@@ -104,7 +119,10 @@ export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetPla
           eq(lakeFiles.organizationId, tx.organizationId),
           eq(lakeFiles.layer, layer),
           eq(lakeFiles.dataset, dataset),
-          inArray(lakeFiles.tableName, gone.map((table) => table.name)),
+          inArray(
+            lakeFiles.tableName,
+            gone.map((table) => table.name),
+          ),
           sql`${lakeFiles.removedAt} is null`,
         ),
       );

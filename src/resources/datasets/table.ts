@@ -25,7 +25,6 @@ export const lakeTables = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.layer, t.dataset, t.tableName] })],
 );
-export type LakeTableRow = typeof lakeTables.$inferSelect;
 
 /** A Parquet file. Live while `removedAt` is null; afterwards it stays a while for readers under way. */
 export const lakeFiles = sqliteTable("lake_files", {
@@ -39,7 +38,6 @@ export const lakeFiles = sqliteTable("lake_files", {
   createdAt: text().notNull(),
   removedAt: text(),
 });
-export type LakeFileRow = typeof lakeFiles.$inferSelect;
 
 export const lakeLoads = sqliteTable("lake_loads", {
   id: text().primaryKey(),

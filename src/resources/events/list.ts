@@ -34,7 +34,12 @@ export async function listEvents(
   query: EventQuery,
 ): Promise<{ rows: EventRow[]; nextCursor?: string; hasMore: boolean }> {
   const { limit, cursor, order, since, until, ...filter } = query;
-  const scope = ["events", ctx.organizationId, order, { ...filter, since: since ?? null, until: until ?? null }];
+  const scope = [
+    "events",
+    ctx.organizationId,
+    order,
+    { ...filter, since: since ?? null, until: until ?? null },
+  ];
   const position = cursor === undefined ? null : Number(readCursor(ctx, scope, cursor));
   const isUp = order === "asc";
   const stretch: Stretch = {
@@ -84,15 +89,26 @@ export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, l
     if (filter.correlationId !== undefined) return placesBy("events_by_correlation", ofTypes).getSQL();
     if (ofTypes === undefined) return placesBy("events_by_organization").getSQL();
     const each = types.map((type) => placesBy("events_by_type", eq(events.type, type)).getSQL());
-    return sql.join(each.map((one) => sql`select seq from (${one})`), sql` union all `);
+    return sql.join(
+      each.map((one) => sql`select seq from (${one})`),
+      sql` union all `,
+    );
   };
-  return db.select().from(events).where(inArray(events.seq, sql`(${places()})`)).orderBy(direction).limit(limit);
+  return db
+    .select()
+    .from(events)
+    .where(inArray(events.seq, sql`(${places()})`))
+    .orderBy(direction)
+    .limit(limit);
 }
 
 /** Without statistics SQLite would walk the whole organization where a narrower index is at hand. */
 const by = (index: string) => sql.raw(`events indexed by ${index}`);
 
-function conditions(organizationId: string, { filter, from, to, since, until }: Stretch): (SQL | undefined)[] {
+function conditions(
+  organizationId: string,
+  { filter, from, to, since, until }: Stretch,
+): (SQL | undefined)[] {
   const { entityType, entityId, actorType, actorId, correlationId } = filter;
   return [
     eq(events.organizationId, organizationId),

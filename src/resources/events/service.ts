@@ -8,7 +8,22 @@ import { type EventRow, type EventType, events } from "./table.ts";
 
 /** What an event is about. */
 export interface Entity {
-  type: "connection" | "action" | "action_run" | "automation" | "automation_run" | "session" | "access_token" | "api_key" | "user" | "organization" | "membership" | "artifact" | "dataset" | "webhook_delivery" | "dead_letter";
+  type:
+    | "connection"
+    | "action"
+    | "action_run"
+    | "automation"
+    | "automation_run"
+    | "session"
+    | "access_token"
+    | "api_key"
+    | "user"
+    | "organization"
+    | "membership"
+    | "artifact"
+    | "dataset"
+    | "webhook_delivery"
+    | "dead_letter";
   id: string;
 }
 
@@ -35,7 +50,7 @@ export async function record(
   entity: Entity,
   data: JsonObject = {},
 ): Promise<void> {
-  const [last] = await lastHash(tx.db).all({ organizationId: tx.organizationId });
+  const previous = tx.chainHeads.get(tx.organizationId) ?? (await storedHead(tx));
   const { type: actorType, id: actorId, ...carried } = tx.actor;
   const row = {
     id: tx.ids.uuid(),
@@ -50,8 +65,15 @@ export async function record(
     data,
     correlationId: tx.correlationId,
   };
-  await insertEvent(tx.db, { ...row, hash: chainHash(last?.hash ?? GENESIS, row) });
+  const hash = chainHash(previous, row);
+  await insertEvent(tx.db, { ...row, hash });
+  tx.chainHeads.set(tx.organizationId, hash);
   tx.afterCommit(() => tx.signals.notify(eventsTopic(tx.organizationId)));
+}
+
+async function storedHead(tx: WriteContext): Promise<string> {
+  const [last] = await lastHash(tx.db).all({ organizationId: tx.organizationId });
+  return last?.hash ?? GENESIS;
 }
 
 /** Signalled when an organization's trail has grown. */

@@ -13,8 +13,7 @@ import type { EventRow } from "./table.ts";
 
 const ACTOR_TYPES = ["user", "system", "automation", "api"] as const;
 
-const text = (description: string) =>
-  optional(Type.String({ minLength: 1, maxLength: 200, description }));
+const text = (description: string) => optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
 const filters = {
   type: text("An event type, one with a trailing wildcard such as `action.*`, or `*`."),
@@ -37,7 +36,7 @@ export const EventQuery = object({
 });
 export type EventQuery = Static<typeof EventQuery>;
 
-export const Event = object({
+const Event = object({
   id: uuid(),
   type: Type.String(),
   timestamp: instant(),

@@ -62,7 +62,8 @@ async function checkWrite(app: App): Promise<string> {
       .onConflictDoUpdate({ target: settings.key, set: { value } });
   });
   const late = app.clock.sleep(WRITE_DEADLINE_MS, done.signal).then(() => {
-    if (!done.signal.aborted) throw new AppError("timeout", "A write to the database takes longer than 5 seconds.");
+    if (!done.signal.aborted)
+      throw new AppError("timeout", "A write to the database takes longer than 5 seconds.");
   });
   try {
     await Promise.race([written, late]);

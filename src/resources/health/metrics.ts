@@ -30,7 +30,9 @@ export async function renderMetrics(app: App): Promise<string> {
     ...runFamilies(tally),
     gauge("weir_runs_running", "Runs under way, by kind.", running),
     gauge("weir_queue_depth", "Runs that are due and wait for a worker.", [[queue.depth]]),
-    gauge("weir_queue_oldest_seconds", "How long the run that is due longest has waited.", [[queue.oldestSeconds]]),
+    gauge("weir_queue_oldest_seconds", "How long the run that is due longest has waited.", [
+      [queue.oldestSeconds],
+    ]),
     counter("weir_webhook_deliveries_total", "Webhook requests that set a run off.", [[tally.deliveries]]),
     counter("weir_dead_lettered_total", "Deliveries that failed for good.", [[tally.deadLettered]]),
     gauge("weir_dead_letters", "Dead letters kept, by source and status.", letters),
@@ -46,15 +48,27 @@ export async function renderMetrics(app: App): Promise<string> {
     ),
     gauge("weir_database_bytes", "Size of the database file; 0 on a libSQL server.", [[store.databaseBytes]]),
     gauge("weir_wal_bytes", "Size of the write-ahead log; 0 on a libSQL server.", [[store.walBytes]]),
-    gauge("weir_event_loop_lag_seconds", "The longest the event loop was held up since the last look.", [[takeLag()]]),
+    gauge("weir_event_loop_lag_seconds", "The longest the event loop was held up since the last look.", [
+      [takeLag()],
+    ]),
     gauge("process_resident_memory_bytes", "Memory of this process.", [[process.memoryUsage.rss()]]),
     gauge("process_uptime_seconds", "How long this process has run.", [[process.uptime()]]),
   ];
   return families.map(render).join("");
 }
 
-const gauge = (name: string, help: string, samples: Sample[]): Family => ({ name, type: "gauge", help, samples });
-const counter = (name: string, help: string, samples: Sample[]): Family => ({ name, type: "counter", help, samples });
+const gauge = (name: string, help: string, samples: Sample[]): Family => ({
+  name,
+  type: "gauge",
+  help,
+  samples,
+});
+const counter = (name: string, help: string, samples: Sample[]): Family => ({
+  name,
+  type: "counter",
+  help,
+  samples,
+});
 
 const runFamilies = (tally: Tally): Family[] => [
   counter(
@@ -99,7 +113,8 @@ async function readDeadLetters(app: App): Promise<Sample[]> {
   return rows.map(({ n, ...labels }) => [n, labels]);
 }
 
-const secondsSince = ({ clock }: App, at: string) => Math.max(0, (clock.now().getTime() - Date.parse(at)) / 1000);
+const secondsSince = ({ clock }: App, at: string) =>
+  Math.max(0, (clock.now().getTime() - Date.parse(at)) / 1000);
 
 let delays: ReturnType<typeof monitorEventLoopDelay> | null = null;
 

@@ -5,14 +5,16 @@ const answered = new WeakMap<App["store"], Map<string, number>>();
 
 /** Counts one reply; `route` is the path as the interface writes it. */
 export function countRequest({ store }: App, method: string, route: string, status: number): void {
-  let counts = answered.get(store);
-  if (!counts) answered.set(store, (counts = new Map()));
+  const counts = answered.get(store) ?? new Map<string, number>();
+  if (counts.size === 0) answered.set(store, counts);
   const key = `${method} ${route} ${status}`;
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 /** What has been counted, by route. */
-export function requestCounts({ store }: App): { method: string; route: string; status: string; count: number }[] {
+export function requestCounts({
+  store,
+}: App): { method: string; route: string; status: string; count: number }[] {
   return [...(answered.get(store) ?? [])].map(([key, count]) => {
     const [method = "", route = "", status = ""] = key.split(" ");
     return { method, route, status, count };

@@ -33,7 +33,11 @@ export const healthOperations = [
     query: HealthQuery,
     response: DeepHealth,
     replies: {
-      503: { description: "Something that the work needs fails.", body: DeepHealth, example: { status: "degraded" } },
+      503: {
+        description: "Something that the work needs fails.",
+        body: DeepHealth,
+        example: { status: "degraded" },
+      },
     },
     example: { status: "ok" },
     async handle({ app, visit, query }) {
@@ -77,14 +81,20 @@ export const healthOperations = [
     summary: "Puts the error of a language model into the log, to try what watches it",
     response: SimulatedError,
     errors: [429],
-    example: { detail: "A failure of the language model was simulated; the log has it.", status: "simulated" },
+    example: {
+      detail: "A failure of the language model was simulated; the log has it.",
+      status: "simulated",
+    },
     async handle({ app, visit }) {
       limitProbes(app, visit);
       app.log.report(new AppError("upstream", "The language model did not answer (simulated)."), {
         correlationId: visit.correlationId,
         simulated: true,
       });
-      return { detail: "A failure of the language model was simulated; the log has it.", status: "simulated" };
+      return {
+        detail: "A failure of the language model was simulated; the log has it.",
+        status: "simulated",
+      };
     },
   }),
   openOperation({
@@ -111,7 +121,9 @@ const PROBE_RATE = { perMinute: 30, burst: 10 };
 function limitProbes(app: App, { address }: Visit): void {
   const { retryAfterSeconds } = app.limiter.take(`probe:${address}`, PROBE_RATE);
   if (retryAfterSeconds > 0) {
-    throw new AppError("rate_limited", `Too many probes; try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+    throw new AppError("rate_limited", `Too many probes; try again in ${retryAfterSeconds} s.`, {
+      retryAfterSeconds,
+    });
   }
 }
 
@@ -125,7 +137,11 @@ async function rankOf(app: App, visit: Visit): Promise<"nobody" | "person" | "ad
 
 async function admitAdmin(app: App, visit: Visit): Promise<void> {
   const rank = await rankOf(app, visit);
-  if (rank === "nobody") throw new AppError("unauthenticated", "Metrics are for callers on this machine, or with an admin's token.");
+  if (rank === "nobody")
+    throw new AppError(
+      "unauthenticated",
+      "Metrics are for callers on this machine, or with an admin's token.",
+    );
   if (rank === "person") throw new AppError("forbidden", "Metrics need the role admin.");
 }
 

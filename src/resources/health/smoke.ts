@@ -7,7 +7,11 @@ export async function* ticks(app: App, { seconds, intervalSeconds }: SmokeQuery,
   const startedAt = app.clock.monotonic();
   const elapsed = () => Math.round(app.clock.monotonic() - startedAt) / 1000;
   for (let tick = 1; !signal.aborted; tick++) {
-    yield { id: tick, event: "tick", data: { tick, elapsedSeconds: elapsed(), timestamp: timestamp(app.clock) } };
+    yield {
+      id: tick,
+      event: "tick",
+      data: { tick, elapsedSeconds: elapsed(), timestamp: timestamp(app.clock) },
+    };
     const next = Math.min(tick * intervalSeconds, seconds);
     await app.clock.sleep(next * 1000 - (app.clock.monotonic() - startedAt), signal);
     if (next < seconds) continue;

@@ -1,4 +1,4 @@
-import { asc, desc, gt, inArray, and, sql } from "drizzle-orm";
+import { and, asc, desc, gt, inArray, sql } from "drizzle-orm";
 import type { App } from "../../context.ts";
 import { events } from "../events/table.ts";
 
@@ -42,17 +42,23 @@ const followers = new WeakMap<App["store"], Follower>();
  * happened since the last one.
  */
 export async function tallyOf(app: App): Promise<Tally> {
-  let follower = followers.get(app.store);
-  if (!follower) {
-    const empty = { runs: new Map(), durations: new Map(), deliveries: 0, deadLettered: 0, successes: new Map() };
-    followers.set(app.store, (follower = { ...empty, after: null, turn: Promise.resolve() }));
-  }
-  const mine = follower;
+  const mine = followers.get(app.store) ?? newFollower();
+  followers.set(app.store, mine);
   const turn = mine.turn.then(() => catchUp(app, mine));
   mine.turn = turn.catch(() => undefined); // told to whoever asked; the next one tries again
   await turn;
   return mine;
 }
+
+const newFollower = (): Follower => ({
+  runs: new Map(),
+  durations: new Map(),
+  deliveries: 0,
+  deadLettered: 0,
+  successes: new Map(),
+  after: null,
+  turn: Promise.resolve(),
+});
 
 async function catchUp(app: App, follower: Follower): Promise<void> {
   let after = follower.after ?? (await startOf(app));
@@ -72,7 +78,8 @@ async function catchUp(app: App, follower: Follower): Promise<void> {
       .orderBy(asc(events.seq))
       .limit(BATCH);
     for (const row of rows) add(follower, row);
-    follower.after = after = rows.at(-1)?.seq ?? after;
+    after = rows.at(-1)?.seq ?? after;
+    follower.after = after;
     if (rows.length < BATCH) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -114,8 +121,8 @@ function add(tally: Tally, { type, entityId, timestamp, kind, seconds, deliveryI
 }
 
 function addDuration({ durations }: Tally, kind: string, seconds: number): void {
-  let times = durations.get(kind);
-  if (!times) durations.set(kind, (times = { sum: 0, count: 0, within: DURATION_STEPS.map(() => 0) }));
+  const times = durations.get(kind) ?? { sum: 0, count: 0, within: DURATION_STEPS.map(() => 0) };
+  durations.set(kind, times);
   times.sum += seconds;
   times.count++;
   for (const [index, step] of DURATION_STEPS.entries()) {

@@ -3,12 +3,13 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
 import { type Json, type JsonObject, parseJson } from "../../base/json.ts";
 import { type App, type Context, contextFor, type WriteContext, write } from "../../context.ts";
-import { insertInto, prepared } from "../../store/prepared.ts";
-import type { ReadDb, WriteDb } from "../../store/store.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { automationRunTopic } from "../automations/advance.ts";
 import { startAutomationRun } from "../automations/runs.ts";
 import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
 import type { Hook } from "./gate.ts";
+import { type HeldDelivery, storeHeld } from "./settle.ts";
 import { type DeliveryRow, webhookDeliveries } from "./table.ts";
 
 /** A repeat within this time starts nothing (decisions, section 8). */
@@ -31,8 +32,6 @@ export interface Accepted {
   deliveryId: string;
   run: AutomationRunRow;
 }
-
-const insertDelivery = insertInto(webhookDeliveries);
 
 const earlierByKey = prepared((db: ReadDb) =>
   db
@@ -114,27 +113,19 @@ export async function storeDelivery(
     error: null,
     ...given,
   };
-  await insertDelivery(tx.db, row);
+  const held: HeldDelivery = { row, isStored: false };
   const run = await startAutomationRun(
     tx,
     { id: hook.id, config: hook.config as JsonObject, version: hook.version },
     {
       trigger: { method: "webhook", sourceType: "system", sourceId: id },
       scope: { payload: given.payload, headers: given.headers, query: given.query },
-      deliveryId: id,
+      delivery: held,
     },
   );
-  await linkRun(tx.db).run({ id, runId: run.id });
+  await storeHeld(tx, held, run.id);
   return { deliveryId: id, run };
 }
-
-const linkRun = prepared((db: WriteDb) =>
-  db
-    .update(webhookDeliveries)
-    .set({ automationRunId: sql`${sql.placeholder("runId")}` })
-    .where(eq(webhookDeliveries.id, sql.placeholder("id")))
-    .prepare(),
-);
 
 async function findEarlier(tx: WriteContext, hook: Hook, key: string): Promise<Accepted | null> {
   const [delivery] = await earlierByKey(tx.db).all({

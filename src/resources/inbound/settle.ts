@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
-import { prepared } from "../../store/prepared.ts";
+import { insertInto, prepared } from "../../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { type AutomationRunRow, automations } from "../automations/table.ts";
@@ -41,11 +41,36 @@ const saveDelivery = prepared((db: WriteDb) =>
     .prepare(),
 );
 
+/** A delivery whose row is not stored yet, since its run may end in the transaction that accepts it. */
+export interface HeldDelivery {
+  row: DeliveryRow;
+  isStored: boolean;
+}
+
+const insertDelivery = insertInto(webhookDeliveries);
+
+/** Stores a held delivery as it is now. */
+export async function storeHeld(tx: WriteContext, held: HeldDelivery, automationRunId: string): Promise<void> {
+  if (held.isStored) return;
+  held.isStored = true;
+  await insertDelivery(tx.db, { ...held.row, automationRunId });
+}
+
 /**
  * Settles the webhook delivery of an automation run that has come to its end, in that transaction.
  * Gives back when the run is to be tried again, or null when this was its end.
  */
-export async function deliverySettled(tx: WriteContext, run: AutomationRunRow): Promise<string | null> {
+export async function deliverySettled(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  held: HeldDelivery | null,
+): Promise<string | null> {
+  if (held !== null && run.status === "completed" && held.row.replayOf === null) {
+    const forgotten = held.row.isKept ? {} : { headers: null, query: null, payload: null };
+    held.row = { ...held.row, ...forgotten, status: "processed", replyCode: 200 };
+    return null;
+  }
+  if (held !== null) await storeHeld(tx, held, run.id);
   const [delivery] = await deliveryById(tx.db).all({ id: run.deliveryId });
   if (!delivery) return null;
   if (run.status !== "failed" || run.error === null) {

@@ -11,8 +11,7 @@ function el(name, attributes = {}, ...children) {
 }
 
 /** Text in which `…` stands for code. */
-const prose = (text) =>
-  text.split("`").map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
+const prose = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
 
 const pretty = (value) => el("pre", {}, JSON.stringify(value, null, 2));
 
@@ -38,7 +37,16 @@ function typeOf(given) {
   return named.join(" or ") + (schema.format ? ` (${schema.format})` : "");
 }
 
-const LIMITS = ["minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "minItems", "maxItems"];
+const LIMITS = [
+  "minLength",
+  "maxLength",
+  "pattern",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "minItems",
+  "maxItems",
+];
 
 function limitsOf(schema) {
   const limits = LIMITS.filter((name) => schema[name] !== undefined).map((name) => `${name} ${schema[name]}`);
@@ -64,7 +72,12 @@ function fieldRows(given, before = "", depth = 0) {
     const row = el(
       "tr",
       {},
-      el("td", {}, el("code", {}, before + name), required.includes(name) ? el("b", { title: "required" }, " *") : null),
+      el(
+        "td",
+        {},
+        el("code", {}, before + name),
+        required.includes(name) ? el("b", { title: "required" }, " *") : null,
+      ),
       el("td", {}, typeOf(schema)),
       el("td", {}, prose(about)),
     );
@@ -75,21 +88,27 @@ function fieldRows(given, before = "", depth = 0) {
 
 function table(heads, rows) {
   if (rows.length === 0) return null;
-  const head = el("tr", {}, heads.map((text) => el("th", {}, text)));
+  const head = el(
+    "tr",
+    {},
+    heads.map((text) => el("th", {}, text)),
+  );
   return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, rows)));
 }
 
 function parametersOf(operation) {
-  const rows = (operation.parameters ?? []).map(resolve).map((each) =>
-    el(
-      "tr",
-      {},
-      el("td", {}, el("code", {}, each.name), each.required ? el("b", { title: "required" }, " *") : null),
-      el("td", {}, each.in),
-      el("td", {}, typeOf(each.schema)),
-      el("td", {}, prose([each.description ?? "", limitsOf(each.schema)].filter(Boolean).join(" · "))),
-    ),
-  );
+  const rows = (operation.parameters ?? [])
+    .map(resolve)
+    .map((each) =>
+      el(
+        "tr",
+        {},
+        el("td", {}, el("code", {}, each.name), each.required ? el("b", { title: "required" }, " *") : null),
+        el("td", {}, each.in),
+        el("td", {}, typeOf(each.schema)),
+        el("td", {}, prose([each.description ?? "", limitsOf(each.schema)].filter(Boolean).join(" · "))),
+      ),
+    );
   const shown = table(["Parameter", "in", "Type", "Meaning"], rows);
   return shown ? [el("h4", {}, "Parameters"), shown] : [];
 }
@@ -106,7 +125,13 @@ function responsesOf(operation) {
   return Object.entries(operation.responses).map(([status, given]) => {
     const reply = resolve(given);
     const kind = status < "300" ? "good" : "bad";
-    const line = el("summary", {}, el("span", { class: `status ${kind}` }, status), " ", prose(reply.description));
+    const line = el(
+      "summary",
+      {},
+      el("span", { class: `status ${kind}` }, status),
+      " ",
+      prose(reply.description),
+    );
     return el("details", kind === "good" ? { open: "" } : {}, line, bodyOf(reply.content));
   });
 }
@@ -127,9 +152,21 @@ function contentsOf(method, path, operation) {
   const { requestBody } = operation;
   return [
     el("p", {}, prose(operation.description ?? "")),
-    el("p", { class: "facts" }, "Role: ", el("b", {}, operation["x-role"]), " · ", el("code", {}, operation.operationId)),
+    el(
+      "p",
+      { class: "facts" },
+      "Role: ",
+      el("b", {}, operation["x-role"]),
+      " · ",
+      el("code", {}, operation.operationId),
+    ),
     ...parametersOf(operation),
-    ...(requestBody ? [el("h4", {}, requestBody.required ? "Body" : "Body (may be left out)"), ...bodyOf(requestBody.content)] : []),
+    ...(requestBody
+      ? [
+          el("h4", {}, requestBody.required ? "Body" : "Body (may be left out)"),
+          ...bodyOf(requestBody.content),
+        ]
+      : []),
     el("h4", {}, "Replies"),
     ...responsesOf(operation),
     el("h4", {}, "With curl"),
@@ -161,13 +198,25 @@ function render() {
   const sections = whole.tags.map((tag) => {
     const id = `tag-${tag.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
     const cards = Object.entries(whole.paths).flatMap(([path, item]) =>
-      METHODS.filter((method) => item[method]?.tags.includes(tag.name)).map((method) => card(method, path, item[method])),
+      METHODS.filter((method) => item[method]?.tags.includes(tag.name)).map((method) =>
+        card(method, path, item[method]),
+      ),
     );
-    return { id, tag, node: el("section", { id }, el("h2", {}, tag.name), el("p", {}, prose(tag.description)), cards) };
+    return {
+      id,
+      tag,
+      node: el("section", { id }, el("h2", {}, tag.name), el("p", {}, prose(tag.description)), cards),
+    };
   });
   document.getElementById("version").textContent = whole.info.version;
-  document.getElementById("tags").replaceChildren(...sections.map(({ id, tag }) => el("a", { href: `#${id}` }, tag.name)));
-  const about = el("section", { id: "about" }, whole.info.description.split("\n\n").map((text) => el("p", {}, prose(text))));
+  document
+    .getElementById("tags")
+    .replaceChildren(...sections.map(({ id, tag }) => el("a", { href: `#${id}` }, tag.name)));
+  const about = el(
+    "section",
+    { id: "about" },
+    whole.info.description.split("\n\n").map((text) => el("p", {}, prose(text))),
+  );
   document.getElementById("operations").replaceChildren(about, ...sections.map(({ node }) => node));
   document.getElementById("search").addEventListener("input", search);
   addEventListener("hashchange", openNamed);

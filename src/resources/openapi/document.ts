@@ -14,8 +14,8 @@ Every call runs in the context of one organization: the one named by \`X-Organiz
 export function openApiDocument(operations: readonly Described[]): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
-    const item = (paths[operation.path] ??= {});
-    item[operation.method.toLowerCase()] = describe(operation);
+    const item = paths[operation.path] ?? {};
+    paths[operation.path] = { ...item, [operation.method.toLowerCase()]: describe(operation) };
   }
   const tags = [...new Set(operations.map(({ tag }) => tag))].sort();
   return {
@@ -68,7 +68,7 @@ const TAGS: Readonly<Record<string, string>> = {
 };
 
 /** Stable and unique: `GET /api/v1/actions/{action_id}` is `getActionsByActionId`. */
-export function operationIdOf({ method, path }: Pick<Described, "method" | "path">): string {
+function operationIdOf({ method, path }: Pick<Described, "method" | "path">): string {
   const isApi = path.startsWith("/api/v1/");
   const words = (isApi ? path.slice("/api/v1/".length) : `root${path}`)
     .split("/")
@@ -173,7 +173,8 @@ const PARAMETERS: JsonObject = {
     name: "Idempotency-Key",
     in: "header",
     required: false,
-    description: "For 24 hours the same key gives the first reply again, with `Idempotency-Replayed: true`; with another body it is 409.",
+    description:
+      "For 24 hours the same key gives the first reply again, with `Idempotency-Replayed: true`; with another body it is 409.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
   LastEventId: {
@@ -189,7 +190,8 @@ const CREDENTIALS: JsonObject = {
   bearer: {
     type: "http",
     scheme: "bearer",
-    description: "A personal access token (`svc_pat_…`) or the token of a command line's session (`svc_at_…`).",
+    description:
+      "A personal access token (`svc_pat_…`) or the token of a command line's session (`svc_at_…`).",
   },
   apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "An API key (`svc_key_…`)." },
   cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "The session of a browser." },
@@ -207,13 +209,16 @@ function requestOf({ body, bodyOptional, bodyExample, consumes }: Described): Js
     requestBody: {
       required: !bodyOptional,
       description: bodyOptional ? "May be left out altogether." : "A JSON object.",
-      content: { "application/json": { schema: toSchema(body, "in"), ...(example === undefined ? {} : { example }) } },
+      content: {
+        "application/json": { schema: toSchema(body, "in"), ...(example === undefined ? {} : { example }) },
+      },
     },
   };
 }
 
 function successOf({ status = 200, response, produces, example }: Described): JsonObject {
-  const description = status === 204 ? "Done; there is no body." : status === 201 ? "It was made." : "What was asked for.";
+  const description =
+    status === 204 ? "Done; there is no body." : status === 201 ? "It was made." : "What was asked for.";
   if (produces !== undefined) {
     return { [status]: { description, content: { [produces]: { schema: { type: "string" } } } } };
   }

@@ -1,5 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
-import { type Json, type JsonObject, isObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 
 /** Texts that read well, by the field they stand in. */
@@ -43,7 +43,18 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
 };
 
 /** For texts with a pattern; the first that fits is taken. */
-const CANDIDATES = ["orders", "example", "Orders", "application/json", "/orders", "orders.csv", "UTC", "0 7 * * *", "a", "1"];
+const CANDIDATES = [
+  "orders",
+  "example",
+  "Orders",
+  "application/json",
+  "/orders",
+  "orders.csv",
+  "UTC",
+  "0 7 * * *",
+  "a",
+  "1",
+];
 
 /** A value that fits the shape and reads like a real one; undefined where none was found. */
 export function exampleOf(shape: TSchema): Json | undefined {
@@ -55,8 +66,10 @@ export function exampleOf(shape: TSchema): Json | undefined {
 export function requestExampleOf(shape: TSchema): Json | undefined {
   const whole = exampleOf(shape);
   if (!isObject(whole)) return whole;
-  const { required = [], properties = {} }: { required?: string[]; properties?: Record<string, TSchema> } = shape;
-  const asked = required.filter((name) => properties[name]?.["default"] === undefined);
+  const { required, properties } = JSON.parse(JSON.stringify(shape));
+  const asked = Array.isArray(required)
+    ? required.map(String).filter((name) => properties[name].default === undefined)
+    : [];
   const names = asked.length > 0 ? asked : Object.keys(whole).slice(0, 1);
   return Object.fromEntries(Object.entries(whole).filter(([name]) => names.includes(name)));
 }

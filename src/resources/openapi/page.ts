@@ -1,5 +1,5 @@
-import script from "./docs.js" with { type: "text" };
 import style from "./docs.css" with { type: "text" };
+import script from "./docs.js" with { type: "text" };
 
 /** What a page that shows the document may load: its own two files and the document, nothing from elsewhere. */
 const POLICY =

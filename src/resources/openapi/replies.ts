@@ -19,7 +19,8 @@ export const bodies: JsonObject = {
             loc: {
               type: "array",
               items: { type: "string" },
-              description: "Where it stands: `body`, `query`, `path`, `header` or `cookie`, then names and places.",
+              description:
+                "Where it stands: `body`, `query`, `path`, `header` or `cookie`, then names and places.",
             },
             msg: { type: "string", description: "What is wrong, for people." },
             type: { type: "string", description: "What is wrong, for programs." },
@@ -36,7 +37,11 @@ export const bodies: JsonObject = {
       detail: { type: "string", description: "A sentence that a person can act on." },
       code: { type: "string", description: "What it is, for programs; stable." },
       correlationId: { type: "string", description: "Leads to it in the log and in the events." },
-      details: { type: "object", additionalProperties: true, description: "Facts beside the sentence, where there are some." },
+      details: {
+        type: "object",
+        additionalProperties: true,
+        description: "Facts beside the sentence, where there are some.",
+      },
     },
   },
 };
@@ -51,7 +56,12 @@ interface Known {
 
 /** Each status with one of its errors as the example. */
 const KNOWN: Readonly<Record<number, Known>> = {
-  400: { name: "BadRequest", description: "The request can't be read.", code: "bad_request", detail: "A request has one Host header." },
+  400: {
+    name: "BadRequest",
+    description: "The request can't be read.",
+    code: "bad_request",
+    detail: "A request has one Host header.",
+  },
   401: {
     name: "Unauthenticated",
     description: "There are no credentials, or they are not valid.",
@@ -59,13 +69,48 @@ const KNOWN: Readonly<Record<number, Known>> = {
     detail: "This access token is not valid: it is mistyped, expired or revoked.",
     header: { name: "WWW-Authenticate", description: "`Bearer`." },
   },
-  403: { name: "Forbidden", description: "The role does not reach so far.", code: "forbidden", detail: "This needs the role member; yours is viewer." },
-  404: { name: "NotFound", description: "It is not in this organization.", code: "not_found", detail: "There is no such run in this organization." },
-  408: { name: "RequestTimeout", description: "The body came too slowly.", code: "request_timeout", detail: "The body did not arrive within 30 seconds." },
-  409: { name: "Conflict", description: "It does not go with how things are.", code: "invalid_state", detail: "This run has ended already: it is completed." },
-  410: { name: "Gone", description: "It was there and is no more.", code: "cursor_expired", detail: "This cursor is older than 24 hours; start again without one." },
-  413: { name: "PayloadTooLarge", description: "The body is too large.", code: "payload_too_large", detail: "The body is larger than 10485760 bytes, the limit here." },
-  415: { name: "UnsupportedMediaType", description: "The body is of another kind, or compressed.", code: "unsupported_media_type", detail: "This takes application/json, not text/xml." },
+  403: {
+    name: "Forbidden",
+    description: "The role does not reach so far.",
+    code: "forbidden",
+    detail: "This needs the role member; yours is viewer.",
+  },
+  404: {
+    name: "NotFound",
+    description: "It is not in this organization.",
+    code: "not_found",
+    detail: "There is no such run in this organization.",
+  },
+  408: {
+    name: "RequestTimeout",
+    description: "The body came too slowly.",
+    code: "request_timeout",
+    detail: "The body did not arrive within 30 seconds.",
+  },
+  409: {
+    name: "Conflict",
+    description: "It does not go with how things are.",
+    code: "invalid_state",
+    detail: "This run has ended already: it is completed.",
+  },
+  410: {
+    name: "Gone",
+    description: "It was there and is no more.",
+    code: "cursor_expired",
+    detail: "This cursor is older than 24 hours; start again without one.",
+  },
+  413: {
+    name: "PayloadTooLarge",
+    description: "The body is too large.",
+    code: "payload_too_large",
+    detail: "The body is larger than 10485760 bytes, the limit here.",
+  },
+  415: {
+    name: "UnsupportedMediaType",
+    description: "The body is of another kind, or compressed.",
+    code: "unsupported_media_type",
+    detail: "This takes application/json, not text/xml.",
+  },
   422: { name: "Unprocessable", description: "The input does not fit.", code: "invalid", detail: "" },
   429: {
     name: "RateLimited",
@@ -74,11 +119,36 @@ const KNOWN: Readonly<Record<number, Known>> = {
     detail: "Too many requests; try again in 3 s.",
     header: { name: "Retry-After", description: "Seconds until the next try." },
   },
-  500: { name: "Internal", description: "A mistake of ours.", code: "internal", detail: "Something went wrong on our side. The correlation id leads to it in the log." },
-  501: { name: "NotAvailable", description: "This version can't do it yet.", code: "not_available", detail: "This version can't do that yet." },
-  502: { name: "Upstream", description: "The other system failed.", code: "upstream", detail: "The server refused the connection." },
-  503: { name: "Unavailable", description: "It can't be done at this moment.", code: "unavailable", detail: "The database can't be reached; try again." },
-  504: { name: "UpstreamTimeout", description: "The other system did not answer in time.", code: "timeout", detail: "The server did not answer within 15 seconds." },
+  500: {
+    name: "Internal",
+    description: "A mistake of ours.",
+    code: "internal",
+    detail: "Something went wrong on our side. The correlation id leads to it in the log.",
+  },
+  501: {
+    name: "NotAvailable",
+    description: "This version can't do it yet.",
+    code: "not_available",
+    detail: "This version can't do that yet.",
+  },
+  502: {
+    name: "Upstream",
+    description: "The other system failed.",
+    code: "upstream",
+    detail: "The server refused the connection.",
+  },
+  503: {
+    name: "Unavailable",
+    description: "It can't be done at this moment.",
+    code: "unavailable",
+    detail: "The database can't be reached; try again.",
+  },
+  504: {
+    name: "UpstreamTimeout",
+    description: "The other system did not answer in time.",
+    code: "timeout",
+    detail: "The server did not answer within 15 seconds.",
+  },
 };
 
 const VALIDATION = { detail: [{ loc: ["body", "name"], msg: "Field required", type: "missing" }] };
@@ -89,7 +159,9 @@ export const PROBLEMS: JsonObject = Object.fromEntries(
     name,
     {
       description,
-      ...(header ? { headers: { [header.name]: { description: header.description, schema: { type: "string" } } } } : {}),
+      ...(header
+        ? { headers: { [header.name]: { description: header.description, schema: { type: "string" } } } }
+        : {}),
       content: {
         "application/json":
           status === "422"

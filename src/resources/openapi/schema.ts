@@ -28,7 +28,10 @@ function fields(schema: JsonObject, properties: JsonObject, direction: Direction
   const { additionalProperties } = schema;
   return {
     properties: Object.fromEntries(
-      Object.entries(properties).map(([name, value]) => [name, isObject(value) ? plain(value, direction) : value]),
+      Object.entries(properties).map(([name, value]) => [
+        name,
+        isObject(value) ? plain(value, direction) : value,
+      ]),
     ),
     required,
     ...(direction === "out" && additionalProperties === false ? { additionalProperties: true } : {}),
@@ -38,9 +41,15 @@ function fields(schema: JsonObject, properties: JsonObject, direction: Direction
 /** Literals become an enum, and "or null" a second type, where that says the same. */
 function union(members: JsonObject[], rest: JsonObject, direction: Direction): JsonObject {
   if (members.every((member) => "const" in member)) {
-    return { type: [...new Set(members.map((member) => typeOf(member["const"] ?? null)))], enum: members.map((member) => member["const"] ?? null), ...rest };
+    return {
+      type: [...new Set(members.map((member) => typeOf(member["const"] ?? null)))],
+      enum: members.map((member) => member["const"] ?? null),
+      ...rest,
+    };
   }
-  const others = members.filter((member) => member["type"] !== "null").map((member) => plain(member, direction));
+  const others = members
+    .filter((member) => member["type"] !== "null")
+    .map((member) => plain(member, direction));
   const [only] = others;
   if (others.length === members.length) return { anyOf: others, ...rest };
   if (others.length > 1 || only === undefined || typeof only["type"] !== "string") {

@@ -6,7 +6,8 @@ export const QueryRequest = object({
   sql: Type.String({
     minLength: 1,
     maxLength: 100_000,
-    description: "One SELECT, or several statements the last of which is a SELECT. Nothing that it makes stays.",
+    description:
+      "One SELECT, or several statements the last of which is a SELECT. Nothing that it makes stays.",
   }),
   parameters: Type.Record(Type.String(), anything(), {
     default: {},

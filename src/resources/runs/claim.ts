@@ -76,7 +76,7 @@ export function claimRuns(app: App, limit: number): Promise<RunRow[]> {
   });
 }
 
-const startedData = (row: RunRow) => ({
+export const startedData = (row: RunRow) => ({
   runId: row.id,
   actionId: row.actionId,
   kind: row.kind,

@@ -50,8 +50,22 @@ const setLatest = prepared((db: WriteDb) =>
 
 /** Puts a run in line; the worker takes it up once the transaction is durable. */
 export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow> {
+  const row = newRun(tx, run);
+  await insertRunRow(tx, row);
+  tx.afterCommit(() => tx.signals.notify(RUNS_TOPIC));
+  return row;
+}
+
+/** Stores a run as it is, and as its action's latest. */
+export async function insertRunRow(tx: WriteContext, row: RunRow): Promise<void> {
+  await insertRun(tx.db, row);
+  if (row.actionId !== null) await setLatest(tx.db).run({ runId: row.id, actionId: row.actionId });
+}
+
+/** The row of a run to be. */
+export function newRun(tx: WriteContext, run: NewRun): RunRow {
   const at = timestamp(tx.clock);
-  const row: RunRow = {
+  return {
     id: tx.ids.uuid(),
     organizationId: tx.organizationId,
     createdAt: at,
@@ -83,11 +97,8 @@ export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow>
     leaseUntil: null,
     bootId: null,
     cancelRequestedAt: null,
+    cancelRequest: null,
     startedAt: null,
     completedAt: null,
   };
-  await insertRun(tx.db, row);
-  if (row.actionId !== null) await setLatest(tx.db).run({ runId: row.id, actionId: row.actionId });
-  tx.afterCommit(() => tx.signals.notify(RUNS_TOPIC));
-  return row;
 }

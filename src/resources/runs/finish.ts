@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { type Context, type WriteContext, write } from "../../context.ts";
+import { type Actor, type Context, type WriteContext, write } from "../../context.ts";
 import type { NewArtifact } from "../../executors/contract.ts";
 import type { LakeLoad } from "../../lake/contract.ts";
 import { prepared } from "../../store/prepared.ts";
@@ -177,7 +177,7 @@ async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): P
     case "failed":
       return record(tx, "action.failed", entityOf(row), { ...data, error: toJson(outcome.error) });
     case "cancelled":
-      return record(tx, "action.cancelled", entityOf(row), data);
+      return record(onBehalf(tx, row), "action.cancelled", entityOf(row), data);
     case "waiting":
       return record(tx, "action.progress", entityOf(row), {
         ...data,
@@ -187,6 +187,12 @@ async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): P
       });
   }
 }
+
+/** The transaction as that of whoever asked to cancel the run. */
+const onBehalf = (tx: WriteContext, { cancelRequest }: RunRow): WriteContext =>
+  cancelRequest === null
+    ? tx
+    : { ...tx, actor: cancelRequest.actor as unknown as Actor, correlationId: cancelRequest.correlationId };
 
 const recordsIn = (result: JsonObject): number | null =>
   typeof result["rows"] === "number" ? result["rows"] : null;

@@ -79,6 +79,7 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
     .update(actionRuns)
     .set({
       cancelRequestedAt: run.cancelRequestedAt ?? at,
+      cancelRequest: run.cancelRequest ?? { actor: { ...tx.actor }, correlationId: tx.correlationId },
       updatedAt: at,
       ...(ends ? { status: "cancelled" as const, completedAt: at, dueAt: null } : {}),
     })

@@ -83,6 +83,8 @@ export const actionRuns = sqliteTable("action_runs", {
   /** The process that holds the lease. */
   bootId: text(),
   cancelRequestedAt: text(),
+  /** Who asked for it, and in which chain: the event of a cancelled run is theirs. */
+  cancelRequest: json<{ actor: JsonObject; correlationId: string } | null>(),
   startedAt: text(),
   completedAt: text(),
 });
