@@ -267,6 +267,26 @@ describe("the contract", () => {
     expect(result.warnings.join()).toContain("o__m");
   });
 
+  test("discard_row rejects what hangs from a rejected child row", async () => {
+    const deep = (l: JsonObject[]) => [{ id: 1, l }];
+    const { world, work } = await load(
+      "discard_row",
+      deep([
+        { a: 2, b: 1, m: [{ x: 2 }] },
+        { a: 3, m: [{ x: 3 }] },
+      ]),
+      deep([{ a: 1, m: [{ x: 1 }] }]),
+    );
+    await using _ = world;
+    const { result } = await work;
+    expect(result.tables.map((t) => [t.table, t.rowsRead, t.rows, t.rejected])).toEqual([
+      ["o", 1, 1, 0],
+      ["o__l", 2, 1, 1],
+      ["o__l__m", 2, 1, 1],
+    ]);
+    expect(await world.query("SELECT x FROM raw.shop__o__l__m ORDER BY x")).toEqual([{ x: 1 }, { x: 3 }]);
+  });
+
   test("discard_value drops the values that do not fit and keeps the rows", async () => {
     const { world, work } = await load("discard_value", [
       { id: 2, extra: 1, l: [{ a: 2, b: 1 }] },

@@ -446,6 +446,13 @@ test("a source that ends inside a value fails the load", async () => {
   expect(error).toMatchObject({ code: "upstream", retryable: true });
 });
 
+test("a load whose written rows are not those that were read fails with both numbers", async () => {
+  await using world = openWorld();
+  const error = await failure(world.run(one, csv({ a: "INTEGER", b: "INTEGER" }, "1,2\n\n3,4\n"))); // an empty line is no row
+  expect(error).toMatchObject({ code: "row_count_mismatch", details: { table: "o", rowsRead: 3, rows: 2 } });
+  expect(world.tables).toEqual([]);
+});
+
 test("two resources load together, each with its own cursor", async () => {
   await using world = openWorld();
   const resources = ["a", "b"].map((name) => ({ name, incremental: { cursorField: "at" } }));

@@ -38,7 +38,7 @@ describe("an error", () => {
       { authorization: "Bearer svc_pat_x" },
       { "x-api-key": "k" },
     ]) {
-      const refused = await app.anonymous("GET", ACTIONS, undefined, headers);
+      const refused = await app.anonymous("GET", ACTIONS, undefined, headers as Record<string, string>);
       expect([refused.status, refused.body.code]).toEqual([401, "unauthenticated"]);
       expect(refused.headers.get("www-authenticate")).toBe("Bearer");
     }

@@ -1,6 +1,6 @@
 import { invalid } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
-import { endOf, eventsIn, placeOfId, reachOf } from "./list.ts";
+import { endOf, eventsIn, reachOf } from "./list.ts";
 import { typesMatching } from "./matching.ts";
 import { eventsTopic } from "./service.ts";
 import { type EventFilter, toEvent } from "./wire.ts";
@@ -11,7 +11,7 @@ const BATCH = 500;
 
 /**
  * Where a stream of events begins: after the event that the client had last, or at this moment. Throws
- * `invalid` for a filter that fits no event and for an event that is not in the trail.
+ * `invalid` for a filter that fits no event and for what is no id of a message.
  */
 export async function startOfStream(
   ctx: Context,
@@ -20,9 +20,12 @@ export async function startOfStream(
 ): Promise<number> {
   if (filter.type !== undefined) typesMatching(filter.type, ["query", "type"]);
   if (lastEventId === null) return endOf(ctx);
-  const place = await placeOfId(ctx, lastEventId);
-  if (place !== null) return place;
-  throw invalid(["header", "Last-Event-ID"], "No event of this organization has this id");
+  if (/^\d{1,15}$/.test(lastEventId)) return Math.min(Number(lastEventId), await endOf(ctx));
+  throw invalid(
+    ["header", "Last-Event-ID"],
+    "No message of this stream has this id",
+    "string_pattern_mismatch",
+  );
 }
 
 /** The events after the place `start`, in order, as they come, until `signal` aborts. */
@@ -37,7 +40,7 @@ export async function* followEvents(ctx: Context, filter: EventFilter, start: nu
     }
     const stretch = { filter, order: "asc", from: after + 1, to: reach } as const;
     for (const row of await eventsIn(ctx.db, ctx.organizationId, stretch, BATCH)) {
-      yield { id: row.id, event: "message", data: toEvent(row) };
+      yield { id: row.seq, event: "message", data: toEvent(row) };
     }
     after = reach;
   }

@@ -4,6 +4,7 @@ import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { typesMatching } from "./matching.ts";
+import { firstSince } from "./place.ts";
 import { EVENT_TYPES, type EventRow, events } from "./table.ts";
 import type { EventFilter, EventQuery } from "./wire.ts";
 
@@ -164,17 +165,10 @@ const firstFrom = prepared((db: ReadDb) =>
 async function placeOf(ctx: Context, instant: string | undefined, offsetMs: number): Promise<number | null> {
   if (instant === undefined || ctx.store.remote) return null;
   const target = new Date(Date.parse(instant) + offsetMs).toISOString();
-  const look = async (seq: number) =>
-    (await firstFrom(ctx.db).all({ organizationId: ctx.organizationId, seq }))[0];
-  let low = (await look(0))?.seq ?? 0;
-  let high = (await endOf(ctx)) + 1;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const found = await look(middle);
-    if (found && found.timestamp < target) low = found.seq + 1;
-    else high = middle;
-  }
-  return low;
+  return firstSince(target, (await endOf(ctx)) + 1, async (seq) => {
+    const [row] = await firstFrom(ctx.db).all({ organizationId: ctx.organizationId, seq });
+    return row;
+  });
 }
 
 /** The place of the organization's newest event; 0 where it has none. */
@@ -186,15 +180,6 @@ export async function endOf(ctx: Context): Promise<number> {
     .orderBy(desc(events.seq))
     .limit(1);
   return row?.seq ?? 0;
-}
-
-/** The place of one event; null where the organization has none of that id. */
-export async function placeOfId(ctx: Context, id: string): Promise<number | null> {
-  const [row] = await ctx.db
-    .select({ seq: events.seq })
-    .from(events)
-    .where(and(eq(events.id, id), eq(events.organizationId, ctx.organizationId)));
-  return row?.seq ?? null;
 }
 
 /** The place up to which the next `steps` events after `after` reach; `after` itself where there are none. */

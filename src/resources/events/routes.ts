@@ -43,7 +43,7 @@ export const eventOperations = [
     tag,
     summary: "Follows the events as server-sent events",
     description:
-      "Each message is one event, its id the event's. Begins at this moment, or after the event named by `Last-Event-ID`.",
+      "The data of each message is one event. Begins at this moment, or after the message named by `Last-Event-ID`.",
     query: EventFilter,
     produces: "text/event-stream",
     async handle({ ctx, query, visit }) {

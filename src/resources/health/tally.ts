@@ -1,5 +1,6 @@
-import { and, asc, desc, gt, inArray, sql } from "drizzle-orm";
+import { and, asc, desc, gt, gte, inArray, sql } from "drizzle-orm";
 import type { App } from "../../context.ts";
+import { firstSince } from "../events/place.ts";
 import { events } from "../events/table.ts";
 
 /** Seconds; the upper ends of the histogram of durations. */
@@ -85,17 +86,20 @@ async function catchUp(app: App, follower: Follower): Promise<void> {
   }
 }
 
-/** Where this process began: ids are in order of time, and so is its own. */
+/** Where this process began: the id of its start holds the instant, in milliseconds. */
 async function startOf({ store, bootId }: App): Promise<number> {
-  const [first] = await store.db
-    .select({ seq: events.seq })
-    .from(events)
-    .where(gt(events.id, bootId))
-    .orderBy(asc(events.id))
-    .limit(1);
-  if (first) return first.seq - 1;
+  const startedAt = new Date(Number.parseInt(bootId.replaceAll("-", "").slice(0, 12), 16)).toISOString();
   const [last] = await store.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1);
-  return last?.seq ?? 0;
+  const first = await firstSince(startedAt, (last?.seq ?? 0) + 1, async (seq) => {
+    const [row] = await store.db
+      .select({ seq: events.seq, timestamp: events.timestamp })
+      .from(events)
+      .where(gte(events.seq, seq))
+      .orderBy(asc(events.seq))
+      .limit(1);
+    return row;
+  });
+  return first - 1;
 }
 
 interface Row {

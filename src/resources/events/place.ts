@@ -1,0 +1,25 @@
+/** One event of the trail: its place, and its instant as rows have it. */
+interface Landmark {
+  seq: number;
+  timestamp: string;
+}
+
+/**
+ * The first place whose event is of `target` or later, found by halving; `end` where all are older. `look`
+ * gives the first event at a place or after it.
+ */
+export async function firstSince(
+  target: string,
+  end: number,
+  look: (seq: number) => Promise<Landmark | undefined>,
+): Promise<number> {
+  let low = (await look(0))?.seq ?? 0;
+  let high = end;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const found = await look(middle);
+    if (found && found.timestamp < target) low = found.seq + 1;
+    else high = middle;
+  }
+  return low;
+}
