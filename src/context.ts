@@ -65,10 +65,18 @@ export interface Context extends App {
 export interface WriteContext extends Context {
   readonly db: WriteDb;
   readonly writing: true;
-  /** The last hash of each organization's audit chain, as this transaction has it. */
-  readonly chainHeads: Map<string, string>;
+  /** What this transaction adds to the audit trail: rows that are written together at its end. */
+  readonly trail: Trail;
+  /** Runs `last` inside the transaction, when all of its work is done. */
+  beforeCommit(last: () => Promise<void>): void;
   /** Runs `effect` once the transaction is durable, and never when it is not. */
   afterCommit(effect: () => void): void;
+}
+
+/** Events on their way into the store, and the last hash of each organization's chain with them. */
+export interface Trail {
+  readonly rows: object[];
+  readonly heads: Map<string, string>;
 }
 
 /** Runs `work` in a transaction, or in the one that `ctx` is already in. Keep network calls out of it. */
@@ -83,11 +91,19 @@ export async function writeFor<T>(
   work: (inside: (ctx: Context) => WriteContext, db: WriteDb) => Promise<T>,
 ): Promise<T> {
   let effects: (() => void)[] = [];
-  const value = await app.store.write((db) => {
+  const value = await app.store.write(async (db) => {
     effects = []; // a store that tries again starts afresh
-    const afterCommit = (effect: () => void) => void effects.push(effect);
-    const chainHeads = new Map<string, string>();
-    return work((ctx) => ({ ...ctx, db, writing: true, afterCommit, chainHeads }), db);
+    const lasts: (() => Promise<void>)[] = [];
+    const inside = {
+      db,
+      writing: true as const,
+      trail: { rows: [], heads: new Map<string, string>() },
+      afterCommit: (effect: () => void) => void effects.push(effect),
+      beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
+    };
+    const done = await work((ctx) => ({ ...ctx, ...inside }), db);
+    for (const last of lasts) await last();
+    return done;
   });
   for (const effect of effects) effect();
   return value;

@@ -33,7 +33,9 @@ export function drizzleOver(run: (statement: Statement) => Promise<ResultSet>): 
     return Object.assign(result, { changes: result.rowsAffected });
   };
   const session = new RemoteSession({ execute } as unknown as Client, dialect, undefined, {}, undefined);
-  return new BaseSQLiteDatabase("async", dialect, session, undefined) as unknown as Database;
+  const drizzle = new BaseSQLiteDatabase("async", dialect, session, undefined);
+  const statement: Database["statement"] = (sql) => (values) => execute({ sql, args: [...values] });
+  return Object.assign(drizzle, { statement }) as unknown as Database;
 }
 
 /** The client sends every number as a float; SQLite then keeps 1 as 1.0 where no column type says otherwise. */

@@ -1,6 +1,6 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { WriteDb } from "./store.ts";
+import type { SqlValue, WriteDb } from "./store.ts";
 
 /**
  * A statement that is built once for each database handle and kept: `byId(db)` gives it back.
@@ -19,22 +19,39 @@ export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S 
   };
 }
 
-/** An insert of a whole row, built once for each handle; columns named in `without` are left to the database. */
+/**
+ * An insert of whole rows, built once for each handle and number of rows; columns named in `without` are
+ * left to the database. Drizzle builds the statement and maps the values, and is passed by when it runs.
+ */
 export function insertInto<T extends SQLiteTable, const K extends keyof T["$inferSelect"] & string = never>(
   table: T,
   without: readonly K[] = [],
-): (db: WriteDb, row: Omit<T["$inferSelect"], K>) => Promise<void> {
-  const names = Object.keys(getTableColumns(table)).filter(
-    (name) => !(without as readonly string[]).includes(name),
+): (db: WriteDb, ...rows: Omit<T["$inferSelect"], K>[]) => Promise<void> {
+  const columns = Object.entries(getTableColumns(table)).filter(
+    ([name]) => !(without as readonly string[]).includes(name),
   );
-  const values = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
-  const statement = prepared((db: WriteDb) =>
-    db
+  const runners = prepared((_: WriteDb) => new Map<number, ReturnType<WriteDb["statement"]>>());
+
+  const build = (db: WriteDb, count: number) => {
+    const marks = Object.fromEntries(columns.map(([name]) => [name, sql.placeholder(name)]));
+    const { sql: text } = db
       .insert(table)
-      .values(values as T["$inferInsert"])
-      .prepare(),
-  );
-  return async (db, row) => {
-    await statement(db).run(row as Record<string, unknown>);
+      .values(Array.from({ length: count }, () => marks) as T["$inferInsert"][])
+      .toSQL();
+    return db.statement(text);
+  };
+
+  return async (db, ...rows) => {
+    const known = runners(db);
+    let run = known.get(rows.length);
+    if (!run) known.set(rows.length, (run = build(db, rows.length)));
+    const values: SqlValue[] = [];
+    for (const row of rows as Record<string, unknown>[]) {
+      for (const [name, column] of columns) {
+        const value = row[name];
+        values.push(value === null || value === undefined ? null : (column.mapToDriverValue(value) as SqlValue));
+      }
+    }
+    await run(values);
   };
 }

@@ -98,7 +98,12 @@ export class Handle {
     const dialect = new SQLiteSyncDialect({ casing: "snake_case" });
     const client = { prepare: (sql: string) => this.prepare(sql) } as unknown as Sqlite; // all that drizzle asks of it
     const session = new LocalSession(client, dialect, undefined);
-    this.db = new BaseSQLiteDatabase("sync", dialect, session, undefined) as unknown as Database;
+    const drizzle = new BaseSQLiteDatabase("sync", dialect, session, undefined);
+    const statement: Database["statement"] = (sql) => {
+      const kept = this.prepare(sql);
+      return (values) => kept.run(...values);
+    };
+    this.db = Object.assign(drizzle, { statement }) as unknown as Database;
   }
 
   prepare(sql: string): Kept {

@@ -684,7 +684,7 @@ describe("trying a run again", () => {
 
   test("is refused while it goes on, and while the automation is disabled", async () => {
     await using app = await startApp({ engine: false });
-    const made = await makeAutomation(app.owner, { action: work() });
+    const made = await makeAutomation(app.owner, { action: call("http://a.test") });
     const run = created(await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`));
     const retry = () => app.owner("POST", `${AUTOMATION_RUNS}/${run.id}/retry`);
     expect((await retry()).body.code).toBe("invalid_state");

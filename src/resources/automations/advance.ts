@@ -121,7 +121,7 @@ export async function advance(
   const steps = [...states.values()];
   if (!steps.every((step) => isEnded(step.status)))
     return save(tx, { ...run, steps, status: "running" }, starting);
-  return finish(tx, { ...run, steps }, definitions, starting);
+  return finish(tx, { ...run, steps }, definitions, starting, results);
 }
 
 async function findConfig(tx: WriteContext, run: AutomationRunRow): Promise<AutomationConfig> {
@@ -258,6 +258,7 @@ async function finish(
   run: AutomationRunRow,
   definitions: readonly Step[],
   starting: Starting | null,
+  seen: Record<string, Json> | null,
 ): Promise<AutomationRunRow> {
   const culprit = definitions
     .filter((step) => step.onError !== "continue")
@@ -269,7 +270,7 @@ async function finish(
     ...run,
     status,
     error,
-    result: status === "completed" ? await resultOf(tx, run) : null,
+    result: status === "completed" ? await resultOf(tx, run, seen) : null,
     dueAt: null,
     completedAt: timestamp(tx.clock),
   };
@@ -291,13 +292,22 @@ const resultsOf = prepared((db: ReadDb) =>
 );
 
 /** The one step's result, or the results of all completed steps by key. */
-async function resultOf(tx: WriteContext, run: AutomationRunRow): Promise<Json> {
-  const ids = run.steps.flatMap((step) =>
-    step.status === "completed" && step.actionRunId ? [step.actionRunId] : [],
-  );
-  if (ids.length === 0) return null;
-  const rows = await resultsOf(tx.db).all({ ids: JSON.stringify(ids) });
-  if (run.steps.length === 1) return rows[0]?.result ?? null;
+async function resultOf(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  seen: Record<string, Json> | null,
+): Promise<Json> {
+  const done = run.steps.filter((step) => step.status === "completed" && step.actionRunId !== null);
+  const known = isObject(seen?.["steps"] ?? null) ? (seen?.["steps"] as JsonObject) : {};
+  const results = done.every(({ key }) => key in known)
+    ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject)["result"] ?? null]))
+    : await storedResults(tx, done);
+  if (run.steps.length > 1) return results;
+  return Object.values(results)[0] ?? null;
+}
+
+async function storedResults(tx: WriteContext, steps: readonly StepState[]): Promise<JsonObject> {
+  const rows = await resultsOf(tx.db).all({ ids: JSON.stringify(steps.map((step) => step.actionRunId)) });
   return Object.fromEntries(rows.map((row) => [row.key ?? "", row.result]));
 }
 

@@ -40,6 +40,8 @@ const lastHash = prepared((db: ReadDb) =>
     .prepare(),
 );
 
+type NewEvent = Omit<EventRow, "seq">;
+
 /**
  * Appends one event to the organization's trail, in the transaction of the change that it tells of.
  * Webhook deliveries and event triggers follow the trail; there is no second publish step.
@@ -50,11 +52,14 @@ export async function record(
   entity: Entity,
   data: JsonObject = {},
 ): Promise<void> {
-  const previous = tx.chainHeads.get(tx.organizationId) ?? (await storedHead(tx));
+  const { heads } = tx.trail;
+  const rows = tx.trail.rows as NewEvent[];
+  const { organizationId } = tx;
+  const previous = heads.get(organizationId) ?? (await storedHead(tx));
   const { type: actorType, id: actorId, ...carried } = tx.actor;
   const row = {
     id: tx.ids.uuid(),
-    organizationId: tx.organizationId,
+    organizationId,
     type,
     timestamp: timestamp(tx.clock),
     entityType: entity.type,
@@ -66,9 +71,19 @@ export async function record(
     correlationId: tx.correlationId,
   };
   const hash = chainHash(previous, row);
-  await insertEvent(tx.db, { ...row, hash });
-  tx.chainHeads.set(tx.organizationId, hash);
-  tx.afterCommit(() => tx.signals.notify(eventsTopic(tx.organizationId)));
+  if (!heads.has(organizationId)) tx.afterCommit(() => tx.signals.notify(eventsTopic(organizationId)));
+  heads.set(organizationId, hash);
+  if (rows.length === 0) tx.beforeCommit(() => insertAll(tx, rows));
+  rows.push({ ...row, hash });
+}
+
+/** Rows that go in one statement. */
+const BATCH = 16;
+
+async function insertAll(tx: WriteContext, rows: readonly NewEvent[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += BATCH) {
+    await insertEvents(tx.db, ...rows.slice(start, start + BATCH));
+  }
 }
 
 async function storedHead(tx: WriteContext): Promise<string> {
@@ -79,18 +94,23 @@ async function storedHead(tx: WriteContext): Promise<string> {
 /** Signalled when an organization's trail has grown. */
 export const eventsTopic = (organizationId: string) => `events:${organizationId}`;
 
-const insertEvent = insertInto(events, ["seq"]);
+const insertEvents = insertInto(events, ["seq"]);
 
 /** SHA-256, hex, over the hash before and the row's canonical JSON (decisions, section 9). */
 export function chainHash(previous: string, row: Omit<EventRow, "seq" | "hash">): string {
-  const { actorType, actorId, actor, entityType, entityId, correlationId, organizationId, ...rest } = row;
-  const canonical = canonicalJson({
-    ...rest,
-    entity: { type: entityType, id: entityId },
-    actor: { ...actor, type: actorType, id: actorId },
-    metadata: { correlationId, organizationId },
-  });
-  return new Bun.CryptoHasher("sha256").update(previous).update(canonical).digest("hex");
+  return new Bun.CryptoHasher("sha256").update(previous).update(canonicalEvent(row)).digest("hex");
+}
+
+/** `canonicalJson` of the event, its outer keys put in order by hand. */
+function canonicalEvent(row: Omit<EventRow, "seq" | "hash">): string {
+  const text = JSON.stringify;
+  const actor = canonicalJson({ ...row.actor, type: row.actorType, id: row.actorId });
+  return (
+    `{"actor":${actor},"data":${canonicalJson(row.data)},` +
+    `"entity":{"id":${text(row.entityId)},"type":${text(row.entityType)}},"id":${text(row.id)},` +
+    `"metadata":{"correlationId":${text(row.correlationId)},"organizationId":${text(row.organizationId)}},` +
+    `"timestamp":${text(row.timestamp)},"type":${text(row.type)}}`
+  );
 }
 
 /** One entry of `data.changes`. */

@@ -1,0 +1,127 @@
+import { describe, expect, test } from "bun:test";
+import { actions } from "../../src/resources/actions/table.ts";
+import { actionRuns } from "../../src/resources/runs/table.ts";
+import { startApp } from "../support/app.ts";
+import { browser, join, neighbour } from "../support/people.ts";
+import {
+  ACTIONS,
+  AUTOMATIONS,
+  branch,
+  created,
+  faultsOf,
+  makeAction,
+  makeAutomation,
+  RUNS,
+  runToEnd,
+} from "../support/work.ts";
+
+const body = { kind: "conditional_branch", name: "Once", definition: branch() };
+const key = { "idempotency-key": "order-4711" };
+
+describe("the same key again", () => {
+  test("gives the first reply again, and does nothing", async () => {
+    await using app = await startApp({ engine: false });
+    const first = await app.owner("POST", ACTIONS, body, key);
+    expect(first.headers.has("idempotency-replayed")).toBe(false);
+    const again = await app.owner("POST", ACTIONS, body, key);
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(await app.app.store.db.$count(actions)).toBe(1);
+
+    const run = `${ACTIONS}/${first.body.id}/run`;
+    const other = { "idempotency-key": "run-1" };
+    const started = await app.owner("POST", run, undefined, other);
+    expect(started.body.idempotencyKey).toBe("run-1");
+    expect((await app.owner("POST", run, undefined, other)).text).toBe(started.text);
+    expect(await app.app.store.db.$count(actionRuns)).toBe(1);
+  });
+
+  test("does not mind the order of the body's fields", async () => {
+    await using app = await startApp();
+    const first = await app.owner("POST", ACTIONS, body, key);
+    const turned = Object.fromEntries(Object.entries(body).reverse());
+    expect((await app.owner("POST", ACTIONS, turned, key)).text).toBe(first.text);
+  });
+
+  test("with another body or for another thing is refused", async () => {
+    await using app = await startApp();
+    const action = created(await app.owner("POST", ACTIONS, body, key));
+    for (const [path, input] of [
+      [ACTIONS, { ...body, name: "Other" }],
+      [AUTOMATIONS, { name: "x", config: { action: { actionId: action.id } } }],
+      [`${ACTIONS}/${action.id}/run`, undefined],
+    ] as const) {
+      const refused = await app.owner("POST", path, input, key);
+      expect([refused.status, refused.body.code]).toEqual([409, "idempotency_mismatch"]);
+    }
+  });
+
+  test("of somebody else, or in another organization, is another key", async () => {
+    await using app = await startApp();
+    const member = await join(app, "member");
+    const other = await neighbour(app);
+    const ids = new Set();
+    for (const call of [app.owner, member.call, other.call])
+      ids.add(created(await call("POST", ACTIONS, body, key)).id);
+    expect(ids.size).toBe(3);
+  });
+
+  test("twenty at once do it once", async () => {
+    await using app = await startApp();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => app.owner("POST", ACTIONS, body, key)),
+    );
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.has("idempotency-replayed"))).toHaveLength(19);
+    expect(await app.app.store.db.$count(actions)).toBe(1);
+  });
+
+  test("is forgotten after a day", async () => {
+    await using app = await startApp();
+    const first = await app.owner("POST", ACTIONS, body, key);
+    app.clock.turn(24 * 3_600_000 + 1000);
+    const page = browser(app.origin);
+    await page.signIn();
+    const fresh = await page.call("POST", ACTIONS, body, key);
+    expect([fresh.status, fresh.body.id === first.body.id]).toEqual([201, false]);
+    expect((await page.call("POST", ACTIONS, body, key)).text).toBe(fresh.text);
+  });
+});
+
+test("a request that fails is not kept: the next with its key may go well", async () => {
+  await using app = await startApp();
+  expect((await app.owner("POST", ACTIONS, { ...body, name: "" }, key)).status).toBe(422);
+  await makeAction(app.owner, { slug: "taken" });
+  expect((await app.owner("POST", ACTIONS, { ...body, slug: "taken" }, key)).status).toBe(409);
+  expect((await app.owner("POST", ACTIONS, body, key)).status).toBe(201);
+});
+
+test("every operation that starts or creates something takes a key", async () => {
+  await using app = await startApp();
+  const action = await makeAction(app.owner);
+  const failed = await runToEnd(app.owner, action.id);
+  const automation = await makeAutomation(app.owner, { action: { actionId: action.id } });
+  for (const [index, [path, input]] of (
+    [
+      [`${RUNS}/${failed.id}/retry`, undefined],
+      [`${AUTOMATIONS}/${automation.id}/run`, { input: 1 }],
+      [
+        AUTOMATIONS,
+        { name: "x", triggerType: "webhook", config: { path: "p", action: { actionId: action.id } } },
+      ],
+    ] as const
+  ).entries()) {
+    const own = { "idempotency-key": `key-${index}` };
+    const first = await app.owner("POST", path, input, own);
+    const again = await app.owner("POST", path, input, own);
+    expect([path, first.status, again.text]).toEqual([path, 201, first.text]);
+  }
+});
+
+test("a key has 1 to 255 visible characters", async () => {
+  await using app = await startApp();
+  for (const wrong of ["k".repeat(256), "with space", "é"]) {
+    const refused = await app.owner("POST", ACTIONS, body, { "idempotency-key": wrong });
+    expect(faultsOf(refused)).toEqual(["header.Idempotency-Key string_pattern_mismatch"]);
+  }
+});
