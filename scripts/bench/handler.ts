@@ -1,22 +1,76 @@
-/** The peer: the same work as a webhook through Weir, less everything that makes it durable. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+/**
+ * The peer: our own handler without a database. The same server, checks, signature, parsing, branch and
+ * reply as a webhook through Weir; nothing is stored, so nothing is durable.
+ */
 import { Elysia } from "elysia";
+import { systemClock } from "../../src/base/clock.ts";
+import { systemIds } from "../../src/base/ids.ts";
+import { isObject, parseJson } from "../../src/base/json.ts";
+import { openLimiter } from "../../src/base/limit.ts";
+import { openLog } from "../../src/base/log.ts";
+import { readConfig } from "../../src/config.ts";
+import type { App } from "../../src/context.ts";
+import { openSecretBox } from "../../src/crypto/secretbox.ts";
+import { executors } from "../../src/executors/registry.ts";
+import { readBytes } from "../../src/http/body.ts";
+import { openOperation, Reply } from "../../src/http/operation.ts";
+import { serve } from "../../src/http/serve.ts";
+import { visitOf } from "../../src/http/visit.ts";
+import { checkFilled, fillIn } from "../../src/resources/actions/definition.ts";
+import { secretLabel } from "../../src/resources/automations/service.ts";
+import { checkAddress, checkRate, checkSignature, type Hook } from "../../src/resources/inbound/gate.ts";
+import { BRANCH_AUTOMATION, SECRET } from "./weir.ts";
 
-const secret = "a secret of the benchmark";
+const { config } = readConfig({}, { WEIR_API_RATE: "off" }, {});
+const secrets = openSecretBox(new Uint8Array(32), systemIds);
+const app = {
+  config,
+  baseUrl: () => "http://127.0.0.1",
+  clock: systemClock,
+  ids: systemIds,
+  log: openLog({ level: "error", pretty: false, clock: systemClock, sink: (line) => console.error(line) }),
+  secrets,
+  limiter: openLimiter(systemClock),
+  executors,
+} as unknown as App;
 
-const app = new Elysia({ serve: { development: false } })
-  .post(
-    "/webhooks/*",
-    async ({ request }) => {
-      const body = await request.text();
-      const given = Buffer.from(request.headers.get("x-svc-signature")?.slice(7) ?? "", "hex");
-      const expected = createHmac("sha256", secret).update(body).digest();
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return new Response(null, { status: 401 });
-      const payload = JSON.parse(body) as { order: { total: number } };
-      const result = { branch: payload.order.total > 100 ? "big" : "small" };
-      return Response.json({ status: "processed", deliveryId: Bun.randomUUIDv7(), automationRunId: Bun.randomUUIDv7(), result });
-    },
-    { parse: "none" },
-  )
+const id = systemIds.uuid();
+const organizationId = systemIds.uuid();
+const hook: Hook = {
+  id,
+  organizationId,
+  config: BRANCH_AUTOMATION.config as Hook["config"],
+  version: 1,
+  sealedSecret: secrets.seal(SECRET, secretLabel({ id, organizationId })),
+  plan: "enterprise",
+  webhookRate: { perMinute: 1_000_000, burst: 1_000_000 },
+};
+
+const webhook = openOperation({
+  method: "POST",
+  path: "/webhooks/{org_id}/{path}",
+  audience: "signature",
+  tag: "Webhooks in",
+  summary: "Answers a webhook and forgets it",
+  async handle({ visit }) {
+    const body = await readBytes(app, visit.request);
+    checkAddress(hook, visit.address);
+    checkSignature(app, hook, visit.request.headers, body);
+    checkRate(app, hook);
+    const payload = parseJson(new TextDecoder().decode(body));
+    const scope = { payload, headers: Object.fromEntries(visit.request.headers), query: {}, steps: {}, input: null };
+    const executor = executors.conditional_branch;
+    const definition = hook.config.action?.definition;
+    if (!executor?.decide || !isObject(definition ?? null)) throw new Error("The benchmark's automation has no branch.");
+    const filled = fillIn(executor, definition ?? {}, scope);
+    const result = executor.decide(checkFilled(executor, filled), scope);
+    return new Reply(200, { status: "processed", deliveryId: app.ids.uuid(), automationRunId: app.ids.uuid(), result });
+  },
+});
+
+const server = new Elysia({ serve: { development: false } })
+  .post("/webhooks/:org_id/*", ({ request, params, server }) => serve(app, webhook, visitOf(app, request, server), params), {
+    parse: "none",
+  })
   .listen({ hostname: "127.0.0.1", port: 0 });
-console.log(JSON.stringify({ origin: `http://127.0.0.1:${app.server?.port}` }));
+console.log(JSON.stringify({ origin: `http://127.0.0.1:${server.server?.port}` }));

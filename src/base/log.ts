@@ -4,7 +4,7 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type Level = (typeof LOG_LEVELS)[number];
 
 /** Facts beside the message. Never credentials. */
-export type LogFields = Readonly<Record<string, unknown>>;
+type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Log {
   write(level: Level, message: string, fields?: LogFields): void;

@@ -1,12 +1,4 @@
-import {
-  Kind,
-  OptionalKind,
-  type Static,
-  type TObject,
-  type TProperties,
-  type TSchema,
-  Type,
-} from "@sinclair/typebox";
+import { Kind, type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { Fault } from "./errors.ts";
 import { SLUG_PATTERN } from "./slug.ts";
 
@@ -325,6 +317,3 @@ export const cursorQuery = (fallback: number, maximum = 100) => ({
   limit: Type.Integer({ minimum: 1, maximum, default: fallback }),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
 });
-
-/** True for a field that may be absent; for documents made from shapes. */
-export const isOptional = (schema: TSchema): boolean => OptionalKind in schema;

@@ -6,9 +6,9 @@ import type { Role } from "../resources/organizations/table.ts";
 import type { Identity } from "./identity.ts";
 
 /** `any`: whoever is signed in, whatever the role. Named in the document as `x-role`. */
-export type Audience = "public" | "signature" | "any" | Role;
+type Audience = "public" | "signature" | "any" | Role;
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Where a request comes from, as far as the operator's proxies can be trusted. */
 export interface Visit {
@@ -34,6 +34,9 @@ export class Reply {
     this.headers = headers;
   }
 }
+
+/** No fields. */
+type None = TObject<Record<never, never>>;
 
 interface Shapes<P extends TObject, Q extends TObject, B extends TSchema> {
   params: P;
@@ -99,11 +102,7 @@ type Described<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
   Partial<Shapes<P, Q, B>>;
 
 /** An operation for members of an organization: only with a role is there a `ctx`. */
-export function operation<
-  P extends TObject = TObject<{}>,
-  Q extends TObject = TObject<{}>,
-  B extends TSchema = TSchema,
->(
+export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
   described: Described<P, Q, B> & {
     audience: Role | "any";
     idempotent?: false;
@@ -111,11 +110,7 @@ export function operation<
   },
 ): Operation;
 /** One that takes an idempotency key runs in a transaction: no network calls in it. */
-export function operation<
-  P extends TObject = TObject<{}>,
-  Q extends TObject = TObject<{}>,
-  B extends TSchema = TSchema,
->(
+export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
   described: Described<P, Q, B> & {
     audience: Role | "any";
     idempotent: true | "sealed";
@@ -128,8 +123,8 @@ export function operation(described: object): Operation {
 
 /** An operation that needs no credentials: it has no `ctx`, and so no way to an organization's data. */
 export const openOperation = <
-  P extends TObject = TObject<{}>,
-  Q extends TObject = TObject<{}>,
+  P extends TObject = None,
+  Q extends TObject = None,
   B extends TSchema = TSchema,
 >(
   described: Described<P, Q, B> & {

@@ -449,7 +449,7 @@ describe("a request with a connection", () => {
     testBench({ hasConnection: true, connection: async () => ({ provider: provider(http), link: opened }) });
 
   test("goes below the base address with the connection's credentials", async () => {
-    using opened = link({ baseUrl: `${base}/v1/` }, { token: "k-1" });
+    const opened = link({ baseUrl: `${base}/v1/` }, { token: "k-1" });
     await run(
       { url: "/orders", query: { a: 1 }, headers: { authorization: "mine" } },
       benchWith(access, opened),
@@ -461,7 +461,7 @@ describe("a request with a connection", () => {
   });
 
   test("never takes the credentials elsewhere", async () => {
-    using opened = link({ baseUrl: "https://api.test/v1" }, { token: "k-1" });
+    const opened = link({ baseUrl: "https://api.test/v1" }, { token: "k-1" });
     const error = await failure({ url: `${base}/orders` }, benchWith(access, opened));
     expect(error).toMatchObject({ code: "definition_invalid" });
     expect(error.message).toContain("only go to api.test");
@@ -469,7 +469,7 @@ describe("a request with a connection", () => {
   });
 
   test("fails when its provider has no way to authorise it", async () => {
-    using opened = link({}, {});
+    const opened = link({}, {});
     const error = await failure({ url: base }, benchWith(undefined, opened));
     expect(error.message).toBe("Provider keyed can't authorise HTTP requests; leave the connection out.");
     expect(error.code).toBe("definition_invalid");

@@ -406,4 +406,35 @@ describe("the state of an extract", () => {
       faultsOf(await app.owner("POST", `${ACTIONS}/${action.id}/state/reset`, { resources: [] })),
     ).toEqual(["body.resources too_short"]);
   });
+
+  test("tells how far it has come, and only a reset takes it back", async () => {
+    await using app = await startApp();
+    const files = await connect(app.owner, localFiles("Files"));
+    const csv = "id,at\n1,2026-01-01\n2,2026-01-02\n";
+    await app.owner("PUT", `/api/v1/connections/${files.id}/files?path=orders.csv`, csv, {
+      "content-type": "text/csv",
+    });
+    const resource = { name: "orders", spec: "orders.csv", incremental: { cursorField: "at" } };
+    const definition = { dataset: "shop", resources: [resource] };
+    const action = await makeAction(app.owner, { kind: "dlt_extract", connectionId: files.id, definition });
+    const run = await runToEnd(app.owner, action.id);
+    expect([run.status, run.result?.rows]).toEqual(["completed", 2]);
+    const state = (await app.owner("GET", `${ACTIONS}/${action.id}/state`)).body.resources;
+    expect(state.orders).toMatchObject({ cursorField: "at", loadId: run.result.loadId });
+    await app.owner("PATCH", `${ACTIONS}/${action.id}`, { name: "Renamed" });
+    expect((await app.owner("GET", `${ACTIONS}/${action.id}/state`)).body.resources).toEqual(state);
+    expect((await runToEnd(app.owner, action.id)).result.rows).toBe(0);
+
+    const reset = (input: object) =>
+      app.owner("POST", `${ACTIONS}/${action.id}/state/reset`, input, {
+        "x-correlation-id": "back-to-start",
+      });
+    expect((await reset({ resources: ["others"] })).body.resources.orders.lastValue).toBe("2026-01-02");
+    const back = await reset({ resources: ["orders"], initialValue: "2026-01-02" });
+    expect(back.body.resources.orders).toMatchObject({ cursorField: "at", lastValue: "2026-01-02" });
+    expect((await runToEnd(app.owner, action.id)).result.rows).toBe(1);
+    expect((await reset({})).body).toEqual({ resources: {} });
+    expect((await runToEnd(app.owner, action.id)).result.rows).toBe(2);
+    expect(await chainOf(app, "back-to-start")).toEqual(["action.updated", "action.updated"]);
+  });
 });

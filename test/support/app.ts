@@ -114,6 +114,8 @@ export async function startApp(options: StartOptions = {}) {
     origin,
     clock,
     dataFolder,
+    /** Null where it was not to be started. */
+    engine,
     /** Lines of the log, JSON. */
     logged,
     ids: { userId: first?.user.id ?? "", organizationId: first?.organization.id ?? "" },

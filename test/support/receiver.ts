@@ -1,5 +1,5 @@
 /** A request as a receiver saw it. */
-export interface Seen {
+interface Seen {
   method: string;
   path: string;
   headers: Headers;

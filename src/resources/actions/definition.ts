@@ -98,10 +98,10 @@ export function checkDefinition(
 
 /** The same for the raw body of a create, as far as it can be read. */
 export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] {
-  if (!isObject(raw) || !isObject(raw["definition"])) return [];
-  const kind = ACTION_KINDS.find((each) => each === raw["kind"]);
-  if (!kind || Object.keys(raw["definition"]).length === 0) return [];
-  return definitionFaults(app, kind, raw["definition"], ["body", "definition"]);
+  if (!isObject(raw) || !isObject(raw.definition)) return [];
+  const kind = ACTION_KINDS.find((each) => each === raw.kind);
+  if (!kind || Object.keys(raw.definition).length === 0) return [];
+  return definitionFaults(app, kind, raw.definition, ["body", "definition"]);
 }
 
 /** The definition with its templates filled in. Throws `template_error`. */
@@ -132,7 +132,7 @@ export function checkFilled(executor: Executor, definition: JsonObject): JsonObj
 }
 
 /** Which fields the template language treats as SQL, and which it leaves alone. */
-export const pathsOf = (executor: Executor) => ({
+const pathsOf = (executor: Executor) => ({
   sql: (executor.sqlFields ?? []).map((path) => path.split(".")),
   skip: (executor.conditionFields ?? []).map((path) => path.split(".")),
 });

@@ -205,7 +205,7 @@ function merge(definition: JsonObject, patch: JsonObject | null): JsonObject {
 }
 
 function concurrencyKeyOf(tx: WriteContext, definition: JsonObject): string | null {
-  const key = definition["concurrencyKey"];
+  const key = definition.concurrencyKey;
   if (typeof key !== "string") return null;
   const filled = resolveTemplates(key, { now: timestamp(tx.clock) });
   return typeof filled === "string" ? filled : JSON.stringify(filled);

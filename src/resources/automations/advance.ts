@@ -107,7 +107,7 @@ export async function advance(
     moved = false;
     for (const step of definitions) {
       const state = states.get(step.key);
-      if (!state || state.status !== "pending" || state.actionRunId !== null) continue;
+      if (state?.status !== "pending" || state.actionRunId !== null) continue;
       const dependencies = (step.dependsOn ?? []).map(readDependency);
       if (!dependencies.every(({ key }) => isEnded(states.get(key)?.status ?? "skipped"))) continue;
       results ??= await automationScope(tx.db, run);
@@ -162,7 +162,7 @@ async function begin(
     if (step.when !== undefined && !(await holds(step.when, { ...scope, now: timestamp(tx.clock) })))
       return skipped(tx);
     const started = await startStep(tx, run, step, scope);
-    if (started.status !== "pending" && isObject(scope["steps"])) scope["steps"][step.key] = seenStep(started);
+    if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);
     const { id: actionRunId, status, startedAt, completedAt, error } = started;
     return { status, actionRunId, startedAt: startedAt ?? timestamp(tx.clock), completedAt, error };
   } catch (error) {
@@ -182,16 +182,16 @@ async function begin(
 function isTaken(state: StepState | undefined, branch: string | null, scope: Scope): boolean {
   if (!state || state.status === "skipped" || state.status === "cancelled") return false;
   if (branch === null) return true;
-  const steps = scope["steps"];
+  const steps = scope.steps;
   const step = isObject(steps) ? steps[state.key] : null;
-  const result = isObject(step) ? step["result"] : null;
-  return isObject(result) && result["branch"] === branch;
+  const result = isObject(step) ? step.result : null;
+  return isObject(result) && result.branch === branch;
 }
 
 /** In line, or already at its end where its kind is decided on the spot. */
 async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, scope: Scope): Promise<RunRow> {
   const work = await workOf(tx, step);
-  const key = work.definition["concurrencyKey"];
+  const key = work.definition.concurrencyKey;
   const concurrencyKey =
     typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null;
   const actor = { type: "automation" as const, id: run.automationId };
@@ -298,9 +298,9 @@ async function resultOf(
   seen: Record<string, Json> | null,
 ): Promise<Json> {
   const done = run.steps.filter((step) => step.status === "completed" && step.actionRunId !== null);
-  const known = isObject(seen?.["steps"] ?? null) ? (seen?.["steps"] as JsonObject) : {};
+  const known = isObject(seen?.steps ?? null) ? (seen?.steps as JsonObject) : {};
   const results = done.every(({ key }) => key in known)
-    ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject)["result"] ?? null]))
+    ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject).result ?? null]))
     : await storedResults(tx, done);
   if (run.steps.length > 1) return results;
   return Object.values(results)[0] ?? null;

@@ -33,7 +33,7 @@ export interface AutomationConfig {
 }
 
 /** The key of the one step that `action` stands for. */
-export const ACTION_STEP = "action";
+const ACTION_STEP = "action";
 
 /** The work as steps, in the definition's order. */
 export const stepsOf = (config: AutomationConfig): Step[] =>

@@ -32,7 +32,7 @@ export async function continueDueRuns(app: App): Promise<number> {
 /** Does the steps that have not completed once more; the webhook delivery counts one more attempt. */
 async function tryAgain(tx: WriteContext, id: string): Promise<void> {
   const [run] = await tx.db.select().from(automationRuns).where(eq(automationRuns.id, id));
-  if (!run || run.status !== "waiting" || run.dueAt === null) return;
+  if (run?.status !== "waiting" || run.dueAt === null) return;
   if (run.deliveryId !== null) {
     await tx.db
       .update(webhookDeliveries)

@@ -115,9 +115,9 @@ export function configFaults(
 
 /** The same for the raw body of a create, as far as it can be read. */
 export function creationFaults(app: App, raw: Json): Fault[] {
-  if (!isObject(raw) || !isObject(raw["config"])) return [];
-  const trigger = TRIGGER_TYPES.find((type) => type === (raw["triggerType"] ?? "manual"));
-  return trigger ? configFaults(app, trigger, raw["config"], ["body", "config"]) : [];
+  if (!isObject(raw) || !isObject(raw.config)) return [];
+  const trigger = TRIGGER_TYPES.find((type) => type === (raw.triggerType ?? "manual"));
+  return trigger ? configFaults(app, trigger, raw.config, ["body", "config"]) : [];
 }
 
 function stepFaults(app: App, step: Step, loc: readonly string[]): Fault[] {

@@ -68,7 +68,10 @@ export const automationOperations = [
       triggerType: "webhook",
       config: {
         path: "orders",
-        action: { kind: "http_request", definition: { method: "POST", url: "https://example.com/", body: "{{payload}}" } },
+        action: {
+          kind: "http_request",
+          definition: { method: "POST", url: "https://example.com/", body: "{{payload}}" },
+        },
       },
     },
     faults: creationFaults,

@@ -158,7 +158,7 @@ async function slugFor(tx: WriteContext, given: string | undefined, name: string
 }
 
 async function freePath(tx: WriteContext, config: JsonObject, id: string): Promise<string> {
-  const path = String(config["path"]);
+  const path = String(config.path);
   const [other] = await tx.db
     .select({ id: automations.id, name: automations.name })
     .from(automations)
@@ -265,8 +265,8 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
     else config[name] = value;
   }
   // The two ways to give the work exclude each other: the one that is given takes the other's place.
-  if (isObject(rest["action"] ?? null) && !("steps" in rest)) delete config["steps"];
-  if (Array.isArray(rest["steps"]) && !("action" in rest)) delete config["action"];
+  if (isObject(rest.action ?? null) && !("steps" in rest)) delete config.steps;
+  if (Array.isArray(rest.steps) && !("action" in rest)) delete config.action;
   if (secret === undefined) return { config, sealedSecret: before.sealedSecret, isSecretNew: false };
   if (
     before.triggerType !== "webhook" ||

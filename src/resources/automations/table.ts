@@ -42,7 +42,7 @@ export const automationVersions = sqliteTable(
 );
 
 /** pending → running (or waiting) → completed | failed | cancelled | skipped. */
-export type StepStatus = RunStatus | "skipped";
+type StepStatus = RunStatus | "skipped";
 
 export interface StepState {
   key: string;

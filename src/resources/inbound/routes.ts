@@ -68,11 +68,20 @@ export const inboundOperations = [
     consumes: "application/json",
     bodyExample: { order: { id: 1042, total: "19.90" } },
     replies: {
-      200: { description: "The run has completed.", example: { status: "processed", ...IDS, result: { rows: 3 } } },
+      200: {
+        description: "The run has completed.",
+        example: { status: "processed", ...IDS, result: { rows: 3 } },
+      },
       202: { description: "The run goes on.", example: { status: "processing", ...IDS } },
       500: {
         description: "The run has failed.",
-        example: { status: "failed", detail: "The server refused the connection.", code: "upstream", correlationId: IDS.deliveryId, ...IDS },
+        example: {
+          status: "failed",
+          detail: "The server refused the connection.",
+          code: "upstream",
+          correlationId: IDS.deliveryId,
+          ...IDS,
+        },
       },
     },
     errors: [401, 403, 404, 413, 415, 429],

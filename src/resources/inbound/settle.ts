@@ -50,7 +50,11 @@ export interface HeldDelivery {
 const insertDelivery = insertInto(webhookDeliveries);
 
 /** Stores a held delivery as it is now. */
-export async function storeHeld(tx: WriteContext, held: HeldDelivery, automationRunId: string): Promise<void> {
+export async function storeHeld(
+  tx: WriteContext,
+  held: HeldDelivery,
+  automationRunId: string,
+): Promise<void> {
   if (held.isStored) return;
   held.isStored = true;
   await insertDelivery(tx.db, { ...held.row, automationRunId });

@@ -8,7 +8,7 @@ import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 
 /** A worker that has not renewed its lease for so long is taken for dead. */
-export const LEASE_MS = 30_000;
+const LEASE_MS = 30_000;
 /** A run goes on after so many ends of its process, and fails at the next. */
 const MAX_INTERRUPTS = 3;
 

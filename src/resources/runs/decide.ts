@@ -1,12 +1,12 @@
+import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
-import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
 import type { Executor } from "../../executors/contract.ts";
 import { checkFilled, fillIn } from "../actions/definition.ts";
 import { record } from "../events/service.ts";
-import { entityOf, startedData, SYSTEM } from "./claim.ts";
+import { entityOf, SYSTEM, startedData } from "./claim.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
 import type { RunError, RunRow } from "./table.ts";
 
@@ -14,18 +14,31 @@ import type { RunError, RunRow } from "./table.ts";
 export type Decider = Executor & { decide: NonNullable<Executor["decide"]> };
 
 /** Carries out a run of such a kind here and now: its row is stored once, with its outcome and its events. */
-export async function decideRun(tx: WriteContext, executor: Decider, input: NewRun, scope: Scope): Promise<RunRow> {
+export async function decideRun(
+  tx: WriteContext,
+  executor: Decider,
+  input: NewRun,
+  scope: Scope,
+): Promise<RunRow> {
   const due = newRun(tx, input);
   const startedAt = due.createdAt;
   const seen = { ...scope, run: { id: due.id, startedAt }, now: startedAt };
   const outcome = decide(executor, due.definition, seen);
-  const row: RunRow = { ...due, ...outcome, isResolved: true, dueAt: null, startedAt, completedAt: timestamp(tx.clock) };
+  const row: RunRow = {
+    ...due,
+    ...outcome,
+    isResolved: true,
+    dueAt: null,
+    startedAt,
+    completedAt: timestamp(tx.clock),
+  };
   await insertRunRow(tx, row);
   await record(tx, "action.started", entityOf(row), startedData(row));
   const { id: runId, actionId, kind, status, error } = row;
   const data = { runId, actionId, kind, status, durationSeconds: 0 };
   const system = { ...tx, actor: SYSTEM };
-  if (error === null) await record(system, "action.completed", entityOf(row), { ...data, recordsProcessed: null });
+  if (error === null)
+    await record(system, "action.completed", entityOf(row), { ...data, recordsProcessed: null });
   else await record(system, "action.failed", entityOf(row), { ...data, error: { ...error } });
   return row;
 }
@@ -41,7 +54,13 @@ function decide(executor: Decider, given: JsonObject, scope: Scope): Decided {
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
     const { code, message, details } = error;
-    const told: RunError = { code, message, retryable: false, attempt: 1, details: details as JsonObject | null };
+    const told: RunError = {
+      code,
+      message,
+      retryable: false,
+      attempt: 1,
+      details: details as JsonObject | null,
+    };
     return { status: "failed", definition, result: null, error: told };
   }
 }

@@ -195,7 +195,7 @@ const onBehalf = (tx: WriteContext, { cancelRequest }: RunRow): WriteContext =>
     : { ...tx, actor: cancelRequest.actor as unknown as Actor, correlationId: cancelRequest.correlationId };
 
 const recordsIn = (result: JsonObject): number | null =>
-  typeof result["rows"] === "number" ? result["rows"] : null;
+  typeof result.rows === "number" ? result.rows : null;
 const toJson = (error: RunError): JsonObject => ({ ...error });
 
 export const recordProgress = (tx: WriteContext, run: RunRow, progress: RunProgress): Promise<void> =>

@@ -103,12 +103,7 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
 }
 
 /** The run once it has ended, or as it is after `ms`. */
-export async function untilFinal(
-  ctx: Context,
-  run: RunRow,
-  ms: number,
-  signal?: AbortSignal,
-): Promise<RunRow> {
+async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?: AbortSignal): Promise<RunRow> {
   const until = ctx.clock.monotonic() + ms;
   let row = run;
   while (!isFinal(row)) {

@@ -1,0 +1,94 @@
+import { expect, test } from "bun:test";
+import { sign } from "../support/hook.ts";
+import { startInstallation } from "../support/process.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { ACTIONS, AUTOMATIONS, created, makeAction, RUNS, runEnd, until } from "../support/work.ts";
+
+test("runs go on after kill -9, at most three times, and accepted webhooks are carried out", async () => {
+  const open = Promise.withResolvers<void>();
+  await using receiver = startReceiver(async ({ path }) => {
+    if (path === "/never") await new Promise(() => {});
+    if (path === "/later") await open.promise;
+    return Response.json({});
+  });
+  await using installation = await startInstallation();
+  const calls = (path: string) => receiver.got.filter((seen) => seen.path === path).length;
+
+  let server = await installation.serve();
+  const run = async (path: string) => {
+    const action = await makeAction(server.owner, {
+      kind: "http_request",
+      definition: { url: receiver.url + path },
+    });
+    return created(await server.owner("POST", `${ACTIONS}/${action.id}/run`)).id as string;
+  };
+  const config = {
+    path: "hook",
+    secret: "a-secret-of-the-sender",
+    waitSeconds: 0,
+    action: {
+      kind: "http_request",
+      definition: { url: `${receiver.url}/later`, method: "POST", body: "{{payload}}" },
+    },
+  };
+  created(await server.owner("POST", AUTOMATIONS, { name: "Hook", triggerType: "webhook", config }));
+  const [never, later] = [await run("/never"), await run("/later")];
+  await until(server.owner, ACTIONS, () => calls("/never") === 1 && calls("/later") === 1);
+  const accepted: string[] = [];
+  for (let n = 0; n < 8; n++) {
+    const body = JSON.stringify({ n });
+    const headers = { "content-type": "application/json", "x-svc-signature": sign(body, config.secret) };
+    const reply = await fetch(`${server.origin}/webhooks/acme/hook`, { method: "POST", headers, body });
+    expect(reply.status).toBe(202);
+    accepted.push(((await reply.json()) as { deliveryId: string }).deliveryId);
+  }
+
+  for (let deaths = 1; deaths <= 3; deaths++) {
+    await server.end("SIGKILL");
+    server = await installation.serve();
+    await until(server.owner, ACTIONS, () => calls("/never") === deaths + 1);
+    if (deaths === 1) {
+      open.resolve();
+      expect(await runEnd(server.owner, later)).toMatchObject({
+        status: "completed",
+        interruptCount: 1,
+        retryCount: 0,
+      });
+    }
+  }
+  await server.end("SIGKILL");
+  server = await installation.serve();
+  expect(await runEnd(server.owner, never)).toMatchObject({
+    status: "failed",
+    interruptCount: 4,
+    error: { code: "interrupted_too_often", retryable: false },
+  });
+  expect(calls("/never")).toBe(4);
+
+  for (const id of accepted) {
+    await until(server.owner, `/api/v1/webhook-deliveries/${id}`, ({ status }) => status === "processed");
+  }
+  const [hook] = (await server.owner("GET", AUTOMATIONS)).body.automations;
+  const { runs, total } = (await server.owner("GET", `${AUTOMATIONS}/${hook.id}/runs`)).body;
+  expect([total, runs.every(({ status }: { status: string }) => status === "completed")]).toEqual([8, true]);
+  expect((await server.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
+  expect((await server.owner("GET", `${RUNS}?statuses=running&statuses=pending`)).body.total).toBe(0);
+}, 60_000);
+
+test("told to stop, the server ends well, and what it did not finish goes on as if nothing had been", async () => {
+  const open = Promise.withResolvers<void>();
+  await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
+  await using installation = await startInstallation({ WEIR_SHUTDOWN_GRACE: "0" });
+  const server = await installation.serve();
+  const action = await makeAction(server.owner, { kind: "http_request", definition: { url: receiver.url } });
+  const run = created(await server.owner("POST", `${ACTIONS}/${action.id}/run`));
+  await until(server.owner, ACTIONS, () => receiver.got.length === 1);
+  expect(await server.end("SIGTERM")).toBe(0);
+  open.resolve();
+  const next = await installation.serve();
+  expect(await runEnd(next.owner, run.id)).toMatchObject({
+    status: "completed",
+    interruptCount: 0,
+    retryCount: 0,
+  });
+}, 60_000);

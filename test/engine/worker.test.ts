@@ -1,0 +1,209 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eq, sql } from "drizzle-orm";
+import { openSignals } from "../../src/base/signals.ts";
+import { startEngine } from "../../src/engine/start.ts";
+import { actionRuns } from "../../src/resources/runs/table.ts";
+import { client, startApp } from "../support/app.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { ACTIONS, chainOf, created, makeAction, RUNS, runEnd, runToEnd, until } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const request = (url: string, more: object = {}) => ({ kind: "http_request", definition: { url, ...more } });
+
+async function start({ owner }: Pick<Started, "owner">, body: object) {
+  const action = await makeAction(owner, body);
+  return created(await owner("POST", `${ACTIONS}/${action.id}/run`)).id as string;
+}
+
+/** A receiver whose first answer waits until it is opened. */
+function startSlow() {
+  const open = Promise.withResolvers<void>();
+  const receiver = startReceiver(async (_, count) => {
+    if (count === 1) await open.promise;
+    return Response.json({ count });
+  });
+  return Object.assign(receiver, { open: () => open.resolve() });
+}
+
+const change = ({ app }: Started, id: string, values: Partial<typeof actionRuns.$inferInsert>) =>
+  app.store.write((db) => db.update(actionRuns).set(values).where(eq(actionRuns.id, id)));
+
+const rowOf = async ({ app }: Started, id: string) => {
+  const [row] = await app.store.db.select().from(actionRuns).where(eq(actionRuns.id, id));
+  return row;
+};
+
+describe("a worker", () => {
+  test("is woken by what is put in line, without looking for it", async () => {
+    const signals = openSignals();
+    const patient = {
+      ...signals,
+      wait: (topic: string, _: number, until?: AbortSignal) => signals.wait(topic, 2 ** 30, until),
+    };
+    await using app = await startApp({ overrides: { signals: patient } });
+    await using receiver = startReceiver();
+    const action = await makeAction(app.owner, request(receiver.url));
+    for (let i = 0; i < 5; i++) expect((await runToEnd(app.owner, action.id)).status).toBe("completed");
+  });
+
+  test("carries out as many runs at once as the setting says", async () => {
+    await using app = await startApp({ env: { WEIR_CONCURRENCY: "2" } });
+    let now = 0;
+    let most = 0;
+    await using receiver = startReceiver(async () => {
+      most = Math.max(most, ++now);
+      await Bun.sleep(10);
+      now--;
+      return Response.json({});
+    });
+    const action = await makeAction(app.owner, request(receiver.url));
+    const runs = await Promise.all(
+      Array.from({ length: 9 }, () => app.owner("POST", `${ACTIONS}/${action.id}/run`)),
+    );
+    for (const run of runs) expect((await runEnd(app.owner, created(run).id)).status).toBe("completed");
+    expect(most).toBe(2);
+  });
+
+  test("whose run was taken over writes nothing of it, and lets it go", async () => {
+    await using app = await startApp({ hurry: 50, env: { WEIR_CONCURRENCY: "1" } });
+    await using slow = startSlow();
+    const run = await start(app, request(slow.url));
+    await until(app.owner, `${RUNS}/${run}`, () => slow.got.length === 1);
+    const lease = { leaseToken: "another", bootId: "another", leaseUntil: app.clock.now().toISOString() };
+    await change(app, run, {
+      ...lease,
+      leaseUntil: new Date(app.clock.now().getTime() + 3_600_000).toISOString(),
+    });
+    const other = await start(app, request(slow.url)); // only one place: it needs the other's
+    expect((await runEnd(app.owner, other)).result.body).toEqual({ count: 2 });
+    expect(await rowOf(app, run)).toMatchObject({
+      status: "running",
+      leaseToken: "another",
+      result: null,
+      completedAt: null,
+    });
+
+    await change(app, run, lease);
+    app.clock.turn(1_000);
+    expect(await runEnd(app.owner, run)).toMatchObject({
+      status: "completed",
+      interruptCount: 1,
+      result: { body: { count: 3 } },
+    });
+    slow.open();
+  });
+
+  test("that can't write an outcome tries the run again once it can", async () => {
+    await using app = await startApp({ hurry: 50 });
+    await using receiver = startReceiver();
+    const refuse = sql.raw(
+      "CREATE TRIGGER full BEFORE UPDATE ON action_runs WHEN NEW.completed_at IS NOT NULL BEGIN SELECT RAISE(ABORT, 'full'); END",
+    );
+    await app.app.store.write((db) => db.run(refuse));
+    const run = await start(app, request(receiver.url));
+    await until(app.owner, `${RUNS}/${run}`, () => app.logged.some((line) => line.includes(run)));
+    await app.app.store.write((db) => db.run(sql.raw("DROP TRIGGER full")));
+    const ended = await runEnd(app.owner, run);
+    expect(ended.status).toBe("completed");
+    expect(ended.interruptCount).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe("at boot", () => {
+  /** A run that another process had under way when it died. */
+  async function orphan(app: Started, url: string, values: Partial<typeof actionRuns.$inferInsert> = {}) {
+    const run = await start(app, request(url));
+    const leaseUntil = new Date(app.clock.now().getTime() + 30_000).toISOString();
+    await change(app, run, {
+      status: "running",
+      dueAt: null,
+      leaseToken: "dead",
+      bootId: "dead",
+      leaseUntil,
+      ...values,
+    });
+    return run;
+  }
+
+  test("runs of earlier processes go on at once, whatever their lease says", async () => {
+    await using app = await startApp({ engine: false });
+    await using receiver = startReceiver();
+    const run = await orphan(app, receiver.url);
+    const engine = await startEngine(app.app);
+    expect(await runEnd(app.owner, run)).toMatchObject({
+      status: "completed",
+      interruptCount: 1,
+      retryCount: 0,
+    });
+    await engine.stop(0);
+  });
+
+  test("one that was interrupted three times before fails, and its event says so", async () => {
+    await using app = await startApp({ engine: false });
+    await using receiver = startReceiver();
+    const run = await orphan(app, receiver.url, { interruptCount: 3 });
+    const engine = await startEngine(app.app);
+    const ended = (await app.owner("GET", `${RUNS}/${run}`)).body;
+    expect(ended).toMatchObject({
+      status: "failed",
+      interruptCount: 4,
+      error: { code: "interrupted_too_often" },
+    });
+    expect(await chainOf(app, ended.correlationId)).toEqual(["action.failed"]);
+    expect(receiver.got).toEqual([]);
+    await engine.stop(0);
+  });
+
+  test("one that was to be cancelled is cancelled", async () => {
+    await using app = await startApp({ engine: false });
+    await using receiver = startReceiver();
+    const run = await orphan(app, receiver.url, { cancelRequestedAt: app.clock.now().toISOString() });
+    const engine = await startEngine(app.app);
+    expect((await runEnd(app.owner, run)).status).toBe("cancelled");
+    expect(receiver.got).toEqual([]);
+    await engine.stop(0);
+  });
+});
+
+describe("stopping", () => {
+  test("lets running work finish in the time it gets", async () => {
+    await using app = await startApp();
+    await using slow = startSlow();
+    const run = await start(app, request(slow.url));
+    await until(app.owner, `${RUNS}/${run}`, () => slow.got.length === 1);
+    const stopped = app.engine?.stop(60_000);
+    slow.open();
+    await stopped;
+    expect((await app.owner("GET", `${RUNS}/${run}`)).body.status).toBe("completed");
+    const late = await start(app, request(slow.url));
+    expect((await app.owner("GET", `${RUNS}/${late}`)).body.status).toBe("pending");
+  });
+
+  test("puts the rest back in line, and it costs no try and counts as no interrupt", async () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-test-"));
+    try {
+      await using slow = startSlow();
+      const first = await startApp({ dataFolder });
+      const run = await start(first, request(slow.url));
+      await until(first.owner, `${RUNS}/${run}`, () => slow.got.length === 1);
+      await first[Symbol.asyncDispose]();
+
+      await using again = await startApp({ dataFolder, owner: false });
+      const owner = client(again.origin, { authorization: `Bearer ${first.token}` });
+      const ended = await runEnd(owner, run);
+      expect(ended).toMatchObject({
+        status: "completed",
+        retryCount: 0,
+        interruptCount: 0,
+        result: { body: { count: 2 } },
+      });
+      slow.open();
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { client } from "./app.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+
+/** A data directory with an owner, for servers that are processes of their own. `await using` stops them and deletes it. */
+export async function startInstallation(env: Record<string, string> = {}) {
+  const dataFolder = mkdtempSync(join(tmpdir(), "weir-process-"));
+  const children = new Set<Bun.Subprocess>();
+  const settings = {
+    ...process.env,
+    WEIR_EGRESS_ALLOW: "127.0.0.0/8",
+    WEIR_API_RATE: "off",
+    WEIR_LOG: "info",
+    ...env,
+  };
+  const words = [
+    "init",
+    "--email",
+    "ada@example.com",
+    "--password-stdin",
+    "--org",
+    "Acme",
+    "--data",
+    dataFolder,
+    "--json",
+  ];
+  const init = Bun.spawn([process.execPath, MAIN, ...words], {
+    env: settings,
+    stdin: Buffer.from("correct horse battery staple\n"),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [text, said] = await Promise.all([
+    new Response(init.stdout).text(),
+    new Response(init.stderr).text(),
+  ]);
+  if ((await init.exited) !== 0) throw new Error(`init failed: ${said}`);
+  const { token, organizationId } = JSON.parse(text) as { token: string; organizationId: string };
+
+  return {
+    organizationId,
+    /** Starts `weir serve` on the folder; resolves once it listens. */
+    async serve() {
+      const child = Bun.spawn([process.execPath, MAIN, "serve", "--data", dataFolder, "--port", "0"], {
+        env: settings,
+        stdin: "ignore",
+        stdout: "ignore",
+        stderr: "pipe",
+      });
+      children.add(child);
+      const origin = await addressIn(child.stderr);
+      return {
+        origin,
+        owner: client(origin, { authorization: `Bearer ${token}` }),
+        async end(signal: "SIGKILL" | "SIGTERM") {
+          child.kill(signal);
+          children.delete(child);
+          return child.exited;
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children) {
+        child.kill("SIGKILL");
+        await child.exited;
+      }
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The address that the log tells of; the rest of the log is read and forgotten. */
+async function addressIn(log: ReadableStream<Uint8Array>): Promise<string> {
+  const found = Promise.withResolvers<string>();
+  let text = "";
+  const reading = (async () => {
+    for await (const chunk of log) {
+      text += Buffer.from(chunk).toString("utf8");
+      const [, address] = /listens on (http:[^\s"]+)/.exec(text) ?? [];
+      if (address) found.resolve(address);
+    }
+    found.reject(new Error(`The server ended before it listened: ${text}`));
+  })();
+  reading.catch((error: unknown) => found.reject(error));
+  return found.promise;
+}
