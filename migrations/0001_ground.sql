@@ -318,7 +318,6 @@ CREATE TABLE automations (
   status TEXT NOT NULL,
   trigger_type TEXT NOT NULL,
   template_id TEXT,
-  latest_run_id TEXT,
   deleted_at TEXT
 ) STRICT;
 --> statement-breakpoint

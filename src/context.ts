@@ -77,7 +77,11 @@ export interface WriteContext extends Context {
 export interface Trail {
   readonly rows: object[];
   readonly heads: Map<string, string>;
+  /** The heads as the works before this one in the same transaction have left them. */
+  readonly before: ReadonlyMap<string, string>;
 }
+
+const headsByGroup = new WeakMap<object, Map<string, string>>();
 
 /** Runs `work` in a transaction, or in the one that `ctx` is already in. Keep network calls out of it. */
 export async function write<T>(ctx: Context, work: (tx: WriteContext) => Promise<T>): Promise<T> {
@@ -91,18 +95,21 @@ export async function writeFor<T>(
   work: (inside: (ctx: Context) => WriteContext, db: WriteDb) => Promise<T>,
 ): Promise<T> {
   let effects: (() => void)[] = [];
-  const value = await app.store.write(async (db) => {
+  const value = await app.store.write(async (db, group) => {
+    const before = headsByGroup.get(group) ?? new Map<string, string>();
+    headsByGroup.set(group, before);
     effects = []; // a store that tries again starts afresh
     const lasts: (() => Promise<void>)[] = [];
     const inside = {
       db,
       writing: true as const,
-      trail: { rows: [], heads: new Map<string, string>() },
+      trail: { rows: [], heads: new Map<string, string>(), before },
       afterCommit: (effect: () => void) => void effects.push(effect),
       beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
     };
     const done = await work((ctx) => ({ ...ctx, ...inside }), db);
     for (const last of lasts) await last();
+    for (const [organizationId, head] of inside.trail.heads) before.set(organizationId, head);
     return done;
   });
   for (const effect of effects) effect();

@@ -10,26 +10,22 @@ import { openLimiter } from "../../src/base/limit.ts";
 import { openLog } from "../../src/base/log.ts";
 import { readConfig } from "../../src/config.ts";
 import type { App } from "../../src/context.ts";
-import { openSecretBox } from "../../src/crypto/secretbox.ts";
 import { executors } from "../../src/executors/registry.ts";
 import { readBytes } from "../../src/http/body.ts";
 import { openOperation, Reply } from "../../src/http/operation.ts";
 import { serve } from "../../src/http/serve.ts";
 import { visitOf } from "../../src/http/visit.ts";
 import { checkFilled, fillIn } from "../../src/resources/actions/definition.ts";
-import { secretLabel } from "../../src/resources/automations/service.ts";
 import { checkAddress, checkRate, checkSignature, type Hook } from "../../src/resources/inbound/gate.ts";
 import { BRANCH_AUTOMATION, SECRET } from "./weir.ts";
 
 const { config } = readConfig({}, { WEIR_API_RATE: "off" }, {});
-const secrets = openSecretBox(new Uint8Array(32), systemIds);
 const app = {
   config,
   baseUrl: () => "http://127.0.0.1",
   clock: systemClock,
   ids: systemIds,
   log: openLog({ level: "error", pretty: false, clock: systemClock, sink: (line) => console.error(line) }),
-  secrets,
   limiter: openLimiter(systemClock),
   executors,
 } as unknown as App;
@@ -41,7 +37,7 @@ const hook: Hook = {
   organizationId,
   config: BRANCH_AUTOMATION.config as Hook["config"],
   version: 1,
-  sealedSecret: secrets.seal(SECRET, secretLabel({ id, organizationId })),
+  secret: SECRET,
   plan: "enterprise",
   webhookRate: { perMinute: 1_000_000, burst: 1_000_000 },
 };

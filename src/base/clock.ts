@@ -31,6 +31,12 @@ export const systemClock: Clock = {
 export const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;
 
+/** The last instant that was written out: hot paths ask many times within one millisecond. */
+let last = { ms: Number.NaN, text: "" };
+
 /** The instant `offsetMs` from now, ISO 8601 in UTC with milliseconds. */
-export const timestamp = (clock: Clock, offsetMs = 0): string =>
-  new Date(clock.now().getTime() + offsetMs).toISOString();
+export function timestamp(clock: Clock, offsetMs = 0): string {
+  const ms = clock.now().getTime() + offsetMs;
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
+}

@@ -72,13 +72,16 @@ function checkShape(text: string, loc: readonly string[]): void {
 
 /** JSON text with the keys of every object sorted, so that equal values have equal text. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-    entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    return `{${entries.map(([k, item]) => `${JSON.stringify(k)}:${canonicalJson(item)}`).join(",")}}`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
+  const given = value as Record<string, unknown>;
+  let text = "";
+  for (const key of Object.keys(given).sort()) {
+    const item = given[key];
+    if (item === undefined) continue;
+    text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(item)}`;
   }
-  return JSON.stringify(value) ?? "null";
+  return `{${text}}`;
 }
 
 /** Applies a JSON Merge Patch (RFC 7396): `null` removes a key, objects merge, all else replaces. */

@@ -30,7 +30,7 @@ export interface LaneOptions {
 }
 
 interface Turn {
-  work(db: WriteDb): Promise<unknown>;
+  work(db: WriteDb, group: object): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -50,6 +50,7 @@ export class Lane {
   readonly #current = new AsyncLocalStorage<Turn>();
   #waiting: Turn[] = [];
   #running: Turn | null = null;
+  #group: object = {};
   #startedMs = 0;
   #abandon: (error: unknown) => void = () => {};
   #idle: Promise<void> | null = null;
@@ -60,7 +61,7 @@ export class Lane {
     this.#options = options;
   }
 
-  write<T>(work: (db: WriteDb) => Promise<T>): Promise<T> {
+  write<T>(work: (db: WriteDb, group: object) => Promise<T>): Promise<T> {
     if (this.#closed)
       return Promise.reject(new AppError("unavailable", "The server is stopping.", { retryable: true }));
     return new Promise<T>((resolve, reject) => {
@@ -89,7 +90,7 @@ export class Lane {
         await this.#runGroup(this.#waiting.splice(0, this.#options.groupSize));
         const pause = this.#options.afterCommit?.();
         if (pause) await pause;
-        await nextTurn();
+        await nextTurn(); // those who were answered write again in the next turn, and share the next commit
       }
     } finally {
       clearInterval(watch);
@@ -102,6 +103,7 @@ export class Lane {
     const { clock, groupMs } = this.#options;
     const outcomes: Outcome[] = [];
     let ran = 0;
+    this.#group = {};
     try {
       await writer.begin();
       const endMs = clock.monotonic() + groupMs;
@@ -149,7 +151,7 @@ export class Lane {
     this.#abandon = late.reject;
     try {
       return await Promise.race([
-        this.#current.run(turn, async () => turn.work(this.#writer.db)),
+        this.#current.run(turn, async () => turn.work(this.#writer.db, this.#group)),
         late.promise,
       ]);
     } finally {

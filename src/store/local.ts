@@ -12,7 +12,7 @@ import type { Store, StoreOptions } from "./store.ts";
 
 const GROUP_SIZE = 256;
 /** Long enough for hundreds of small works, short enough for those who only read. */
-const GROUP_MS = 10;
+const GROUP_MS = 4;
 /** 8 MB of free pages are kept for what comes next; what is more goes back to the disk, 4 MB in a quiet moment. */
 const FREE_PAGES_KEPT = 2_048;
 const FREE_PAGES_AT_ONCE = 1_024;

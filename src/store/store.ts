@@ -40,10 +40,13 @@ export interface Store {
    * that takes longer than 10 s is undone and rejects with `internal`. Its handle is only good inside
    * `work`: a statement that comes later is refused.
    *
+   * `group` stands for the transaction that neighbours share: what is kept by it, in a `WeakMap`, is of this
+   * transaction and no other.
+   *
    * Throws `disk_full` or `unavailable`, both worth another try. `unavailable` of a libSQL server that
    * was lost during the commit leaves open whether the change was saved.
    */
-  write<T>(work: (db: WriteDb) => Promise<T>): Promise<T>;
+  write<T>(work: (db: WriteDb, group: object) => Promise<T>): Promise<T>;
   /** Writes a copy of the last committed state to the new file `path`. Local only; throws `not_available` else. */
   backup(path: string): Promise<void>;
   /** Sizes on disk; zeros for a libSQL server. */

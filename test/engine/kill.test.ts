@@ -4,6 +4,9 @@ import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { ACTIONS, AUTOMATIONS, created, makeAction, RUNS, runEnd, until } from "../support/work.ts";
 
+const DELIVERIES = "/api/v1/webhook-deliveries";
+const isProcessed = ({ status }: { status: string }) => status === "processed";
+
 test("runs go on after kill -9, at most three times, and accepted webhooks are carried out", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(async ({ path }) => {
@@ -54,6 +57,7 @@ test("runs go on after kill -9, at most three times, and accepted webhooks are c
         interruptCount: 1,
         retryCount: 0,
       });
+      for (const id of accepted) await until(server.owner, `${DELIVERIES}/${id}`, isProcessed);
     }
   }
   await server.end("SIGKILL");
@@ -65,9 +69,6 @@ test("runs go on after kill -9, at most three times, and accepted webhooks are c
   });
   expect(calls("/never")).toBe(4);
 
-  for (const id of accepted) {
-    await until(server.owner, `/api/v1/webhook-deliveries/${id}`, ({ status }) => status === "processed");
-  }
   const [hook] = (await server.owner("GET", AUTOMATIONS)).body.automations;
   const { runs, total } = (await server.owner("GET", `${AUTOMATIONS}/${hook.id}/runs`)).body;
   expect([total, runs.every(({ status }: { status: string }) => status === "completed")]).toEqual([8, true]);

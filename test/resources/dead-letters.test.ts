@@ -47,7 +47,7 @@ const becomes = (app: Started, id: string, status: string) =>
 
 describe("a dead letter", () => {
   test("tells of a delivery that failed for good", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     const deliveryId = await dying.die();
     const [letter] = await letters(app);
@@ -68,7 +68,7 @@ describe("a dead letter", () => {
   });
 
   test("is listed by source and automation, page by page, for its organization alone", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using one = await startDying(app, "one");
     await using two = await startDying(app, "two");
     for (const dying of [one, two, one]) await dying.die();
@@ -94,7 +94,7 @@ describe("a dead letter", () => {
 
 describe("a replay", () => {
   test("delivers the same content once more, as a new delivery", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     const deliveryId = await dying.die();
     const [letter] = await letters(app);
@@ -123,7 +123,7 @@ describe("a replay", () => {
   });
 
   test("that fails again puts the letter back, with what it took", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
     const [letter] = await letters(app);
@@ -144,7 +144,7 @@ describe("a replay", () => {
   });
 
   test("of many takes those that are named, or all of an automation", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using one = await startDying(app, "one");
     await using two = await startDying(app, "two");
     for (const dying of [one, one, one, two]) await dying.die();
@@ -163,7 +163,7 @@ describe("a replay", () => {
   });
 
   test("sent twice with one key is one", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
     const [letter] = await letters(app);
@@ -177,7 +177,7 @@ describe("a replay", () => {
   });
 
   test("needs the automation, and needs it on", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
     const [letter] = await letters(app);
@@ -190,7 +190,7 @@ describe("a replay", () => {
   });
 
   test("is for members of the organization", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using dying = await startDying(app);
     await dying.die();
     const [letter] = await letters(app);
@@ -211,7 +211,7 @@ describe("a replay", () => {
 });
 
 test("deleting a letter takes it off the list, and tells so", async () => {
-  await using app = await startApp();
+  await using app = await startApp({ hurry: 20 });
   await using dying = await startDying(app);
   const deliveryId = await dying.die();
   const [letter] = await letters(app);

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
+import { openLimiter } from "../../src/base/limit.ts";
+import { startEngine } from "../../src/engine/start.ts";
 import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
+import { actionRuns } from "../../src/resources/runs/table.ts";
 import vectors from "../crypto/vectors.json" with { type: "json" };
-import { startApp } from "../support/app.ts";
+import { startApp, turnableClock } from "../support/app.ts";
 import { makeHook, SECRET, send, sign } from "../support/hook.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -336,15 +339,15 @@ describe("the rate", () => {
   });
 
   test("can't be used up by a forger, who has a limit of his own", async () => {
-    await using app = await startApp();
+    const standing = { ...turnableClock(), monotonic: () => 0 };
+    await using app = await startApp({ overrides: { limiter: openLimiter(standing) } });
     await makeHook(app, quick);
     const forged = { "x-svc-signature": "sha256=00" };
     const first = await burst(app, 300, forged);
     expect(first.statuses).toEqual({ 401: 300 });
     expect((await send(app, body)).status).toBe(200);
-    const more = await burst(app, 400, forged);
-    expect(more.statuses[401]).toBeGreaterThanOrEqual(300);
-    expect(more.statuses[429]).toBeGreaterThan(0); // ten come back every second
+    const more = await burst(app, 320, forged);
+    expect(more.statuses).toEqual({ 401: 300, 429: 20 });
     expect(more.answers.find(({ status }) => status === 429)?.headers.get("retry-after")).toBe("1");
     expect((await send(app, body, {}, "/webhooks/acme/nothing")).status).toBe(429);
     expect((await send(app, body)).status).toBe(200);
@@ -383,7 +386,8 @@ describe("the answer", () => {
   test("is 202 at once where the next try comes later than waitSeconds", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 503 }));
-    await makeHook(app, { ...forward(receiver.url), waitSeconds: 30 });
+    const retries = { backoffSeconds: [60] };
+    await makeHook(app, { ...forward(receiver.url), retries, waitSeconds: 30 });
     const answer = await send(app, body);
     expect([answer.status, answer.body.status]).toEqual([202, "processing"]);
     expect(await deliveryOf(app, answer.body.deliveryId)).toMatchObject({
@@ -393,7 +397,7 @@ describe("the answer", () => {
   });
 
   test("waits for tries that come within waitSeconds", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver((_, count) =>
       Response.json({ count }, { status: count < 3 ? 503 : 200 }),
     );
@@ -508,7 +512,7 @@ describe("a repeat", () => {
 
 describe("retries", () => {
   test("come after each pause, give or take a tenth, and end among the dead letters", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(() => new Response("", { status: 503 }));
     await makeHook(app, { ...forward(receiver.url), waitSeconds: 0 });
     const { deliveryId, automationRunId } = (await send(app, body, { "x-correlation-id": "dying-slowly" }))
@@ -543,7 +547,7 @@ describe("retries", () => {
   });
 
   test("do again only the steps that have not gone well", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(({ path }, count) =>
       Response.json({}, { status: path === "/b" && count < 3 ? 500 : 200 }),
     );
@@ -559,7 +563,7 @@ describe("retries", () => {
   });
 
   test("can be turned off, and limited", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(() => new Response("", { status: 500 }));
     await makeHook(app, { ...forward(receiver.url), path: "off", retries: { enabled: false } });
     await makeHook(app, {
@@ -572,6 +576,45 @@ describe("retries", () => {
     const two = await send(app, body, {}, "/webhooks/acme/two");
     expect([two.status, receiver.got.length]).toEqual([500, 3]);
     expect((await deliveryOf(app, two.body.deliveryId)).status).toBe("dead_letter");
+  });
+
+  test("are left to people where the run ended the process again and again", async () => {
+    await using app = await startApp({ engine: false });
+    await makeHook(app, { ...forward("http://127.0.0.1:9"), waitSeconds: 0 });
+    const { deliveryId } = (await send(app, body)).body;
+    const orphan = {
+      status: "running",
+      dueAt: null,
+      leaseToken: "dead",
+      bootId: "dead",
+      interruptCount: 3,
+    } as const;
+    await app.app.store.write((db) => db.update(actionRuns).set(orphan));
+    const engine = await startEngine(app.app);
+    expect(await deliveryOf(app, deliveryId)).toMatchObject({
+      status: "dead_letter",
+      error: { code: "interrupted_too_often" },
+      payload: JSON.parse(body),
+    });
+    expect((await app.owner("GET", "/api/v1/dead-letters")).body.items).toMatchObject([
+      { deliveryId, status: "dead" },
+    ]);
+    await engine.stop(0);
+  });
+
+  test("end when somebody cancels the run that waits for them", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(() => new Response("", { status: 503 }));
+    await makeHook(app, { ...forward(receiver.url), waitSeconds: 0, retries: { backoffSeconds: [60] } });
+    const { deliveryId, automationRunId } = (await send(app, body)).body;
+    await until(app.owner, `${DELIVERIES}/${deliveryId}`, ({ status }) => status === "retrying");
+    expect((await app.owner("POST", `${AUTOMATION_RUNS}/${automationRunId}/cancel`)).body.status).toBe(
+      "cancelled",
+    );
+    expect(await deliveryOf(app, deliveryId)).toMatchObject({ status: "failed", nextAttemptAt: null });
+    app.clock.turn(120_000);
+    await Bun.sleep(700);
+    expect(receiver.got).toHaveLength(1);
   });
 });
 
@@ -664,7 +707,7 @@ describe("alerts", () => {
   });
 
   test("tell once a window that failures have reached the threshold, signed", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(() => new Response("", { status: 400 }));
     await using watcher = startReceiver();
     const hook = await makeHook(app, { ...forward(receiver.url), alerts: alerts(`${watcher.url}/alert`) });
@@ -675,11 +718,11 @@ describe("alerts", () => {
     await fail(2);
     app.clock.turn(601_000);
     await fail(2);
-    await Bun.sleep(1_100);
+    await Bun.sleep(200);
     expect(watcher.got).toHaveLength(0);
     await fail(3);
     await told(1);
-    await Bun.sleep(1_100);
+    await Bun.sleep(200);
     expect(watcher.got).toHaveLength(1);
     const [alert] = watcher.got;
     const timestamp = alert?.headers.get("x-svc-timestamp") ?? "";
@@ -700,7 +743,7 @@ describe("alerts", () => {
   });
 
   test("are sent again where the watcher can't take them, a few times", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ hurry: 20 });
     await using receiver = startReceiver(() => new Response("", { status: 400 }));
     await using watcher = startReceiver((_, count) => new Response("", { status: count < 3 ? 503 : 204 }));
     await makeHook(app, { ...forward(receiver.url), alerts: alerts(watcher.url, { failureThreshold: 1 }) });
@@ -710,14 +753,14 @@ describe("alerts", () => {
       await Bun.sleep(50);
       app.clock.turn(31_000);
     }
-    await Bun.sleep(1_100);
+    await Bun.sleep(200);
     expect(watcher.got).toHaveLength(3);
     expect(new Set(watcher.got.map(({ text }) => text)).size).toBe(1);
     expect(app.logged.filter((line) => line.includes("an alert about failing webhooks"))).toHaveLength(3);
   });
 
   test("go no further than egress lets them, and need all of their fields", async () => {
-    await using app = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
+    await using app = await startApp({ hurry: 20, env: { WEIR_EGRESS_ALLOW: "" } });
     await using watcher = startReceiver();
     await makeHook(app, {
       action: { kind: "conditional_branch", definition: branch("a", "false") },

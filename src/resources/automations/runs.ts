@@ -23,14 +23,6 @@ import {
 } from "./table.ts";
 import type { AutomationRunQuery } from "./wire.ts";
 
-const setLatest = prepared((db: WriteDb) =>
-  db
-    .update(automations)
-    .set({ latestRunId: sql`${sql.placeholder("runId")}` })
-    .where(eq(automations.id, sql.placeholder("id")))
-    .prepare(),
-);
-
 export interface NewAutomationRun {
   trigger: Trigger;
   input?: Json;
@@ -77,7 +69,6 @@ export async function startAutomationRun(
     startedAt: at,
     completedAt: null,
   };
-  await setLatest(tx.db).run({ runId: row.id, id: automation.id });
   await record(
     tx,
     "automation.triggered",

@@ -49,14 +49,6 @@ export async function triggerScope(
   return delivery && delivery.headers !== null ? { ...delivery } : {};
 }
 
-interface StepResult {
-  id: string;
-  key: string;
-  status: string;
-  result: string | null;
-  error: string | null;
-}
-
 /** Of the steps that have ended; a run that goes on where another failed names that one's action runs. */
 const stepResults = prepared((db: ReadDb) =>
   db

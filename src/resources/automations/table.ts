@@ -8,6 +8,9 @@ export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
 export const TRIGGER_TYPES = ["manual", "webhook", "schedule", "event"] as const;
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
 
+/** Signalled when something changed that webhook intake goes by: an automation, or its organization's plan. */
+export const HOOKS_TOPIC = "hooks";
+
 export const automations = sqliteTable("automations", {
   ...owned(),
   name: text().notNull(),
@@ -25,7 +28,6 @@ export const automations = sqliteTable("automations", {
   status: text().$type<AutomationStatus>().notNull(),
   triggerType: text().$type<TriggerType>().notNull(),
   templateId: text(),
-  latestRunId: text(),
   deletedAt: text(),
 });
 export type AutomationRow = typeof automations.$inferSelect;

@@ -52,10 +52,10 @@ export async function record(
   entity: Entity,
   data: JsonObject = {},
 ): Promise<void> {
-  const { heads } = tx.trail;
+  const { heads, before } = tx.trail;
   const rows = tx.trail.rows as NewEvent[];
   const { organizationId } = tx;
-  const previous = heads.get(organizationId) ?? (await storedHead(tx));
+  const previous = heads.get(organizationId) ?? before.get(organizationId) ?? (await storedHead(tx));
   const { type: actorType, id: actorId, ...carried } = tx.actor;
   const row = {
     id: tx.ids.uuid(),
@@ -98,7 +98,7 @@ const insertEvents = insertInto(events, ["seq"]);
 
 /** SHA-256, hex, over the hash before and the row's canonical JSON (decisions, section 9). */
 export function chainHash(previous: string, row: Omit<EventRow, "seq" | "hash">): string {
-  return new Bun.CryptoHasher("sha256").update(previous).update(canonicalEvent(row)).digest("hex");
+  return Bun.SHA256.hash(previous + canonicalEvent(row), "hex");
 }
 
 /** `canonicalJson` of the event, its outer keys put in order by hand. */

@@ -2,13 +2,14 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import { contains, parseCidr } from "../../base/cidr.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Rate } from "../../base/limit.ts";
+import type { Signals } from "../../base/signals.ts";
 import type { App } from "../../context.ts";
 import { hmac, matchesSignature } from "../../crypto/signature.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { secretLabel } from "../automations/service.ts";
-import { automations } from "../automations/table.ts";
+import { automations, HOOKS_TOPIC } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
 
 /** The interface's section 8; an enterprise without a rate of its own has this one. */
@@ -56,9 +57,27 @@ export interface Hook {
   organizationId: string;
   config: AutomationConfig;
   version: number;
-  sealedSecret: string;
+  /** In clear: it never leaves the process. */
+  secret: string;
   plan: Plan;
   webhookRate: WebhookRate | null;
+}
+
+/** Where another process could change a webhook, it is looked up each time. */
+const HOOK_MAX_AGE_MS = 1_000;
+const MAX_HOOKS = 1_000;
+
+/** Webhooks as they were last looked up, by process; forgotten as soon as any of them changes. */
+const caches = new WeakMap<Signals, Map<string, { hook: Hook; at: number }>>();
+
+function cacheOf(app: App): Map<string, { hook: Hook; at: number }> {
+  let cache = caches.get(app.signals);
+  if (!cache) {
+    const made = new Map<string, { hook: Hook; at: number }>();
+    app.signals.listen(HOOKS_TOPIC, () => made.clear());
+    caches.set(app.signals, (cache = made));
+  }
+  return cache;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -69,11 +88,21 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
  */
 export async function findHook(app: App, named: string, path: string): Promise<Hook> {
   const organization = named.toLowerCase();
+  const cache = cacheOf(app);
+  const key = `${organization}/${path}`;
+  const known = app.store.remote ? undefined : cache.get(key);
+  const now = app.clock.monotonic();
+  if (known && now - known.at < HOOK_MAX_AGE_MS) return known.hook;
   const statement = UUID.test(organization) ? hookById : hookBySlug;
   const [row] = await statement(app.store.db).all({ organization, path });
   if (!row || row.sealedSecret === null)
     throw new AppError("not_found", "There is no active webhook at this address.");
-  return { ...row, sealedSecret: row.sealedSecret, config: row.config as AutomationConfig };
+  const { sealedSecret, config, ...rest } = row;
+  const secret = app.secrets.open(sealedSecret, secretLabel(row));
+  const hook: Hook = { ...rest, secret, config: config as AutomationConfig };
+  if (cache.size >= MAX_HOOKS) cache.clear();
+  cache.set(key, { hook, at: now });
+  return hook;
 }
 
 /** Throws `forbidden` for an address outside of `allowedIps`. */
@@ -101,9 +130,8 @@ export function checkSignature(app: App, hook: Hook, headers: Headers, body: Uin
       `X-SVC-Timestamp should be the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`,
     );
   }
-  const secret = app.secrets.open(hook.sealedSecret, secretLabel(hook));
   const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
-  const expected = hmac(signatureAlgorithm, secret, ...parts);
+  const expected = hmac(signatureAlgorithm, hook.secret, ...parts);
   if (!matchesSignature(given, expected, signatureAlgorithm)) {
     throw unsigned(`The signature in ${signatureHeader} does not fit the body and this webhook's secret.`);
   }

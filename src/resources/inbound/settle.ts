@@ -101,12 +101,15 @@ export async function deliverySettled(
     await save(tx, delivery, { status: "retrying", replyCode: 202, error: run.error, nextAttemptAt });
     return nextAttemptAt;
   }
-  const status: DeliveryStatus = run.error.retryable ? "dead_letter" : "failed";
+  const status: DeliveryStatus = isWorthReplay(run.error) ? "dead_letter" : "failed";
   await save(tx, delivery, { status, replyCode: 500, error: run.error, nextAttemptAt: null });
   if (status === "dead_letter" || delivery.replayOf !== null) await buryDelivery(tx, delivery, run.error);
   if (automation) await raiseAlert(tx, delivery, automation, run.error);
   return null;
 }
+
+/** What ended the process again and again is left to people, who may replay it once its cause is gone. */
+const isWorthReplay = ({ retryable, code }: RunError) => retryable || code === "interrupted_too_often";
 
 const jitter = (tx: WriteContext) => 1 - JITTER + 2 * JITTER * ((tx.ids.bytes(1)[0] ?? 128) / 255);
 

@@ -1,3 +1,4 @@
+import { HOOKS_TOPIC } from "../automations/table.ts";
 import { asc, desc, eq, like, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
@@ -75,6 +76,7 @@ export function updateOrganization(ctx: Context, input: OrganizationChange): Pro
     if (given.slug !== undefined && given.slug !== before.slug) await freeOrThrow(tx, given.slug);
     const change = { ...given, updatedAt: timestamp(tx.clock) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, before.id));
+    tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
     const data = { changes } as unknown as JsonObject;
     await record(tx, "organization.updated", { type: "organization", id: before.id }, data);
     return { ...before, ...change };
