@@ -74,7 +74,7 @@ export interface WriteContext extends Context {
 }
 
 /** Events on their way into the store, and the last hash of each organization's chain with them. */
-export interface Trail {
+interface Trail {
   readonly rows: object[];
   readonly heads: Map<string, string>;
   /** The heads as the works before this one in the same transaction have left them. */

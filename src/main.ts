@@ -35,7 +35,7 @@ async function openHost(): Promise<Host> {
   const columns = () => (process.stderr.columns || 80) - 1;
   return {
     isTerminal,
-    hasColor: process.stdout.isTTY === true && !process.env["NO_COLOR"],
+    hasColor: process.stdout.isTTY === true && !process.env.NO_COLOR,
     self,
     err,
     status: (text) => void (isTerminal && process.stderr.write(`\r\x1b[2K${text.slice(0, columns())}`)),

@@ -75,10 +75,21 @@ export function server(app: App) {
     const { pathname } = visit.url;
     const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
     if (methods.length === 0) {
-      return problemResponse(app, new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`), visit);
+      return problemResponse(
+        app,
+        new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`),
+        visit,
+      );
     }
-    const reply = problemResponse(app, new AppError("method_not_allowed", `${request.method} is not possible here; ${methods.join(", ")} is.`), visit);
-    reply.headers.set("allow", [...new Set(methods.includes("GET") ? [...methods, "HEAD"] : methods)].join(", "));
+    const reply = problemResponse(
+      app,
+      new AppError("method_not_allowed", `${request.method} is not possible here; ${methods.join(", ")} is.`),
+      visit,
+    );
+    reply.headers.set(
+      "allow",
+      [...new Set(methods.includes("GET") ? [...methods, "HEAD"] : methods)].join(", "),
+    );
     return reply;
   });
 }
@@ -95,4 +106,9 @@ interface Arrival {
 const toPattern = (path: string) => path.replace(/\{path\}$/, "*").replace(/\{(\w+)\}/g, ":$1");
 
 const toMatcher = (path: string) =>
-  new RegExp(`^${path.replace(/[.]/g, "\\.").replace(/\{path\}$/, ".+").replace(/\{\w+\}/g, "[^/]+")}/?$`);
+  new RegExp(
+    `^${path
+      .replace(/[.]/g, "\\.")
+      .replace(/\{path\}$/, ".+")
+      .replace(/\{\w+\}/g, "[^/]+")}/?$`,
+  );

@@ -12,9 +12,17 @@ const CONNECTIONS = 8;
 
 const weir = await startWeir();
 for (let n = 0; n < 200; n++) {
-  await weir.call("POST", "/api/v1/connections", { name: `Files ${n}`, provider: "local_files", config: {}, credentials: {} });
+  await weir.call("POST", "/api/v1/connections", {
+    name: `Files ${n}`,
+    provider: "local_files",
+    config: {},
+    credentials: {},
+  });
 }
-const peer = Bun.spawn([process.execPath, join(import.meta.dir, "raw-list.ts"), join(weir.folder, "weir.db")], { stdout: "pipe" });
+const peer = Bun.spawn(
+  [process.execPath, join(import.meta.dir, "raw-list.ts"), join(weir.folder, "weir.db")],
+  { stdout: "pipe" },
+);
 process.on("exit", () => peer.kill());
 const { value } = await peer.stdout.getReader().read();
 const { origin: bare } = JSON.parse(new TextDecoder().decode(value)) as { origin: string };
@@ -27,7 +35,9 @@ for (let round = 0; round < ROUNDS; round++) {
   const a = await load(weir.origin, ours, CONNECTIONS, SECONDS);
   const b = await load(bare, theirs, CONNECTIONS, SECONDS);
   ratios.push(a.perSecond / b.perSecond);
-  console.log(`  round ${round + 1}: Weir ${a.perSecond.toFixed(0)}/s ${JSON.stringify(a.statuses)}, raw ${b.perSecond.toFixed(0)}/s`);
+  console.log(
+    `  round ${round + 1}: Weir ${a.perSecond.toFixed(0)}/s ${JSON.stringify(a.statuses)}, raw ${b.perSecond.toFixed(0)}/s`,
+  );
 }
 tell("list of 50 against raw Elysia + bun:sqlite", median(ratios), 0.4, 0.6);
 await weir.stop();

@@ -54,19 +54,35 @@ const webhook = openOperation({
     checkSignature(app, hook, visit.request.headers, body);
     checkRate(app, hook);
     const payload = parseJson(new TextDecoder().decode(body));
-    const scope = { payload, headers: Object.fromEntries(visit.request.headers), query: {}, steps: {}, input: null };
+    const scope = {
+      payload,
+      headers: Object.fromEntries(visit.request.headers),
+      query: {},
+      steps: {},
+      input: null,
+    };
     const executor = executors.conditional_branch;
     const definition = hook.config.action?.definition;
-    if (!executor?.decide || !isObject(definition ?? null)) throw new Error("The benchmark's automation has no branch.");
+    if (!executor?.decide || !isObject(definition ?? null))
+      throw new Error("The benchmark's automation has no branch.");
     const filled = fillIn(executor, definition ?? {}, scope);
     const result = executor.decide(checkFilled(executor, filled), scope);
-    return new Reply(200, { status: "processed", deliveryId: app.ids.uuid(), automationRunId: app.ids.uuid(), result });
+    return new Reply(200, {
+      status: "processed",
+      deliveryId: app.ids.uuid(),
+      automationRunId: app.ids.uuid(),
+      result,
+    });
   },
 });
 
 const server = new Elysia({ serve: { development: false } })
-  .post("/webhooks/:org_id/*", ({ request, params, server }) => serve(app, webhook, visitOf(app, request, server), params), {
-    parse: "none",
-  })
+  .post(
+    "/webhooks/:org_id/*",
+    ({ request, params, server }) => serve(app, webhook, visitOf(app, request, server), params),
+    {
+      parse: "none",
+    },
+  )
   .listen({ hostname: "127.0.0.1", port: 0 });
 console.log(JSON.stringify({ origin: `http://127.0.0.1:${server.server?.port}` }));

@@ -11,7 +11,13 @@ export interface Round {
 const HEAD_END = Buffer.from("\r\n\r\n");
 
 /** A request as it goes over the wire. */
-export function rawRequest(origin: string, method: string, path: string, headers: Record<string, string>, body = ""): Buffer {
+export function rawRequest(
+  origin: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body = "",
+): Buffer {
   const lines = [
     `${method} ${path} HTTP/1.1`,
     `host: ${new URL(origin).host}`,
@@ -25,7 +31,12 @@ export function rawRequest(origin: string, method: string, path: string, headers
  * Sends the same request over and over on `connections` keep-alive sockets for `seconds`, one at a time on
  * each. Over bare sockets, so that the sender costs as little as can be.
  */
-export async function load(origin: string, request: Buffer, connections: number, seconds: number): Promise<Round> {
+export async function load(
+  origin: string,
+  request: Buffer,
+  connections: number,
+  seconds: number,
+): Promise<Round> {
   const { hostname, port } = new URL(origin);
   const times: number[] = [];
   const statuses: Record<string, number> = {};
@@ -87,8 +98,21 @@ export function median(values: readonly number[]): number {
 }
 
 /** Prints one line of the table: what, the figure against its floor and target. */
-export function tell(what: string, value: number, floor: number, target: number, unit = "×", isCeiling = false): void {
+export function tell(
+  what: string,
+  value: number,
+  floor: number,
+  target: number,
+  unit = "×",
+  isCeiling = false,
+): void {
   const meets = (limit: number) => (isCeiling ? value <= limit : value >= limit);
-  const verdict = meets(target) ? "target reached" : meets(floor) ? "between floor and target" : "BELOW THE FLOOR";
-  console.log(`${what.padEnd(58)} ${value.toFixed(2).padStart(8)} ${unit}   floor ${floor}, target ${target}: ${verdict}`);
+  const verdict = meets(target)
+    ? "target reached"
+    : meets(floor)
+      ? "between floor and target"
+      : "BELOW THE FLOOR";
+  console.log(
+    `${what.padEnd(58)} ${value.toFixed(2).padStart(8)} ${unit}   floor ${floor}, target ${target}: ${verdict}`,
+  );
 }

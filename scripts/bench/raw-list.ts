@@ -4,12 +4,14 @@ import { Elysia } from "elysia";
 
 const [path = ""] = process.argv.slice(2);
 const database = new Database(path, { readonly: true });
-const page = database.query<Record<string, unknown>, [number, number]>("SELECT * FROM connections ORDER BY name, id LIMIT ? OFFSET ?");
+const page = database.query<Record<string, unknown>, [number, number]>(
+  "SELECT * FROM connections ORDER BY name, id LIMIT ? OFFSET ?",
+);
 const total = database.query<{ n: number }, []>("SELECT count(*) AS n FROM connections");
 const app = new Elysia({ serve: { development: false } })
   .get("/connections", ({ query }) => {
-    const limit = Number(query["limit"] ?? 50);
-    const rows = page.all(limit, 0).map((row) => ({ ...row, config: JSON.parse(String(row["config"])) }));
+    const limit = Number(query.limit ?? 50);
+    const rows = page.all(limit, 0).map((row) => ({ ...row, config: JSON.parse(String(row.config)) }));
     return { connections: rows, total: total.get()?.n, limit, offset: 0 };
   })
   .post("/actions", ({ body }) => body)

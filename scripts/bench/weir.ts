@@ -1,24 +1,56 @@
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createHmac } from "node:crypto";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 export const SECRET = "a secret of the benchmark";
 
 /** A Weir in a process of its own, with an owner. */
-export async function startWeir(command: readonly string[] = [process.execPath, MAIN], env: Record<string, string> = {}) {
+export async function startWeir(
+  command: readonly string[] = [process.execPath, MAIN],
+  env: Record<string, string> = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
-  const settings = { PATH: process.env["PATH"] ?? "", HOME: folder, WEIR_API_RATE: "off", WEIR_DEFAULT_PLAN: "enterprise", WEIR_LOG: "warn", WEIR_EGRESS_ALLOW: "127.0.0.0/8", ...env };
-  const made = Bun.spawnSync([...command, "init", "--email", "bench@example.com", "--password-stdin", "--org", "Bench", "--data", folder, "--json"], {
-    stdin: Buffer.from("a long password for the benchmark"),
-    env: settings,
-  });
+  const settings = {
+    PATH: process.env.PATH ?? "",
+    HOME: folder,
+    WEIR_API_RATE: "off",
+    WEIR_DEFAULT_PLAN: "enterprise",
+    WEIR_LOG: "warn",
+    WEIR_EGRESS_ALLOW: "127.0.0.0/8",
+    ...env,
+  };
+  const made = Bun.spawnSync(
+    [
+      ...command,
+      "init",
+      "--email",
+      "bench@example.com",
+      "--password-stdin",
+      "--org",
+      "Bench",
+      "--data",
+      folder,
+      "--json",
+    ],
+    {
+      stdin: Buffer.from("a long password for the benchmark"),
+      env: settings,
+    },
+  );
   if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
-  const { token, organizationId } = JSON.parse(made.stdout.toString()) as { token: string; organizationId: string };
+  const { token, organizationId } = JSON.parse(made.stdout.toString()) as {
+    token: string;
+    organizationId: string;
+  };
   const port = freePort();
   const began = performance.now();
-  const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], { env: settings, stdout: "ignore", stderr: "inherit" });
+  const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], {
+    env: settings,
+    stdout: "ignore",
+    stderr: "inherit",
+  });
   const origin = `http://127.0.0.1:${port}`;
   process.on("exit", () => child.kill("SIGKILL"));
   await untilHealthy(origin);
@@ -33,7 +65,9 @@ export async function startWeir(command: readonly string[] = [process.execPath, 
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
     return text === "" ? null : JSON.parse(text);
   };
-  await call("PATCH", "/api/v1/organizations/current", { webhookRate: { perMinute: 1_000_000, burst: 1_000_000 } });
+  await call("PATCH", "/api/v1/organizations/current", {
+    webhookRate: { perMinute: 1_000_000, burst: 1_000_000 },
+  });
   return {
     origin,
     token,
@@ -89,5 +123,8 @@ export const BRANCH_AUTOMATION = {
   },
 };
 
-export const BODY = JSON.stringify({ event: "order.created", order: { id: "1001", total: 142.5, items: [{ sku: "A-1", quantity: 2 }] } });
+export const BODY = JSON.stringify({
+  event: "order.created",
+  order: { id: "1001", total: 142.5, items: [{ sku: "A-1", quantity: 2 }] },
+});
 export const SIGNATURE = `sha256=${createHmac("sha256", SECRET).update(BODY).digest("hex")}`;

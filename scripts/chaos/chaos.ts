@@ -39,7 +39,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   const { rounds, command = [process.execPath, MAIN], longestMs = 1500, log = () => {} } = options;
   const folder = mkdtempSync(join(tmpdir(), "weir-chaos-"));
   const env = {
-    PATH: process.env["PATH"] ?? "",
+    PATH: process.env.PATH ?? "",
     HOME: folder,
     WEIR_API_RATE: "off",
     WEIR_DEFAULT_PLAN: "enterprise",
@@ -72,8 +72,21 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
 type Env = Record<string, string>;
 
 async function makeOwner(command: readonly string[], folder: string, env: Env) {
-  const words = ["init", "--email", "chaos@example.com", "--password-stdin", "--org", "Chaos", "--data", folder, "--json"];
-  const made = Bun.spawnSync([...command, ...words], { stdin: Buffer.from("a long password for chaos"), env });
+  const words = [
+    "init",
+    "--email",
+    "chaos@example.com",
+    "--password-stdin",
+    "--org",
+    "Chaos",
+    "--data",
+    folder,
+    "--json",
+  ];
+  const made = Bun.spawnSync([...command, ...words], {
+    stdin: Buffer.from("a long password for chaos"),
+    env,
+  });
   if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
   return JSON.parse(made.stdout.toString()) as { token: string; organizationId: string };
 }
@@ -84,7 +97,11 @@ async function start(command: readonly string[], folder: string, env: Env, token
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop(true);
-  const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], { env, stdout: "ignore", stderr: "inherit" });
+  const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], {
+    env,
+    stdout: "ignore",
+    stderr: "inherit",
+  });
   const origin = `http://127.0.0.1:${port}`;
   for (let tries = 0; ; tries++) {
     if ((await fetch(`${origin}/health`).catch(() => null))?.ok) break;
@@ -111,10 +128,23 @@ interface Hooks {
 }
 
 async function setUp(call: Call): Promise<Hooks> {
-  await call("PATCH", "/api/v1/organizations/current", { webhookRate: { perMinute: 1_000_000, burst: 1_000_000 } });
-  const connection = await call("POST", "/api/v1/connections", { name: "Files", provider: "local_files", config: {}, credentials: {} });
-  const lines = Array.from({ length: ROWS }, (_, n) => JSON.stringify({ id: n, name: `row ${n}`, tags: [n, n + 1] }));
-  await call("PUT", `/api/v1/connections/${connection["id"]}/files?path=/rows.jsonl`, Buffer.from(lines.join("\n")));
+  await call("PATCH", "/api/v1/organizations/current", {
+    webhookRate: { perMinute: 1_000_000, burst: 1_000_000 },
+  });
+  const connection = await call("POST", "/api/v1/connections", {
+    name: "Files",
+    provider: "local_files",
+    config: {},
+    credentials: {},
+  });
+  const lines = Array.from({ length: ROWS }, (_, n) =>
+    JSON.stringify({ id: n, name: `row ${n}`, tags: [n, n + 1] }),
+  );
+  await call(
+    "PUT",
+    `/api/v1/connections/${connection.id}/files?path=/rows.jsonl`,
+    Buffer.from(lines.join("\n")),
+  );
   const branch = await call("POST", "/api/v1/automations", {
     name: "Branch",
     triggerType: "webhook",
@@ -123,8 +153,17 @@ async function setUp(call: Call): Promise<Hooks> {
       secret: SECRET,
       waitSeconds: 5,
       steps: [
-        { key: "route", kind: "conditional_branch", definition: { branches: [{ key: "big", when: "payload.n % 2 == 0" }], else: "small" } },
-        { key: "again", kind: "conditional_branch", definition: { branches: [{ key: "yes", when: "true" }] }, dependsOn: ["route"] },
+        {
+          key: "route",
+          kind: "conditional_branch",
+          definition: { branches: [{ key: "big", when: "payload.n % 2 == 0" }], else: "small" },
+        },
+        {
+          key: "again",
+          kind: "conditional_branch",
+          definition: { branches: [{ key: "yes", when: "true" }] },
+          dependsOn: ["route"],
+        },
       ],
     },
   });
@@ -137,7 +176,7 @@ async function setUp(call: Call): Promise<Hooks> {
       waitSeconds: 0,
       action: {
         kind: "dlt_extract",
-        connectionId: connection["id"],
+        connectionId: connection.id,
         definition: {
           dataset: "chaos",
           resources: [{ name: "rows", spec: "rows.jsonl", primaryKey: ["id"], writeDisposition: "merge" }],
@@ -145,11 +184,21 @@ async function setUp(call: Call): Promise<Hooks> {
       },
     },
   });
-  return { branch: { id: String(branch["id"]), path: "branch" }, load: { id: String(load["id"]), path: "load" } };
+  return {
+    branch: { id: String(branch.id), path: "branch" },
+    load: { id: String(load.id), path: "load" },
+  };
 }
 
 /** Eight senders, until the server is gone. */
-async function sendUntilDead(origin: string, organization: string, hooks: Hooks, round: number, ledger: Map<string, string>, sentKeys: Set<string>) {
+async function sendUntilDead(
+  origin: string,
+  organization: string,
+  hooks: Hooks,
+  round: number,
+  ledger: Map<string, string>,
+  sentKeys: Set<string>,
+) {
   let alive = true;
   const send = async (sender: number) => {
     for (let n = 0; alive; n++) {
@@ -188,7 +237,16 @@ interface Case {
   env: Env;
 }
 
-async function judge({ weir, hooks, rounds, ledger, sentKeys, command, folder, env }: Case): Promise<Verdict> {
+async function judge({
+  weir,
+  hooks,
+  rounds,
+  ledger,
+  sentKeys,
+  command,
+  folder,
+  env,
+}: Case): Promise<Verdict> {
   const faults: string[] = [];
   await settle(weir.call);
   const runs = [...(await allRuns(weir.call, hooks.branch.id)), ...(await allRuns(weir.call, hooks.load.id))];
@@ -196,7 +254,8 @@ async function judge({ weir, hooks, rounds, ledger, sentKeys, command, folder, e
   for (const [key, runId] of ledger) {
     const run = byId.get(runId);
     if (!run) faults.push(`${key} was accepted, and its run ${runId} is gone`);
-    else if (run.status !== "completed") faults.push(`${key}: its run ${runId} is ${run.status}: ${JSON.stringify(run.error)}`);
+    else if (run.status !== "completed")
+      faults.push(`${key}: its run ${runId} is ${run.status}: ${JSON.stringify(run.error)}`);
   }
   if (byId.size !== runs.length) faults.push("a run is listed twice");
   if (runs.length < ledger.size || runs.length > sentKeys.size) {
@@ -205,27 +264,36 @@ async function judge({ weir, hooks, rounds, ledger, sentKeys, command, folder, e
   if (new Set(ledger.values()).size !== ledger.size) faults.push("two webhooks were answered with one run");
   const loads = runs.filter((run) => run.automationId === hooks.load.id && run.status === "completed").length;
   if (loads > 0) {
-    const counted = await weir.call("POST", "/api/v1/query", { sql: "SELECT count(*) AS n, count(DISTINCT id) AS d FROM raw.chaos__rows" });
-    const tags = await weir.call("POST", "/api/v1/query", { sql: "SELECT count(*) AS n FROM raw.chaos__rows__tags" });
-    const [row] = counted["rows"] as { n: number; d: number }[];
-    const [child] = tags["rows"] as { n: number }[];
-    if (row?.n !== ROWS || row.d !== ROWS) faults.push(`the table has ${row?.n} rows with ${row?.d} ids; ${ROWS} were right`);
+    const counted = await weir.call("POST", "/api/v1/query", {
+      sql: "SELECT count(*) AS n, count(DISTINCT id) AS d FROM raw.chaos__rows",
+    });
+    const tags = await weir.call("POST", "/api/v1/query", {
+      sql: "SELECT count(*) AS n FROM raw.chaos__rows__tags",
+    });
+    const [row] = counted.rows as { n: number; d: number }[];
+    const [child] = tags.rows as { n: number }[];
+    if (row?.n !== ROWS || row.d !== ROWS)
+      faults.push(`the table has ${row?.n} rows with ${row?.d} ids; ${ROWS} were right`);
     if (child?.n !== 2 * ROWS) faults.push(`the child table has ${child?.n} rows; ${2 * ROWS} were right`);
   }
   const failed = await weir.call("GET", "/api/v1/action-runs?statuses=failed&limit=1");
-  if (Number(failed["total"]) > 0) faults.push(`${failed["total"]} action runs failed`);
+  if (Number(failed.total) > 0) faults.push(`${failed.total} action runs failed`);
   weir.child.kill("SIGTERM");
   const exit = await weir.child.exited;
   if (exit !== 0) faults.push(`SIGTERM ended with exit code ${exit}`);
   const verified = Bun.spawnSync([...command, "events", "verify", "--data", folder], { env });
-  if (verified.exitCode !== 0) faults.push(`the audit trail: ${verified.stdout.toString()}${verified.stderr.toString()}`);
+  if (verified.exitCode !== 0)
+    faults.push(`the audit trail: ${verified.stdout.toString()}${verified.stderr.toString()}`);
   return { rounds, sent: sentKeys.size, accepted: ledger.size, runs: runs.length, loads, faults };
 }
 
 async function settle(call: Call): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
-    const open = await call("GET", "/api/v1/action-runs?statuses=pending&statuses=running&statuses=waiting&limit=1");
-    if (Number(open["total"]) === 0) return;
+    const open = await call(
+      "GET",
+      "/api/v1/action-runs?statuses=pending&statuses=running&statuses=waiting&limit=1",
+    );
+    if (Number(open.total) === 0) return;
     await Bun.sleep(100);
   }
 }
@@ -241,14 +309,18 @@ async function allRuns(call: Call, automationId: string): Promise<Listed[]> {
   const runs: Listed[] = [];
   for (let offset = 0; ; offset += 100) {
     const page = await call("GET", `/api/v1/automations/${automationId}/runs?limit=100&offset=${offset}`);
-    runs.push(...(page["runs"] as Listed[]));
-    if (page["hasNext"] !== true) return runs;
+    runs.push(...(page.runs as Listed[]));
+    if (page.hasNext !== true) return runs;
   }
 }
 
 if (import.meta.main) {
   const [rounds = "50", ...command] = process.argv.slice(2);
-  const verdict = await chaos({ rounds: Number(rounds), ...(command.length > 0 ? { command } : {}), log: (line) => console.log(line) });
+  const verdict = await chaos({
+    rounds: Number(rounds),
+    ...(command.length > 0 ? { command } : {}),
+    log: (line) => console.log(line),
+  });
   console.log(JSON.stringify(verdict, null, 2));
   process.exit(verdict.faults.length === 0 ? 0 : 1);
 }

@@ -30,7 +30,7 @@ export interface EgressResponse {
 }
 
 /** An address that was checked, to connect to instead of the name. */
-export interface PinnedAddress {
+interface PinnedAddress {
   address: string;
   family: 4 | 6;
 }

@@ -14,7 +14,7 @@ export function partsFrom(
   env: Settings,
   process: Pick<Host, "isTerminal" | "self" | "err">,
 ): Parts {
-  const folder = flags["data"] ?? env["WEIR_DATA"] ?? "./weir-data";
+  const folder = flags.data ?? env.WEIR_DATA ?? "./weir-data";
   const { config, secrets } = readConfig(flags, env, readToml(join(folder, "weir.toml")));
   const log = openLog({
     level: config.logLevel,

@@ -48,7 +48,7 @@ export const conditionalBranch = defineExecutor({
   decide,
   async execute(bench, definition) {
     const result = decide(definition, bench.scope);
-    bench.log("info", `Took the branch ${result["branch"]}.`);
+    bench.log("info", `Took the branch ${result.branch}.`);
     return { result };
   },
 });

@@ -117,7 +117,8 @@ export interface Executor {
   execute(bench: Bench, definition: JsonObject): Promise<Done>;
 }
 
-interface TypedExecutor<D extends TSchema> extends Omit<Executor, "definition" | "check" | "decide" | "execute"> {
+interface TypedExecutor<D extends TSchema>
+  extends Omit<Executor, "definition" | "check" | "decide" | "execute"> {
   definition: D;
   check?(definition: Static<D>): { path: readonly string[]; message: string }[];
   decide?(definition: Static<D>, scope: Scope): JsonObject;

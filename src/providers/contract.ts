@@ -42,12 +42,7 @@ export interface Files {
   stat(link: Link, path: string): Promise<FileItem>;
   read(link: Link, path: string): Promise<ReadableStream<Uint8Array>>;
   /** Writes whole or not at all: a reader never sees half of it. */
-  write?(
-    link: Link,
-    path: string,
-    bytes: ReadableStream<Uint8Array>,
-    maxBytes: number,
-  ): Promise<FileItem>;
+  write?(link: Link, path: string, bytes: ReadableStream<Uint8Array>, maxBytes: number): Promise<FileItem>;
 }
 
 /** A provider whose data has tables. */

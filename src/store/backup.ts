@@ -22,7 +22,7 @@ const KEPT_BEFORE_MIGRATIONS = 5;
  * Makes the new file `path` with `copy`, which fills the file that it is given. It appears whole or not at
  * all. Throws `conflict` when there is a file already.
  */
-export async function keepCopy(path: string, copy: (to: string) => Promise<void> | void): Promise<void> {
+async function keepCopy(path: string, copy: (to: string) => Promise<void> | void): Promise<void> {
   if (existsSync(path)) throw new AppError("conflict", "There is a file at the backup's path already.");
   const part = `${path}.part`;
   try {

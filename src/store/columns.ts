@@ -1,4 +1,4 @@
-import { integer, text } from "drizzle-orm/sqlite-core";
+import { text } from "drizzle-orm/sqlite-core";
 
 /** The columns of every noun: who made it and when, who changed it last. Null means the system did. */
 export const owned = () => ({
@@ -7,7 +7,7 @@ export const owned = () => ({
   ...audited(),
 });
 
-export const audited = () => ({
+const audited = () => ({
   createdAt: instant().notNull(),
   createdBy: text(),
   updatedAt: instant().notNull(),
@@ -15,9 +15,7 @@ export const audited = () => ({
 });
 
 /** ISO 8601 in UTC with milliseconds, which sorts as text. */
-export const instant = () => text();
+const instant = () => text();
 
 /** A value that is stored as JSON text. SQL null is JavaScript null; JSON `null` is never written. */
 export const json = <T>() => text({ mode: "json" }).$type<T>();
-
-export const flag = () => integer({ mode: "boolean" });

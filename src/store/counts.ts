@@ -16,7 +16,12 @@ const byNoun = prepared((db: ReadDb) =>
   db
     .select({ n: counts.n })
     .from(counts)
-    .where(and(eq(counts.organizationId, sql.placeholder("organizationId")), eq(counts.noun, sql.placeholder("noun"))))
+    .where(
+      and(
+        eq(counts.organizationId, sql.placeholder("organizationId")),
+        eq(counts.noun, sql.placeholder("noun")),
+      ),
+    )
     .prepare(),
 );
 

@@ -11,7 +11,7 @@ export interface Statement {
   args: InValue[];
 }
 
-export type Result = ResultSet & RunResult;
+type Result = ResultSet & RunResult;
 
 const REPLY_LIMIT_MS = 10_000;
 /** With their pauses about 5 s. */

@@ -43,13 +43,15 @@ export function insertInto<T extends SQLiteTable, const K extends keyof T["$infe
 
   return async (db, ...rows) => {
     const known = runners(db);
-    let run = known.get(rows.length);
-    if (!run) known.set(rows.length, (run = build(db, rows.length)));
+    const run = known.get(rows.length) ?? build(db, rows.length);
+    known.set(rows.length, run);
     const values: SqlValue[] = [];
     for (const row of rows as Record<string, unknown>[]) {
       for (const [name, column] of columns) {
         const value = row[name];
-        values.push(value === null || value === undefined ? null : (column.mapToDriverValue(value) as SqlValue));
+        values.push(
+          value === null || value === undefined ? null : (column.mapToDriverValue(value) as SqlValue),
+        );
       }
     }
     await run(values);

@@ -2,7 +2,7 @@ import type { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
 import type { Clock } from "../base/clock.ts";
 import type { Migration } from "./migrate.ts";
 
-export { isUniqueViolation, StoreError, storeFault } from "./faults.ts";
+export { isUniqueViolation, StoreError } from "./faults.ts";
 export { openStore } from "./local.ts";
 export type { Migration } from "./migrate.ts";
 

@@ -160,7 +160,7 @@ export function unshared(
   flags: readonly string[],
   script: string,
 ): ((...words: string[]) => string[]) | null {
-  const [unshare, sh, path] = [Bun.which("unshare"), Bun.which("sh"), process.env["PATH"] ?? ""];
+  const [unshare, sh, path] = [Bun.which("unshare"), Bun.which("sh"), process.env.PATH ?? ""];
   if (unshare === null || sh === null) return null;
   // The machine's own tools are for the scene alone; what is started does not find them.
   const scene = `own=$PATH; PATH='${path}'; ${script} && PATH=$own && exec "$@"`;

@@ -27,7 +27,7 @@ export interface HranaServer extends AsyncDisposable {
   forgetStreams(): void;
 }
 
-export type Value =
+type Value =
   | { type: "null" }
   | { type: "integer"; value: string }
   | { type: "float"; value: number }

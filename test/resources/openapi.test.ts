@@ -93,15 +93,15 @@ describe("the document", () => {
     }
     expect(one("GET", "/api/v1/events")["x-role"]).toBe("viewer");
     expect(one("DELETE", "/api/v1/datasets/{layer}/{dataset}")["x-role"]).toBe("member");
-    expect(Object.keys(document.components["securitySchemes"] ?? {})).toEqual(["bearer", "apiKey", "cookie"]);
+    expect(Object.keys(document.components.securitySchemes ?? {})).toEqual(["bearer", "apiKey", "cookie"]);
     expect(one("GET", "/api/v1/users/me").security).not.toContainEqual({ apiKey: [] });
   });
 
   test("holds every reference that it makes, and nothing that none leads to", () => {
     const text = JSON.stringify(document);
     for (const [way, thing] of objectsIn(document)) {
-      if (typeof thing["$ref"] !== "string") continue;
-      const found = thing["$ref"]
+      if (typeof thing.$ref !== "string") continue;
+      const found = thing.$ref
         .slice(2)
         .split("/")
         .reduce<unknown>((at, name) => (at as Thing | undefined)?.[name], document);
@@ -126,11 +126,11 @@ describe("the document", () => {
   });
 
   test("shows each error with its body", () => {
-    const validation = document.components["responses"]?.["Unprocessable"] as Documented["responses"][string];
+    const validation = document.components.responses?.Unprocessable as Documented["responses"][string];
     expect(validation.content?.["application/json"]?.schema).toEqual({
       $ref: "#/components/schemas/ValidationError",
     });
-    const conflict = document.components["responses"]?.["Conflict"] as Documented["responses"][string];
+    const conflict = document.components.responses?.Conflict as Documented["responses"][string];
     expect(conflict.content?.["application/json"]).toMatchObject({
       schema: { $ref: "#/components/schemas/Problem" },
       example: { detail: expect.any(String), code: expect.any(String), correlationId: expect.any(String) },
@@ -158,9 +158,9 @@ describe("the document", () => {
 
   test("has schemas whose required fields are there, and whose defaults may be left out of a request", () => {
     for (const [way, thing] of objectsIn(document.paths)) {
-      if (!Array.isArray(thing["required"]) || typeof thing["properties"] !== "object") continue;
-      const fields = Object.keys(thing["properties"] as Thing);
-      for (const name of thing["required"]) expect(fields, way).toContain(name);
+      if (!Array.isArray(thing.required) || typeof thing.properties !== "object") continue;
+      const fields = Object.keys(thing.properties as Thing);
+      for (const name of thing.required) expect(fields, way).toContain(name);
     }
     const query = one("POST", "/api/v1/query").requestBody?.content["application/json"]?.schema;
     expect(query).toMatchObject({ required: ["sql"], additionalProperties: false });
@@ -176,9 +176,9 @@ describe("the document", () => {
       "application/json"
     ]?.schema;
     expect(artifact).toMatchObject({ properties: { title: { type: ["string", "null"] } } });
-    expect(artifact?.["required"]).toContain("title");
+    expect(artifact?.required).toContain("title");
     const events = one("GET", "/api/v1/events").responses["200"]?.content?.["application/json"]?.schema;
-    expect(events?.["required"]).toEqual(["items", "hasMore"]);
+    expect(events?.required).toEqual(["items", "hasMore"]);
   });
 
   test("has for each body an example that fits its shape", () => {

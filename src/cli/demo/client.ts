@@ -72,7 +72,7 @@ export function openClient(origin: string, token: string) {
 export type Client = ReturnType<typeof openClient>;
 
 const reasonOf = ({ body }: Answer): string => {
-  const detail = isObject(body) ? body["detail"] : body;
+  const detail = isObject(body) ? body.detail : body;
   return typeof detail === "string" ? detail : JSON.stringify(detail);
 };
 

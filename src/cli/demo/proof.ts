@@ -16,8 +16,8 @@ export async function ordersInLake(client: Client): Promise<number> {
     client,
     "SELECT count(*) AS n FROM information_schema.tables WHERE table_schema = 'raw' AND table_name = 'shop__orders'",
   );
-  if (Number(rows[0]?.["n"]) === 0) return 0;
-  return Number((await query(client, "SELECT count(*) AS n FROM raw.shop__orders")).rows[0]?.["n"]);
+  if (Number(rows[0]?.n) === 0) return 0;
+  return Number((await query(client, "SELECT count(*) AS n FROM raw.shop__orders")).rows[0]?.n);
 }
 
 /** Shows rows of the lake, and holds them against what follows from the files. */
@@ -33,17 +33,16 @@ export async function tellResult({ client }: Show, scene: Scene, truth: Truth): 
   scene.facts({ rows, ...counts.rows[0] });
   const newest = rows[0];
   expect(
-    Number(counts.rows[0]?.["orders"]) === truth.orders,
-    `The lake has ${counts.rows[0]?.["orders"]} orders, and the files ${truth.orders}.`,
+    Number(counts.rows[0]?.orders) === truth.orders,
+    `The lake has ${counts.rows[0]?.orders} orders, and the files ${truth.orders}.`,
   );
   expect(
-    Number(counts.rows[0]?.["days"]) === truth.days,
-    `The lake has ${counts.rows[0]?.["days"]} days, and the files ${truth.days}.`,
+    Number(counts.rows[0]?.days) === truth.days,
+    `The lake has ${counts.rows[0]?.days} days, and the files ${truth.days}.`,
   );
   expect(
-    String(newest?.["day"]).startsWith(truth.newestDay) &&
-      Number(newest?.["revenue"]) === truth.newestRevenue,
-    `The newest day is ${newest?.["day"]} with ${newest?.["revenue"]}; by the files it is ${truth.newestDay} with ${money(truth.newestRevenue)}.`,
+    String(newest?.day).startsWith(truth.newestDay) && Number(newest?.revenue) === truth.newestRevenue,
+    `The newest day is ${newest?.day} with ${newest?.revenue}; by the files it is ${truth.newestDay} with ${money(truth.newestRevenue)}.`,
   );
 }
 
@@ -82,8 +81,8 @@ export async function tellTrail({ client }: Show, scene: Scene, { correlationId 
   for (const { type, timestamp, data, actor } of shown) {
     const after = `+${((Date.parse(timestamp) - start) / 1000).toFixed(3)} s`;
     const about = [
-      data["kind"],
-      data["recordsProcessed"] == null ? null : counted(Number(data["recordsProcessed"]), "row"),
+      data.kind,
+      data.recordsProcessed == null ? null : counted(Number(data.recordsProcessed), "row"),
     ]
       .filter(Boolean)
       .join(", ");

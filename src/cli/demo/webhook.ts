@@ -43,15 +43,12 @@ export async function sendAndWait(desk: Desk, delivery: Delivery): Promise<Ended
   await watching;
   const body = isObject(reply.body) ? reply.body : {};
   const correlationId = reply.headers.get("x-correlation-id") ?? "";
-  const automationRunId = String(body["automationRunId"] ?? "");
+  const automationRunId = String(body.automationRunId ?? "");
   scene.tell(
     "signed",
     `X-SVC-Timestamp: ${delivery.sentAt}   X-SVC-Signature: ${reply.signature.slice(0, 23)}…`,
   );
-  scene.tell(
-    "answer",
-    `${reply.status} ${String(body["status"] ?? body["detail"])}   run ${automationRunId}`,
-  );
+  scene.tell("answer", `${reply.status} ${String(body.status ?? body.detail)}   run ${automationRunId}`);
   scene.facts({ status: reply.status, automationRunId, correlationId });
   expect(
     reply.status === 200 || reply.status === 202,
@@ -97,7 +94,7 @@ async function stepsOf(client: Client, automationRunId: string): Promise<Record<
     run.steps.map(({ key, status, actionRunId, error }): [string, EndedStep] => {
       const own = runs.find(({ id }) => id === actionRunId);
       const result = isObject(own?.result) ? own.result : {};
-      const message = typeof error?.["message"] === "string" ? error["message"] : null;
+      const message = typeof error?.message === "string" ? error.message : null;
       return [key, { status, seconds: own?.durationSeconds ?? null, result, error: message }];
     }),
   );
@@ -118,9 +115,9 @@ export function tellSteps(scene: Scene, { steps }: Ended): Loaded {
   scene.facts({
     steps: Object.entries(steps).map(([key, { status, seconds }]) => ({ key, status, seconds })),
   });
-  const orders = tablesOf(steps["extract"]?.result ?? {}).find(({ table }) => table === "orders");
+  const orders = tablesOf(steps.extract?.result ?? {}).find(({ table }) => table === "orders");
   return {
-    mode: String(steps["extract"]?.result["mode"] ?? "not run"),
+    mode: String(steps.extract?.result.mode ?? "not run"),
     inserted: orders?.inserted ?? 0,
     updated: orders?.updated ?? 0,
   };
@@ -135,21 +132,21 @@ interface TableCount {
 
 const tablesOf = ({ tables }: JsonObject): TableCount[] =>
   (Array.isArray(tables) ? tables : []).filter(isObject).map((table) => ({
-    table: String(table["table"]),
-    rows: Number(table["rows"]),
-    inserted: Number(table["inserted"]),
-    updated: Number(table["updated"]),
+    table: String(table.table),
+    rows: Number(table.rows),
+    inserted: Number(table.inserted),
+    updated: Number(table.updated),
   }));
 
 /** What a result says, in a few words. */
 function noteOf(result: JsonObject): string {
   const tables = tablesOf(result);
   if (tables.length > 0) return tables.map(({ table, rows }) => `${table} ${count(rows)}`).join(", ");
-  if (typeof result["branch"] === "string") return `branch ${result["branch"]}`;
-  if (typeof result["status"] === "number") return `the receiver answered ${result["status"]}`;
+  if (typeof result.branch === "string") return `branch ${result.branch}`;
+  if (typeof result.status === "number") return `the receiver answered ${result.status}`;
   const { output, rows } = result;
   if (typeof rows !== "number") return "";
   return isObject(output)
-    ? `${counted(rows, "row")} in ${output["layer"]}.${output["dataset"]}`
+    ? `${counted(rows, "row")} in ${output.layer}.${output.dataset}`
     : counted(rows, "row");
 }

@@ -1,10 +1,8 @@
-import { and, count, desc, eq, inArray, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { prepared } from "../../store/prepared.ts";
-import type { WriteDb } from "../../store/store.ts";
 import { record } from "../events/service.ts";
 import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
 import type { Trigger } from "../runs/enqueue.ts";
@@ -14,13 +12,7 @@ import { advance, automationRunTopic } from "./advance.ts";
 import { type AutomationConfig, stepsOf } from "./config.ts";
 import { triggerScope } from "./scope.ts";
 import { findAutomation } from "./service.ts";
-import {
-  type AutomationRow,
-  type AutomationRunRow,
-  automationRuns,
-  automations,
-  type StepState,
-} from "./table.ts";
+import { type AutomationRow, type AutomationRunRow, automationRuns, type StepState } from "./table.ts";
 import type { AutomationRunQuery } from "./wire.ts";
 
 export interface NewAutomationRun {

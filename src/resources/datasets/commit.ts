@@ -12,7 +12,12 @@ import { extractCursors, lakeFiles, lakeLoads, lakeTables } from "./table.ts";
  * Throws `dataset_changed` (retryable) when a table has moved on from the version that the load was
  * worked out from.
  */
-export async function commitLoad(tx: WriteContext, runId: string, ownerId: string, load: LakeLoad): Promise<void> {
+export async function commitLoad(
+  tx: WriteContext,
+  runId: string,
+  ownerId: string,
+  load: LakeLoad,
+): Promise<void> {
   const at = timestamp(tx.clock);
   const place = { organizationId: tx.organizationId, layer: load.layer, dataset: load.dataset };
   await tx.db.insert(lakeLoads).values({ id: load.loadId, ...place, actionRunId: runId, committedAt: at });
@@ -41,7 +46,11 @@ async function commitTable(tx: WriteContext, place: Place, change: TableChange, 
   const here = { ...place, tableName: change.table };
   const [before] = await tx.db.select().from(lakeTables).where(tableIs(here));
   if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) {
-    throw new AppError("dataset_changed", `Another run has written to ${place.layer}.${place.dataset} meanwhile.`, { retryable: true });
+    throw new AppError(
+      "dataset_changed",
+      `Another run has written to ${place.layer}.${place.dataset} meanwhile.`,
+      { retryable: true },
+    );
   }
   await removeFiles(tx, here, change.remove, at);
   await addFiles(tx, here, change.add, at);
@@ -84,7 +93,12 @@ const fileIs = (here: Here) =>
 /** Statements take only so many parameters at once. */
 const BATCH = 200;
 
-async function removeFiles(tx: WriteContext, here: Here, remove: TableChange["remove"], at: string): Promise<void> {
+async function removeFiles(
+  tx: WriteContext,
+  here: Here,
+  remove: TableChange["remove"],
+  at: string,
+): Promise<void> {
   const live = and(fileIs(here), isNull(lakeFiles.removedAt));
   if (remove === "all") {
     await tx.db.update(lakeFiles).set({ removedAt: at }).where(live);
@@ -92,13 +106,18 @@ async function removeFiles(tx: WriteContext, here: Here, remove: TableChange["re
   }
   for (let start = 0; start < remove.length; start += BATCH) {
     const ids = remove.slice(start, start + BATCH);
-    await tx.db.update(lakeFiles).set({ removedAt: at }).where(and(live, inArray(lakeFiles.id, ids)));
+    await tx.db
+      .update(lakeFiles)
+      .set({ removedAt: at })
+      .where(and(live, inArray(lakeFiles.id, ids)));
   }
 }
 
 async function addFiles(tx: WriteContext, here: Here, add: readonly LakeFile[], at: string): Promise<void> {
   for (let start = 0; start < add.length; start += BATCH) {
-    const rows = add.slice(start, start + BATCH).map((file) => ({ ...file, ...here, createdAt: at, removedAt: null }));
+    const rows = add
+      .slice(start, start + BATCH)
+      .map((file) => ({ ...file, ...here, createdAt: at, removedAt: null }));
     if (rows.length > 0) await tx.db.insert(lakeFiles).values(rows);
   }
 }

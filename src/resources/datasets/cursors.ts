@@ -1,7 +1,7 @@
 import { and, eq, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { Json } from "../../base/json.ts";
-import { type Context, type WriteContext } from "../../context.ts";
+import type { Context, WriteContext } from "../../context.ts";
 import type { CursorState } from "../../lake/contract.ts";
 import { type ExtractCursorRow, extractCursors } from "./table.ts";
 
@@ -9,8 +9,15 @@ const mine = (ctx: Context, ownerId: string) =>
   and(eq(extractCursors.organizationId, ctx.organizationId), eq(extractCursors.ownerId, ownerId));
 
 /** How far `ownerId` has come with one resource; null before its first load. */
-export async function findCursor(ctx: Context, ownerId: string, resource: string): Promise<CursorState | null> {
-  const [row] = await ctx.db.select().from(extractCursors).where(and(mine(ctx, ownerId), eq(extractCursors.resource, resource)));
+export async function findCursor(
+  ctx: Context,
+  ownerId: string,
+  resource: string,
+): Promise<CursorState | null> {
+  const [row] = await ctx.db
+    .select()
+    .from(extractCursors)
+    .where(and(mine(ctx, ownerId), eq(extractCursors.resource, resource)));
   return row ? { cursorField: row.cursorField, lastValue: row.lastValue, boundary: row.boundary } : null;
 }
 
@@ -27,7 +34,10 @@ export async function resetCursors(
   resources: readonly string[] | null,
   initialValue: Json | undefined,
 ): Promise<ExtractCursorRow[]> {
-  const which = and(mine(tx, ownerId), resources === null ? undefined : inArray(extractCursors.resource, [...resources]));
+  const which = and(
+    mine(tx, ownerId),
+    resources === null ? undefined : inArray(extractCursors.resource, [...resources]),
+  );
   const before = await tx.db.select().from(extractCursors).where(which);
   if (initialValue === undefined || initialValue === null) await tx.db.delete(extractCursors).where(which);
   else {

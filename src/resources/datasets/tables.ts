@@ -1,8 +1,8 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { storedJson } from "../../base/json.ts";
 import type { LakeTable } from "../../lake/contract.ts";
-import type { ReadDb } from "../../store/store.ts";
 import type { Column } from "../../sql/contract.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { lakeFiles, lakeTables } from "./table.ts";
 
 /** All tables of an organization with their live files: one statement, so that both are of the same commit. */
@@ -19,7 +19,13 @@ export async function readTables(
       rows: lakeTables.rows,
       bytes: lakeTables.bytes,
       version: lakeTables.version,
-      file: { id: lakeFiles.id, path: lakeFiles.path, rows: lakeFiles.rows, bytes: lakeFiles.bytes, loadId: lakeFiles.loadId },
+      file: {
+        id: lakeFiles.id,
+        path: lakeFiles.path,
+        rows: lakeFiles.rows,
+        bytes: lakeFiles.bytes,
+        loadId: lakeFiles.loadId,
+      },
     })
     .from(lakeTables)
     .leftJoin(
@@ -44,8 +50,8 @@ export async function readTables(
   const tables = new Map<string, LakeTable>();
   for (const { file, columns, ...row } of rows) {
     const key = `${row.layer}/${row.dataset}/${row.table}`;
-    let table = tables.get(key);
-    if (!table) tables.set(key, (table = { ...row, columns: storedJson<Column[]>(columns), files: [] }));
+    const table = tables.get(key) ?? { ...row, columns: storedJson<Column[]>(columns), files: [] };
+    tables.set(key, table);
     if (file !== null && file.id !== null) table.files.push(file);
   }
   return [...tables.values()];

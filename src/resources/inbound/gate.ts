@@ -67,16 +67,24 @@ export interface Hook {
 const HOOK_MAX_AGE_MS = 1_000;
 const MAX_HOOKS = 1_000;
 
-/** Webhooks as they were last looked up, by process; forgotten as soon as any of them changes. */
-const caches = new WeakMap<Signals, Map<string, { hook: Hook; at: number }>>();
+/** Webhooks as they were last looked up; all are forgotten as soon as any of them changes. */
+interface HookCache {
+  readonly hooks: Map<string, { hook: Hook; at: number }>;
+  /** Grows with each forgetting, so that a look-up that began before it is not kept after it. */
+  generation: number;
+}
 
-function cacheOf(app: App): Map<string, { hook: Hook; at: number }> {
-  let cache = caches.get(app.signals);
-  if (!cache) {
-    const made = new Map<string, { hook: Hook; at: number }>();
-    app.signals.listen(HOOKS_TOPIC, () => made.clear());
-    caches.set(app.signals, (cache = made));
-  }
+const caches = new WeakMap<Signals, HookCache>();
+
+function cacheOf(app: App): HookCache {
+  const known = caches.get(app.signals);
+  if (known) return known;
+  const cache: HookCache = { hooks: new Map(), generation: 0 };
+  app.signals.listen(HOOKS_TOPIC, () => {
+    cache.hooks.clear();
+    cache.generation++;
+  });
+  caches.set(app.signals, cache);
   return cache;
 }
 
@@ -90,7 +98,8 @@ export async function findHook(app: App, named: string, path: string): Promise<H
   const organization = named.toLowerCase();
   const cache = cacheOf(app);
   const key = `${organization}/${path}`;
-  const known = app.store.remote ? undefined : cache.get(key);
+  const known = app.store.remote ? undefined : cache.hooks.get(key);
+  const { generation } = cache;
   const now = app.clock.monotonic();
   if (known && now - known.at < HOOK_MAX_AGE_MS) return known.hook;
   const statement = UUID.test(organization) ? hookById : hookBySlug;
@@ -100,8 +109,8 @@ export async function findHook(app: App, named: string, path: string): Promise<H
   const { sealedSecret, config, ...rest } = row;
   const secret = app.secrets.open(sealedSecret, secretLabel(row));
   const hook: Hook = { ...rest, secret, config: config as AutomationConfig };
-  if (cache.size >= MAX_HOOKS) cache.clear();
-  cache.set(key, { hook, at: now });
+  if (cache.hooks.size >= MAX_HOOKS) cache.hooks.clear();
+  if (cache.generation === generation) cache.hooks.set(key, { hook, at: now });
   return hook;
 }
 

@@ -78,8 +78,8 @@ const fits = (shape: TSchema, value: Json) => read(shape, value, []).faults.leng
 
 function sample(schema: JsonObject, name: string): Json {
   const { anyOf, enum: values, type } = schema;
-  if (schema["default"] !== undefined) return schema["default"];
-  if (schema["const"] !== undefined) return schema["const"];
+  if (schema.default !== undefined) return schema.default;
+  if (schema.const !== undefined) return schema.const;
   if (Array.isArray(values)) return values[0] ?? null;
   if (Array.isArray(anyOf)) return isObject(anyOf[0]) ? sample(anyOf[0], name) : null;
   switch (type) {
@@ -91,7 +91,7 @@ function sample(schema: JsonObject, name: string): Json {
     case "boolean":
       return true;
     case "array":
-      return isObject(schema["items"]) ? [sample(schema["items"], name.replace(/s$/, ""))] : [];
+      return isObject(schema.items) ? [sample(schema.items, name.replace(/s$/, ""))] : [];
     case "object":
       return sampleObject(schema);
     default:
@@ -100,11 +100,11 @@ function sample(schema: JsonObject, name: string): Json {
 }
 
 function sampleText(schema: JsonObject, name: string): string {
-  const format = BY_FORMAT[String(schema["format"])];
+  const format = BY_FORMAT[String(schema.format)];
   if (format !== undefined) return format;
   const known = BY_NAME[name];
   const texts = [...(known === undefined ? [] : [known]), ...CANDIDATES];
-  const least = Number(schema["minLength"] ?? 0);
+  const least = Number(schema.minLength ?? 0);
   return texts.find((text) => fits(schema as TSchema, text)) ?? "x".repeat(least);
 }
 

@@ -1,4 +1,3 @@
-import { HOOKS_TOPIC } from "../automations/table.ts";
 import { asc, desc, eq, like, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
@@ -7,6 +6,7 @@ import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
+import { HOOKS_TOPIC } from "../automations/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { type MembershipRow, memberships, type OrganizationRow, organizations } from "./table.ts";
 import { addMember } from "./team.ts";
