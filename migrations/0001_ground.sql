@@ -90,7 +90,7 @@ CREATE TABLE idempotency_keys (
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE events (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
   organization_id TEXT NOT NULL,
   type TEXT NOT NULL,
@@ -117,7 +117,7 @@ CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT
 --> statement-breakpoint
 CREATE TRIGGER events_no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER events_no_replace BEFORE INSERT ON events WHEN EXISTS (SELECT 1 FROM events e WHERE e.seq = NEW.seq) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER events_no_replace BEFORE INSERT ON events WHEN NEW.seq > 0 AND EXISTS (SELECT 1 FROM events e WHERE e.seq = NEW.seq) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 --> statement-breakpoint
 CREATE TABLE connections (
   id TEXT PRIMARY KEY,

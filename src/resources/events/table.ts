@@ -48,7 +48,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** The audit trail: append-only by triggers, and chained by organization. */
 export const events = sqliteTable("events", {
   /** In order of commit, over all organizations. */
-  seq: integer().primaryKey({ autoIncrement: true }),
+  seq: integer().primaryKey(),
   id: text().notNull(),
   organizationId: text().notNull(),
   type: text().$type<EventType>().notNull(),
