@@ -188,6 +188,7 @@ CREATE TABLE action_runs (
   retry_count INTEGER NOT NULL,
   interrupt_count INTEGER NOT NULL,
   concurrency_key TEXT,
+  dataset_key TEXT,
   idempotency_key TEXT,
   parent_action_run_id TEXT,
   trigger_method TEXT NOT NULL,
@@ -216,6 +217,8 @@ CREATE INDEX action_runs_by_action ON action_runs (action_id, id) WHERE action_i
 CREATE INDEX action_runs_by_automation_run ON action_runs (automation_run_id) WHERE automation_run_id IS NOT NULL;
 --> statement-breakpoint
 CREATE INDEX action_runs_by_concurrency ON action_runs (organization_id, concurrency_key, id) WHERE concurrency_key IS NOT NULL AND status IN ('pending', 'running', 'waiting');
+--> statement-breakpoint
+CREATE INDEX action_runs_by_dataset ON action_runs (organization_id, dataset_key, id) WHERE dataset_key IS NOT NULL AND status IN ('pending', 'running', 'waiting');
 --> statement-breakpoint
 CREATE TABLE run_logs (
   run_id TEXT NOT NULL,

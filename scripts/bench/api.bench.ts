@@ -1,45 +1,74 @@
 /**
- * The list of 50 (credentials, organization, total) against raw Elysia over bun:sqlite on the same file, and a
- * validated request against the same server's cheapest one. Medians of interleaved rounds.
+ * Two operations of the API, medians of interleaved rounds:
+ * - a list of 50 connections of 200, with credentials, organization and total, against raw Elysia over bun:sqlite
+ *   on the same file, which knows neither (raw-list.ts);
+ * - a POST whose body is checked as the creation of an action is, against the same handler without the check; both
+ *   are one Elysia without a database (raw-post.ts), so that the check is all that differs.
  */
 import { join } from "node:path";
 import { load, median, rawRequest, tell } from "./load.ts";
+import { startPeer } from "./peer.ts";
 import { startWeir } from "./weir.ts";
 
-const ROUNDS = 3;
-const SECONDS = 3;
+const ROUNDS = 5;
+const SECONDS = 2;
 const CONNECTIONS = 8;
+
+/** The median of our rate to theirs. */
+async function compare(names: [string, string], origins: [string, string], requests: [Buffer, Buffer]) {
+  const ratios: number[] = [];
+  for (let n = 0; n <= ROUNDS; n++) {
+    const a = await load(origins[0], requests[0], CONNECTIONS, n === 0 ? 1 : SECONDS);
+    const b = await load(origins[1], requests[1], CONNECTIONS, n === 0 ? 1 : SECONDS);
+    if (n === 0) continue; // to warm up
+    ratios.push(a.perSecond / b.perSecond);
+    console.log(
+      `  round ${n}: ${names[0]} ${a.perSecond.toFixed(0)}/s ${JSON.stringify(a.statuses)}, ${names[1]} ${b.perSecond.toFixed(0)}/s`,
+    );
+  }
+  return median(ratios);
+}
 
 const weir = await startWeir();
 for (let n = 0; n < 200; n++) {
-  await weir.call("POST", "/api/v1/connections", {
-    name: `Files ${n}`,
-    provider: "local_files",
-    config: {},
-    credentials: {},
-  });
+  const files = { name: `Files ${n}`, provider: "local_files", config: {}, credentials: {} };
+  await weir.call("POST", "/api/v1/connections", files);
 }
-const peer = Bun.spawn(
-  [process.execPath, join(import.meta.dir, "raw-list.ts"), join(weir.folder, "weir.db")],
-  { stdout: "pipe" },
-);
-process.on("exit", () => peer.kill());
-const { value } = await peer.stdout.getReader().read();
-const { origin: bare } = JSON.parse(new TextDecoder().decode(value)) as { origin: string };
-
+const list = await startPeer("raw-list.ts", join(weir.folder, "weir.db"));
 const authorization = { authorization: `Bearer ${weir.token}` };
-const ours = rawRequest(weir.origin, "GET", "/api/v1/connections?limit=50", authorization);
-const theirs = rawRequest(bare, "GET", "/connections?limit=50", {});
-const ratios: number[] = [];
-for (let round = 0; round < ROUNDS; round++) {
-  const a = await load(weir.origin, ours, CONNECTIONS, SECONDS);
-  const b = await load(bare, theirs, CONNECTIONS, SECONDS);
-  ratios.push(a.perSecond / b.perSecond);
-  console.log(
-    `  round ${round + 1}: Weir ${a.perSecond.toFixed(0)}/s ${JSON.stringify(a.statuses)}, raw ${b.perSecond.toFixed(0)}/s`,
-  );
-}
-tell("list of 50 against raw Elysia + bun:sqlite", median(ratios), 0.4, 0.6);
+const listed = await compare(
+  ["Weir", "raw"],
+  [weir.origin, list.origin],
+  [
+    rawRequest(weir.origin, "GET", "/api/v1/connections?limit=50", authorization),
+    rawRequest(list.origin, "GET", "/connections?limit=50", {}),
+  ],
+);
+tell("list of 50 against raw Elysia + bun:sqlite", listed, 0.4, 0.6);
 await weir.stop();
-peer.kill();
-process.exit(0);
+await list.stop();
+
+const checked = await startPeer("raw-post.ts", "checked");
+const bare = await startPeer("raw-post.ts");
+const body = JSON.stringify({
+  kind: "http_request",
+  name: "Tell the warehouse",
+  slug: "tell-the-warehouse",
+  connectionId: "01900000-0000-7000-8000-000000000001",
+  definition: {
+    method: "POST",
+    url: "https://warehouse.example.com/orders",
+    headers: { "x-source": "weir" },
+    body: { order: "{{ payload.order.id }}", total: "{{ payload.order.total }}" },
+  },
+});
+const post = (origin: string) =>
+  rawRequest(origin, "POST", "/actions", { "content-type": "application/json" }, body);
+const posted = await compare(
+  ["checked", "unchecked"],
+  [checked.origin, bare.origin],
+  [post(checked.origin), post(bare.origin)],
+);
+tell("validated POST against unvalidated", posted, 0.55, 0.65);
+await checked.stop();
+await bare.stop();

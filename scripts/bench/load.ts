@@ -1,5 +1,6 @@
 /** What a round of requests came to. */
 export interface Round {
+  count: number;
   perSecond: number;
   /** Milliseconds. */
   p50: number;
@@ -81,7 +82,7 @@ export async function load(
   const elapsed = (performance.now() - began) / 1000;
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-  return { perSecond: times.length / elapsed, p50: at(0.5), p99: at(0.99), statuses };
+  return { count: times.length, perSecond: times.length / elapsed, p50: at(0.5), p99: at(0.99), statuses };
 }
 
 /** Where the first response ends; null while its head or its length is not known. */

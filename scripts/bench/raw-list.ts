@@ -14,6 +14,5 @@ const app = new Elysia({ serve: { development: false } })
     const rows = page.all(limit, 0).map((row) => ({ ...row, config: JSON.parse(String(row.config)) }));
     return { connections: rows, total: total.get()?.n, limit, offset: 0 };
   })
-  .post("/actions", ({ body }) => body)
   .listen({ hostname: "127.0.0.1", port: 0 });
 console.log(JSON.stringify({ origin: `http://127.0.0.1:${app.server?.port}` }));

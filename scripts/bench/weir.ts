@@ -1,58 +1,45 @@
 import { createHmac } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { atEnd, tempFolder } from "./ending.ts";
+import { cpuSeconds, rssMb } from "./process.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 export const SECRET = "a secret of the benchmark";
 
-/** A Weir in a process of its own, with an owner. */
-export async function startWeir(
-  command: readonly string[] = [process.execPath, MAIN],
-  env: Record<string, string> = {},
-) {
-  const folder = mkdtempSync(join(tmpdir(), "weir-bench-"));
-  const settings = {
+/** A data folder with an owner and an organization, made by `weir init`. */
+export function initWeir(command: readonly string[] = [process.execPath, MAIN]) {
+  const folder = tempFolder();
+  const env = {
     PATH: process.env.PATH ?? "",
     HOME: folder,
     WEIR_API_RATE: "off",
     WEIR_DEFAULT_PLAN: "enterprise",
     WEIR_LOG: "warn",
     WEIR_EGRESS_ALLOW: "127.0.0.0/8",
-    ...env,
   };
-  const made = Bun.spawnSync(
-    [
-      ...command,
-      "init",
-      "--email",
-      "bench@example.com",
-      "--password-stdin",
-      "--org",
-      "Bench",
-      "--data",
-      folder,
-      "--json",
-    ],
-    {
-      stdin: Buffer.from("a long password for the benchmark"),
-      env: settings,
-    },
-  );
+  const owner = ["--email", "bench@example.com", "--password-stdin", "--org", "Bench"];
+  const made = Bun.spawnSync([...command, "init", ...owner, "--data", folder, "--json"], {
+    stdin: Buffer.from("a long password for the benchmark"),
+    env,
+  });
   if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
   const { token, organizationId } = JSON.parse(made.stdout.toString()) as {
     token: string;
     organizationId: string;
   };
+  return { command, folder, env, token, organizationId };
+}
+
+/** `weir serve` on such a folder, in a process of its own; `readyMs` is from its start to the first 200. */
+export async function serveWeir({ command, folder, env, token, organizationId }: ReturnType<typeof initWeir>) {
   const port = freePort();
+  const origin = `http://127.0.0.1:${port}`;
   const began = performance.now();
   const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], {
-    env: settings,
-    stdout: "ignore",
-    stderr: "inherit",
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
   });
-  const origin = `http://127.0.0.1:${port}`;
-  process.on("exit", () => child.kill("SIGKILL"));
+  atEnd(() => child.kill("SIGKILL"));
   await untilHealthy(origin);
   const readyMs = performance.now() - began;
   const call = async (method: string, path: string, body?: unknown) => {
@@ -65,27 +52,32 @@ export async function startWeir(
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
     return text === "" ? null : JSON.parse(text);
   };
-  await call("PATCH", "/api/v1/organizations/current", {
-    webhookRate: { perMinute: 1_000_000, burst: 1_000_000 },
-  });
   return {
     origin,
     token,
     organizationId,
     folder,
     readyMs,
-    child,
     call,
-    rssMb: () => rssOf(child.pid),
+    rssMb: () => rssMb(child.pid),
+    cpuSeconds: () => cpuSeconds(child.pid),
     async stop() {
       child.kill("SIGTERM");
       await child.exited;
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-export type Weir = Awaited<ReturnType<typeof startWeir>>;
+export type Weir = Awaited<ReturnType<typeof serveWeir>>;
+
+/** A Weir whose webhooks know no limit that the benchmarks could reach. */
+export async function startWeir(command?: readonly string[]): Promise<Weir> {
+  const weir = await serveWeir(initWeir(command));
+  await weir.call("PATCH", "/api/v1/organizations/current", {
+    webhookRate: { perMinute: 1_000_000, burst: 1_000_000 },
+  });
+  return weir;
+}
 
 function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
@@ -101,12 +93,6 @@ async function untilHealthy(origin: string): Promise<void> {
     await Bun.sleep(2);
   }
   throw new Error("Weir did not become ready.");
-}
-
-/** Resident memory of a process in MB, by Linux's count. */
-export async function rssOf(pid: number): Promise<number> {
-  const pages = Number((await Bun.file(`/proc/${pid}/statm`).text()).split(" ")[1]);
-  return (pages * 4096) / 1e6;
 }
 
 /** The automation that the webhook benchmarks run: one branch over the payload. */
@@ -127,4 +113,7 @@ export const BODY = JSON.stringify({
   event: "order.created",
   order: { id: "1001", total: 142.5, items: [{ sku: "A-1", quantity: 2 }] },
 });
-export const SIGNATURE = `sha256=${createHmac("sha256", SECRET).update(BODY).digest("hex")}`;
+const SIGNATURE = `sha256=${createHmac("sha256", SECRET).update(BODY).digest("hex")}`;
+
+/** The headers of a webhook with that body. */
+export const HOOK_HEADERS = { "content-type": "application/json", "x-svc-signature": SIGNATURE };

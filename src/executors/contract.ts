@@ -102,6 +102,11 @@ export interface Executor {
   readonly result: TSchema;
   /** Providers whose connections it takes; empty where it takes none, null where any. */
   readonly providers: readonly string[] | null;
+  /**
+   * The dataset, `layer.dataset`, that a run writes to; null for none, and where only a template knows it.
+   * Runs that write to one dataset are carried out one at a time, and wait for each other in line.
+   */
+  writes?(definition: JsonObject): string | null;
   /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
   readonly sqlFields?: readonly string[];
   /** Fields that are conditions, not templates, as paths with `*` for list items. */
@@ -128,6 +133,12 @@ interface TypedExecutor<D extends TSchema>
 /** Lets an executor's file state its definition once and have `execute` typed from it. */
 export const defineExecutor = <D extends TSchema>(executor: TypedExecutor<D>): Executor =>
   executor as unknown as Executor;
+
+/** `layer.dataset` of a definition, where both are plain names. */
+export function datasetOf(layer: unknown, dataset: unknown): string | null {
+  const isPlain = (name: unknown): name is string => typeof name === "string" && !name.includes("{{");
+  return isPlain(layer) && isPlain(dataset) ? `${layer}.${dataset}` : null;
+}
 
 /** Kinds that this build carries out; a kind without an executor is told as `not_available`. */
 export type Executors = Readonly<Partial<Record<ActionKind, Executor>>>;

@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
 import type { SqlSession } from "../sql/contract.ts";
-import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
 import { isWhole } from "./extract/boundary.ts";
 import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
 import { landDirect } from "./extract/direct.ts";
@@ -38,6 +38,7 @@ export const dltExtract = defineExecutor({
   definition,
   result,
   providers: ["postgres", "s3", "local_files"],
+  writes: ({ layer = "raw", dataset, dryRun }) => (dryRun === true ? null : datasetOf(layer, dataset)),
   sqlFields: ["resources.*.where"],
   check: faultsOf,
   execute,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { anything, map, object, oneOf, optional } from "../base/shape.ts";
 import type { LakeFile, LakeTable, TableChange } from "../lake/contract.ts";
 import { mergeFiles } from "../lake/merge.ts";
@@ -10,7 +10,7 @@ import { LAKE_NAME_PATTERN, nameFault } from "../lake/names.ts";
 import { sqlTables } from "../lake/views.ts";
 import type { Column, SqlFile, SqlJob } from "../sql/contract.ts";
 import { quoteText } from "../sql/text.ts";
-import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
 import { widen } from "./extract/types.ts";
 
 /** Rows of an artifact where `maxRows` says nothing. */
@@ -54,6 +54,7 @@ export const duckdbTransform = defineExecutor({
   description:
     "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset or an artifact.",
   providers: [],
+  writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
   sqlFields: ["sql"],
   definition,
   result: object({

@@ -56,6 +56,7 @@ export class Lines {
 
   /** All lines so far as CSV with every column of the sheet; the lines are forgotten. */
   take(): { text: string; longest: number; rows: number } {
+    while (this.cells.length < this.sheet.slots.length) this.cells.push(""); // slots that a file of another format made
     const width = this.cells.length;
     const lines = this.#lines;
     for (let i = 0; i < lines.length; i++) {

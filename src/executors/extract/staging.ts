@@ -57,8 +57,8 @@ export class Staging {
   async flush(lines: Lines): Promise<void> {
     if (lines.size === 0) return;
     const { sheet } = lines;
-    const slots = sheet.slots.slice(0, lines.cells.length);
     const { text, longest } = lines.take();
+    const slots = sheet.slots.slice(0, lines.cells.length);
     const csv = this.path("csv");
     await writeFile(csv, text, { mode: 0o600 });
     const piece = { csv, longest: longest * 3, slots }; // a character takes up to three bytes

@@ -29,7 +29,8 @@ export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir" };
 
 /**
  * Runs of one concurrency key go one at a time and in order: a run is held back while an older one of
- * its key is not finished.
+ * its key is not finished. Runs that write to one dataset go one at a time: a run is held back while
+ * another is under way, and while an older one is due.
  */
 const claimDue = prepared((db: WriteDb) =>
   db
@@ -51,6 +52,11 @@ const claimDue = prepared((db: WriteDb) =>
             select 1 from action_runs older
             where older.organization_id = r.organization_id and older.concurrency_key = r.concurrency_key
               and older.status in ('pending', 'running', 'waiting') and older.id < r.id))
+          and (r.dataset_key is null or not exists (
+            select 1 from action_runs other
+            where other.organization_id = r.organization_id and other.dataset_key = r.dataset_key
+              and (other.status = 'running' or (other.status in ('pending', 'waiting')
+                and other.due_at <= ${sql.placeholder("now")} and other.id < r.id))))
         order by r.due_at, r.id limit ${sql.placeholder("limit")})`,
     )
     .returning()

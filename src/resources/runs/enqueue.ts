@@ -85,6 +85,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     retryCount: 0,
     interruptCount: 0,
     concurrencyKey: run.concurrencyKey ?? null,
+    datasetKey: tx.executors[run.kind]?.writes?.(run.definition) ?? null,
     idempotencyKey: run.idempotencyKey ?? null,
     parentActionRunId: run.parentActionRunId ?? null,
     triggerMethod: run.trigger.method,

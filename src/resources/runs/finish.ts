@@ -93,7 +93,8 @@ export async function finishRun(
     if (row.automationRunId !== null && outcome.status !== "waiting") await stepSettled(tx, row);
     tx.afterCommit(() => {
       tx.signals.notify(runTopic(run.id));
-      if (row.concurrencyKey !== null || outcome.status === "waiting") tx.signals.notify(RUNS_TOPIC);
+      const setsFree = row.concurrencyKey !== null || row.datasetKey !== null;
+      if (setsFree || outcome.status === "waiting") tx.signals.notify(RUNS_TOPIC);
     });
     return row;
   });

@@ -66,6 +66,8 @@ export const actionRuns = sqliteTable("action_runs", {
   /** How often a process ended under the run. */
   interruptCount: integer().notNull(),
   concurrencyKey: text(),
+  /** `layer.dataset` that it writes to; runs of one dataset go one at a time. */
+  datasetKey: text(),
   idempotencyKey: text(),
   parentActionRunId: text(),
   triggerMethod: text().$type<TriggerMethod>().notNull(),

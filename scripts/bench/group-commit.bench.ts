@@ -1,20 +1,22 @@
 /**
- * Group commit on against off: `bun scripts/bench/group-commit.ts [milliseconds per round]`.
+ * Group commit on against off: `bun scripts/bench/group-commit.bench.ts [milliseconds per round]`.
  *
  * Writers in a closed loop each store what a webhook stores: one run and two events, in one `store.write`.
  * The second pair of lines stands for a disk with a sync of 1 ms: the database lies in memory (/dev/shm),
  * where a sync costs nothing, and each COMMIT first blocks the thread for 1 ms, as a sync would, by
  * `Atomics.wait`. Medians of interleaved rounds; only the ratios mean anything.
  */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { prepared } from "../../src/store/prepared.ts";
 import { openStore, type WriteDb } from "../../src/store/store.ts";
+import { tempFolder } from "./ending.ts";
+import { median, tell } from "./load.ts";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const SYNC_MS = 1;
 
 const runs = sqliteTable("runs", {
@@ -63,7 +65,7 @@ async function rate(options: {
   ms: number;
 }) {
   const { writers, groupCommit, slow, ms } = options;
-  const folder = mkdtempSync(join(options.folder, "weir-bench-"));
+  const folder = tempFolder(options.folder);
   const store = await openStore({
     path: join(folder, "weir.db"),
     backupsFolder: folder,
@@ -87,13 +89,10 @@ async function rate(options: {
   await Promise.all(Array.from({ length: writers }, writer));
   const seconds = (performance.now() - startMs) / 1000;
   await store.close();
-  rmSync(folder, { recursive: true });
   return done / seconds;
 }
 
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-
-const ms = Number(process.argv[2] ?? 1000);
+const ms = Number(process.argv[2] ?? 800);
 const memory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 for (const { name, folder, slow } of [
   { name: "this disk", folder: tmpdir(), slow: false },
@@ -108,7 +107,8 @@ for (const { name, folder, slow } of [
     }
     const ratio = median(on.map((value, n) => value / (off[n] ?? Number.NaN)));
     console.log(
-      `${name}, ${String(writers).padStart(2)} writers: on / off ${ratio.toFixed(2)} × (${median(on).toFixed(0)} / ${median(off).toFixed(0)} writes/s)`,
+      `  ${name}, ${writers} writers: on / off ${ratio.toFixed(2)} × (${median(on).toFixed(0)} / ${median(off).toFixed(0)} writes/s)`,
     );
+    if (slow && writers > 1) tell("group commit on / off with a 1 ms sync, 32 writers", ratio, 5, 10);
   }
 }

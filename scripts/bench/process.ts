@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Ticks of the processor's clock in a second, as Linux tells them to programs. */
+const TICKS = 100;
+
+/** Resident memory of a process in MB, by Linux's count; 0 for one that has gone. */
+export function rssMb(pid: number): number {
+  return (Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024) / 1e6;
+}
+
+/** Seconds of processor time that a process has used, all its threads together. */
+export function cpuSeconds(pid: number): number {
+  const fields = read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+}
+
+/** The processes that `parent` has started and whose command holds `word`. */
+export function childrenOf(parent: number, word: string): number[] {
+  const tasks = readdirSync(`/proc/${parent}/task`);
+  return tasks
+    .flatMap((task) => read(`/proc/${parent}/task/${task}/children`).match(/\d+/g) ?? [])
+    .map(Number)
+    .filter((pid) => read(`/proc/${pid}/cmdline`).includes(word));
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return ""; // gone meanwhile
+  }
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { makeAutomation, flowToEnd, ACTIONS, RUNS, until, runEnd } from "../support/work.ts";
+import { connectFolder, startData } from "./place.ts";
+
+let data: Awaited<ReturnType<typeof startData>>;
+beforeAll(async () => {
+  data = await startData();
+  const folder = await connectFolder(data.owner);
+  const customers = Array.from({ length: 10 }, (_, i) => JSON.stringify({ id: i, city: i % 2 ? "Bern" : "Chur" }));
+  const orders = Array.from({ length: 100 }, (_, i) => JSON.stringify({ id: i, customer: i % 10, total: i * 1.5 }));
+  await data.upload(folder, "/customers.jsonl", customers.join("\n"));
+  await data.upload(folder, "/orders.jsonl", orders.join("\n"));
+  const extract = await data.extract(folder, {
+    dataset: "shop",
+    resources: [{ name: "customers", spec: "customers.jsonl" }, { name: "orders", spec: "orders.jsonl" }],
+  });
+  await extract.result();
+}, 60_000);
+afterAll(async () => {
+  await data[Symbol.asyncDispose]();
+});
+
+const output = (dataset: string, more: object = {}) => ({ layer: "marts", dataset, ...more });
+
+test("a join goes into a dataset, and further SQL over raw and marts sees it", async () => {
+  const sql =
+    "create temp table t as select city, sum(total) as total from raw.shop__orders o join raw.shop__customers c on c.id = o.customer group by city; select * from t where total > $least";
+  const result = await data.transform({ sql, output: output("cities"), parameters: { least: 0 } });
+  expect(result).toMatchObject({
+    rows: 2,
+    output: { layer: "marts", dataset: "cities", files: 1, bytes: expect.any(Number) },
+    durationSeconds: expect.any(Number),
+  });
+  expect(result.columns.map((c: { name: string }) => c.name)).toEqual(["city", "total", "_dlt_id", "_dlt_load_id"]);
+  expect(await data.sums("marts", "cities")).toMatchObject({ rows: 2, files: 1, bytes: result.output.bytes });
+  expect(
+    await data.rows(
+      "select m.city, count(*) n from marts.cities m join raw.shop__customers c using (city) group by all order by 1",
+    ),
+  ).toEqual([
+    { city: "Bern", n: 5 },
+    { city: "Chur", n: 5 },
+  ]);
+  const preview = await data.owner("GET", "/api/v1/datasets/marts/cities/preview");
+  expect(preview.body.rows).toHaveLength(2);
+});
+
+test("append, merge and replace do what they say, and the sums follow", async () => {
+  const select = (n: number, more = "") => `select i as id, '${n}' as v${more} from range(${n}) t(i)`;
+  await data.transform({ sql: select(5), output: output("w") });
+  await data.transform({ sql: select(3, ", 1 as extra"), output: output("w", { writeDisposition: "append" }) });
+  expect(await data.sums("marts", "w")).toMatchObject({ rows: 8, files: 2 });
+  await data.transform({ sql: select(4), output: output("w") });
+  expect(await data.sums("marts", "w")).toMatchObject({ rows: 4, files: 1 });
+  const merge = output("w", { writeDisposition: "merge", primaryKey: ["id"] });
+  const merged = await data.transform({ sql: select(6), output: merge });
+  expect(merged.output).toMatchObject({ inserted: 2, updated: 4 });
+  expect(await data.rows("select count(*) n, count(distinct id) ids, min(v) v from marts.w")).toEqual([
+    { n: 6, ids: 6, v: "6" },
+  ]);
+  expect(await data.sums("marts", "w")).toMatchObject({ rows: 6, files: 1 });
+  await data.transform({ sql: "select 1 as id where false", output: output("w") });
+  expect(await data.sums("marts", "w")).toMatchObject({ rows: 0, files: 0, bytes: 0 });
+  expect(await data.rows("select id from marts.w")).toEqual([]);
+});
+
+test("partitions give files of one value each", async () => {
+  const result = await data.transform({
+    sql: "select * exclude (_dlt_id, _dlt_load_id) from raw.shop__customers",
+    output: output("parts", { partitionBy: ["city"] }),
+  });
+  expect(result.output.files).toBe(2);
+  expect(await data.rows("select city, count(*) n from marts.parts group by 1 order by 1")).toEqual([
+    { city: "Bern", n: 5 },
+    { city: "Chur", n: 5 },
+  ]);
+});
+
+test("templates in SQL are values, whatever they say", async () => {
+  const attacks = [
+    "Bern' or '1'='1",
+    "'; drop table raw.shop__orders; --",
+    "x\"); select 1; --",
+    "$1",
+    "{{input.other}}",
+    "\\'; select 1",
+  ];
+  for (const word of attacks) {
+    const flow = await makeAutomation(data.owner, {
+      action: {
+        kind: "duckdb_transform",
+        definition: {
+          sql: "select {{input.word}} as word, count(*) as n from raw.shop__customers where city = {{input.word}} or city like '{{input.word}}%'",
+          output: output("attacks"),
+        },
+      },
+    });
+    const run = await flowToEnd(data.owner, flow.id, { input: { word, other: "Bern" } });
+    expect([word, run.status, run.error]).toEqual([word, "completed", null]);
+    expect(await data.rows("select word, n from marts.attacks")).toEqual([{ word, n: 0 }]);
+  }
+  expect(await data.rows("select count(*) n from raw.shop__orders")).toEqual([{ n: 100 }]);
+});
+
+test("without output the rows go to an artifact; maxRows ends them, and says so", async () => {
+  const sql = "select * exclude (_dlt_id, _dlt_load_id) from raw.shop__orders order by id";
+  const run = await data.end("duckdb_transform", { sql, maxRows: 7 });
+  expect(run).toMatchObject({ status: "completed", result: { rows: 7 } });
+  expect(run.result.warnings).toHaveLength(1);
+  const list = (await data.owner("GET", `/api/v1/artifacts?action_run_id=${run.id}`)).body;
+  expect(list.artifacts).toHaveLength(1);
+  const { body } = await data.owner("GET", `/api/v1/artifacts/${list.artifacts[0].id}/content`);
+  expect([body.rows.length, body.truncated]).toEqual([7, true]);
+  const whole = await data.transform({ sql, maxRows: 7, output: output("seven") });
+  expect(whole.rows).toBe(7);
+  expect(await data.sums("marts", "seven")).toMatchObject({ rows: 7 });
+});
+
+test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async () => {
+  for (const [sql, code] of [
+    ["selec 1", "sql_error"],
+    ["select nosuch from raw.shop__orders", "sql_error"],
+    ["select * from raw.nothing", "sql_error"],
+    ["select 1/0 as x, 'a'::int", "sql_error"],
+    ["copy (select 1) to '/tmp/weir-out.csv'; select 1", "sql_error"],
+    ["select * from read_csv('/etc/passwd')", "sql_error"],
+    ["attach '/tmp/x.db'; select 1", "sql_error"],
+    ["install httpfs; select 1", "sql_error"],
+    ["set memory_limit='10GB'; select 1", "sql_error"],
+    ["create temp table t (i int)", "sql_error"],
+    ["select * from '/etc/passwd'", "sql_error"],
+    ["select getenv('HOME')", "sql_error"],
+  ] as const) {
+    const run = await data.end("duckdb_transform", { sql, output: output("wrong") });
+    expect([sql, run.status, run.error?.code, run.error?.retryable]).toEqual([sql, "failed", code, false]);
+    expect(run.error.message.length).toBeGreaterThan(20);
+    const asked = await data.owner("POST", "/api/v1/query", { sql });
+    expect([sql, asked.status, asked.body.detail?.[0]?.loc]).toEqual([sql, 422, ["body", "sql"]]);
+  }
+  expect(await data.sums("marts", "wrong")).toBeNull();
+  const conflict = await data.end("duckdb_transform", {
+    sql: "select 'text' as id, 1 as v",
+    output: output("cities", { writeDisposition: "merge" }),
+  }).catch((error: Error) => error.message);
+  expect(conflict).toContain("422");
+});
+
+const ENDLESS = "select count(*) as n from range(10000000000) a(i), range(1000) b(j) where hash(i * j) % 7 = 3";
+
+test("a long query ends when it is cancelled, and when its time is up", async () => {
+  const begun = performance.now();
+  const run = await data.begin("duckdb_transform", { sql: ENDLESS, output: output("endless") });
+  await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "running");
+  await Bun.sleep(300);
+  expect((await data.owner("POST", `${RUNS}/${run.id}/cancel`)).status).toBe(200);
+  expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "cancelled", displayStatus: "Cancelled" });
+  expect(performance.now() - begun).toBeLessThan(10_000);
+  const late = await data.end("duckdb_transform", { sql: ENDLESS, output: output("endless"), timeoutSeconds: 1 });
+  expect(late).toMatchObject({ status: "failed", error: { code: "timeout", retryable: true } });
+  expect(await data.sums("marts", "endless")).toBeNull();
+});
+
+test("two runs on one dataset at once both count", async () => {
+  const append = { sql: "select i as id from range(1000) t(i)", output: output("both", { writeDisposition: "append" }) };
+  const action = (await data.owner("POST", ACTIONS, { kind: "duckdb_transform", name: "Both", definition: append })).body;
+  const runs = await Promise.all(
+    Array.from({ length: 6 }, () => data.owner("POST", `${ACTIONS}/${action.id}/run`)),
+  );
+  for (const { body } of runs) await data.good(body.id);
+  expect(await data.sums("marts", "both")).toMatchObject({ rows: 6000, files: 6 });
+  expect(await data.rows("select count(*) n, count(distinct _dlt_id) ids from marts.both")).toEqual([{ n: 6000, ids: 6000 }]);
+});
