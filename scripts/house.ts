@@ -19,9 +19,9 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   ["context", /^src\/(context|config|folder)\.ts$/],
   ["wire", /^src\/resources\/[\w-]+\/wire\.ts$/],
-  ["service", /^src\/resources\/[\w-]+\/(?!routes\.)[\w./-]+\.ts$/],
+  ["service", /^src\/resources\/[\w-]+\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
   ["edge", /^src\/(http|engine)\//],
-  ["routes", /^src\/resources\/[\w-]+\/routes\.ts$/],
+  ["routes", /^src\/resources\/[\w-]+\/(?:routes|page)\.ts$/],
   ["top", /^src\/(app|server)\.ts$/],
   ["command", /^src\/(cli\/|main\.ts$)/],
 ];

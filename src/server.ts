@@ -21,6 +21,7 @@ import { organizationOperations } from "./resources/organizations/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
 import { sessionOperations } from "./resources/sessions/routes.ts";
+import { setupPageOperations } from "./resources/sign-in/page.ts";
 import { signInOperations } from "./resources/sign-in/routes.ts";
 import { userOperations } from "./resources/users/routes.ts";
 
@@ -29,6 +30,7 @@ export const operations: readonly Operation[] = [
   ...healthOperations,
   ...metaOperations,
   ...signInOperations,
+  ...setupPageOperations,
   ...userOperations,
   ...organizationOperations,
   ...sessionOperations,

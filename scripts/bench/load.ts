@@ -80,9 +80,8 @@ export async function load(
   const began = performance.now();
   await Promise.all(Array.from({ length: connections }, run));
   const elapsed = (performance.now() - began) / 1000;
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-  return { count: times.length, perSecond: times.length / elapsed, p50: at(0.5), p99: at(0.99), statuses };
+  const [p50, p99] = [shareOf(times, 0.5), shareOf(times, 0.99)];
+  return { count: times.length, perSecond: times.length / elapsed, p50, p99, statuses };
 }
 
 /** Where the first response ends; null while its head or its length is not known. */
@@ -93,10 +92,13 @@ function lengthOf(bytes: Buffer): number | null {
   return head + 4 + Number(length ?? 0);
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+/** The value that `share` of all lie below: 0.99 is the p99. */
+export function shareOf(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
+
+export const median = (values: readonly number[]) => shareOf(values, 0.5);
 
 /** Prints one line of the table: what, the figure against its floor and target. */
 export function tell(

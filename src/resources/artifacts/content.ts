@@ -6,7 +6,10 @@ import { textOf } from "./keep.ts";
 import type { ArtifactRow } from "./table.ts";
 
 /** What an artifact holds, as bytes. Throws `gone` when its file is not there. */
-export async function openContent(ctx: Context, row: ArtifactRow): Promise<Blob> {
+export async function openContent(
+  ctx: Pick<Context, "artifactsFolder" | "log">,
+  row: ArtifactRow,
+): Promise<Blob> {
   if (row.path === null) return new Blob([textOf(row.kind, row.data)]);
   const file = Bun.file(join(ctx.artifactsFolder, row.path));
   if (!(await file.exists())) {

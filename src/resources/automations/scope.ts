@@ -1,11 +1,13 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
 import type { App } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
+import { openContent } from "../artifacts/content.ts";
+import { artifacts } from "../artifacts/table.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
 import { type AutomationRunRow, automationRuns } from "./table.ts";
@@ -69,16 +71,57 @@ const stepResults = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The names that a run's templates and conditions see. */
+/**
+ * The names that a run's templates see. A result that was kept as an artifact stands here whole, where the run's
+ * definition speaks of its step; throws `gone` when somebody has deleted that artifact.
+ */
 export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<Scope> {
   const own = { run: { id: run.id, startedAt: run.startedAt }, now: timestamp(ctx.clock) };
   if (run.automationRunId === null) return own;
   const [seen] = await seenById(ctx.db).all({ id: run.automationRunId });
   if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
-  return { ...(await automationScope(ctx.db, seen)), ...own };
+  const scope = await automationScope(ctx.db, seen);
+  return { ...scope, steps: await wholeSteps(ctx, scope.steps, JSON.stringify(run.definition)), ...own };
 }
 
-/** What all steps of an automation run see: the trigger, and the steps that have ended. */
+/** A template that puts in all steps at once. */
+const ALL_STEPS = /\{\{\s*steps\s*[?}]/;
+
+async function wholeSteps(
+  ctx: App & { db: ReadDb },
+  steps: Json | undefined,
+  definition: string,
+): Promise<JsonObject> {
+  const whole: JsonObject = {};
+  for (const [key, step] of Object.entries(isObject(steps) ? steps : {})) {
+    const kept = isObject(step) ? keptAs(step.result) : null;
+    const isMentioned = definition.includes(key) || ALL_STEPS.test(definition);
+    whole[key] =
+      isObject(step) && kept !== null && isMentioned
+        ? { ...step, result: await contentOf(ctx, key, kept) }
+        : (step ?? null);
+  }
+  return whole;
+}
+
+/** The artifact that holds a result which was too large for its row. */
+function keptAs(result: Json | undefined): string | null {
+  if (!isObject(result) || !isObject(result.summary) || !Array.isArray(result.summary.large)) return null;
+  return typeof result.artifactId === "string" ? result.artifactId : null;
+}
+
+async function contentOf(ctx: App & { db: ReadDb }, step: string, artifactId: string): Promise<Json> {
+  const [row] = await ctx.db.select().from(artifacts).where(eq(artifacts.id, artifactId));
+  if (!row)
+    throw new AppError("gone", `The result of the step ${step} lay in an artifact that has been deleted.`);
+  return (await openContent(ctx, row)).json();
+}
+
+/**
+ * What all steps of an automation run see: the trigger, and the steps that have ended. This is also what conditions
+ * see, which are decided within a transaction: of a result that was kept as an artifact, its small values,
+ * `artifactId` and `summary`.
+ */
 export async function automationScope(db: ReadDb, seen: Seen): Promise<Record<string, Json>> {
   const steps: JsonObject = {};
   const ids = seen.steps.flatMap(({ actionRunId }) => (actionRunId === null ? [] : [actionRunId]));
@@ -97,6 +140,15 @@ export async function automationScope(db: ReadDb, seen: Seen): Promise<Record<st
 export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">): JsonObject => ({
   status: run.status,
   actionRunId: run.id,
-  result: run.result,
+  result: seenResult(run.result),
   error: run.error && { code: run.error.code, message: run.error.message },
 });
+
+function seenResult(result: JsonObject | null): JsonObject | null {
+  if (result === null || keptAs(result) === null || !isObject(result.summary)) return result;
+  const { fields, large } = result.summary;
+  const small = Object.entries(isObject(fields) ? fields : {}).filter(
+    ([name]) => !(Array.isArray(large) && large.includes(name)),
+  );
+  return { ...Object.fromEntries(small), ...result };
+}

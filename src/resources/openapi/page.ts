@@ -1,9 +1,6 @@
+import { fileOperation } from "../../http/page.ts";
 import style from "./docs.css" with { type: "text" };
 import script from "./docs.js" with { type: "text" };
-
-/** What a page that shows the document may load: its own two files and the document, nothing from elsewhere. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const html = `<!doctype html>
 <html lang="en">
@@ -26,16 +23,8 @@ const html = `<!doctype html>
 </html>
 `;
 
-export interface Asset {
-  text: string;
-  headers: Record<string, string>;
-}
-
-const asset = (text: string, type: string): Asset => ({
-  text,
-  headers: { "content-type": `${type}; charset=utf-8`, "content-security-policy": POLICY },
-});
-
-export const page = asset(html, "text/html");
-export const pageScript = asset(script, "text/javascript");
-export const pageStyle = asset(style, "text/css");
+export const docsPageOperations = [
+  fileOperation("/docs", "Shows the document for people; needs no internet", html, "text/html"),
+  fileOperation("/docs/docs.js", "The script of the page", script, "text/javascript"),
+  fileOperation("/docs/docs.css", "The style of the page", style, "text/css"),
+];

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Operation, openOperation, Reply } from "../../http/operation.ts";
 import { openApiDocument } from "./document.ts";
-import { type Asset, page, pageScript, pageStyle } from "./page.ts";
+import { docsPageOperations } from "./page.ts";
 
 const tag = "Docs";
 
@@ -10,16 +10,6 @@ const Document = Type.Object({ openapi: Type.String() });
 /** `all` gives every operation that is mounted, these among them; it is asked at the first request. */
 export function openApiOperations(all: () => readonly Operation[]): Operation[] {
   let text: string | null = null;
-  const file = (path: string, summary: string, { text, headers }: Asset) =>
-    openOperation({
-      method: "GET",
-      path,
-      audience: "public",
-      tag,
-      summary,
-      produces: headers["content-type"]?.split(";")[0] ?? "text/plain",
-      handle: async () => new Reply(200, new Blob([text]), headers),
-    });
   return [
     openOperation({
       method: "GET",
@@ -34,8 +24,6 @@ export function openApiOperations(all: () => readonly Operation[]): Operation[] 
         return new Reply(200, new Blob([text]), { "content-type": "application/json" });
       },
     }),
-    file("/docs", "Shows the document for people; needs no internet", page),
-    file("/docs/docs.js", "The script of the page", pageScript),
-    file("/docs/docs.css", "The style of the page", pageStyle),
+    ...docsPageOperations,
   ];
 }

@@ -36,6 +36,8 @@ export interface Leftover {
 
 /** Results beyond this are stored as an artifact (decisions, section 4). */
 const MAX_RESULT_BYTES = 256 * 1024;
+/** Values up to this long stand in the summary of such a result. */
+const MAX_SUMMARY_CHARACTERS = 1000;
 
 const settle = prepared((db: WriteDb) =>
   db
@@ -146,19 +148,24 @@ async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "co
   const bytes = Buffer.byteLength(JSON.stringify(outcome.result));
   if (bytes <= MAX_RESULT_BYTES) return { result: outcome.result, artifacts: staged };
   const whole = await stageArtifact(ctx, run.id, { title: "Result", kind: "json", data: outcome.result });
-  const summary = { bytes, fields: summaryOf(outcome.result) };
-  return { result: { artifactId: whole.id, summary }, artifacts: [...staged, whole] };
+  return {
+    result: { artifactId: whole.id, summary: { bytes, ...summaryOf(outcome.result) } },
+    artifacts: [...staged, whole],
+  };
 }
 
-/** Small values as they are, large ones by their kind and size. */
-function summaryOf(result: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(result).map(([name, value]): [string, Json] => {
-      if (Array.isArray(value)) return [name, `list of ${value.length}`];
-      const text = JSON.stringify(value);
-      return [name, text.length <= 1000 ? value : `${typeof value} of ${text.length} characters`];
-    }),
-  );
+/** Small values as they are; large ones by their kind and size, and their names in `large`. */
+function summaryOf(result: JsonObject): { fields: JsonObject; large: string[] } {
+  const fields: JsonObject = {};
+  const large: string[] = [];
+  for (const [name, value] of Object.entries(result)) {
+    const { length } = JSON.stringify(value);
+    fields[name] = value;
+    if (length <= MAX_SUMMARY_CHARACTERS) continue;
+    fields[name] = Array.isArray(value) ? `list of ${value.length}` : `${typeof value} of ${length} characters`;
+    large.push(name);
+  }
+  return { fields, large };
 }
 
 async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {

@@ -1,0 +1,76 @@
+/**
+ * The executable: `bun scripts/bench/start.bench.ts [seconds of webhooks]`, 60 by default. Builds dist/weir where it is
+ * missing or older than the source.
+ *
+ * Start is from the making of the process to the first 200 of /health, on a folder that `weir init` has made, looked
+ * at every 2 ms; the median of several starts. Memory is what is resident, by Linux's count: idle after 3 s; at its
+ * highest in the first 10 s of webhooks on 32 connections; and as the median of the last sixth of the seconds against
+ * that of the sixth after the first. The table asks for ten minutes of growth; a shorter run is told as what it is,
+ * `… start.bench.ts 600` does it in full.
+ */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { load, median, rawRequest, tell } from "./load.ts";
+import { BODY, BRANCH_AUTOMATION, HOOK_HEADERS, initWeir, serveWeir, startWeir } from "./weir.ts";
+
+const STARTS = 9;
+const CONNECTIONS = 32;
+const FIRST_SECONDS = 10;
+const seconds = Math.max(Number(process.argv[2] ?? 60), 2 * FIRST_SECONDS);
+
+const root = join(import.meta.dir, "../..");
+const weirFile = join(root, "dist/weir");
+
+function isStale(): boolean {
+  const madeAt = statSync(weirFile, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return [...new Bun.Glob("{src,scripts}/*{,*/**/*}.{ts,sql,json}").scanSync(root), "bun.lock"].some(
+    (path) => statSync(join(root, path)).mtimeMs > madeAt,
+  );
+}
+
+if (isStale()) {
+  const { success } = Bun.spawnSync([process.execPath, join(root, "scripts/build.ts")], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (!success) throw new Error("The executable could not be built.");
+}
+
+const made = initWeir([weirFile]);
+const startsMs: number[] = [];
+for (let n = 0; n < STARTS; n++) {
+  const weir = await serveWeir(made);
+  startsMs.push(weir.readyMs);
+  await weir.stop();
+}
+console.log(`  starts: ${startsMs.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+tell("start of the compiled file to first 200", median(startsMs), 200, 120, "ms", true);
+
+const weir = await startWeir([weirFile]);
+await weir.call("POST", "/api/v1/automations", BRANCH_AUTOMATION);
+await Bun.sleep(3000);
+tell("memory idle", weir.rssMb(), 110, 80, "MB", true);
+
+const samples: { at: number; mb: number }[] = [];
+const began = performance.now();
+const watch = setInterval(
+  () => samples.push({ at: (performance.now() - began) / 1000, mb: weir.rssMb() }),
+  100,
+);
+const path = `/webhooks/${weir.organizationId}/bench`;
+const hook = rawRequest(weir.origin, "POST", path, HOOK_HEADERS, BODY);
+const { count, perSecond, statuses } = await load(weir.origin, hook, CONNECTIONS, seconds);
+clearInterval(watch);
+console.log(`  ${count} webhooks in ${seconds} s, ${perSecond.toFixed(0)}/s ${JSON.stringify(statuses)}`);
+const between = (from: number, to: number) =>
+  samples.filter(({ at }) => at >= from && at < to).map(({ mb }) => mb);
+tell("memory under webhooks, highest", Math.max(...between(0, FIRST_SECONDS)), 200, 130, "MB", true);
+
+const window = seconds / 6;
+const [early, late] = [median(between(window, 2 * window)), median(between(seconds - window, seconds))];
+console.log(
+  `  memory after ${(1.5 * window).toFixed(0)} s ${early.toFixed(0)} MB, after ${(seconds - window / 2).toFixed(0)} s ${late.toFixed(0)} MB`,
+);
+const span = seconds < 600 ? `${seconds} s of webhooks, of the ten minutes asked for` : `${seconds} s of webhooks`;
+tell(`memory growth over ${span}`, (late / early - 1) * 100, 25, 10, "%", true);
+await weir.stop();

@@ -1,0 +1,3 @@
+/** The text of `setup-page.js`, which runs in the first owner's browser. */
+declare const text: string;
+export default text;
