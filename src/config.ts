@@ -81,7 +81,7 @@ const NOT_YET = ["WEIR_LAKE_URL", "WEIR_OIDC_ISSUER"];
 
 /**
  * Reads settings from `flags`, then `env`, then `file` (the parsed `weir.toml`, keys as in the
- * environment with or without `WEIR_`, in any case). Throws `ConfigError` naming the first bad one.
+ * environment with or without `WEIR_`, in any case, also as `baseUrl`). Throws `ConfigError` naming the first bad one.
  */
 export function readConfig(
   flags: Sources,
@@ -109,14 +109,18 @@ export function readConfig(
   return { config, secrets };
 }
 
-/** For `weir config`: each setting's name and value as text. */
+/** For `weir config`: each setting's name and value, written as one would set it. */
 export function describeConfig(config: Config, secrets: Secrets): [name: string, value: string][] {
-  const shown = (value: unknown) =>
-    value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const { host, port, apiRate } = config;
+  const shown = {
+    ...config,
+    baseUrl: config.baseUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    apiRate: apiRate === null ? "off" : `${apiRate.perMinute}:${apiRate.burst}`,
+  };
   return [
     ...Object.entries(SETTINGS).map(([key, { env }]): [string, string] => [
       env,
-      shown(config[key as keyof Config]),
+      String(shown[key as keyof Config] ?? ""), // a list with commas, as it is given
     ]),
     ...Object.entries(SECRETS).map(([key, name]): [string, string] => [
       name,
@@ -130,7 +134,10 @@ const FLAGS: Readonly<Record<string, string>> = { dataFolder: "data", host: "hos
 const LATER = new Set(NOT_YET);
 
 const fileKey = (key: string) => {
-  const upper = key.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+  const upper = key
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toUpperCase()
+    .replace(/[^A-Z0-9]/g, "_");
   return upper.startsWith("WEIR_") ? upper : `WEIR_${upper}`;
 };
 

@@ -90,10 +90,10 @@ async function extract(table: string, count: number, round: number): Promise<num
 async function copy(table: string): Promise<number> {
   const began = performance.now();
   const at = ["-h", pg.host, "-p", String(pg.port), "-U", pg.user, "-d", pg.database];
-  const psql = Bun.spawn(
-    ["psql", ...at, "-qc", `\\copy ${table} to '${join(folder, "copy.csv")}' csv`],
-    { env: { ...process.env, PGPASSWORD: pg.password }, stdio: ["ignore", "inherit", "inherit"] },
-  );
+  const psql = Bun.spawn(["psql", ...at, "-qc", `\\copy ${table} to '${join(folder, "copy.csv")}' csv`], {
+    env: { ...process.env, PGPASSWORD: pg.password },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
   if ((await psql.exited) !== 0) throw new Error("psql failed.");
   return performance.now() - began;
 }

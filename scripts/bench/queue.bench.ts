@@ -60,7 +60,8 @@ async function starts() {
   const arrival: number[] = [];
   for (const [id, at] of sent) {
     const run = await weir.call("GET", `/api/v1/action-runs/${id}`);
-    if (run.status !== "completed") throw new Error(`Run ${id} is ${run.status}: ${JSON.stringify(run.error)}`);
+    if (run.status !== "completed")
+      throw new Error(`Run ${id} is ${run.status}: ${JSON.stringify(run.error)}`);
     claim.push(Date.parse(run.startedAt) - Date.parse(run.createdAt));
     arrival.push((arrivals.get(id) ?? Number.NaN) - at);
   }
@@ -82,7 +83,9 @@ for (let n = 0; n <= ROUNDS; n++) {
   }
   const shown = (name: "claim" | "arrival") =>
     `p50 ${spans[name][0].at(-1)?.toFixed(2)} ms, p99 ${spans[name][1].at(-1)?.toFixed(2)} ms`;
-  console.log(`  round ${n}: enqueue to claim ${shown("claim")}; POST sent to request out ${shown("arrival")}`);
+  console.log(
+    `  round ${n}: enqueue to claim ${shown("claim")}; POST sent to request out ${shown("arrival")}`,
+  );
 }
 tell("enqueue to start, p50", median(spans.claim[0]), 3, 1, "ms", true);
 tell("enqueue to start, p99", median(spans.claim[1]), 15, 5, "ms", true);

@@ -71,6 +71,7 @@ const [early, late] = [median(between(window, 2 * window)), median(between(secon
 console.log(
   `  memory after ${(1.5 * window).toFixed(0)} s ${early.toFixed(0)} MB, after ${(seconds - window / 2).toFixed(0)} s ${late.toFixed(0)} MB`,
 );
-const span = seconds < 600 ? `${seconds} s of webhooks, of the ten minutes asked for` : `${seconds} s of webhooks`;
+const span =
+  seconds < 600 ? `${seconds} s of webhooks, of the ten minutes asked for` : `${seconds} s of webhooks`;
 tell(`memory growth over ${span}`, (late / early - 1) * 100, 25, 10, "%", true);
 await weir.stop();

@@ -31,7 +31,13 @@ export function initWeir(command: readonly string[] = [process.execPath, MAIN]) 
 }
 
 /** `weir serve` on such a folder, in a process of its own; `readyMs` is from its start to the first 200. */
-export async function serveWeir({ command, folder, env, token, organizationId }: ReturnType<typeof initWeir>) {
+export async function serveWeir({
+  command,
+  folder,
+  env,
+  token,
+  organizationId,
+}: ReturnType<typeof initWeir>) {
   const port = freePort();
   const origin = `http://127.0.0.1:${port}`;
   const began = performance.now();

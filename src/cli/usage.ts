@@ -61,7 +61,7 @@ ${DATA}
     text: `Recomputes the chain of hashes of every organization while no server runs; exit code 1 when one does not hold.
 
 ${DATA}
-  --json             {organization, valid, checked, firstBadId} for each organization`,
+  --json             {valid, checked, firstBadId} of all organizations together`,
   },
   config: {
     line: "weir config [--data DIR]",

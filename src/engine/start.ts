@@ -1,4 +1,5 @@
 import type { App } from "../context.ts";
+import { beat } from "../resources/health/heartbeat.ts";
 import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { alerter } from "./alerter.ts";
 import { continuer } from "./continuer.ts";
@@ -38,9 +39,14 @@ export async function startEngine(app: App): Promise<Engine> {
       rest,
       report: (error) => app.log.report(error, { loop: loop.name }),
     });
+  const renew = async () => {
+    await worker.renew();
+    beat(app);
+    return "idle" as const;
+  };
   const loops = [
     run(worker, WORKER_IDLE_MS, (ms, until) => app.signals.wait(RUNS_TOPIC, ms, until)),
-    run({ name: "renewer", tick: () => worker.renew().then(() => "idle" as const) }, RENEW_MS),
+    run({ name: "renewer", tick: () => renew() }, RENEW_MS),
     run(rescue, RESCUE_MS),
     run(continuer(app), CONTINUE_MS),
     run(alerter(app), ALERT_MS),

@@ -3,7 +3,7 @@ import type { Static } from "@sinclair/typebox";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { anything, map, object, oneOf, optional } from "../base/shape.ts";
+import { anything, map, nullable, object, oneOf, optional } from "../base/shape.ts";
 import type { LakeFile, LakeTable, TableChange } from "../lake/contract.ts";
 import { mergeFiles } from "../lake/merge.ts";
 import { LAKE_NAME_PATTERN, nameFault } from "../lake/names.ts";
@@ -60,19 +60,15 @@ export const duckdbTransform = defineExecutor({
   result: object({
     rows: Type.Integer(),
     columns: Type.Array(columnShape),
-    output: optional(
+    output: nullable(
       object({
         layer: Type.String(),
         dataset: Type.String(),
         files: Type.Integer(),
         bytes: Type.Integer(),
-        inserted: Type.Integer(),
-        updated: Type.Integer(),
-        deduplicated: Type.Integer(),
       }),
     ),
     durationSeconds: Type.Number(),
-    warnings: Type.Array(Type.String()),
   }),
 
   check({ output }) {
@@ -111,9 +107,9 @@ export const duckdbTransform = defineExecutor({
 
 async function intoArtifact(bench: Bench, job: SqlJob, maxRows: number): Promise<Done> {
   const { columns, rows, truncated } = await bench.sql.query(job, maxRows);
-  const warnings = truncated ? [`Only the first ${rows.length} rows were kept.`] : [];
+  if (truncated) bench.log("warn", `Only the first ${rows.length} rows were kept.`);
   return {
-    result: { rows: rows.length, columns: columns.map(asJson), warnings },
+    result: { rows: rows.length, columns: columns.map(asJson), output: null },
     artifacts: [{ title: "Rows", kind: "json", data: { columns: columns.map(asJson), rows, truncated } }],
   };
 }
@@ -135,7 +131,7 @@ async function intoDataset(
   const limit = maxRows === undefined ? {} : { limit: maxRows };
   const made = await bench.sql.materialize(job, join(work, "rows"), { partitionBy, stamp, ...limit });
   const rows = made.files.reduce((sum, file) => sum + file.rows, 0);
-  const warnings = rows === maxRows ? [`The rows end at maxRows, ${maxRows}; there may be more.`] : [];
+  if (rows === maxRows) bench.log("warn", `The rows end at maxRows, ${maxRows}; there may be more.`);
   const columns = made.columns.map((c) => ({
     ...c,
     nullable: c.name !== "_dlt_id" && c.name !== "_dlt_load_id",
@@ -152,13 +148,12 @@ async function intoDataset(
   }
   const { inserted, updated, deduplicated, remove } = change;
   const bytes = add.reduce((sum, file) => sum + file.bytes, 0);
+  bench.log(
+    "info",
+    `${layer}.${dataset}: ${inserted} inserted, ${updated} updated, ${deduplicated} deduplicated.`,
+  );
   return {
-    result: {
-      rows,
-      columns: columns.map(asJson),
-      output: { layer, dataset, files: add.length, bytes, inserted, updated, deduplicated },
-      warnings,
-    },
+    result: { rows, columns: columns.map(asJson), output: { layer, dataset, files: add.length, bytes } },
     load: {
       loadId,
       layer,

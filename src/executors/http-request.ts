@@ -38,9 +38,11 @@ export const httpRequest = defineExecutor({
   result: object({
     status: Type.Integer(),
     headers: map(Type.String()),
-    /** With `pagination` the pages' bodies: joined where all are lists, else one after the other. */
+    /**
+     * JSON as it is, text, or base64 where it is neither. With `pagination` the pages' bodies: joined where
+     * all are lists, else one after the other.
+     */
     body: anything(),
-    bodyEncoding: oneOf(["json", "text", "base64"]),
     extracted: nullable(anything()),
     pages: Type.Integer(),
     bytes: Type.Integer(),
@@ -134,7 +136,6 @@ function resultOf(definition: Definition, replies: readonly Reply[]) {
     status: last.status,
     headers: last.headers,
     body: definition.pagination ? (lists ? bodies.flat(1) : bodies) : last.body,
-    bodyEncoding: last.bodyEncoding,
     extracted: extract(definition, last, bodies),
     pages: replies.length,
     bytes: replies.reduce((sum, reply) => sum + reply.bytes, 0),

@@ -72,12 +72,7 @@ export function problemOf(error: unknown, correlationId: string): Problem {
   if (known.retryAfterSeconds !== null) headers["retry-after"] = String(known.retryAfterSeconds);
   return {
     status: STATUS[known.code],
-    body: {
-      detail: known.message,
-      code: known.code,
-      correlationId,
-      ...(known.details && known.code !== "internal" ? { details: known.details } : {}),
-    },
+    body: { detail: known.message, code: known.code, correlationId },
     headers,
     isBug: known.code === "internal",
   };

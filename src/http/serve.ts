@@ -51,11 +51,12 @@ async function answer(
   }
   const identity = open ? null : await admit(app, operation, visit);
 
+  // the role comes before the input: who may not do it hears that, whatever was sent
+  const ctx = identity && (await contextOf(app, operation, identity, visit));
   const input = await readInput(app, operation, visit, rawParams);
   const handle = operation.handle as unknown as (given: object) => Promise<unknown>;
-  if (!identity) return handle({ app, visit, ...input });
+  if (!ctx) return handle({ app, visit, ...input });
 
-  const ctx = await contextOf(app, operation, identity, visit);
   const given = { app, visit, identity, ...input };
   if (!operation.idempotent) return handle({ ...given, ctx });
   const key = visit.request.headers.get("idempotency-key");

@@ -17,6 +17,7 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
   const home = resolve(root);
 
   const inside = (path: string) => insideOf(home, path);
+  const numbers = new Numbers();
 
   return {
     async workFolder(runId) {
@@ -34,7 +35,7 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
       checkName("table", table);
       const folder = `${organizationId}/${layer}/${dataset}/${table}`;
       await syncFile(file.path);
-      const name = await moveInto(home, folder, loadId, file.path);
+      const name = await moveInto(home, folder, loadId, file.path, numbers);
       const placed: LakeFile = {
         id: ids.uuid(),
         path: `${folder}/${name}`,
@@ -103,13 +104,39 @@ async function refuseLinks(home: string, absolute: string): Promise<void> {
   }
 }
 
+/** So many loads at once are remembered; any other looks for a free number from 1 on. */
+const MAX_NUMBERED = 1000;
+
+/** Where the numbers of a load's files go on, so that a load of many files need not try all those it took. */
+class Numbers {
+  readonly #last = new Map<string, number>();
+
+  after(load: string): number {
+    return (this.#last.get(load) ?? 0) + 1;
+  }
+
+  took(load: string, n: number): void {
+    this.#last.delete(load);
+    this.#last.set(load, n);
+    const [oldest] = this.#last.keys();
+    if (this.#last.size > MAX_NUMBERED && oldest !== undefined) this.#last.delete(oldest);
+  }
+}
+
 /**
- * Moves the file to `LOAD-N.parquet` with the first N that is free, and syncs all folders on the way. A
+ * Moves the file to `LOAD-N.parquet` with the next N that is free, and syncs all folders on the way. A
  * name is taken by making it, so that a file that is there is never written over.
  */
-async function moveInto(home: string, folder: string, loadId: string, source: string): Promise<string> {
+async function moveInto(
+  home: string,
+  folder: string,
+  loadId: string,
+  source: string,
+  numbers: Numbers,
+): Promise<string> {
   const target = join(home, ...folder.split("/"));
-  for (let n = 1; ; n++) {
+  const load = `${folder}/${loadId}`;
+  for (let n = numbers.after(load); ; n++) {
     const name = `${loadId}-${n}.parquet`;
     await refuseLinks(home, target);
     try {
@@ -130,6 +157,7 @@ async function moveInto(home: string, folder: string, loadId: string, source: st
       await rm(join(target, name), { force: true });
       throw diskError(error);
     }
+    numbers.took(load, n);
     return name;
   }
 }
@@ -180,7 +208,10 @@ async function syncFolder(path: string): Promise<void> {
 
 const diskError = (cause: unknown): unknown =>
   ["ENOSPC", "EDQUOT"].includes(codeOf(cause))
-    ? new AppError("disk_full", "The disk of the lake is full.", { cause })
+    ? new AppError("disk_full", "The disk of the lake is full. Free some space and try again.", {
+        retryable: true,
+        cause,
+      })
     : cause;
 
 const codeOf = (error: unknown): string =>

@@ -44,7 +44,7 @@ export function sqlChild(): Promise<never> {
       const outcome = await work(await connection, message);
       send({ kind: "end", outcome });
     } catch (error) {
-      send({ kind: "error", ...messageOf(error, hide) });
+      send({ kind: "error", ...messageOf(error, hide, message.kind === "run") });
     }
   };
   process.on("message", (message: ToChild) => {
@@ -79,7 +79,7 @@ function work(connection: DuckDBConnection, message: Job | Run): Promise<Outcome
 
 /** Folders whose names a tenant need not see in a message. */
 function pathsOf(job: Job): string[] {
-  if (job.kind === "session") return [];
+  if (job.kind === "session") return [...job.folders];
   const files = job.tables.flatMap((table) => table.files);
   const folders = new Set(files.map((file) => file.slice(0, file.lastIndexOf("/"))));
   return [...folders, ...(job.kind === "materialize" ? [job.into] : [])];
@@ -249,10 +249,13 @@ async function run(connection: DuckDBConnection, { sql, parameters }: Run): Prom
     const statement = await statements.prepare(index);
     for (let at = 1; at <= statement.parameterCount; at++)
       bindOne(statement, at, (parameters[at - 1] ?? null) as Json);
-    if (index === statements.count - 1)
-      return sendRows(statement, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-    await statement.run();
-    statement.destroySync();
+    try {
+      if (index === statements.count - 1)
+        return await sendRows(statement, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+      await statement.run();
+    } finally {
+      statement.destroySync(); // one that is only forgotten keeps its buffers until some later time
+    }
   }
 }
 

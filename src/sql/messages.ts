@@ -1,14 +1,18 @@
 import { AppError, type ErrorCode } from "../base/errors.ts";
 
-/** A fault as the parent is told it: DuckDB's own words, less the paths in `hide`. */
+/** A fault as the parent is told it: DuckDB's own words, less the paths in `hide`, and less the statement if it is ours. */
 export function messageOf(
   error: unknown,
   hide: readonly string[],
+  isOurs: boolean,
 ): { code: ErrorCode; message: string; retryable: boolean } {
   if (error instanceof AppError)
     return { code: error.code, message: error.message, retryable: error.retryable };
-  const message = cleaned(error instanceof Error ? error.message : String(error), hide);
-  return { code: codeOf(message), message, retryable: false };
+  const message = cleaned(error instanceof Error ? error.message : String(error), hide, isOurs);
+  const code = codeOf(message);
+  return code === "disk_full"
+    ? { code, message: "The disk is full. Free some space and try again.", retryable: true }
+    : { code, message, retryable: false };
 }
 
 function codeOf(message: string): ErrorCode {
@@ -23,12 +27,14 @@ const SYSTEM_HINT = /\nDid you mean "(?:pg_|information_schema|sqlite_|duckdb_|t
 /** DuckDB quotes the statement, which is not the tenant's where we wrote around it. */
 const OUR_COPY = /\n\nLINE \d+: COPY \([\s\S]*$/;
 
+const ANY_STATEMENT = /\n\nLINE \d+: [\s\S]*$/;
+
 /** The longest messages quote whole statements. */
 const MAX_CHARACTERS = 4000;
 
-function cleaned(message: string, hide: readonly string[]): string {
+function cleaned(message: string, hide: readonly string[], isOurs: boolean): string {
   let text = message.replace(/^Failed to (?:extract statements|prepare): /, "");
-  text = text.replace(SYSTEM_HINT, "").replace(OUR_COPY, "");
+  text = text.replace(SYSTEM_HINT, "").replace(isOurs ? ANY_STATEMENT : OUR_COPY, "");
   for (const path of [...hide].sort((a, b) => b.length - a.length)) text = text.replaceAll(path, "…");
   return text.slice(0, MAX_CHARACTERS).trim();
 }

@@ -75,7 +75,7 @@ describe("settings", () => {
       WEIR_DATABASE_TOKEN: "let-me-in",
     };
     mkdirSync(join(machine.here, "weir-data"));
-    writeFileSync(join(machine.here, "weir-data/weir.toml"), 'concurrency = 3\nlog = "debug"\n');
+    writeFileSync(join(machine.here, "weir-data/weir.toml"), 'concurrency = 3\nlog = "debug"\negressAllow = ["10.0.0.0/8", "db.test"]\n');
     const { code, out } = await machine.run(["config"], { env: { ...env, WEIR_LOG: "warn" } });
     expect(code).toBe(0);
     const printed = out.split("\n");
@@ -83,6 +83,9 @@ describe("settings", () => {
     expect(printed).toContain("WEIR_DATABASE_TOKEN=***");
     expect(printed).toContain("WEIR_CONCURRENCY=3");
     expect(printed).toContain("WEIR_LOG=warn");
+    expect(printed).toContain("WEIR_EGRESS_ALLOW=10.0.0.0/8,db.test");
+    expect(printed).toContain("WEIR_BASE_URL=http://127.0.0.1:8484");
+    expect(printed).toContain("WEIR_API_RATE=1200:300");
     for (const secret of Object.values(env)) expect(out).not.toContain(secret);
   });
 

@@ -70,6 +70,10 @@ describe("weir serve", () => {
       code: 0,
       out: expect.stringMatching(/^acme: valid, \d+ events checked\n$/),
     });
+    expect(await machine.run(["events", "verify", "--json"])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^{"valid":true,"checked":\d+,"firstBadId":null}\n$/),
+    });
   });
 
   test("is refused a port that another program has, in one sentence", async () => {

@@ -24,7 +24,12 @@ export function dataOf(owner: Client) {
     },
     /** An extract that can be run again and again. */
     async extract(connectionId: string, definition: object) {
-      const action = await makeAction(owner, { kind: "dlt_extract", name: "Extract", connectionId, definition });
+      const action = await makeAction(owner, {
+        kind: "dlt_extract",
+        name: "Extract",
+        connectionId,
+        definition,
+      });
       const start = async (overrides?: object) =>
         created(
           await owner(
@@ -62,7 +67,9 @@ export function dataOf(owner: Client) {
       return created(await owner("PUT", to, bytes, { "content-type": "application/octet-stream" }));
     },
     logs: async (runId: string) =>
-      (await owner("GET", `${RUNS}/${runId}/logs`)).body.items.map((line: { message: string }) => line.message),
+      (await owner("GET", `${RUNS}/${runId}/logs`)).body.items.map(
+        (line: { message: string }) => line.message,
+      ),
   };
   return place;
 }

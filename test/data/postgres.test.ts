@@ -37,7 +37,11 @@ test("an append adds, with the fields of the result and the sums of the list as 
     cursor: null,
     schemaChanges: [],
   });
-  expect(await data.sums("raw", "appended", "plain")).toMatchObject({ rows: 10, files: 1, bytes: table.bytes });
+  expect(await data.sums("raw", "appended", "plain")).toMatchObject({
+    rows: 10,
+    files: 1,
+    bytes: table.bytes,
+  });
 
   const second = await extract.result();
   expect(second).toMatchObject({ mode: "incremental", rows: 10 });
@@ -142,7 +146,9 @@ test("a merge replaces by key, counts what it did, and lets a backfill leave the
   });
   expect(await data.sums("raw", "goods")).toMatchObject({ rows: 51, files: 1 });
   expect(
-    await data.rows("select count(*) n, count(distinct id) ids, count(*) filter (name = 'new') news from raw.goods"),
+    await data.rows(
+      "select count(*) n, count(distinct id) ids, count(*) filter (name = 'new') news from raw.goods",
+    ),
   ).toEqual([{ n: 51, ids: 51, news: 3 }]);
 
   await pg.sql.unsafe("update goods set name = 'old again' where id in (10, 20)");
@@ -200,7 +206,13 @@ test("a condition takes its values as parameters, and columns choose what comes"
   expect(injected).toMatchObject({ rows: 0 });
   const columns = (await data.sums("raw", "chosen")).columns.map((column: { name: string }) => column.name);
   expect(columns).toEqual(["id", "name", "_dlt_id", "_dlt_load_id"]);
-  for (const where of ["id >", "true) to program 'id' --", "1=1; drop table chosen", "nosuch = 1", "id = $x"]) {
+  for (const where of [
+    "id >",
+    "true) to program 'id' --",
+    "1=1; drop table chosen",
+    "nosuch = 1",
+    "id = $x",
+  ]) {
     const run = await extract.run({ resources: [{ name: "chosen", where }] });
     expect([where, run.status, run.error?.code]).toEqual([where, "failed", "definition_invalid"]);
     expect(run.error.retryable).toBe(false);
@@ -212,7 +224,9 @@ test("names with quotes, blanks and signs of other scripts are harmless, and emp
   await pg.sql.unsafe(
     `create schema "my ""odd"" schema"; create table "my ""odd"" schema"."a""b; drop table x" ("Order Total ($)" int, "x""y" text, "größe" int, "select" int, "_dlt_id" text, "ORDER total" int)`,
   );
-  await pg.sql.unsafe(`insert into "my ""odd"" schema"."a""b; drop table x" values (1, 'v', 3, 4, 'mine', 6)`);
+  await pg.sql.unsafe(
+    `insert into "my ""odd"" schema"."a""b; drop table x" values (1, 'v', 3, 4, 'mine', 6)`,
+  );
   const tables = await data.owner("GET", `/api/v1/connections/${shop}/schema/tables`);
   const odd = tables.body.tables.find((each: { table: string }) => each.table.startsWith('a"b'));
   expect(odd).toBeDefined();
@@ -274,7 +288,9 @@ test("values of all common types come as they are", async () => {
   const nulls = await data.rows("select * exclude (_dlt_id, _dlt_load_id) from raw.kinds where i2 is null");
   expect(new Set(Object.values(nulls[0]))).toEqual(new Set([null]));
   expect(
-    await data.rows("select sum(n)::varchar s, sum(arr[0]::int) a, max(jb->>'$.b[0]') j, max(tz) z from raw.kinds"),
+    await data.rows(
+      "select sum(n)::varchar s, sum(arr[0]::int) a, max(jb->>'$.b[0]') j, max(tz) z from raw.kinds",
+    ),
   ).toEqual([{ s: "12345.66", a: 1, j: "1", z: "2025-12-31T22:00:00.000Z" }]);
 });
 

@@ -64,14 +64,18 @@ test("a merge and a replace also grow the columns", async () => {
   });
   await merge.result();
   await replace.result();
-  await pg.sql.unsafe("alter table merged add extra text, alter n type double precision; update merged set n = 1.5, extra = 'e' where id = 1; delete from merged where id = 2");
+  await pg.sql.unsafe(
+    "alter table merged add extra text, alter n type double precision; update merged set n = 1.5, extra = 'e' where id = 1; delete from merged where id = 2",
+  );
   expect((await merge.result()).tables[0]).toMatchObject({ updated: 1, inserted: 0, deleted: 0 });
   expect(await data.rows("select id, n, extra from raw.merged order by id")).toEqual([
     { id: 1, n: 1.5, extra: "e" },
     { id: 2, n: 2, extra: null },
   ]);
   await replace.result();
-  expect(await data.rows("select id, n, extra from raw.replaced__merged")).toEqual([{ id: 1, n: 1.5, extra: "e" }]);
+  expect(await data.rows("select id, n, extra from raw.replaced__merged")).toEqual([
+    { id: 1, n: 1.5, extra: "e" },
+  ]);
 });
 
 test("the contract freezes, leaves out rows, or leaves out values", async () => {

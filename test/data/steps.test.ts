@@ -5,7 +5,9 @@ import { startData } from "./place.ts";
 
 test("templates of later steps see the whole of a result that is kept as an artifact", async () => {
   const items = Array.from({ length: 4000 }, (_, id) => ({ id, text: "x".repeat(100) }));
-  await using receiver = startReceiver(({ method }) => Response.json(method === "GET" ? { items } : { ok: true }));
+  await using receiver = startReceiver(({ method }) =>
+    Response.json(method === "GET" ? { items } : { ok: true }),
+  );
   await using data = await startData();
   const post = (body: unknown) => ({ method: "POST", url: receiver.url, body });
   const flow = await makeAutomation(data.owner, {
@@ -15,7 +17,10 @@ test("templates of later steps see the whole of a result that is kept as an arti
         key: "one",
         kind: "http_request",
         dependsOn: ["large"],
-        definition: post({ text: "{{steps.large.result.body.items[3999].text}}", status: "{{steps.large.result.status}}" }),
+        definition: post({
+          text: "{{steps.large.result.body.items[3999].text}}",
+          status: "{{steps.large.result.status}}",
+        }),
       },
       {
         key: "sum",
@@ -26,9 +31,34 @@ test("templates of later steps see the whole of a result that is kept as an arti
           output: { layer: "marts", dataset: "large" },
         },
       },
-      { key: "well", kind: "conditional_branch", dependsOn: ["large"], when: "steps.large.result.status == 200", definition: { branches: [{ key: "yes", when: "steps.large.result.status == 200 && steps.large.result.summary.bytes > 262144" }], else: "no" } },
-      { key: "all", kind: "http_request", dependsOn: ["one"], definition: post("{{steps.large.result.body}}") },
-      { key: "gone", kind: "http_request", dependsOn: ["all"], definition: post("{{steps.large.result.body.nothing}}"), onError: "continue" },
+      {
+        key: "well",
+        kind: "conditional_branch",
+        dependsOn: ["large"],
+        when: "steps.large.result.status == 200",
+        definition: {
+          branches: [
+            {
+              key: "yes",
+              when: "steps.large.result.status == 200 && steps.large.result.summary.bytes > 262144",
+            },
+          ],
+          else: "no",
+        },
+      },
+      {
+        key: "all",
+        kind: "http_request",
+        dependsOn: ["one"],
+        definition: post("{{steps.large.result.body}}"),
+      },
+      {
+        key: "gone",
+        kind: "http_request",
+        dependsOn: ["all"],
+        definition: post("{{steps.large.result.body.nothing}}"),
+        onError: "continue",
+      },
     ],
   });
   const run = await flowToEnd(data.owner, flow.id);
@@ -40,6 +70,8 @@ test("templates of later steps see the whole of a result that is kept as an arti
   const step = (key: string) => run.steps.find((each: { key: string }) => each.key === key);
   const { result } = (await data.owner("GET", `${RUNS}/${step("large").actionRunId}`)).body;
   expect(Object.keys(result)).toEqual(["artifactId", "summary"]);
-  expect((await data.owner("GET", `${RUNS}/${step("well").actionRunId}`)).body.result).toEqual({ branch: "yes" });
+  expect((await data.owner("GET", `${RUNS}/${step("well").actionRunId}`)).body.result).toEqual({
+    branch: "yes",
+  });
   expect(step("gone").error).toMatchObject({ code: "template_error" });
 });

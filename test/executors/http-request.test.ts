@@ -59,10 +59,10 @@ async function failure(definition: JsonObject, bench = testBench()): Promise<App
 describe("a request", () => {
   test("is a GET by default and gives what the server answers", async () => {
     const result = await run({ url: `${base}/a?x=1` });
-    expect(result).toMatchObject({
+    expect(result).toEqual({
       status: 200,
+      headers: expect.any(Object),
       body: { ok: true },
-      bodyEncoding: "json",
       extracted: null,
       pages: 1,
       bytes: 11,
@@ -110,19 +110,19 @@ describe("a request", () => {
 
   test("reads text as text, bytes as base64, and nothing as null", async () => {
     answer = () => new Response("<p>é</p>", { headers: { "content-type": "text/html; charset=utf-8" } });
-    expect(await run({ url: base })).toMatchObject({ body: "<p>é</p>", bodyEncoding: "text" });
+    expect(await run({ url: base })).toMatchObject({ body: "<p>é</p>" });
     answer = () =>
       new Response(new Uint8Array([0x63, 0x61, 0x66, 0xe9]), {
         headers: { "content-type": "text/plain; charset=iso-8859-1" },
       });
     expect(await run({ url: base })).toMatchObject({ body: "café", bytes: 4 });
     answer = () => new Response(new Uint8Array([137, 80, 78, 71, 0, 255]));
-    expect(await run({ url: base })).toMatchObject({ body: "iVBORwD/", bodyEncoding: "base64" });
+    expect(await run({ url: base })).toMatchObject({ body: "iVBORwD/" });
     answer = () => new Response("{not json", { headers: { "content-type": "application/problem+json" } });
-    expect(await run({ url: base })).toMatchObject({ body: "{not json", bodyEncoding: "text" });
+    expect(await run({ url: base })).toMatchObject({ body: "{not json" });
     const deep = "[".repeat(65) + "]".repeat(65);
     answer = () => new Response(deep, { headers: { "content-type": "application/json" } });
-    expect(await run({ url: base })).toMatchObject({ body: deep, bodyEncoding: "text" });
+    expect(await run({ url: base })).toMatchObject({ body: deep });
     answer = () => new Response(null, { status: 204 });
     expect(await run({ url: base, method: "DELETE" })).toMatchObject({ status: 204, body: null, bytes: 0 });
   });

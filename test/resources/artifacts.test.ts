@@ -69,6 +69,14 @@ describe("an artifact", () => {
     expect(await content.json()).toEqual({ rows: [1, 2], ok: null });
   });
 
+  test("may come as an artifact shows it", async () => {
+    const content = { kind: "json", storage: "inline", data: { rows: 2 } };
+    const { status, body } = await create({ actionRunId, kind: "json", content });
+    expect([status, body.content]).toEqual([201, content]);
+    const other = await create({ actionRunId, kind: "json", content: { ...content, kind: "text" } });
+    expect(other.body.content.data).toEqual({ ...content, kind: "text" });
+  });
+
   test("needs no content and no title", async () => {
     const { status, body } = await create({ actionRunId, kind: "json" });
     expect([status, body.title, body.content.data]).toEqual([201, null, null]);

@@ -308,6 +308,10 @@ describe("validating a selection", () => {
     const many = (await files.validate({ selectedItems: ["/many", "/sparse"] })).body;
     expect([many.valid, many.totalItems, many.totalBytes]).toEqual([false, 10_001, 0]);
     expect(many.violations).toMatchObject([{ rule: "too_many_items" }]);
+    const selectedItems = Array.from({ length: 10_001 }, (_, index) => `/no/such/${index}`);
+    const long = await files.validate({ selectedItems });
+    expect([long.status, long.body.valid, long.body.totalItems]).toEqual([200, false, 10_001]);
+    expect(long.body.violations).toMatchObject([{ item: "/no/such/10000", rule: "too_many_items" }]);
   }, 30_000);
 
   test("refuses a body of another shape", async () => {

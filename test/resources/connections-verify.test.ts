@@ -89,11 +89,14 @@ describe("verifying", () => {
       expect(refused.body).toMatchObject({ status: "error", lastVerifiedAt: expect.any(String) });
       expect(refused.body.verificationError).toMatch(sentence);
       expect(refused.text).not.toContain("canary");
-      const event = (await trailOf(started, made.id)).at(-1);
-      expect(event).toMatchObject({
-        type: "connection.error",
-        data: { status: "error", message: refused.body.verificationError },
-      });
+      expect((await trailOf(started, made.id)).slice(-2)).toMatchObject([
+        { type: "connection.tested", data: { status: "error" } },
+        {
+          type: "connection.error",
+          actorType: "system",
+          data: { status: "error", message: refused.body.verificationError },
+        },
+      ]);
     }
   });
 

@@ -11,7 +11,7 @@ import { type Client, client, startApp } from "../support/app.ts";
 type Running = Awaited<ReturnType<typeof startApp>>;
 
 const ADA: Actor = { type: "user", id: "ada", email: "ada@example.com", ip: "192.0.2.1", userAgent: "test" };
-const WORKER: Actor = { type: "system", id: "worker", process: "weir" };
+const WORKER: Actor = { type: "system", id: "worker", process: "weir", version: "0.0.0" };
 
 const contextOf = (weir: Running, overrides: Partial<Context> = {}): Context => ({
   ...contextFor(weir.app, {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { startApp } from "../support/app.ts";
-import { neighbour } from "../support/people.ts";
+import { join, neighbour } from "../support/people.ts";
 import { exchange } from "../support/raw.ts";
 import {
   ACTIONS,
@@ -41,6 +41,19 @@ describe("an error", () => {
       const refused = await app.anonymous("GET", ACTIONS, undefined, headers as Record<string, string>);
       expect([refused.status, refused.body.code]).toEqual([401, "unauthenticated"]);
       expect(refused.headers.get("www-authenticate")).toBe("Bearer");
+    }
+  });
+
+  test("403 comes before any fault of the input", async () => {
+    await using app = await startApp({ engine: false });
+    const viewer = await join(app, "viewer");
+    for (const [method, path, body] of [
+      ["POST", ACTIONS, {}],
+      ["PATCH", `${ACTIONS}/no-uuid`, { nothing: 1 }],
+      ["POST", AUTOMATIONS, undefined],
+    ] as const) {
+      const refused = await viewer.call(method, path, body);
+      expect([path, refused.status, refused.body.code]).toEqual([path, 403, "forbidden"]);
     }
   });
 

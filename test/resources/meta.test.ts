@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import { contextFor, write } from "../../src/context.ts";
 import { record } from "../../src/resources/events/service.ts";
+import { beat } from "../../src/resources/health/heartbeat.ts";
 import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
 import { version } from "../../src/version.ts";
 import { client, startApp } from "../support/app.ts";
@@ -53,6 +54,7 @@ describe("health", () => {
       status: "ok",
       checks: {
         writes: { ok: true, detail: expect.any(String) },
+        scheduler: { ok: true, detail: "not started yet" },
         disk: { ok: true, detail: expect.any(String) },
         key: { ok: true },
       },
@@ -60,6 +62,16 @@ describe("health", () => {
     const { call: member } = await enrol(weir, "member");
     expect((await member("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "ok" });
     expect((await weir.owner("GET", "/api/v1/health?deep=perhaps")).status).toBe(422);
+  });
+
+  test("is degraded where the scheduler stands still", async () => {
+    await using weir = await startApp({ engine: false });
+    const deep = () => weir.owner("GET", "/api/v1/health?deep=true");
+    beat(weir.app);
+    expect((await deep()).body.checks.scheduler).toEqual({ ok: true, detail: "last seen 0 s ago" });
+    weir.clock.turn(60_001);
+    const { status, body } = await deep();
+    expect([status, body.status, body.checks.scheduler.ok]).toEqual([503, "degraded", false]);
   });
 
   test("is degraded where the data directory is not there", async () => {

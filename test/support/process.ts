@@ -42,6 +42,9 @@ export async function startInstallation(env: Record<string, string> = {}) {
 
   return {
     organizationId,
+    dataFolder,
+    /** The owner's access token. */
+    token,
     /** Starts `weir serve` on the folder; resolves once it listens. */
     async serve() {
       const child = Bun.spawn([process.execPath, MAIN, "serve", "--data", dataFolder, "--port", "0"], {

@@ -243,8 +243,14 @@ class LooseReader {
 
 const unreadable = (name: string, format: string, error: unknown): unknown =>
   error instanceof AppError && error.code === "sql_error"
-    ? new AppError("upstream", `${name} can't be read as ${format}: ${error.message}`, {
+    ? new AppError("upstream", `${name} can't be read as ${format}: ${withoutAdvice(error.message)}`, {
         cause: error,
         details: { file: name },
       })
     : error;
+
+/** DuckDB's message, less the settings that it advises, which are ours to make, and our own file's name. */
+const withoutAdvice = (message: string): string =>
+  message
+    .replace(/\n(?:The search space used was|Possible (?:fixes|solutions)):[\s\S]*$/, "")
+    .replace(/ (?:when sniffing )?file (["'])…[^"'\n]*\1/gi, " the file");

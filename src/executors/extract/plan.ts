@@ -62,7 +62,27 @@ const DRY_RUN_ROWS = 100;
 
 export const resourceName = (resource: ResourceDefinition): string => resource.name ?? resource.spec ?? "";
 
-export const tableName = (resource: ResourceDefinition): string => normaliseName(resourceName(resource));
+export const tableName = ({ name, spec = "" }: ResourceDefinition): string =>
+  normaliseName(name ?? (FILES.test(spec) ? fileStem(spec) : tableStem(spec)));
+
+/** A path or pattern of files; a quoted name is always a table's. */
+const FILES = /^[^"]*(?:[/*?[{]|\.(?:csv|tsv|jsonl?|ndjson|parquet|pq)(?:\.\w+)?$)/i;
+const WILDCARDS = /\[[^\]]*\]|\{[^}]*\}|[*?]/g;
+
+/** A file's name without folders and ending; where that is all wildcards, the folder's. */
+function fileStem(spec: string): string {
+  const [file = "", ...folders] = spec.split("/").reverse();
+  const stems = [file.replace(/(?<=.)\..*$/, ""), ...folders].map((part) =>
+    part.replace(WILDCARDS, "").replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ""),
+  );
+  return stems.find((stem) => stem !== "") ?? spec;
+}
+
+/** A table's own name, without its schema. */
+function tableStem(spec: string): string {
+  const [, quoted, plain] = /(?:^|\.)(?:"((?:[^"]|"")+)"|([^."]+))$/.exec(spec) ?? [];
+  return quoted?.replaceAll('""', '"') ?? plain ?? spec;
+}
 
 export function planResource(
   resource: ResourceDefinition,

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { and, count, desc, eq, type SQL } from "drizzle-orm";
 import { InvalidInput, invalid, notFound } from "../../base/errors.ts";
-import type { Json } from "../../base/json.ts";
+import { isObject, type Json } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 import { type Context, write } from "../../context.ts";
 import { countOf } from "../../store/counts.ts";
@@ -67,7 +67,8 @@ const AT = ["body", "content"];
 
 /** Checks the content, and gives back what writes it. */
 function stagerOf(ctx: Context, input: ArtifactCreate): (runId: string) => Promise<ArtifactRow> {
-  const { kind, title = null, content: data = null } = input;
+  const { kind, title = null } = input;
+  const data = bare(kind, input.content ?? null);
   if (kind === "json") return (runId) => stageArtifact(ctx, runId, { kind, title, data });
   if (kind === "text") {
     if (data !== null && typeof data !== "string")
@@ -76,6 +77,12 @@ function stagerOf(ctx: Context, input: ArtifactCreate): (runId: string) => Promi
   }
   const file = readFile(data);
   return (runId) => stageFile(ctx, runId, { title, ...file });
+}
+
+/** What lies in `{kind, storage, data}`, as an artifact shows its content; any other content is taken as it is. */
+function bare(kind: ArtifactCreate["kind"], content: Json): Json {
+  if (!isObject(content) || Object.keys(content).length !== 3 || !("data" in content)) return content;
+  return content.kind === kind && content.storage === "inline" ? (content.data ?? null) : content;
 }
 
 function readFile(content: Json): { fileName: string; mimeType: string; bytes: Uint8Array } {

@@ -81,7 +81,7 @@ export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<S
   const [seen] = await seenById(ctx.db).all({ id: run.automationRunId });
   if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
   const scope = await automationScope(ctx.db, seen);
-  return { ...scope, steps: await wholeSteps(ctx, scope.steps, JSON.stringify(run.definition)), ...own };
+  return { ...scope, steps: await wholeSteps(ctx, run, scope.steps), ...own };
 }
 
 /** A template that puts in all steps at once. */
@@ -89,29 +89,38 @@ const ALL_STEPS = /\{\{\s*steps\s*[?}]/;
 
 async function wholeSteps(
   ctx: App & { db: ReadDb },
+  run: RunRow,
   steps: Json | undefined,
-  definition: string,
 ): Promise<JsonObject> {
+  const definition = JSON.stringify(run.definition);
   const whole: JsonObject = {};
   for (const [key, step] of Object.entries(isObject(steps) ? steps : {})) {
     const kept = isObject(step) ? keptAs(step.result) : null;
     const isMentioned = definition.includes(key) || ALL_STEPS.test(definition);
     whole[key] =
       isObject(step) && kept !== null && isMentioned
-        ? { ...step, result: await contentOf(ctx, key, kept) }
+        ? { ...step, result: await contentOf(ctx, run, key, kept) }
         : (step ?? null);
   }
   return whole;
 }
 
 /** The artifact that holds a result which was too large for its row. */
-function keptAs(result: Json | undefined): string | null {
+function keptAs(result: Json | null | undefined): string | null {
   if (!isObject(result) || !isObject(result.summary) || !Array.isArray(result.summary.large)) return null;
   return typeof result.artifactId === "string" ? result.artifactId : null;
 }
 
-async function contentOf(ctx: App & { db: ReadDb }, step: string, artifactId: string): Promise<Json> {
-  const [row] = await ctx.db.select().from(artifacts).where(eq(artifacts.id, artifactId));
+async function contentOf(
+  ctx: App & { db: ReadDb },
+  { organizationId }: RunRow,
+  step: string,
+  artifactId: string,
+): Promise<Json> {
+  const [row] = await ctx.db
+    .select()
+    .from(artifacts)
+    .where(and(eq(artifacts.organizationId, organizationId), eq(artifacts.id, artifactId)));
   if (!row)
     throw new AppError("gone", `The result of the step ${step} lay in an artifact that has been deleted.`);
   return (await openContent(ctx, row)).json();
@@ -144,8 +153,8 @@ export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">
   error: run.error && { code: run.error.code, message: run.error.message },
 });
 
-function seenResult(result: JsonObject | null): JsonObject | null {
-  if (result === null || keptAs(result) === null || !isObject(result.summary)) return result;
+function seenResult(result: RunRow["result"]): Json {
+  if (!isObject(result) || keptAs(result) === null || !isObject(result.summary)) return result;
   const { fields, large } = result.summary;
   const small = Object.entries(isObject(fields) ? fields : {}).filter(
     ([name]) => !(Array.isArray(large) && large.includes(name)),

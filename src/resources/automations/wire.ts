@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { secondsBetween } from "../../base/clock.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import {
   anything,
@@ -133,13 +132,10 @@ export const AutomationRun = object({
   triggerMethod: oneOf(TRIGGER_METHODS),
   triggerSourceType: Type.String(),
   triggerSourceId: nullable(Type.String()),
-  parentRunId: nullable(uuid()),
   input: anything(),
   steps: Type.Array(StepStateShape),
   result: anything(),
   error: nullable(jsonObject()),
-  durationSeconds: nullable(Type.Number()),
-  correlationId: Type.String(),
   startedAt: nullable(instant()),
   completedAt: nullable(instant()),
   createdAt: instant(),
@@ -167,13 +163,10 @@ export const toAutomationRun = (row: AutomationRunRow): Static<typeof Automation
   triggerMethod: row.triggerMethod,
   triggerSourceType: row.triggerSourceType,
   triggerSourceId: row.triggerSourceId,
-  parentRunId: row.parentRunId,
   input: maskSecrets(row.input),
   steps: row.steps.map((step) => ({ ...step, error: step.error ? { ...step.error } : null })),
   result: row.result,
   error: row.error ? { ...row.error } : null,
-  durationSeconds: secondsBetween(row.startedAt, row.completedAt),
-  correlationId: row.correlationId,
   startedAt: row.startedAt,
   completedAt: row.completedAt,
   createdAt: row.createdAt,

@@ -23,7 +23,7 @@ export async function createConnection(ctx: Context, input: ConnectionCreate): P
       provider: input.provider ?? "",
       status: "needs_verification",
       config: merged({}, input.config ?? {}),
-      ...sealCredentials(tx, at, input.credentials),
+      ...sealCredentials(tx, at, input.credentials ?? {}),
       isDefault: false,
       templateId: null,
       lastUsedAt: null,

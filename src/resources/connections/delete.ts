@@ -30,7 +30,7 @@ const NAMES_TOLD = 10;
 
 async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
   const byActions = await tx.db
-    .select({ id: actions.id, name: actions.name })
+    .select({ name: actions.name })
     .from(actions)
     .where(
       and(
@@ -41,7 +41,7 @@ async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
     )
     .orderBy(actions.name);
   const byAutomations = await tx.db
-    .select({ id: automations.id, name: automations.name })
+    .select({ name: automations.name })
     .from(automations)
     .where(
       and(
@@ -56,9 +56,6 @@ async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
   throw new AppError(
     "in_use",
     `This connection is used by ${users.join(" and by ")}; give them another first.`,
-    {
-      details: { actions: byActions, automations: byAutomations },
-    },
   );
 }
 

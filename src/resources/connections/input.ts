@@ -15,6 +15,17 @@ const TEMPLATE_FIELDS = ["templateId", "templateSlug", "kind"] as const;
  */
 export function creationFaults(app: Installed, raw: Json): Fault[] {
   if (!isObject(raw)) return [];
+  return [...variantFaults(app, raw), ...absentCredentials(app, raw)];
+}
+
+function absentCredentials(app: Installed, raw: JsonObject): Fault[] {
+  const provider = typeof raw.provider === "string" ? app.providers.get(raw.provider) : undefined;
+  const takesNone = provider !== undefined && Object.keys(provider.credentials.properties).length === 0;
+  if (raw.credentials !== undefined || takesNone) return [];
+  return [{ loc: ["body", "credentials"], msg: "Field required", type: "missing" }];
+}
+
+function variantFaults(app: Installed, raw: JsonObject): Fault[] {
   const given = (field: string) => raw[field] !== undefined && raw[field] !== null;
   const named = TEMPLATE_FIELDS.filter(given);
   const loc = ["body", "provider"];

@@ -27,9 +27,11 @@ export async function validateSelection(
   const { row, files } = await findWithFiles(ctx, id);
   return reach(ctx, row, { limitMs: LIMIT_MS, signal }, async (_, link) => {
     const walk = new Walk(files, link, rootPath ?? "/");
-    for (const item of selectedItems) {
+    const paths = new Set(selectedItems.map(pathOf));
+    if (paths.size > MAX_ITEMS) walk.refuse(paths.size, [...paths][MAX_ITEMS] ?? "");
+    for (const path of paths) {
       if (walk.isOver) break;
-      await walk.select(pathOf(item));
+      await walk.select(path);
     }
     return walk.report();
   });
@@ -43,6 +45,8 @@ class Walk {
   readonly #root: string;
   /** What was counted, so that a file selected beside its folder counts once. */
   readonly #seen = new Set<string>();
+  /** Of a selection that by itself is too long to walk; 0 for others. */
+  #selected = 0;
   readonly #violations: SelectionReport["violations"] = [];
   #maxDepth = 0;
   #totalBytes = 0;
@@ -59,9 +63,15 @@ class Walk {
       valid: this.#violations.length === 0,
       maxDepth: this.#maxDepth,
       totalBytes: this.#totalBytes,
-      totalItems: this.#seen.size,
+      totalItems: Math.max(this.#selected, this.#seen.size),
       violations: this.#violations,
     };
+  }
+
+  /** Ends the walk before it begins: `selected` items are too many. */
+  refuse(selected: number, item: string): void {
+    this.#selected = selected;
+    this.#tooMany(item);
   }
 
   /** A path without a slash at its start is taken from the root on. */
@@ -94,14 +104,7 @@ class Walk {
     this.#seen.add(item.id);
     this.#maxDepth = Math.max(this.#maxDepth, depth);
     this.#totalBytes += item.size ?? 0;
-    if (this.#seen.size > MAX_ITEMS) {
-      this.#violate(
-        item.id,
-        "too_many_items",
-        `The selection has more than ${MAX_ITEMS} files and folders.`,
-        true,
-      );
-    }
+    if (this.#seen.size > MAX_ITEMS) this.#tooMany(item.id);
     if (this.#totalBytes > MAX_BYTES) {
       this.#violate(
         item.id,
@@ -119,6 +122,10 @@ class Walk {
       for (const item of page.items) await this.#visit(item, depth + 1);
       token = page.nextPageToken;
     } while (token !== undefined && !this.isOver);
+  }
+
+  #tooMany(item: string): void {
+    this.#violate(item, "too_many_items", `The selection has more than ${MAX_ITEMS} files and folders.`, true);
   }
 
   #violate(item: string, rule: Rule, message: string, isLast = false): void {

@@ -3,6 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, touched, write } from "../../context.ts";
 import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
 import { reach } from "./reach.ts";
 import { entity, findConnection, mine } from "./service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
@@ -37,14 +38,13 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
     };
     await tx.db.update(connections).set(change).where(mine(tx, row.id));
     const data = { status: change.status, provider: row.provider, durationSeconds };
+    await record(tx, "connection.tested", entity(row.id), data);
     if (refusal) {
-      await record(tx, "connection.error", entity(row.id), {
+      await record({ ...tx, actor: SYSTEM }, "connection.error", entity(row.id), {
         ...data,
         code: refusal.code,
         message: refusal.message,
       });
-    } else {
-      await record(tx, "connection.tested", entity(row.id), data);
     }
     return { ...row, ...change };
   });

@@ -43,7 +43,8 @@ export const ConnectionCreate = object({
     Type.String({ description: "One of GET /api/v1/connection-providers; not with a template" }),
   ),
   config: optional(nullable(jsonObject())),
-  credentials: map(Type.String()),
+  /** May be absent where the provider takes none. */
+  credentials: optional(map(Type.String())),
   slug: optional(nullable(slug())),
   kind: optional(nullable(Type.Literal("from_template"))),
   templateId: optional(nullable(uuid())),
@@ -161,7 +162,8 @@ const SelectedItem = Type.Union([
 export type SelectedItem = Static<typeof SelectedItem>;
 
 export const Selection = object({
-  selectedItems: Type.Array(SelectedItem, { maxItems: 10_000 }),
+  /** More than the 10,000 that are allowed, so that one too many is a violation. */
+  selectedItems: Type.Array(SelectedItem, { maxItems: 100_000 }),
   rootPath: optional(nullable(path({ description: "The folder that all items lie in; / by default" }))),
 });
 export type Selection = Static<typeof Selection>;

@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
 import { settings } from "../../store/settings.ts";
+import { HEARTBEAT_LIMIT_MS, sinceBeat } from "./heartbeat.ts";
 import type { Check } from "./wire.ts";
 
 /** The checks are done at most this often, however many ask. */
@@ -22,7 +23,7 @@ interface Kept {
 
 const kept = new WeakMap<App["store"], Kept>();
 
-/** Tries what the work needs: a write that is durable, room on the disk, and the master key. */
+/** Tries what the work needs: a write that is durable, the scheduler's heartbeat, room on the disk, and the master key. */
 export function checkDeeply(app: App): Promise<Checks> {
   const now = app.clock.monotonic();
   const last = kept.get(app.store);
@@ -33,12 +34,13 @@ export function checkDeeply(app: App): Promise<Checks> {
 }
 
 async function checkAll(app: App): Promise<Checks> {
-  const [writes, disk, key] = await Promise.all([
+  const [writes, scheduler, disk, key] = await Promise.all([
     outcome(() => checkWrite(app)),
+    outcome(async () => checkScheduler(app)),
     outcome(() => checkDisk(app)),
     outcome(() => checkKey(app)),
   ]);
-  return { writes, disk, key };
+  return { writes, scheduler, disk, key };
 }
 
 /** A check says what it found, or throws. */
@@ -71,6 +73,14 @@ async function checkWrite(app: App): Promise<string> {
     done.abort();
   }
   return `written in ${Math.ceil(app.clock.monotonic() - startedAt)} ms`;
+}
+
+function checkScheduler(app: App): string {
+  const ms = sinceBeat(app);
+  if (ms === null) return "not started yet";
+  const found = `last seen ${Math.round(ms / 1000)} s ago`;
+  if (ms > HEARTBEAT_LIMIT_MS) throw new AppError("unavailable", `The scheduler stands still: ${found}.`);
+  return found;
 }
 
 async function checkDisk(app: App): Promise<string> {

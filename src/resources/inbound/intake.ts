@@ -5,6 +5,7 @@ import { type Json, type JsonObject, parseJson } from "../../base/json.ts";
 import { type App, type Context, contextFor, type WriteContext, write } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
+import { version } from "../../version.ts";
 import { automationRunTopic } from "../automations/advance.ts";
 import { startAutomationRun } from "../automations/runs.ts";
 import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
@@ -63,7 +64,7 @@ const contextOf = (app: App, hook: Hook, arrived: Arrived): Context =>
   contextFor(app, {
     organizationId: hook.organizationId,
     role: "member",
-    actor: { type: "system", id: "webhook", process: "weir", ip: arrived.address },
+    actor: { type: "system", id: "webhook", process: "weir", version, ip: arrived.address },
     correlationId: arrived.correlationId,
   });
 

@@ -38,8 +38,6 @@ const Attempt = object({
 
 export const WholeDelivery = object({
   ...shown,
-  ipAddress: nullable(Type.String()),
-  replayOf: nullable(uuid()),
   headers: nullable(jsonObject()),
   query: nullable(jsonObject()),
   payload: anything(),
@@ -70,8 +68,6 @@ export const toDelivery = (row: DeliveryRow): Delivery => ({
 /** With its content where that is kept, and each attempt. */
 export const toWholeDelivery = (row: DeliveryRow, attempts: readonly AttemptRow[]) => ({
   ...toDelivery(row),
-  ipAddress: row.ipAddress,
-  replayOf: row.replayOf,
   headers: row.headers === null ? null : maskSecrets(row.headers),
   query: row.query === null ? null : maskSecrets(row.query),
   payload: row.payload,

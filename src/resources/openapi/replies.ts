@@ -37,11 +37,6 @@ export const bodies: JsonObject = {
       detail: { type: "string", description: "A sentence that a person can act on." },
       code: { type: "string", description: "What it is, for programs; stable." },
       correlationId: { type: "string", description: "Leads to it in the log and in the events." },
-      details: {
-        type: "object",
-        additionalProperties: true,
-        description: "Facts beside the sentence, where there are some.",
-      },
     },
   },
 };

@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { type Actor, type App, type Context, contextFor, write, writeFor } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
+import { version } from "../../version.ts";
 import { type Entity, record } from "../events/service.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { actionRuns, type RunRow } from "./table.ts";
@@ -25,7 +26,7 @@ export const contextForRun = (
   });
 
 /** The worker itself, for what no person and no automation does. */
-export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir" };
+export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", version };
 
 /**
  * Runs of one concurrency key go one at a time and in order: a run is held back while an older one of

@@ -20,8 +20,6 @@ import { RUN_STATUSES, type RunRow, type RunStatus, TRIGGER_METHODS } from "./ta
 export const Run = object({
   id: uuid(),
   actionId: nullable(uuid()),
-  automationRunId: nullable(uuid()),
-  stepKey: nullable(Type.String()),
   kind: oneOf(ACTION_KINDS),
   status: oneOf(RUN_STATUSES),
   displayStatus: Type.String(),
@@ -36,14 +34,12 @@ export const Run = object({
   completedAt: nullable(instant()),
   createdAt: instant(),
   updatedAt: instant(),
-  createdBy: nullable(Type.String()),
   concurrencyKey: nullable(Type.String()),
   idempotencyKey: nullable(Type.String()),
   parentActionRunId: nullable(uuid()),
   triggerMethod: oneOf(TRIGGER_METHODS),
   triggerSourceType: Type.String(),
   triggerSourceId: nullable(Type.String()),
-  correlationId: Type.String(),
 });
 export type Run = Static<typeof Run>;
 
@@ -107,8 +103,6 @@ export function toRun(row: RunRow): Run {
   return {
     id: row.id,
     actionId: row.actionId,
-    automationRunId: row.automationRunId,
-    stepKey: row.stepKey,
     kind: row.kind,
     status: row.status,
     displayStatus: displayStatus(row),
@@ -123,14 +117,12 @@ export function toRun(row: RunRow): Run {
     completedAt: row.completedAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
-    createdBy: row.createdBy,
     concurrencyKey: row.concurrencyKey,
     idempotencyKey: row.idempotencyKey,
     parentActionRunId: row.parentActionRunId,
     triggerMethod: row.triggerMethod,
     triggerSourceType: row.triggerSourceType,
     triggerSourceId: row.triggerSourceId,
-    correlationId: row.correlationId,
   };
 }
 

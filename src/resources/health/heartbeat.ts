@@ -1,0 +1,15 @@
+import type { App } from "../../context.ts";
+
+/** The engine's loops rest no longer than this between two rounds; then a minute without one is too long. */
+export const HEARTBEAT_LIMIT_MS = 60_000;
+
+const beats = new WeakMap<App["store"], number>();
+
+/** The engine tells that its loops turn. */
+export const beat = ({ store, clock }: App): void => void beats.set(store, clock.monotonic());
+
+/** Milliseconds since the engine last told so; null where it never did. */
+export function sinceBeat({ store, clock }: App): number | null {
+  const at = beats.get(store);
+  return at === undefined ? null : clock.monotonic() - at;
+}
