@@ -38,12 +38,16 @@ if (isStale()) {
 
 const made = initWeir([weirFile]);
 const startsMs: number[] = [];
+const cpuMs: number[] = [];
 for (let n = 0; n < STARTS; n++) {
   const weir = await serveWeir(made);
   startsMs.push(weir.readyMs);
+  cpuMs.push(weir.cpuSeconds() * 1000);
   await weir.stop();
 }
-console.log(`  starts: ${startsMs.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+console.log(
+  `  starts: ${startsMs.map((ms) => ms.toFixed(0)).join(", ")} ms; processor time ${median(cpuMs).toFixed(0)} ms`,
+);
 tell("start of the compiled file to first 200", median(startsMs), 200, 120, "ms", true);
 
 const weir = await startWeir([weirFile]);

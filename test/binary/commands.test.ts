@@ -75,7 +75,10 @@ describe("settings", () => {
       WEIR_DATABASE_TOKEN: "let-me-in",
     };
     mkdirSync(join(machine.here, "weir-data"));
-    writeFileSync(join(machine.here, "weir-data/weir.toml"), 'concurrency = 3\nlog = "debug"\negressAllow = ["10.0.0.0/8", "db.test"]\n');
+    writeFileSync(
+      join(machine.here, "weir-data/weir.toml"),
+      'concurrency = 3\nlog = "debug"\negressAllow = ["10.0.0.0/8", "db.test"]\n',
+    );
     const { code, out } = await machine.run(["config"], { env: { ...env, WEIR_LOG: "warn" } });
     expect(code).toBe(0);
     const printed = out.split("\n");

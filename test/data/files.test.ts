@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,8 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { connect } from "../support/connections.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
 import { connectFolder, startData } from "./place.ts";
+
+setDefaultTimeout(30_000);
 
 let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;

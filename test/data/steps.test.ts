@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../support/receiver.ts";
 import { flowToEnd, makeAutomation, RUNS } from "../support/work.ts";
 import { startData } from "./place.ts";
+
+setDefaultTimeout(30_000);
 
 test("templates of later steps see the whole of a result that is kept as an artifact", async () => {
   const items = Array.from({ length: 4000 }, (_, id) => ({ id, text: "x".repeat(100) }));

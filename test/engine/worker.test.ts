@@ -8,7 +8,17 @@ import { startEngine } from "../../src/engine/start.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { client, startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { ACTIONS, chainOf, created, makeAction, RUNS, runEnd, runToEnd, until } from "../support/work.ts";
+import {
+  ACTIONS,
+  chainOf,
+  correlationOf,
+  created,
+  makeAction,
+  RUNS,
+  runEnd,
+  runToEnd,
+  until,
+} from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -153,7 +163,7 @@ describe("at boot", () => {
       interruptCount: 4,
       error: { code: "interrupted_too_often" },
     });
-    expect(await chainOf(app, ended.correlationId)).toEqual(["action.failed"]);
+    expect(await chainOf(app, await correlationOf(app, ended.id))).toEqual(["action.failed"]);
     expect(receiver.got).toEqual([]);
     await engine.stop(0);
   });

@@ -7,6 +7,7 @@ import {
   ACTIONS,
   branch,
   chainOf,
+  correlationOf,
   created,
   faultsOf,
   makeAction,
@@ -103,7 +104,7 @@ describe("a run", () => {
       message: expect.stringContaining("404"),
     });
     expect(receiver.got).toHaveLength(1);
-    expect(await chainOf(app, run.correlationId)).toContain("action.failed");
+    expect(await chainOf(app, await correlationOf(app, run.id))).toContain("action.failed");
   });
 
   test("names the template path that is missing", async () => {
@@ -344,9 +345,9 @@ describe("trying again", () => {
     });
     const keys = new Set(receiver.got.map(({ headers }) => headers.get("idempotency-key")));
     expect(keys.size).toBe(1);
-    expect((await chainOf(app, run.correlationId)).filter((type) => type === "action.started")).toHaveLength(
-      3,
-    );
+    expect(
+      (await chainOf(app, await correlationOf(app, run.id))).filter((type) => type === "action.started"),
+    ).toHaveLength(3);
   });
 
   test("by the policy ends with the last failure", async () => {

@@ -290,8 +290,6 @@ describe("running an action", () => {
       {
         id: expect.any(String),
         actionId: action.id,
-        automationRunId: null,
-        stepKey: null,
         kind: "conditional_branch",
         status: "pending",
         displayStatus: "Queued",
@@ -306,14 +304,12 @@ describe("running an action", () => {
         completedAt: null,
         createdAt: expect.any(String),
         updatedAt: made.body.createdAt,
-        createdBy: app.ids.userId,
         concurrencyKey: null,
         idempotencyKey: null,
         parentActionRunId: null,
         triggerMethod: "api",
         triggerSourceType: "user",
         triggerSourceId: app.ids.userId,
-        correlationId: made.headers.get("x-correlation-id"),
       },
     ]);
     for (const body of [{}, { definitionOverrides: null }]) {

@@ -467,6 +467,15 @@ describe("states", () => {
   });
 });
 
+test("a provider that takes no credentials needs none to be given; others do", async () => {
+  await using started = await startApp();
+  const files = await started.owner("POST", CONNECTIONS, { name: "Files", provider: "local_files" });
+  expect([files.status, files.body.hasCredentials]).toEqual([201, false]);
+  const config = { host: "db.test", database: "shop" };
+  const database = await started.owner("POST", CONNECTIONS, { name: "Shop", provider: "postgres", config });
+  expect(faultsOf(database)).toEqual(["body.credentials missing"]);
+});
+
 describe("deleting a connection", () => {
   test("is refused while actions or automations use it, and names them", async () => {
     await using started = await startApp();

@@ -1,5 +1,7 @@
 import { eq } from "drizzle-orm";
+import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
+import { actionRuns } from "../../src/resources/runs/table.ts";
 import type { Answer, Client, startApp } from "./app.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -67,6 +69,15 @@ export const chainOf = async ({ app }: Started, correlationId: string) =>
       .where(eq(events.correlationId, correlationId))
       .orderBy(events.seq)
   ).map(({ type }) => type);
+
+/** The chain that an action run or an automation run belongs to; replies don't tell. */
+export async function correlationOf({ app }: Started, runId: string): Promise<string> {
+  for (const table of [actionRuns, automationRuns]) {
+    const [row] = await app.store.db.select().from(table).where(eq(table.id, runId));
+    if (row) return row.correlationId;
+  }
+  throw new Error(`There is no run ${runId}.`);
+}
 
 /** `loc` and `type` of each fault of a 422. */
 export const faultsOf = (answer: Answer) => {

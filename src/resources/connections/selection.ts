@@ -125,7 +125,12 @@ class Walk {
   }
 
   #tooMany(item: string): void {
-    this.#violate(item, "too_many_items", `The selection has more than ${MAX_ITEMS} files and folders.`, true);
+    this.#violate(
+      item,
+      "too_many_items",
+      `The selection has more than ${MAX_ITEMS} files and folders.`,
+      true,
+    );
   }
 
   #violate(item: string, rule: Rule, message: string, isLast = false): void {

@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { secondsBetween, timestamp } from "../../base/clock.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { type Actor, type Context, type WriteContext, write } from "../../context.ts";
 import type { NewArtifact } from "../../executors/contract.ts";
 import type { LakeLoad } from "../../lake/contract.ts";
@@ -162,7 +162,9 @@ function summaryOf(result: JsonObject): { fields: JsonObject; large: string[] } 
     const { length } = JSON.stringify(value);
     fields[name] = value;
     if (length <= MAX_SUMMARY_CHARACTERS) continue;
-    fields[name] = Array.isArray(value) ? `list of ${value.length}` : `${typeof value} of ${length} characters`;
+    fields[name] = Array.isArray(value)
+      ? `list of ${value.length}`
+      : `${typeof value} of ${length} characters`;
     large.push(name);
   }
   return { fields, large };
