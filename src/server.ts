@@ -76,7 +76,8 @@ export function server(app: App) {
     if (code !== "NOT_FOUND") return problemResponse(app, error, visit);
     const { pathname } = visit.url;
     const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
-    if (methods.length === 0) {
+    const isMet = methods.some((method) => method === request.method); // but by other ways, such as /api/../api
+    if (methods.length === 0 || isMet) {
       return problemResponse(
         app,
         new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`),

@@ -15,7 +15,7 @@ import { openSql } from "../../src/sql/sql.ts";
 import { testBench } from "../../test/support/bench.ts";
 import { link } from "../../test/support/link.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
-import { tempFolder } from "./ending.ts";
+import { atEnd, tempFolder } from "./ending.ts";
 import { median, tell } from "./load.ts";
 import { childrenOf, rssMb } from "./process.ts";
 
@@ -25,6 +25,7 @@ const TIMES = 5;
 if (Bun.which("psql") === null) throw new Error("This benchmark needs psql on the machine.");
 
 await using pg = await startPostgres();
+atEnd(() => rmSync(pg.databaseDir, { recursive: true, force: true }));
 const folder = tempFolder();
 const sql = openSql({
   self: [process.execPath, join(import.meta.dir, "../../test/support/sql-child.ts")],

@@ -99,6 +99,12 @@ export interface Fault {
   type: string;
 }
 
+/**
+ * At most about so many faults of one input are told; what has more is no input that a person mends by hand, and telling
+ * all would take minutes.
+ */
+export const MAX_FAULTS = 1000;
+
 /** Several faults of one input, told together. */
 export class InvalidInput extends AppError {
   readonly faults: readonly Fault[];

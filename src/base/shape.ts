@@ -1,5 +1,5 @@
 import { Kind, type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import type { Fault } from "./errors.ts";
+import { type Fault, MAX_FAULTS } from "./errors.ts";
 import { SLUG_PATTERN } from "./slug.ts";
 
 /**
@@ -116,8 +116,11 @@ function walkArray(
   if (raw.length < minItems) return fail(`The list should have at least ${minItems} item(s)`, "too_short");
   if (raw.length > maxItems) return fail(`The list should have at most ${maxItems} items`, "too_long");
   if (!schema.items) return raw;
+  const { items } = schema;
   return raw.map((item, index) =>
-    walk(schema.items as Shape & TSchema, item, [...loc, String(index)], options, faults),
+    faults.length < MAX_FAULTS
+      ? walk(items as Shape & TSchema, item, [...loc, String(index)], options, faults)
+      : item,
   );
 }
 
@@ -151,6 +154,7 @@ function walkObject(
   let count = Object.keys(value).length;
   for (const [name, item] of Object.entries(given)) {
     if (Object.hasOwn(known, name)) continue;
+    if (faults.length >= MAX_FAULTS) break;
     count++;
     if (extra === false) {
       faults.push({ loc: [...loc, name], msg: "This field is not known here", type: "extra_forbidden" });

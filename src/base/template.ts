@@ -1,4 +1,4 @@
-import { AppError } from "./errors.ts";
+import { AppError, MAX_FAULTS } from "./errors.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { measure } from "./measure.ts";
 import { readPieces } from "./template-grammar.ts";
@@ -45,7 +45,7 @@ export function templateFaults(
 ): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
   const check = (item: Json, walk: Pick<Walk, "path" | "skip" | "sql">): void => {
-    if (walk.skip.some(isHere)) return;
+    if (walk.skip.some(isHere) || faults.length >= MAX_FAULTS) return;
     if (typeof item === "string") {
       const fault = faultOf(() => (walk.sql.some(isHere) ? sqlTemplate(item, null, []) : readPieces(item)));
       if (fault) faults.push({ path: [...walk.path], message: fault.message });

@@ -115,7 +115,7 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
     const extracted: Extracted[] = [];
     for (const [index, resource] of resources.entries()) extracted.push(await extract(job, resource, index));
     const changes = options.dryRun ? [] : await place(job, extracted);
-    const durationSeconds = (bench.clock.monotonic() - began) / 1000;
+    const durationSeconds = Math.round(bench.clock.monotonic() - began) / 1000;
     const told = resultOf(job, extracted, warnings, durationSeconds);
     if (options.dryRun) return { result: told };
     const { layer, dataset } = options;

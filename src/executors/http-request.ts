@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { searchJson } from "../base/jmespath.ts";
 import type { Json } from "../base/json.ts";
-import { anything, map, nullable, object, oneOf } from "../base/shape.ts";
+import { anything, map, nullable, object } from "../base/shape.ts";
 import { type Bench, defineExecutor } from "./contract.ts";
 import { bodyFault, Definition, definitionFaults } from "./http-definition.ts";
 import type { Reply } from "./http-message.ts";

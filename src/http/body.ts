@@ -23,8 +23,13 @@ export async function readBytes(app: App, request: Request): Promise<Uint8Array>
 
 const tooSlow = () => new AppError("request_timeout", "The body did not arrive within 30 seconds.");
 
+/** The sender went before its body was here; it won't read this. */
+function brokenOff(cause: unknown): never {
+  throw new AppError("bad_request", "The body broke off before its end.", { cause });
+}
+
 async function inOnePiece(request: Request, late: Promise<null>): Promise<Uint8Array> {
-  const bytes = await Promise.race([request.bytes(), late]);
+  const bytes = await Promise.race([request.bytes().catch(brokenOff), late]);
   if (bytes === null) throw tooSlow();
   return bytes;
 }
@@ -52,7 +57,7 @@ async function gather(
   let length = 0;
   try {
     for (;;) {
-      const step = await Promise.race([reader.read(), late]);
+      const step = await Promise.race([reader.read().catch(brokenOff), late]);
       if (step === null) throw tooSlow();
       if (step.done) break;
       length += step.value.length;

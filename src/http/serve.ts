@@ -30,7 +30,7 @@ export async function serve(
   rawParams: Record<string, string>,
 ): Promise<Response> {
   try {
-    refuseTwoHosts(visit);
+    refuseBadHost(visit);
     const reply = await answer(app, operation, visit, rawParams);
     return toResponse(app, operation, reply, visit);
   } catch (error) {
@@ -145,8 +145,10 @@ async function readInput(app: App, operation: Operation, visit: Visit, rawParams
     } else {
       const given = raw ?? (operation.bodyOptional ? {} : null);
       body = take(read(operation.body, given, ["body"]));
+      const told = new Set(faults.map(({ loc }) => loc.join()));
       for (const fault of (isObject(given) && operation.faults?.(app, given)) || []) {
-        if (!faults.some(({ loc }) => loc.join() === fault.loc.join())) faults.push(fault);
+        if (!told.has(fault.loc.join())) faults.push(fault);
+        told.add(fault.loc.join());
       }
     }
   }
@@ -166,9 +168,10 @@ function queryOf(url: URL): Record<string, string | string[]> {
 }
 
 /** Two Host headers reach us joined by a comma; no real host has one. */
-function refuseTwoHosts({ request }: Visit): void {
+function refuseBadHost({ request }: Visit): void {
   if (request.headers.get("host")?.includes(","))
     throw new AppError("bad_request", "A request has one Host header.");
+  if (!URL.canParse(request.url)) throw new AppError("bad_request", "The Host header names no host.");
 }
 
 function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {

@@ -19,7 +19,7 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
   return {
     request,
     get url() {
-      url ??= new URL(request.url);
+      url ??= urlOf(request.url);
       return url;
     },
     get address() {
@@ -33,6 +33,13 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
     correlationId: given !== null && CORRELATION_ID.test(given) ? given : app.ids.uuid(),
     keepOpen: () => server?.timeout(request, 0),
   };
+}
+
+/** Also of a request whose Host header names no host, which is refused, and told of by its path. */
+function urlOf(text: string): URL {
+  if (URL.canParse(text)) return new URL(text);
+  const path = text.replace(/^[a-z]+:\/\/[^/]*/, "");
+  return new URL(URL.canParse(`http://localhost${path}`) ? `http://localhost${path}` : "http://localhost/");
 }
 
 /** The right-most address that no trusted proxy has (decisions, section 2). */

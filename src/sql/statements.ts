@@ -20,7 +20,8 @@ const ALLOWED: ReadonlySet<StatementType> = new Set([
 /** Functions and objects that a SELECT or CREATE could name and that act on the process instead of on rows. */
 const REFUSED_NAMES = /\b(enable_logging|enable_profil\w*|json_execute_serialized_sql)\b/i;
 
-const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/)+`;
+/** One way alone to read each comment, or a text of many would be gone through in all of them. */
+const GAP = String.raw`(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)+`;
 const CREATE_SECRET = new RegExp(
   `\\bcreate${GAP}(?:or${GAP}replace${GAP})?(?:(?:persistent|temporary|temp)${GAP})?secret\\b`,
   "i",
