@@ -37,6 +37,15 @@ export function contains(range: Cidr, address: string): boolean {
 }
 
 /**
+ * Whose tries count together: the address itself, or the /64 of an IPv6 one, of which a single line has all. Text that
+ * is no address stays as it is.
+ */
+export function sourceOf(address: string): string {
+  const found = parseAddress(address);
+  return found?.family === 6 ? `${(found.first >> 64n).toString(16)}::/64` : address;
+}
+
+/**
  * Whether `address` is one of the public internet; false for text that is no address.
  *
  * The list is that of the IANA special-purpose registries. IPv4-mapped and IPv4-compatible addresses

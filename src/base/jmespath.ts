@@ -17,6 +17,16 @@ const MAX_SIZE = 64 * 1024 * 1024;
 /** Beyond JMESPath's standard, and without a bound on time or memory. */
 const REFUSED_FUNCTIONS = new Set(["pad_left", "pad_right", "replace", "trim", "trim_left", "trim_right"]);
 
+/** What these give may hold one value many times over, so that a few of them unfold to more than there is memory. */
+const MULTIPLYING = new Set<string>([
+  "MultiSelectList",
+  "MultiSelectHash",
+  "Projection",
+  "ValueProjection",
+  "FilterProjection",
+  "Function",
+]);
+
 /** Why `text` is no JMESPath expression, in one sentence; null where it is one. */
 export function jmespathFault(text: string): string | null {
   if (text.length > MAX_LENGTH) return `A JMESPath expression has at most ${MAX_LENGTH} characters.`;
@@ -61,7 +71,9 @@ class BoundedInterpreter extends Interpreter {
     if (node.type === "Field")
       return isObject(value) && Object.hasOwn(value, node.name) ? (value[node.name] ?? null) : null;
     if (node.type === "Function" && node.name === "join") this.checkJoin(node.children, value);
-    return super.visit(node, value);
+    const found = super.visit(node, value);
+    if (MULTIPLYING.has(node.type) && measure(found as Json, MAX_SIZE) > MAX_SIZE) throw tooMuch();
+    return found;
   }
 
   private checkJoin(children: readonly Node[], value: Value): void {

@@ -2,24 +2,30 @@ import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun, type Lost, rescueRuns } from "../resources/runs/claim.ts";
 import { finishRun } from "../resources/runs/finish.ts";
+import type { RunRow } from "../resources/runs/table.ts";
 import { tell } from "./execute.ts";
 import type { Loop } from "./loop.ts";
 
 /** Takes up again what dead processes left under way: at the first tick all of earlier boots, later what has outlived its lease. */
 export function rescuer(app: App): Loop {
   let lost: Lost = "at boot";
+  let left: RunRow[] = [];
   return {
     name: "rescuer",
     async tick() {
-      await rescue(app, lost);
+      left = [...(left.length > 0 ? await rescue(app, left) : []), ...(await rescue(app, lost))];
       lost = "later";
       return "idle";
     },
   };
 }
 
-/** Puts lost runs back in line, and fails those that were interrupted too often. */
-export async function rescue(app: App, lost: Lost): Promise<void> {
+/**
+ * Puts lost runs back in line, and fails those that were interrupted too often. Gives back those among them whose
+ * failure could not be written; they are told, keep nobody else waiting, and are to be rescued again.
+ */
+export async function rescue(app: App, lost: Lost): Promise<RunRow[]> {
+  const left: RunRow[] = [];
   const { again, exhausted } = await rescueRuns(app, lost);
   if (again > 0) app.log.write("warn", "runs go on after they were interrupted", { runs: again });
   for (const run of exhausted) {
@@ -28,11 +34,17 @@ export async function rescue(app: App, lost: Lost): Promise<void> {
       `The process ended ${run.interruptCount} times under this run; it is not tried again by itself.`,
     );
     const { definition, isResolved, progress } = run;
-    await finishRun(
-      contextForRun(app, run),
-      run,
-      { status: "failed", error: tell(error, run.retryCount + 1) },
-      { definition, isResolved, progress, isProgressNew: false, logs: [] },
-    );
+    try {
+      await finishRun(
+        contextForRun(app, run),
+        run,
+        { status: "failed", error: tell(error, run.retryCount + 1) },
+        { definition, isResolved, progress, isProgressNew: false, logs: [] },
+      );
+    } catch (cause) {
+      app.log.report(cause, { runId: run.id, at: "fail a run that was interrupted too often" });
+      left.push(run);
+    }
   }
+  return left;
 }

@@ -90,9 +90,15 @@ export function openWorker(app: App): Worker {
       );
       for (const id of cancelled) jobs.get(id)?.control.abort(new Ended("cancelled"));
       for (const id of lost) jobs.get(id)?.control.abort(new Ended("lost"));
+      if (stranded.length === 0) return;
       const again = stranded;
       stranded = [];
-      if (again.length > 0) await rescue(app, again);
+      try {
+        stranded.push(...(await rescue(app, again)));
+      } catch (error) {
+        stranded.push(...again); // as while the disk is still full: nothing else would ever take them up
+        throw error;
+      }
     },
   };
 }

@@ -1,3 +1,4 @@
+import { sourceOf } from "../base/cidr.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { read } from "../base/shape.ts";
@@ -99,7 +100,7 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
 }
 
 function limitAddress(app: App, visit: Visit): void {
-  const { retryAfterSeconds } = app.limiter.take(`address:${visit.address}`, ADDRESS_RATE);
+  const { retryAfterSeconds } = app.limiter.take(`address:${sourceOf(visit.address)}`, ADDRESS_RATE);
   if (retryAfterSeconds > 0) {
     throw new AppError(
       "rate_limited",

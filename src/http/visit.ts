@@ -37,7 +37,8 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
 
 /** Also of a request whose Host header names no host, which is refused, and told of by its path. */
 function urlOf(text: string): URL {
-  if (URL.canParse(text)) return new URL(text);
+  const url = URL.parse(text);
+  if (url) return url;
   const path = text.replace(/^[a-z]+:\/\/[^/]*/, "");
   return new URL(URL.canParse(`http://localhost${path}`) ? `http://localhost${path}` : "http://localhost/");
 }

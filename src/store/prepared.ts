@@ -1,4 +1,4 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { Column, getTableColumns, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { SqlValue, WriteDb } from "./store.ts";
 
@@ -18,6 +18,9 @@ export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S 
     return statement;
   };
 }
+
+/** What a column without a mapping of its own has. */
+const asItIs = Column.prototype.mapToDriverValue;
 
 /**
  * An insert of whole rows, built once for each handle and number of rows; columns named in `without` are
@@ -48,10 +51,9 @@ export function insertInto<T extends SQLiteTable, const K extends keyof T["$infe
     const values: SqlValue[] = [];
     for (const row of rows as Record<string, unknown>[]) {
       for (const [name, column] of columns) {
-        const value = row[name];
-        values.push(
-          value === null || value === undefined ? null : (column.mapToDriverValue(value) as SqlValue),
-        );
+        const value = row[name] ?? null;
+        const isPlain = value === null || column.mapToDriverValue === asItIs;
+        values.push((isPlain ? value : column.mapToDriverValue(value)) as SqlValue);
       }
     }
     await run(values);

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { parseCidr } from "../../base/cidr.ts";
 import { conditionFault } from "../../base/condition.ts";
-import type { Fault } from "../../base/errors.ts";
+import { type Fault, MAX_FAULTS } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { jsonObject, named, nullable, object, oneOf, optional, read, uuid } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
@@ -106,7 +106,7 @@ export function configFaults(
   if (action && isSound("action")) faults.push(...workFaults(app, action, [...loc, "action"]));
   const listed = steps && !shapeless.includes("steps") ? steps : [];
   for (const [index, step] of listed.entries()) {
-    if (isSound("steps", String(index)))
+    if (faults.length < MAX_FAULTS && isSound("steps", String(index)))
       faults.push(...stepFaults(app, step, [...loc, "steps", String(index)]));
   }
   if (steps && isSound("steps")) faults.push(...graphFaults(steps, [...loc, "steps"]));

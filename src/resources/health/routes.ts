@@ -1,3 +1,4 @@
+import { sourceOf } from "../../base/cidr.ts";
 import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
 import { enter, identify } from "../../http/identity.ts";
@@ -119,7 +120,7 @@ export const healthOperations = [
 const PROBE_RATE = { perMinute: 30, burst: 10 };
 
 function limitProbes(app: App, { address }: Visit): void {
-  const { retryAfterSeconds } = app.limiter.take(`probe:${address}`, PROBE_RATE);
+  const { retryAfterSeconds } = app.limiter.take(`probe:${sourceOf(address)}`, PROBE_RATE);
   if (retryAfterSeconds > 0) {
     throw new AppError("rate_limited", `Too many probes; try again in ${retryAfterSeconds} s.`, {
       retryAfterSeconds,

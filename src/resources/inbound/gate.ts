@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { contains, parseCidr } from "../../base/cidr.ts";
+import { contains, parseCidr, sourceOf } from "../../base/cidr.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Rate } from "../../base/limit.ts";
 import type { Signals } from "../../base/signals.ts";
@@ -161,7 +161,7 @@ export function checkRate(app: App, hook: Hook): void {
 
 /** Counts a refused request against its address. Throws `rate_limited` when there were too many. */
 export const countRefusal = (app: App, address: string): void =>
-  limit(app, `refused:${address}`, REFUSED_RATE, "Too many refused requests from this address");
+  limit(app, `refused:${sourceOf(address)}`, REFUSED_RATE, "Too many refused requests from this address");
 
 function limit(app: App, key: string, rate: Rate, message: string): void {
   const { retryAfterSeconds } = app.limiter.take(key, rate);

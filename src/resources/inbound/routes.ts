@@ -89,7 +89,7 @@ export const inboundOperations = [
       const { hook, body } = await admit(app, visit);
       const accepted = await accept(app, hook, {
         headers: visit.request.headers,
-        query: fieldsOf(visit.url.searchParams),
+        query: visit.url.search === "" ? {} : fieldsOf(visit.url.searchParams),
         body,
         address: visit.address,
         correlationId: visit.correlationId,
