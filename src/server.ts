@@ -60,6 +60,7 @@ const IDLE_SECONDS = 60;
 /** A server over `app`, not yet listening. */
 export function server(app: App) {
   const elysia = new Elysia({
+    handler: { standardHostname: false }, // else the path of http://api/… is looked for behind its first segment
     serve: { maxRequestBodySize: MAX_REQUEST_BYTES, idleTimeout: IDLE_SECONDS, development: false },
   });
   for (const operation of operations) {
@@ -76,8 +77,7 @@ export function server(app: App) {
     if (code !== "NOT_FOUND") return problemResponse(app, error, visit);
     const { pathname } = visit.url;
     const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
-    const isMet = methods.some((method) => method === request.method); // but by other ways, such as /api/../api
-    if (methods.length === 0 || isMet) {
+    if (methods.length === 0) {
       return problemResponse(
         app,
         new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`),

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { MAX_FAULTS } from "../../src/base/errors.ts";
+import { startApp } from "../support/app.ts";
+import { ACTIONS, AUTOMATIONS, branch, NOBODY } from "../support/work.ts";
+
+let app: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  app = await startApp({ engine: false });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const MANY = 100_000;
+const unknownFields = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`k${i}`, 1]));
+const badTemplates = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`h${i}`, "{{"]));
+const manual = (config: object) => ({ name: "a", triggerType: "manual", config });
+
+/** Telling each fault against all others took minutes of the only thread; these tests then run out of time. */
+describe("a body with a hundred thousand faults is refused at once, with the first thousand of them", () => {
+  test.each([
+    ["unknown fields", ACTIONS, { name: "a", kind: "http_request", ...unknownFields }],
+    ["of a definition", ACTIONS, { name: "a", kind: "http_request", definition: unknownFields }],
+    [
+      "bad templates",
+      ACTIONS,
+      { name: "a", kind: "http_request", definition: { url: "http://a.example", headers: badTemplates } },
+    ],
+    ["of a config", AUTOMATIONS, manual(unknownFields)],
+    [
+      "of the steps of an automation",
+      AUTOMATIONS,
+      manual({
+        steps: Array.from({ length: 200 }, (_, i) => ({
+          key: `s${i}`,
+          kind: "conditional_branch",
+          definition: Object.fromEntries(Object.entries(unknownFields).slice(0, 500)),
+        })),
+      }),
+    ],
+    ["of a list", "/api/v1/dead-letters/replay", { ids: Array.from({ length: MANY }, () => 1) }],
+  ])("%s", async (_, path, body) => {
+    const answer = await app.owner("POST", path, body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail.length).toBeLessThanOrEqual(2 * MAX_FAULTS);
+  });
+});
+
+test("every fault of a body with a few is still told", async () => {
+  const answer = await app.owner("POST", ACTIONS, {
+    kind: "conditional_branch",
+    definition: { branches: Array.from({ length: 50 }, () => ({ key: 1 })) },
+  });
+  expect(answer.body.detail.length).toBe(101); // the name, and of each branch its key and what it lacks
+});
+
+test.each([
+  ["no length of four", "AAA"],
+  ["padding within", "AA=A"],
+  ["too much padding", "A==="],
+  ["another alphabet", "AA-_"],
+  ["nine million signs and a wrong one", `${"A".repeat(8_999_999)}!`],
+])("bytes that are not in base64 are refused: %s", async (_, data) => {
+  const content = { fileName: "a.bin", mimeType: "text/plain", data };
+  const answer = await app.owner("POST", "/api/v1/artifacts", { actionRunId: NOBODY, kind: "file", content });
+  expect(answer.body.detail[0]).toMatchObject({ loc: ["body", "content", "data"], type: "base64_parsing" });
+});
+
+test("names that objects carry by themselves are fields like any other", async () => {
+  for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+    const text = `{"kind":"conditional_branch","name":"x","definition":${JSON.stringify(branch())},"${name}":{"a":1}}`;
+    const answer = await app.owner("POST", ACTIONS, text, { "content-type": "application/json" });
+    expect(answer.body.detail).toEqual([
+      { loc: ["body", name], msg: expect.any(String), type: "extra_forbidden" },
+    ]);
+  }
+});
