@@ -43,7 +43,12 @@ export function compile(text: string): Program {
   const evaluate = cel.plan(env, parsed);
   return {
     run(values, clock) {
-      Object.assign(budget, { steps: MAX_STEPS, joined: MAX_JOINED, until: clock.monotonic() + MAX_LOOP_MS, clock });
+      Object.assign(budget, {
+        steps: MAX_STEPS,
+        joined: MAX_JOINED,
+        until: clock.monotonic() + MAX_LOOP_MS,
+        clock,
+      });
       const outcome = evaluate(values);
       if (budget.steps < 0) return cel.celError("it goes through its lists for too long");
       return outcome;

@@ -20,6 +20,8 @@ export interface Visit {
   readonly correlationId: string;
   /** Lets a stream stay silent longer than the server's idle limit. */
   keepOpen(): void;
+  /** Whether the credentials still open what they opened at first; set once they did. */
+  isStillAdmitted?: () => Promise<boolean>;
 }
 
 /** A reply with more than a JSON body. */

@@ -34,7 +34,12 @@ describe("a search whose lists name one value many times over is told off before
   });
 
   test("while ordinary ones find what they ask for", () => {
-    const data = { orders: [{ id: 1, lines: [{ sku: "a" }] }, { id: 2, lines: [] }] };
+    const data = {
+      orders: [
+        { id: 1, lines: [{ sku: "a" }] },
+        { id: 2, lines: [] },
+      ],
+    };
     expect(searchJson(data, "orders[].{id: id, n: length(lines), all: lines[*].sku}")).toEqual([
       { id: 1, n: 1, all: ["a"] },
       { id: 2, n: 0, all: [] },

@@ -28,7 +28,11 @@ test("without a trusted proxy nobody changes their address by a header", async (
   await using app = await startApp({ engine: false });
   let last = 0;
   for (let i = 1; i <= 11; i++) {
-    const headers = { "x-forwarded-for": `198.51.100.${i}`, forwarded: `for=198.51.100.${i}`, "x-real-ip": `198.51.100.${i}` };
+    const headers = {
+      "x-forwarded-for": `198.51.100.${i}`,
+      forwarded: `for=198.51.100.${i}`,
+      "x-real-ip": `198.51.100.${i}`,
+    };
     const body = { email: `nobody${i}@example.com`, password: "not the password" };
     last = (await client(app.origin, headers)("POST", "/api/v1/auth/login", body)).status;
   }

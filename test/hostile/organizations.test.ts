@@ -17,10 +17,16 @@ beforeAll(async () => {
   stranger = await neighbour(app);
   const { owner } = app;
   const action = await makeAction(owner);
-  const automation = await makeAutomation(owner, { action: { kind: "conditional_branch", definition: branch() } });
+  const automation = await makeAutomation(owner, {
+    action: { kind: "conditional_branch", definition: branch() },
+  });
   const hook = await makeHook(app, { action: { kind: "conditional_branch", definition: branch() } });
   const run = await runToEnd(owner, action.id);
-  const artifact = await owner("POST", "/api/v1/artifacts", { actionRunId: run.id, kind: "text", content: "x" });
+  const artifact = await owner("POST", "/api/v1/artifacts", {
+    actionRunId: run.id,
+    kind: "text",
+    content: "x",
+  });
   const token = await owner("POST", "/api/v1/access-tokens", { name: "other" });
   const member = await join(app, "member");
   ids = {
@@ -132,7 +138,18 @@ test("each operation asks for its role, of everyone", async () => {
 
 test("X-Organization-Id opens no organization that one is not a member of, whatever is written into it", async () => {
   const call = client(app.origin, { authorization: `Bearer ${stranger.token}` });
-  const texts = [app.ids.organizationId, "acme", "ACME", app.ids.organizationId.toUpperCase(), "", " ", "*", "%", "' or 1=1 --", NOBODY];
+  const texts = [
+    app.ids.organizationId,
+    "acme",
+    "ACME",
+    app.ids.organizationId.toUpperCase(),
+    "",
+    " ",
+    "*",
+    "%",
+    "' or 1=1 --",
+    NOBODY,
+  ];
   for (const text of [...texts, `${stranger.organization.id},${app.ids.organizationId}`]) {
     const { status, body } = await call("GET", "/api/v1/actions", undefined, { "x-organization-id": text });
     expect([text, status, body.code]).toEqual([text, 403, "forbidden"]);
@@ -147,8 +164,12 @@ test("a reply kept under an idempotency key is given to nobody else", async () =
   const other = await stranger.call("POST", "/api/v1/actions", body, key);
   const secret = { name: "token" };
   const first = await app.owner("POST", "/api/v1/access-tokens", secret, { "idempotency-key": "token-key" });
-  const second = await stranger.call("POST", "/api/v1/access-tokens", secret, { "idempotency-key": "token-key" });
-  expect(new Set([mine.body.id, colleague.body.id, other.body.id, first.body.id, second.body.id]).size).toBe(5);
+  const second = await stranger.call("POST", "/api/v1/access-tokens", secret, {
+    "idempotency-key": "token-key",
+  });
+  expect(new Set([mine.body.id, colleague.body.id, other.body.id, first.body.id, second.body.id]).size).toBe(
+    5,
+  );
   for (const answer of [mine, colleague, other, first, second])
     expect(answer.headers.get("idempotency-replayed")).toBeNull();
   expect(second.body.token).not.toBe(first.body.token);

@@ -197,16 +197,16 @@ async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, sc
   const actor = { type: "automation" as const, id: run.automationId };
   const input: NewRun = {
     ...work,
+    actor,
     trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
     automationRunId: run.id,
     stepKey: step.key,
     concurrencyKey,
   };
   const executor = tx.executors[work.kind];
-  const inAutomation = { ...tx, actor };
   return isDecider(executor) && concurrencyKey === null
-    ? decideRun(inAutomation, executor, input, scope)
-    : enqueueRun(inAutomation, input);
+    ? decideRun(tx, executor, input, scope)
+    : enqueueRun(tx, input);
 }
 
 const isDecider = (executor: Executor | undefined): executor is Decider => executor?.decide !== undefined;
@@ -322,7 +322,7 @@ async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void>
       ? null
       : (Date.parse(run.completedAt) - Date.parse(run.startedAt)) / 1000;
   await record(
-    { ...tx, actor: SYSTEM },
+    tx,
     type[run.status as keyof typeof type],
     { type: "automation", id: run.automationId },
     {
@@ -331,6 +331,7 @@ async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void>
       durationSeconds: seconds,
       ...(run.error ? { error: { ...run.error } } : {}),
     },
+    SYSTEM,
   );
 }
 

@@ -1,7 +1,7 @@
 import { desc, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
-import type { WriteContext } from "../../context.ts";
+import type { Actor, WriteContext } from "../../context.ts";
 import { insertInto, prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { type EventRow, type EventType, events } from "./table.ts";
@@ -51,12 +51,13 @@ export async function record(
   type: EventType,
   entity: Entity,
   data: JsonObject = {},
+  actor: Actor = tx.actor,
 ): Promise<void> {
   const { heads, before } = tx.trail;
   const rows = tx.trail.rows as NewEvent[];
   const { organizationId } = tx;
   const previous = heads.get(organizationId) ?? before.get(organizationId) ?? (await storedHead(tx));
-  const { type: actorType, id: actorId, ...carried } = tx.actor;
+  const { carried, canonical } = shownActor(actor);
   const row = {
     id: tx.ids.uuid(),
     organizationId,
@@ -64,13 +65,13 @@ export async function record(
     timestamp: timestamp(tx.clock),
     entityType: entity.type,
     entityId: entity.id,
-    actorType,
-    actorId,
-    actor: carried as JsonObject,
+    actorType: actor.type,
+    actorId: actor.id,
+    actor: carried,
     data,
     correlationId: tx.correlationId,
   };
-  const hash = chainHash(previous, row);
+  const hash = hashOf(previous, row, canonical);
   if (!heads.has(organizationId)) tx.afterCommit(() => tx.signals.notify(eventsTopic(organizationId)));
   heads.set(organizationId, hash);
   if (rows.length === 0) tx.beforeCommit(() => insertAll(tx, rows));
@@ -97,20 +98,30 @@ export const eventsTopic = (organizationId: string) => `events:${organizationId}
 const insertEvents = insertInto(events, ["seq"]);
 
 /** SHA-256, hex, over the hash before and the row's canonical JSON (decisions, section 9). */
-export function chainHash(previous: string, row: Omit<EventRow, "seq" | "hash">): string {
-  return Bun.SHA256.hash(previous + canonicalEvent(row), "hex");
+export const chainHash = (previous: string, row: Omit<EventRow, "seq" | "hash">): string =>
+  hashOf(previous, row, canonicalJson({ ...row.actor, type: row.actorType, id: row.actorId }));
+
+/** What is shown of an actor, and its canonical JSON; worked out once for each. */
+const shown = new WeakMap<Actor, { carried: JsonObject; canonical: string }>();
+
+function shownActor(actor: Actor): { carried: JsonObject; canonical: string } {
+  const known = shown.get(actor);
+  if (known) return known;
+  const { type, id, ...carried } = actor;
+  const made = { carried: carried as JsonObject, canonical: canonicalJson(actor) };
+  shown.set(actor, made);
+  return made;
 }
 
-/** `canonicalJson` of the event, its outer keys put in order by hand. */
-function canonicalEvent(row: Omit<EventRow, "seq" | "hash">): string {
+/** Over `canonicalJson` of the event, whose outer keys are put in order by hand. */
+function hashOf(previous: string, row: Omit<EventRow, "seq" | "hash">, actor: string): string {
   const text = JSON.stringify;
-  const actor = canonicalJson({ ...row.actor, type: row.actorType, id: row.actorId });
-  return (
+  const event =
     `{"actor":${actor},"data":${canonicalJson(row.data)},` +
     `"entity":{"id":${text(row.entityId)},"type":${text(row.entityType)}},"id":${text(row.id)},` +
     `"metadata":{"correlationId":${text(row.correlationId)},"organizationId":${text(row.organizationId)}},` +
-    `"timestamp":${text(row.timestamp)},"type":${text(row.type)}}`
-  );
+    `"timestamp":${text(row.timestamp)},"type":${text(row.type)}}`;
+  return Bun.SHA256.hash(previous + event, "hex");
 }
 
 /** One entry of `data.changes`. */

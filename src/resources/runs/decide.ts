@@ -33,13 +33,12 @@ export async function decideRun(
     completedAt: timestamp(tx.clock),
   };
   await insertRunRow(tx, row);
-  await record(tx, "action.started", entityOf(row), startedData(row));
+  await record(tx, "action.started", entityOf(row), startedData(row), input.actor);
   const { id: runId, actionId, kind, status, error } = row;
   const data = { runId, actionId, kind, status, durationSeconds: 0 };
-  const system = { ...tx, actor: SYSTEM };
   if (error === null)
-    await record(system, "action.completed", entityOf(row), { ...data, recordsProcessed: null });
-  else await record(system, "action.failed", entityOf(row), { ...data, error: { ...error } });
+    await record(tx, "action.completed", entityOf(row), { ...data, recordsProcessed: null }, SYSTEM);
+  else await record(tx, "action.failed", entityOf(row), { ...data, error: { ...error } }, SYSTEM);
   return row;
 }
 

@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { WriteContext } from "../../context.ts";
+import type { Actor, WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 import { insertInto, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
@@ -21,6 +21,8 @@ export interface NewRun {
   definition: JsonObject;
   isResolved?: boolean;
   trigger: Trigger;
+  /** On whose behalf; the context's actor where absent. */
+  actor?: Actor;
   actionId?: string | null;
   connectionId?: string | null;
   automationRunId?: string | null;
@@ -64,12 +66,13 @@ export async function insertRunRow(tx: WriteContext, row: RunRow): Promise<void>
 
 /** The row of a run to be. */
 export function newRun(tx: WriteContext, run: NewRun): RunRow {
+  const { actor = tx.actor } = run;
   const at = timestamp(tx.clock);
   return {
     id: tx.ids.uuid(),
     organizationId: tx.organizationId,
     createdAt: at,
-    createdBy: tx.actor.type === "user" ? tx.actor.id : null,
+    createdBy: actor.type === "user" ? actor.id : null,
     updatedAt: at,
     actionId: run.actionId ?? null,
     automationRunId: run.automationRunId ?? null,
@@ -91,7 +94,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     triggerMethod: run.trigger.method,
     triggerSourceType: run.trigger.sourceType,
     triggerSourceId: run.trigger.sourceId,
-    actor: { ...tx.actor },
+    actor: { ...actor },
     correlationId: tx.correlationId,
     dueAt: at,
     leaseToken: null,
