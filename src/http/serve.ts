@@ -58,6 +58,7 @@ async function answer(
   const handle = operation.handle as unknown as (given: object) => Promise<unknown>;
   if (!ctx) return handle({ app, visit, ...input });
 
+  visit.isStillAdmitted = admission(app, operation, visit);
   const given = { app, visit, identity, ...input };
   if (!operation.idempotent) return handle({ ...given, ctx });
   const key = visit.request.headers.get("idempotency-key");
@@ -97,6 +98,25 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
     throw new AppError("forbidden", "This is about a person; an API key can't use it.");
   }
   return identity;
+}
+
+/** Streams outlast what let them in: credentials end, and people leave. Looked up at most this often. */
+const ADMISSION_MS = 15_000;
+
+function admission(app: App, operation: Operation, visit: Visit): () => Promise<boolean> {
+  let checkedAt = app.clock.monotonic();
+  return async () => {
+    if (app.clock.monotonic() - checkedAt < ADMISSION_MS) return true;
+    checkedAt = app.clock.monotonic();
+    try {
+      const identity = await identify(app, visit.request.headers);
+      if (identity) await contextOf(app, operation, identity, visit);
+      return identity !== null;
+    } catch (error) {
+      if (error instanceof AppError && ["unauthenticated", "forbidden"].includes(error.code)) return false;
+      throw error;
+    }
+  };
 }
 
 function limitAddress(app: App, visit: Visit): void {

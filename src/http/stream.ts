@@ -11,7 +11,7 @@ export interface ServerEvent {
 
 /**
  * Server-sent events from `source`, with a comment line whenever it is quiet for 8 s. When the client
- * goes, `signal` aborts and the source's `finally` runs.
+ * goes, or may not follow any more, `signal` aborts and the source's `finally` runs.
  */
 export function eventStream(visit: Visit, make: (signal: AbortSignal) => AsyncIterable<ServerEvent>): Reply {
   visit.keepOpen();
@@ -30,6 +30,11 @@ export function eventStream(visit: Visit, make: (signal: AbortSignal) => AsyncIt
         timer = setTimeout(() => resolve(null), HEARTBEAT_MS);
       });
       const step = await Promise.race([next, quiet]).finally(() => clearTimeout(timer));
+      if ((await visit.isStillAdmitted?.()) === false) {
+        gone.abort();
+        await source.return?.();
+        return controller.close();
+      }
       if (step === null) return controller.enqueue(encoder.encode(": still here\n\n"));
       next = null;
       if (step.done) return controller.close();

@@ -74,7 +74,7 @@ export function dataOf(owner: Client) {
   return place;
 }
 
-export type Data = ReturnType<typeof dataOf>;
+type Data = ReturnType<typeof dataOf>;
 
 /** A server with its engine, and what its owner does with data. */
 export async function startData(options: Parameters<typeof startApp>[0] = {}) {

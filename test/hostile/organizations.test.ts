@@ -49,7 +49,7 @@ const PARAMETER = /\{(\w+)\}/g;
 const guarded = operations.filter(({ audience }) => audience !== "public" && audience !== "signature");
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
-const valueOf = (path: string, name: string) =>
+const thingOf = (path: string, name: string) =>
   path.includes("automation-runs") ? ids.automation_run_id : ids[name];
 
 const filled = (path: string, value: (name: string) => string) =>
@@ -80,7 +80,7 @@ test("a thing of another organization is as little there as one that never was, 
   const withThing = guarded.filter(({ path }) => /\{\w+_id\}|\{slug\}/.test(path));
   expect(withThing.length).toBeGreaterThan(30);
   for (const operation of withThing) {
-    const foreign = await ask(stranger.call, operation, (name) => valueOf(operation.path, name) ?? NOBODY);
+    const foreign = await ask(stranger.call, operation, (name) => thingOf(operation.path, name) ?? NOBODY);
     const absent = await ask(stranger.call, operation, (name) => (name === "slug" ? "never-was" : NOBODY));
     expect(foreign).toEqual(absent);
     expect([nameOf(operation), foreign.status]).toEqual([nameOf(operation), 404]);
@@ -130,7 +130,7 @@ test("each operation asks for its role, of everyone", async () => {
     if (audience === "any") continue;
     for (const role of ROLES.slice(0, ROLES.indexOf(audience as (typeof ROLES)[number]))) {
       const call = people.get(role) ?? app.anonymous;
-      const { status } = await ask(call, operation, (name) => valueOf(path, name) ?? NOBODY);
+      const { status } = await ask(call, operation, (name) => thingOf(path, name) ?? NOBODY);
       expect([nameOf(operation), role, status]).toEqual([nameOf(operation), role, 403]);
     }
   }
