@@ -74,8 +74,6 @@ export function dataOf(owner: Client) {
   return place;
 }
 
-type Data = ReturnType<typeof dataOf>;
-
 /** A server with its engine, and what its owner does with data. */
 export async function startData(options: Parameters<typeof startApp>[0] = {}) {
   const app = await startApp(options);
