@@ -3,16 +3,15 @@
  *
  * Writers in a closed loop each store what a webhook stores: one run and two events, in one `store.write`.
  * The second pair of lines stands for a disk with a sync of 1 ms: the database lies in memory (/dev/shm),
- * where a sync costs nothing, and each COMMIT first blocks the thread for 1 ms, as a sync would, by
- * `Atomics.wait`. Medians of interleaved rounds; only the ratios mean anything.
+ * where a sync costs nothing, and each COMMIT first blocks the thread that writes for 1 ms, as a sync would.
+ * Medians of interleaved rounds; only the ratios mean anything.
  */
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sql } from "drizzle-orm";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { prepared } from "../../src/store/prepared.ts";
-import { openStore, type WriteDb } from "../../src/store/store.ts";
+import { insertInto } from "../../src/store/prepared.ts";
+import { openStore } from "../../src/store/store.ts";
 import { tempFolder } from "./ending.ts";
 import { median, tell } from "./load.ts";
 
@@ -40,20 +39,9 @@ CREATE INDEX events_by_run ON events (run_id);`,
   },
 ];
 
-const insertRun = prepared((db: WriteDb) =>
-  db
-    .insert(runs)
-    .values({ id: sql.placeholder("id"), status: "pending", payload: sql.placeholder("payload") })
-    .prepare(),
-);
-const insertEvent = prepared((db: WriteDb) =>
-  db
-    .insert(events)
-    .values({ runId: sql.placeholder("id"), type: sql.placeholder("type") })
-    .prepare(),
-);
+const insertRun = insertInto(runs);
+const insertEvents = insertInto(events, ["seq"]);
 
-const still = new Int32Array(new SharedArrayBuffer(4));
 const payload = JSON.stringify({ text: "x".repeat(500) });
 
 /** Writes in a second. */
@@ -71,7 +59,7 @@ async function rate(options: {
     backupsFolder: folder,
     migrations,
     groupCommit,
-    ...(slow ? { beforeCommit: () => void Atomics.wait(still, 0, 0, SYNC_MS) } : {}),
+    ...(slow ? { syncMs: SYNC_MS } : {}),
   });
   let done = 0;
   const startMs = performance.now();
@@ -79,9 +67,12 @@ async function rate(options: {
     while (performance.now() - startMs < ms) {
       const id = Bun.randomUUIDv7();
       await store.write(async (db) => {
-        await insertRun(db).execute({ id, payload });
-        await insertEvent(db).execute({ id, type: "action.enqueued" });
-        await insertEvent(db).execute({ id, type: "webhook.received" });
+        await insertRun(db, { id, status: "pending", payload });
+        await insertEvents(
+          db,
+          { runId: id, type: "action.enqueued" },
+          { runId: id, type: "webhook.received" },
+        );
       });
       done++;
     }

@@ -12,9 +12,9 @@ import {
 import { dirname, join } from "node:path";
 import { type Clock, timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { Copier } from "./copier.ts";
 import { storeFault } from "./faults.ts";
 import type { Migration } from "./migrate.ts";
-import { Thread } from "./thread.ts";
 
 const KEPT_BEFORE_MIGRATIONS = 5;
 
@@ -40,11 +40,11 @@ async function keepCopy(path: string, copy: (to: string) => Promise<void> | void
 
 /** Writes the last committed state of the file `path`, compacted, to the new file `to`; in a thread of its own. */
 export async function backup(path: string, to: string): Promise<void> {
-  const thread = new Thread();
+  const copier = new Copier();
   try {
-    await keepCopy(to, (part) => thread.ask({ do: "copy", path, to: part }));
+    await keepCopy(to, (part) => copier.ask({ do: "copy", path, to: part }));
   } finally {
-    await thread.close();
+    await copier.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Database as Sqlite, Statement } from "bun:sqlite";
 import type { Clock } from "../base/clock.ts";
-import { Thread } from "./thread.ts";
+import { Copier } from "./copier.ts";
 
 /** Pages that are worth moving at once, without waiting for a quiet moment: 8 MB. */
 const PASS_PAGES = 2_048;
@@ -21,8 +21,8 @@ const RETRY_MS = 1_000;
 
 export interface CheckpointerOptions {
   path: string;
-  /** With `wal_autocheckpoint` off. */
-  writer: Sqlite;
+  /** Moves what it can on the writing connection, which has `wal_autocheckpoint` off, once nobody writes. */
+  moveAlone: () => Promise<void>;
   /** Of the same file; it never is inside a transaction. */
   reader: Sqlite;
   clock: Clock;
@@ -41,7 +41,7 @@ export interface CheckpointerOptions {
  */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
-  readonly #thread = new Thread();
+  readonly #thread = new Copier();
   readonly #look: Statement;
   #pass: Promise<void> | null = null;
   #freePasses = 0;
@@ -56,8 +56,8 @@ export class Checkpointer {
     this.#look = options.reader.prepare("PRAGMA wal_checkpoint(NOOP)");
   }
 
-  /** To be called after each commit. The next transaction waits for the promise, if there is one. */
-  afterCommit(): Promise<void> | undefined {
+  /** To be called after each commit. What comes back is to be done while nobody writes. */
+  afterCommit(): (() => Promise<void>) | undefined {
     this.#timer ??= this.#wake();
     const nowMs = this.#options.clock.monotonic();
     if (nowMs < this.#nextLookMs) return;
@@ -65,10 +65,10 @@ export class Checkpointer {
 
     const { pages, unmoved } = this.#state();
     const long = pages > LONG_PAGES && nowMs >= this.#nextHoldMs;
-    if (long && pages > MAX_PAGES) return this.#hold();
+    if (long && pages > MAX_PAGES) return () => this.#hold();
     if (this.#pass !== null) return;
     if (long) {
-      if (unmoved <= SHORT_PAGES || this.#freePasses >= FREE_PASSES) return this.#hold();
+      if (unmoved <= SHORT_PAGES || this.#freePasses >= FREE_PASSES) return () => this.#hold();
       this.#freePasses++;
       void this.#run();
     } else if (unmoved > PASS_PAGES) {
@@ -127,8 +127,7 @@ export class Checkpointer {
       if (!failed) return;
       this.#alone = true;
     }
-    const { writer } = this.#options;
-    if (!writer.inTransaction) writer.run("PRAGMA wal_checkpoint(PASSIVE)");
+    await this.#options.moveAlone();
   }
 
   #state(): { pages: number; unmoved: number } {

@@ -4,28 +4,28 @@ import { Database } from "bun:sqlite";
  * The thread for what would hold up the others: moving the WAL into the database file, and copying it.
  * It answers each request with null, or with the text of what went wrong.
  */
-export type WorkerRequest =
+export type CopierRequest =
   | { readonly do: "checkpoint"; readonly path: string }
   | { readonly do: "copy"; readonly path: string; readonly to: string }
   | { readonly do: "close" };
 
-export type WorkerReply = { readonly fault: null } | { readonly fault: string; readonly code: string };
+export type CopierReply = { readonly fault: null } | { readonly fault: string; readonly code: string };
 
 declare const self: Worker;
 
 let kept: Database | null = null;
 
-self.onmessage = ({ data }: MessageEvent<WorkerRequest>) => {
+self.onmessage = ({ data }: MessageEvent<CopierRequest>) => {
   try {
     perform(data);
-    self.postMessage({ fault: null } satisfies WorkerReply);
+    self.postMessage({ fault: null } satisfies CopierReply);
   } catch (error) {
     const { message, code } = error as { message: string; code?: unknown };
-    self.postMessage({ fault: message, code: String(code) } satisfies WorkerReply);
+    self.postMessage({ fault: message, code: String(code) } satisfies CopierReply);
   }
 };
 
-function perform(request: WorkerRequest): void {
+function perform(request: CopierRequest): void {
   if (request.do === "close") return kept?.close();
   kept ??= new Database(request.path, { readwrite: true, create: false });
   if (request.do === "copy") kept.run("VACUUM INTO ?", [request.to]);

@@ -7,26 +7,47 @@ import type { WriteDb } from "./store.ts";
 /** The writing connection, as the lane drives it. */
 export interface Writer {
   readonly db: WriteDb;
-  begin(): Promise<void> | void;
+  /**
+   * Begins the transaction that statements on `db` belong to from now on; the one before may still be on its way
+   * to the disk, where the lane is told that it may be ahead. Hopeful: statements that nobody waits for are taken to
+   * succeed, and `commit` throws `Doubt` where one did not.
+   */
+  begin(isHopeful: boolean): Promise<Transaction> | Transaction;
+}
+
+export interface Transaction {
   /** Marks the place that `rollbackTo` goes back to. */
   savepoint(): Promise<void> | void;
   release(): Promise<void> | void;
   rollbackTo(): Promise<void> | void;
   commit(): Promise<void> | void;
-  /** Leaves no transaction open, whatever state the connection is in. Does not throw. */
+  /** Leaves nothing of it open, whatever state the connection is in. Does not throw. */
   rollback(): Promise<void> | void;
-  /** Why the transaction is gone although nobody asked for it; null while it is there. */
+  /** Why it is gone although nobody asked for it; null while it is there. */
   readonly lost: unknown;
+}
+
+/** A statement of the group failed that was taken to succeed: each of its works is to be done again, on its own. */
+export class Doubt extends Error {
+  override readonly name = "Doubt";
+  constructor(cause: unknown) {
+    super("A statement failed that nobody waited for.", { cause });
+  }
 }
 
 export interface LaneOptions {
   clock: Clock;
+  /**
+   * True where nobody else writes: what is kept by `group` then holds from one transaction to the next, and the
+   * works of a group run while the group before is being committed.
+   */
+  isAlone: boolean;
   /** At most so many works share a commit. */
   groupSize: number;
-  /** A group takes in no further work once it has run so long, so that others get a turn at the thread. */
+  /** Works run so long at a time; then others get a turn at the thread. */
   groupMs: number;
-  /** Runs after each commit; the next group waits for its promise. Must not throw. */
-  afterCommit?: () => Promise<void> | undefined;
+  /** Runs after each commit; what it gives back is carried out as soon as nothing is under way. Must not throw. */
+  afterCommit?: () => (() => Promise<void>) | undefined;
 }
 
 interface Turn {
@@ -37,12 +58,30 @@ interface Turn {
 
 type Outcome = { turn: Turn; value: unknown } | { turn: Turn; error: unknown };
 
+/** Works that share a transaction. */
+interface Group {
+  readonly transaction: Transaction;
+  readonly isHopeful: boolean;
+  readonly turns: Turn[];
+  readonly outcomes: Outcome[];
+}
+
+/** A group on its way to the disk. */
+interface Commit {
+  readonly ended: Promise<void>;
+  isEnded: boolean;
+  /** Null where it went well. Otherwise nothing that came after it may stand, and these are to be done again. */
+  again: readonly Turn[] | null;
+  /** Tells the works of a group that went well what they came to. */
+  settle(): void;
+}
+
 const WORK_LIMIT_MS = 10_000;
 const WATCH_MS = 250;
 
 /**
- * The one line in which all writes of this process stand. It takes what waits in one turn of the event
- * loop, runs each work in its savepoint, commits once and then settles them all.
+ * The one line in which all writes of this process stand. It runs what waits, each work in its savepoint, while
+ * the group before is being committed; then it commits those once, and settles them all.
  */
 export class Lane {
   readonly #writer: Writer;
@@ -53,6 +92,7 @@ export class Lane {
   #group: object = {};
   #startedMs = 0;
   #abandon: (error: unknown) => void = () => {};
+  #arrived: () => void = () => {};
   #idle: Promise<void> | null = null;
   #closed = false;
 
@@ -66,6 +106,7 @@ export class Lane {
       return Promise.reject(new AppError("unavailable", "The server is stopping.", { retryable: true }));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#arrived();
       this.#idle ??= this.#drive();
     });
   }
@@ -84,13 +125,42 @@ export class Lane {
 
   async #drive(): Promise<void> {
     const watch = setInterval(() => this.#expire(), WATCH_MS);
+    let open: Group | null = null;
+    let commit: Commit | null = null;
+    let pause: (() => Promise<void>) | undefined;
+    const { isAlone } = this.#options;
     try {
       await nextTurn(); // whoever writes in this turn of the loop shares the commit
-      while (this.#waiting.length > 0) {
-        await this.#runGroup(this.#waiting.splice(0, this.#options.groupSize));
-        const pause = this.#options.afterCommit?.();
-        if (pause) await pause;
-        await nextTurn(); // those who were answered write again in the next turn, and share the next commit
+      while (this.#waiting.length > 0 || open || commit) {
+        const ended: Commit | null = commit?.isEnded ? commit : null;
+        if (ended) {
+          commit = null;
+          pause ??= this.#options.afterCommit?.();
+        }
+        if (ended?.again) {
+          await this.#doAgain([...ended.again, ...(open?.turns ?? [])], open);
+          open = null;
+        }
+        if (open && !commit) {
+          commit = this.#commit(open); // before those of the one before are answered: that keeps this thread busy
+          open = null;
+        }
+        ended?.settle();
+        if (pause && !commit) {
+          await pause();
+          pause = undefined;
+        }
+        const mayRun = !pause && this.#hasRoom(open) && (isAlone || !commit);
+        if (mayRun && this.#waiting.length > 0) {
+          open ??= await this.#begin(true);
+          await this.#runWorks(open);
+          if (!commit) continue;
+        }
+        if (commit && !commit.isEnded && (this.#waiting.length === 0 || !mayRun)) {
+          await Promise.race([commit.ended, mayRun ? this.#arrival() : commit.ended]);
+        } else {
+          await nextTurn();
+        }
       }
     } finally {
       clearInterval(watch);
@@ -98,48 +168,90 @@ export class Lane {
     }
   }
 
-  async #runGroup(group: Turn[]): Promise<void> {
-    const writer = this.#writer;
+  #hasRoom(group: Group | null): boolean {
+    return (
+      group === null || (group.turns.length < this.#options.groupSize && group.transaction.lost === null)
+    );
+  }
+
+  /** The next time that somebody joins the line. */
+  #arrival(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#arrived = resolve;
+    });
+  }
+
+  async #begin(isHopeful: boolean): Promise<Group> {
+    if (!this.#options.isAlone) this.#group = {};
+    return { transaction: await this.#writer.begin(isHopeful), isHopeful, turns: [], outcomes: [] };
+  }
+
+  /** Runs works of those who wait, as long as the thread is ours. */
+  async #runWorks(group: Group): Promise<void> {
     const { clock, groupMs } = this.#options;
-    const outcomes: Outcome[] = [];
-    let ran = 0;
-    this.#group = {};
-    try {
-      await writer.begin();
-      const endMs = clock.monotonic() + groupMs;
-      for (const turn of group) {
-        ran++;
-        outcomes.push(await this.#perform(turn));
-        if (writer.lost !== null) throw writer.lost;
-        if (clock.monotonic() > endMs) break;
-      }
-      await writer.commit();
-    } catch (error) {
-      await writer.rollback();
-      if (ran === 0) ran = group.length; // the transaction did not even begin
-      const fault = storeFault(error);
-      for (const turn of group.slice(0, ran)) turn.reject(fault);
-      outcomes.length = 0;
-    }
-    this.#waiting.unshift(...group.slice(ran));
-    for (const outcome of outcomes) {
-      if ("error" in outcome) outcome.turn.reject(outcome.error);
-      else outcome.turn.resolve(outcome.value);
+    const endMs = clock.monotonic() + groupMs;
+    while (this.#hasRoom(group) && clock.monotonic() <= endMs) {
+      const turn = this.#waiting.shift();
+      if (!turn) return;
+      group.turns.push(turn);
+      group.outcomes.push(await this.#perform(turn, group.transaction));
     }
   }
 
-  async #perform(turn: Turn): Promise<Outcome> {
-    const writer = this.#writer;
-    await writer.savepoint();
+  #commit(group: Group): Commit {
+    const commit: Commit = {
+      ended: this.#end(group).then((again) => {
+        commit.again = again;
+        commit.isEnded = true;
+      }),
+      isEnded: false,
+      again: null,
+      settle: () => commit.again === null && settle(group),
+    };
+    return commit;
+  }
+
+  /**
+   * Commits a group. Null when all went well; otherwise the works to do again, after those that nothing can
+   * be done for were rejected.
+   */
+  async #end({ transaction, isHopeful, turns }: Group): Promise<readonly Turn[] | null> {
+    try {
+      if (transaction.lost !== null) throw transaction.lost;
+      await transaction.commit();
+      return null;
+    } catch (error) {
+      await transaction.rollback();
+      this.#group = {};
+      if (isHopeful && error instanceof Doubt) return turns;
+      const fault = storeFault(error);
+      for (const turn of turns) turn.reject(fault);
+      return [];
+    }
+  }
+
+  /** Does each in a transaction of its own, and takes nothing for granted. `open` counted on what has failed. */
+  async #doAgain(turns: readonly Turn[], open: Group | null): Promise<void> {
+    await open?.transaction.rollback();
+    this.#group = {};
+    for (const turn of turns) {
+      const group = await this.#begin(false);
+      group.turns.push(turn);
+      group.outcomes.push(await this.#perform(turn, group.transaction));
+      if ((await this.#end(group)) === null) settle(group);
+    }
+  }
+
+  async #perform(turn: Turn, transaction: Transaction): Promise<Outcome> {
+    await transaction.savepoint();
     let outcome: Outcome;
     try {
       outcome = { turn, value: await this.#inTime(turn) };
+      if (transaction.lost === null) await transaction.release();
     } catch (error) {
       outcome = { turn, error: storeFault(error) };
     }
-    if (writer.lost !== null) return outcome;
-    if ("error" in outcome) await writer.rollbackTo();
-    else await writer.release();
+    if ("error" in outcome && transaction.lost === null) await transaction.rollbackTo();
     return outcome;
   }
 
@@ -164,6 +276,13 @@ export class Lane {
     this.#abandon(
       new AppError("internal", `A write took longer than ${WORK_LIMIT_MS / 1000} s and was undone.`),
     );
+  }
+}
+
+function settle({ outcomes }: Group): void {
+  for (const outcome of outcomes) {
+    if ("error" in outcome) outcome.turn.reject(outcome.error);
+    else outcome.turn.resolve(outcome.value);
   }
 }
 

@@ -5,10 +5,12 @@ import { systemClock } from "../base/clock.ts";
 import { backup, backupBefore } from "./backup.ts";
 import { Checkpointer } from "./checkpoint.ts";
 import { storeFault } from "./faults.ts";
-import { Lane, type Writer } from "./lane.ts";
+import { openReader, openWriter } from "./file.ts";
+import { Lane } from "./lane.ts";
 import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
-import { Handle, openReader, openWriter } from "./sqlite.ts";
+import { Reader } from "./sqlite.ts";
 import type { Store, StoreOptions } from "./store.ts";
+import { ThreadWriter } from "./writer.ts";
 
 const GROUP_SIZE = 256;
 /** Long enough for hundreds of small works, short enough for those who only read. */
@@ -33,21 +35,23 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       beforeFirst: (next) => backupBefore(connection, next, { folder: options.backupsFolder, clock }),
     });
   } catch (error) {
-    connection.close();
     throw storeFault(error);
+  } finally {
+    connection.close();
   }
   const reader = openReader(path);
-  const reading = new Handle(reader);
-  const writer: LocalWriter = new LocalWriter(connection, () => lane.check(), options.beforeCommit);
+  const reading = new Reader(reader);
+  const writer: ThreadWriter = new ThreadWriter(options, () => lane.check());
   const checkpointer = new Checkpointer({
     path,
-    writer: connection,
+    moveAlone: () => writer.checkpoint(),
     reader,
     clock,
     onQuiet: () => giveBack(reader, lane),
   });
   const lane = new Lane(writer, {
     clock,
+    isAlone: true,
     groupSize: groupCommit ? GROUP_SIZE : 1,
     groupMs: GROUP_MS,
     afterCommit: () => checkpointer.afterCommit(),
@@ -63,7 +67,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       await lane.close();
       await checkpointer.close();
       reading.close();
-      writer.close();
+      await writer.close();
     },
   };
 }
@@ -80,78 +84,6 @@ function giveBack(reader: Sqlite, lane: Lane): void {
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-
-/** The writing connection of a local file. */
-class LocalWriter implements Writer {
-  readonly db;
-  readonly #connection: Sqlite;
-  readonly #handle: Handle;
-  readonly #statements;
-  readonly #beforeCommit: (() => void) | undefined;
-  #lost: unknown = null;
-
-  constructor(connection: Sqlite, check: () => void, beforeCommit?: () => void) {
-    this.#connection = connection;
-    this.#beforeCommit = beforeCommit;
-    const one = (sql: string) => connection.prepare(sql);
-    this.#statements = {
-      begin: one("BEGIN IMMEDIATE"),
-      savepoint: one("SAVEPOINT work"),
-      release: one("RELEASE work"),
-      rollbackTo: one("ROLLBACK TO work"),
-      commit: one("COMMIT"),
-    };
-    this.#handle = new Handle(connection, {
-      check: () => {
-        check();
-        if (this.#lost !== null) throw storeFault(this.#lost);
-      },
-      failed: (error) => this.#notice(error),
-    });
-    this.db = this.#handle.db;
-  }
-
-  /** After a full disk or a failed read, SQLite rolls back by itself; what follows would run unprotected. */
-  #notice(error: unknown): void {
-    if (!this.#connection.inTransaction) this.#lost ??= error;
-  }
-
-  close(): void {
-    for (const statement of Object.values(this.#statements)) statement.finalize();
-    this.#handle.close();
-  }
-
-  get lost(): unknown {
-    return this.#lost;
-  }
-
-  begin(): void {
-    this.#lost = null;
-    this.#statements.begin.run();
-  }
-
-  savepoint(): void {
-    this.#statements.savepoint.run();
-  }
-
-  release(): void {
-    this.#statements.release.run();
-  }
-
-  rollbackTo(): void {
-    this.#statements.rollbackTo.run();
-    this.#statements.release.run();
-  }
-
-  commit(): void {
-    this.#beforeCommit?.();
-    this.#statements.commit.run();
-  }
-
-  rollback(): void {
-    if (this.#connection.inTransaction) this.#connection.run("ROLLBACK");
-  }
-}
 
 const targetOf = (connection: Sqlite): MigrationTarget => {
   const runner: Runner = {

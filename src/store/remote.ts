@@ -1,7 +1,7 @@
 import { type Client, createClient } from "@libsql/client/http";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import { Lane, type Writer } from "./lane.ts";
+import { Lane, type Transaction, type Writer } from "./lane.ts";
 import { drizzleOver, RemoteTransaction, refuseChange, type Statement, told, within } from "./libsql.ts";
 import { type MigrationTarget, migrate } from "./migrate.ts";
 import type { RemoteStoreOptions, Store, WriteDb } from "./store.ts";
@@ -26,7 +26,7 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
     throw error;
   }
   const writer: RemoteWriter = new RemoteWriter(client, clock, () => lane.check());
-  const lane = new Lane(writer, { clock, groupSize: GROUP_SIZE, groupMs: GROUP_MS });
+  const lane = new Lane(writer, { clock, isAlone: false, groupSize: GROUP_SIZE, groupMs: GROUP_MS });
 
   return {
     db: drizzleOver(async (statement) => {
@@ -58,7 +58,7 @@ function clientOf(url: string, token: string | undefined): Client {
  * The transaction that the lane has open on the server. Savepoints travel with the statement that follows
  * them, so that a write of one statement takes two round trips: one to begin and run it, one to commit.
  */
-class RemoteWriter implements Writer {
+class RemoteWriter implements Writer, Transaction {
   readonly db: WriteDb;
   readonly #client: Client;
   readonly #clock: Clock;
@@ -82,10 +82,11 @@ class RemoteWriter implements Writer {
     return this.#lost;
   }
 
-  begin(): void {
+  begin(): Transaction {
     this.#transaction = null;
     this.#pending = [];
     this.#lost = null;
+    return this;
   }
 
   savepoint(): void {

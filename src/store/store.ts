@@ -40,8 +40,9 @@ export interface Store {
    * that takes longer than 10 s is undone and rejects with `internal`. Its handle is only good inside
    * `work`: a statement that comes later is refused.
    *
-   * `group` stands for the transaction that neighbours share: what is kept by it, in a `WeakMap`, is of this
-   * transaction and no other.
+   * `group` stands for what nobody else has written into since: what is kept by it, in a `WeakMap`, holds for the
+   * works of one transaction, and of those after it where this process alone writes. `work` may be run again,
+   * from its start, where its neighbours' transaction fails.
    *
    * Throws `disk_full` or `unavailable`, both worth another try. `unavailable` of a libSQL server that
    * was lost during the commit leaves open whether the change was saved.
@@ -64,8 +65,10 @@ export interface StoreOptions {
   clock?: Clock;
   /** False gives each write a transaction of its own; for comparison only. */
   groupCommit?: boolean;
-  /** Runs at each commit, before the disk is asked; a benchmark lets it stand in for a slow disk. */
+  /** Runs at each commit, before the disk is asked; a commit fails with what it throws. */
   beforeCommit?: () => void;
+  /** Milliseconds that each commit takes longer: a benchmark's stand-in for a slow disk. */
+  syncMs?: number;
 }
 
 export interface RemoteStoreOptions {

@@ -1,51 +1,55 @@
-import type { WorkerReply, WorkerRequest } from "./checkpoint.worker.ts";
-
-/** The build writes the address anew for the executable, where all chunks lie in one folder. */
-const WORKER = new URL("./checkpoint.worker.ts", import.meta.url).href;
-
 /** A worker thread, started by the first request. Requests are answered in their order. */
-export class Thread {
+export class Thread<Request, Reply> {
+  readonly #make: () => Worker;
   #worker: Worker | null = null;
-  #waiting: { resolve(): void; reject(error: unknown): void }[] = [];
+  #waiting: { resolve(reply: Reply): void; reject(error: unknown): void }[] = [];
 
-  /** Rejects with an error named `SQLiteError`, which has SQLite's code, or with that of a thread that broke. */
-  ask(request: WorkerRequest): Promise<void> {
+  /** `make` starts the thread: the build knows a Worker only by an address that stands where it is made. */
+  constructor(make: () => Worker) {
+    this.#make = make;
+  }
+
+  /** True from the first request on, until it breaks or is closed. */
+  get isRunning(): boolean {
+    return this.#worker !== null;
+  }
+
+  /** Rejects when the thread broke; the next request then starts another. */
+  ask(request: Request): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start();
-      this.#waiting.push({ resolve, reject });
-      hold(this.#worker, true);
+      if (this.#waiting.push({ resolve, reject }) === 1) hold(this.#worker, true);
       this.#worker.postMessage(request);
     });
   }
 
-  /** Ends the thread once it has done what it was asked, its file closed. */
-  async close(): Promise<void> {
+  /** Ends the thread once it has done what it was asked. `last` is what it is to do before. */
+  async close(last: Request): Promise<void> {
     if (this.#worker === null) return;
-    await this.ask({ do: "close" }).catch(() => undefined); // a thread that broke has closed its file by that
+    await this.ask(last).catch(() => undefined); // a thread that broke has let go of all by that
     this.#worker?.terminate();
     this.#worker = null;
   }
 
   #start(): Worker {
-    const worker = new Worker(WORKER, { name: "store" });
-    worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
+    const worker = this.#make();
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
       const waiting = this.#waiting.shift();
-      hold(worker, this.#waiting.length > 0);
-      if (data.fault === null) waiting?.resolve();
-      else waiting?.reject(Object.assign(new Error(data.fault), { name: "SQLiteError", code: data.code }));
+      if (this.#waiting.length === 0) hold(worker, false);
+      waiting?.resolve(data);
     };
     worker.onerror = ({ message }) => {
       worker.terminate();
-      this.#fail(new Error(message));
+      this.#worker = null;
+      for (const { reject } of this.#waiting.splice(0)) reject(new Error(message));
     };
     return worker;
   }
-
-  #fail(error: Error): void {
-    this.#worker = null;
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
-  }
 }
+
+/** What SQLite said in a thread, as its error was there. */
+export const sqliteError = (message: string, code: string): Error =>
+  Object.assign(new Error(message), { name: "SQLiteError", code });
 
 /** Keeps the process alive for the thread, or lets it end. These are Bun's; the types know the browser's. */
 function hold(worker: Worker, needed: boolean): void {

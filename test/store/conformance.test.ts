@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { asc, eq, sql } from "drizzle-orm";
 import { AppError } from "../../src/base/errors.ts";
-import { prepared } from "../../src/store/prepared.ts";
+import { insertInto, prepared } from "../../src/store/prepared.ts";
 import { isUniqueViolation, type ReadDb, StoreError, type WriteDb } from "../../src/store/store.ts";
 import { MIGRATIONS, notes, openAt, PLACES, thrownBy, trail } from "./harness.ts";
 
@@ -19,6 +19,9 @@ const put = prepared((db: WriteDb) =>
     .returning()
     .prepare(),
 );
+
+const insertNote = insertInto(notes);
+const note = (id: string, someTitle: string) => ({ id, someTitle, count: null, ratio: null, body: null });
 
 describe.each(PLACES)("a store on %s", (_name, make) => {
   test("keeps what a work wrote, and gives back what it returned", async () => {
@@ -83,6 +86,51 @@ describe.each(PLACES)("a store on %s", (_name, make) => {
 
     const kept = await store.db.select({ id: notes.id }).from(notes).orderBy(asc(notes.id));
     expect(kept.map(({ id }) => id)).toEqual(["a", "d"]);
+  });
+
+  test("undoes only the work whose insert is refused, also where nobody waited for the insert", async () => {
+    await using store = await openAt(make);
+    const runs: number[] = [];
+    const settled = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, n) =>
+        store.write(async (db) => {
+          runs[n] = (runs[n] ?? 0) + 1;
+          await insertNote(db, note(`n${n}`, n % 7 === 3 ? "taken" : `title ${n}`));
+          return n;
+        }),
+      ),
+    );
+
+    const kept = settled.flatMap((one, n) => (one.status === "fulfilled" && one.value === n ? [n] : []));
+    expect(kept).toEqual(Array.from({ length: 40 }, (_, n) => n).filter((n) => n % 7 !== 3 || n === 3));
+    for (const one of settled)
+      if (one.status === "rejected") expect(isUniqueViolation(one.reason, "notes.some_title")).toBe(true);
+    const rows = await store.db.select({ id: notes.id }).from(notes);
+    expect(rows.map(({ id }) => id).sort()).toEqual(kept.map((n) => `n${n}`).sort());
+    expect(Math.max(...runs)).toBeLessThanOrEqual(2);
+  });
+
+  test("goes on after a refused insert with works that came while it was being saved", async () => {
+    await using store = await openAt(make);
+    await store.write(async (db) => insertNote(db, note("first", "taken")));
+    const late: Promise<unknown>[] = [];
+    const write = (id: string, title: string) =>
+      store.write(async (db) => {
+        await db.select().from(notes).where(eq(notes.id, "first"));
+        await insertNote(db, note(id, title));
+      });
+    const refused = store.write(async (db) => {
+      if (late.length === 0) late.push(write("second", "two"), write("third", "three"));
+      await insertNote(db, note("copy", "taken"));
+    });
+
+    expect(isUniqueViolation(await thrownBy(() => refused))).toBe(true);
+    await Promise.all(late);
+    expect((await store.db.select().from(notes)).map(({ id }) => id).sort()).toEqual([
+      "first",
+      "second",
+      "third",
+    ]);
   });
 
   test("does not show a write to readers before it is committed", async () => {

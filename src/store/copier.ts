@@ -1,0 +1,22 @@
+import type { CopierReply, CopierRequest } from "./checkpoint.worker.ts";
+import { sqliteError, Thread } from "./thread.ts";
+
+/** The thread that moves the WAL and copies the file. Its requests reject with SQLite's error, or that of a broken thread. */
+export class Copier {
+  readonly #thread = new Thread<CopierRequest, CopierReply>(
+    () =>
+      new Worker(new URL("./checkpoint.worker.ts", import.meta.url).href, {
+        name: "checkpoints",
+        smol: true,
+      }),
+  );
+
+  async ask(request: CopierRequest): Promise<void> {
+    const reply = await this.#thread.ask(request);
+    if (reply.fault !== null) throw sqliteError(reply.fault, reply.code);
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close({ do: "close" });
+  }
+}

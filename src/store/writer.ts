@@ -1,0 +1,262 @@
+import type { SQLQueryBindings } from "bun:sqlite";
+import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
+import { type RemoteCallback, SQLiteRemoteSession } from "drizzle-orm/sqlite-proxy";
+import { AppError } from "../base/errors.ts";
+import { storeFault } from "./faults.ts";
+import { Doubt, type Transaction, type Writer } from "./lane.ts";
+import type { StoreOptions, WriteDb } from "./store.ts";
+import { sqliteError, Thread } from "./thread.ts";
+import type { How, Step, WriterReply, WriterRequest } from "./writer.worker.ts";
+
+const STATEMENTS_KEPT = 256;
+
+const BEGIN = "BEGIN IMMEDIATE";
+const COMMIT = "COMMIT";
+const ROLLBACK = "ROLLBACK";
+const SAVEPOINT = "SAVEPOINT work";
+const RELEASE = "RELEASE work";
+const ROLLBACK_TO = "ROLLBACK TO work";
+const CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)";
+
+/**
+ * The writing connection of a local file, which a thread of its own has. Statements whose outcome nobody
+ * waits for gather here and travel with the next one that somebody does, at the latest with the commit; so
+ * that a work of inserts alone costs this thread neither their time nor a wait.
+ */
+export class ThreadWriter implements Writer {
+  readonly db: WriteDb;
+  readonly #line: Line;
+  readonly #options: CommitOptions;
+  #current: ThreadTransaction | null = null;
+
+  constructor(options: CommitOptions & Pick<StoreOptions, "path">, check: () => void) {
+    this.#line = new Line(options.path);
+    this.#options = options;
+    const current = (): ThreadTransaction => {
+      check();
+      if (this.#current === null) throw new AppError("internal", "A write came outside of its transaction.");
+      return this.#current;
+    };
+    this.db = drizzleOver({
+      run: (sql, how, values) => current().perform(sql, how, values),
+      leave: (sql, values) => current().leave(sql, values),
+    });
+  }
+
+  begin(isHopeful: boolean): Transaction {
+    this.#current = new ThreadTransaction(this.#line, isHopeful, this.#options);
+    return this.#current;
+  }
+
+  /** Moves what it can of the WAL; to be called while no transaction is open. */
+  async checkpoint(): Promise<void> {
+    await this.#line.ask([this.#line.step(CHECKPOINT)]);
+  }
+
+  close(): Promise<void> {
+    return this.#line.close();
+  }
+}
+
+type CommitOptions = Pick<StoreOptions, "beforeCommit" | "syncMs">;
+
+class ThreadTransaction implements Transaction {
+  readonly #line: Line;
+  readonly #isHopeful: boolean;
+  readonly #options: CommitOptions;
+  /** What the thread has not heard of yet. */
+  #steps: Step[];
+  /** Where the current work begins in them. */
+  #mark = 0;
+  /** True once the thread has heard of the current work, and has a savepoint before it. */
+  #isMarked = false;
+  /** True from when the thread hears of it until it is over there. */
+  #isOpen = false;
+  #lost: unknown = null;
+
+  constructor(line: Line, isHopeful: boolean, options: CommitOptions) {
+    this.#line = line;
+    this.#isHopeful = isHopeful;
+    this.#options = options;
+    this.#steps = [line.step(BEGIN)];
+  }
+
+  get lost(): unknown {
+    return this.#lost;
+  }
+
+  savepoint(): void {
+    this.#mark = this.#steps.length;
+    this.#isMarked = false;
+  }
+
+  release(): void {
+    if (this.#isMarked) this.#steps.push(this.#line.step(RELEASE));
+  }
+
+  rollbackTo(): void {
+    if (this.#isMarked) this.#steps = [this.#line.step(ROLLBACK_TO), this.#line.step(RELEASE)];
+    else this.#steps.length = this.#mark;
+  }
+
+  async commit(): Promise<void> {
+    if (!this.#isOpen && this.#steps.length === 1) return; // nobody wrote
+    this.#options.beforeCommit?.();
+    this.#steps.push(this.#line.step(COMMIT));
+    await this.#send(this.#options.syncMs);
+  }
+
+  async rollback(): Promise<void> {
+    this.#steps = [];
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#line.ask([this.#line.step(ROLLBACK)]).catch(() => undefined); // a thread that broke has none open
+  }
+
+  /** A statement that somebody waits for. Throws a `storeFault`. */
+  async perform(sql: string, how: How, values: unknown[]): Promise<unknown> {
+    if (this.#lost !== null) throw storeFault(this.#lost);
+    const step = this.#line.step(sql, how, values);
+    if (!this.#isMarked) {
+      this.#steps.splice(this.#mark, 0, this.#line.step(SAVEPOINT));
+      this.#isMarked = true;
+    }
+    this.#steps.push(step);
+    return this.#send();
+  }
+
+  /** A statement that is taken to succeed; where it does not, the lane does its group again, one by one. */
+  leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined {
+    if (!this.#isHopeful) return this.perform(sql, "run", [...values]);
+    if (this.#lost !== null) throw storeFault(this.#lost);
+    this.#steps.push(this.#line.step(sql, "blind", values as unknown[]));
+  }
+
+  /** Gives back what the last step did. What went wrong before it is left in `lost`. */
+  async #send(pauseMs?: number): Promise<unknown> {
+    const steps = this.#steps;
+    this.#steps = [];
+    this.#isOpen = true;
+    const { value, fault, inTransaction } = await this.#line.ask(steps, pauseMs).catch((error) => {
+      this.#isOpen = false;
+      this.#lost ??= error;
+      throw error;
+    });
+    this.#isOpen = inTransaction;
+    if (fault === null) return value;
+    const error = storeFault(
+      fault.code === null ? new Error(fault.message) : sqliteError(fault.message, fault.code),
+    );
+    const isLast = fault.at === steps.length - 1;
+    if (!isLast && steps[fault.at]?.[1] === "blind") this.#lost ??= new Doubt(error);
+    // after a full disk or a failed read SQLite rolls back by itself; what follows would run unprotected
+    else if (!isLast || !inTransaction) this.#lost ??= error;
+    throw this.#lost ?? error;
+  }
+}
+
+/** The way to the thread: statements by number, requests and replies as text. */
+class Line {
+  readonly #path: string;
+  readonly #thread = new Thread<string, string>(
+    () => new Worker(new URL("./writer.worker.ts", import.meta.url).href, { name: "writer", smol: true }),
+  );
+  readonly #numbers = new Map<string, number>();
+  #nextNumber = 1;
+  #learn: WriterRequest["learn"] = [];
+  #forget: number[] = [];
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  step(sql: string, how: How = "control", values: unknown[] = []): Step {
+    for (const value of values) refuseUnknown(value);
+    return [this.#numberOf(sql), how, values as SQLQueryBindings[]];
+  }
+
+  /** Throws `internal` when the thread has broken; the next request starts another. */
+  async ask(steps: Step[], pauseMs?: number): Promise<WriterReply> {
+    const request: WriterRequest = { learn: this.#learn, forget: this.#forget, steps, pauseMs };
+    if (!this.#thread.isRunning) {
+      request.open = this.#path;
+      request.learn = [...this.#numbers].map(([sql, number]) => [number, sql]);
+    }
+    this.#learn = [];
+    this.#forget = [];
+    try {
+      return JSON.parse(await this.#thread.ask(JSON.stringify(request))) as WriterReply;
+    } catch (cause) {
+      throw new AppError("internal", "The thread that writes has broken, and this was not saved.", { cause });
+    }
+  }
+
+  close(): Promise<void> {
+    const last: WriterRequest = { learn: [], forget: [], steps: [], close: true };
+    return this.#thread.close(JSON.stringify(last));
+  }
+
+  #numberOf(sql: string): number {
+    const known = this.#numbers.get(sql);
+    const number = known ?? this.#nextNumber++;
+    this.#numbers.delete(sql);
+    this.#numbers.set(sql, number); // the last used stand last
+    if (known !== undefined) return known;
+    this.#learn.push([number, sql]);
+    if (this.#numbers.size > STATEMENTS_KEPT) {
+      const [oldest] = this.#numbers;
+      if (oldest) this.#numbers.delete(oldest[0]);
+      if (oldest) this.#forget.push(oldest[1]);
+    }
+    return number;
+  }
+}
+
+/** JSON would carry these as something else. */
+function refuseUnknown(value: unknown): void {
+  const isKnown = typeof value === "object" ? value === null : typeof value !== "bigint";
+  if (!isKnown || (typeof value === "number" && !Number.isFinite(value))) {
+    throw new AppError("internal", "A value of a kind that is not stored came to the store.");
+  }
+}
+
+/** What drizzle needs of the thread. */
+interface Driver {
+  run(sql: string, how: How, values: unknown[]): Promise<unknown>;
+  leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined;
+}
+
+function drizzleOver({ run, leave }: Driver): WriteDb {
+  const session = new ThreadSession(run, new SQLiteAsyncDialect({ casing: "snake_case" }));
+  const drizzle = new BaseSQLiteDatabase("async", session.own, session, undefined);
+  const statement: WriteDb["statement"] = (sql) => (values) => leave(sql, values);
+  return Object.assign(drizzle, { statement }) as unknown as WriteDb;
+}
+
+type Session = SQLiteRemoteSession<Record<string, never>, Record<string, never>>;
+
+class ThreadSession extends SQLiteRemoteSession<Record<string, never>, Record<string, never>> {
+  readonly #run: Driver["run"];
+
+  constructor(
+    run: Driver["run"],
+    readonly own: SQLiteAsyncDialect,
+  ) {
+    super(async () => ({ rows: [] }), own, undefined);
+    this.#run = run;
+  }
+
+  override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
+    const query = super.prepareQuery(...args);
+    const isRaw = args[1] === undefined && args[4] === undefined;
+    const client: RemoteCallback = async (sql, values, method) => {
+      if (method === "run") return (await this.#run(sql, "run", values)) as { rows: [] };
+      const isNamed = isRaw && method !== "values";
+      const rows = (await this.#run(sql, isNamed ? "all" : "values", values)) as unknown[];
+      return { rows: (method === "get" ? rows[0] : rows) as never };
+    };
+    // drizzle 0.45 wraps each error in one whose message holds the parameters; they must not leave
+    const queryWithCache = (_sql: string, _values: unknown[], ask: () => Promise<unknown>) => ask();
+    return Object.assign(query, { client, queryWithCache }) as never;
+  }
+}

@@ -1,0 +1,93 @@
+import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
+import { openWriter } from "./file.ts";
+
+/**
+ * The thread that has the writing connection: what it costs to change and to commit holds up no request.
+ * Requests and replies are JSON texts, which cross between threads several times faster than objects.
+ */
+export interface WriterRequest {
+  /** The database file; in the first request. */
+  open?: string;
+  /** Texts of statements that later steps speak of by number. */
+  learn: [number: number, sql: string][];
+  /** Statements that will not be spoken of again. */
+  forget: number[];
+  /** Carried out in order, up to the first that fails. */
+  steps: Step[];
+  /** So many milliseconds pass before them: a slow disk's stand-in. */
+  pauseMs?: number;
+  /** Closes the file; in the last request. */
+  close?: true;
+}
+
+export type Step = [statement: number, how: How, values: SQLQueryBindings[]];
+
+/** What a step gives back: nothing, for those that nobody waits for, `{changes}`, rows as arrays, or rows as objects. */
+export type How = "control" | "blind" | "run" | "values" | "all";
+
+export interface WriterReply {
+  /** What the last step gave back. */
+  value: unknown;
+  /** The step that failed, and how. */
+  fault: { at: number; message: string; code: string | null } | null;
+  inTransaction: boolean;
+}
+
+declare const self: Worker;
+
+let connection: Database | null = null;
+const texts = new Map<number, string>();
+const prepared = new Map<number, Statement>();
+
+self.onmessage = ({ data }: MessageEvent<string>) => {
+  self.postMessage(JSON.stringify(perform(JSON.parse(data) as WriterRequest)));
+};
+
+function perform(request: WriterRequest): WriterReply {
+  let at = 0;
+  let value: unknown = null;
+  let fault: WriterReply["fault"] = null;
+  try {
+    if (request.open !== undefined) connection = openWriter(request.open);
+    for (const [number, sql] of request.learn) texts.set(number, sql);
+    if (request.pauseMs !== undefined) Bun.sleepSync(request.pauseMs);
+    for (; at < request.steps.length; at++) value = run(request.steps[at] as Step);
+  } catch (error) {
+    const { message, code, name } = error as Error & { code?: unknown };
+    fault = { at, message, code: name === "SQLiteError" ? String(code) : null };
+  }
+  for (const number of request.forget) forget(number);
+  if (request.close) {
+    for (const number of prepared.keys()) forget(number); // one that is left keeps the file open
+    connection?.close();
+  }
+  return { value, fault, inTransaction: !request.close && (connection?.inTransaction ?? false) };
+}
+
+function run([number, how, values]: Step): unknown {
+  const statement = prepared.get(number) ?? prepare(number);
+  switch (how) {
+    case "control":
+    case "blind":
+    case "run":
+      return { changes: statement.run(...values).changes };
+    case "values":
+      return statement.values(...values);
+    case "all":
+      return statement.all(...values);
+  }
+}
+
+function prepare(number: number): Statement {
+  const sql = texts.get(number);
+  if (!connection || sql === undefined) throw new Error("The writing thread was not told what to do.");
+  const statement = connection.prepare(sql);
+  prepared.set(number, statement);
+  return statement;
+}
+
+function forget(number: number): void {
+  prepared.get(number)?.finalize();
+  prepared.delete(number);
+  texts.delete(number);
+}
