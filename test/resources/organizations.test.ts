@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { events } from "../../src/resources/events/table.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
-import { startApp } from "../support/app.ts";
-import { join, neighbour } from "../support/people.ts";
+import { client, startApp } from "../support/app.ts";
+import { browser, join, neighbour } from "../support/people.ts";
 
 const current = "/api/v1/organizations/current";
 const team = "/api/v1/organizations/team";
@@ -14,6 +14,11 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 const ownMembership = async ({ app, ids }: Started) => {
   const [row] = await app.store.db.select().from(memberships).where(eq(memberships.userId, ids.userId));
   return row!.id;
+};
+
+const ownMembershipIn = async ({ app, ids }: Started, organizationId: string) => {
+  const rows = await app.store.db.select().from(memberships).where(eq(memberships.userId, ids.userId));
+  return rows.find((row) => row.organizationId === organizationId)!.id;
 };
 
 const typesOf = async ({ app }: Started) =>
@@ -96,7 +101,97 @@ describe("organizations", () => {
   });
 });
 
+describe("several organizations", () => {
+  test("are listed whole, the default one first", async () => {
+    await using app = await startApp();
+    const webhookRate = { perMinute: 1000, burst: 100 };
+    await app.owner("PATCH", current, { plan: "enterprise", webhookRate });
+    const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
+    await neighbour(app);
+    const list = await app.owner("GET", "/api/v1/organizations");
+    expect([list.status, list.body]).toEqual([
+      200,
+      {
+        items: [
+          {
+            id: app.ids.organizationId,
+            name: "Acme",
+            slug: "acme",
+            plan: "enterprise",
+            webhookRate,
+            createdAt: expect.any(String),
+            updatedAt: expect.any(String),
+          },
+          second,
+        ],
+      },
+    ]);
+  });
+
+  test("an access token acts where it was made, unless the request names another of its person's", async () => {
+    await using app = await startApp();
+    const second = (await app.owner("POST", "/api/v1/organizations", { name: "Second" })).body;
+    const there = { "x-organization-id": second.id };
+    const made = await app.owner("POST", "/api/v1/access-tokens", { name: "there" }, there);
+    const call = client(app.origin, { authorization: `Bearer ${made.body.token}` });
+    expect((await call("GET", current)).body.id).toBe(second.id);
+    const marks = (await call("GET", "/api/v1/users/me/memberships")).body.items;
+    expect(marks.map(({ isCurrent }: { isCurrent: boolean }) => isCurrent)).toEqual([false, true]);
+    const named = { "x-organization-id": "acme" };
+    expect((await call("GET", current, undefined, named)).body.id).toBe(app.ids.organizationId);
+    const here = (await app.owner("GET", "/api/v1/access-tokens")).body.items;
+    expect(here.map(({ name }: { name: string }) => name)).toEqual(["test"]);
+    const elsewhere = (await app.owner("GET", "/api/v1/access-tokens", undefined, there)).body.items;
+    expect(elsewhere.map(({ name }: { name: string }) => name)).toEqual(["there"]);
+    expect((await app.owner("DELETE", `/api/v1/access-tokens/${made.body.id}`)).status).toBe(404);
+
+    const other = await join(app, "owner", second.id);
+    const [ada] = (await other.call("GET", team)).body.members;
+    await other.call("DELETE", member(ada.membershipId));
+    expect((await call("GET", current)).body.code).toBe("forbidden");
+    expect((await call("GET", current, undefined, named)).status).toBe(200);
+  });
+
+  test("a browser lands in the default one, with the role that it has there", async () => {
+    await using app = await startApp();
+    const ada = browser(app.origin);
+    await ada.signIn();
+    const second = (await ada.call("POST", "/api/v1/organizations", { name: "Second" })).body;
+    expect((await ada.call("GET", current)).body.id).toBe(app.ids.organizationId);
+    const there = { "x-organization-id": "SECOND" };
+    expect((await ada.call("GET", current, undefined, there)).body).toEqual(second);
+    const owner = await join(app, "owner");
+    const own = `${member(await ownMembershipIn(app, app.ids.organizationId))}/role`;
+    await owner.call("PATCH", own, { roleSlug: "viewer" });
+    expect((await ada.call("PATCH", current, { name: "No" })).status).toBe(403);
+    expect((await ada.call("PATCH", current, { name: "Yes" }, there)).status).toBe(200);
+  });
+});
+
 describe("changing the organization", () => {
+  test("takes every field up to its limit, and nothing beyond", async () => {
+    await using app = await startApp();
+    const most = { perMinute: 1_000_000, burst: 1_000_000 };
+    const kept = { name: "n".repeat(255), slug: "s".repeat(100), plan: "enterprise", webhookRate: most };
+    expect((await app.owner("PATCH", current, kept)).body).toMatchObject(kept);
+    const refused: [object, string[]][] = [
+      [{ name: "n".repeat(256) }, ["body", "name"]],
+      [{ slug: "s".repeat(101) }, ["body", "slug"]],
+      [{ slug: "Acme" }, ["body", "slug"]],
+      [{ slug: null }, ["body", "slug"]],
+      [{ plan: null }, ["body", "plan"]],
+      [{ webhookRate: { ...most, perMinute: 1_000_001 } }, ["body", "webhookRate", "perMinute"]],
+      [{ webhookRate: { ...most, burst: 0 } }, ["body", "webhookRate", "burst"]],
+      [{ webhookRate: { perMinute: 1 } }, ["body", "webhookRate", "burst"]],
+      [{ webhookRate: { ...most, perHour: 1 } }, ["body", "webhookRate", "perHour"]],
+    ];
+    for (const [body, loc] of refused) {
+      const answer = await app.owner("PATCH", current, body);
+      expect([body, answer.status, answer.body.detail?.[0].loc]).toEqual([body, 422, loc]);
+    }
+    expect((await app.owner("PATCH", current, { webhookRate: null })).body.webhookRate).toBeNull();
+  });
+
   test("changes what is given, and tells of each field", async () => {
     await using app = await startApp();
     const before = (await app.owner("GET", current)).body;

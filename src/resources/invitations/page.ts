@@ -1,0 +1,31 @@
+import { fileOperation } from "../../http/page.ts";
+import { page } from "../sign-in/page.ts";
+import script from "./pages/invite.page.js" with { type: "text" };
+
+const invite = page(
+  "Join on Weir",
+  "/invite/invite.js",
+  `<form id="join" data-step hidden>
+<p>You are signed in as <strong id="who"></strong>.</p>
+<button>Accept the invitation</button>
+<button id="another" class="quiet" type="button">It is for another address</button>
+</form>
+<form id="come-in" data-step hidden>
+<p>Choose a password, or give the one that you have here already.</p>
+<label>Password, at least 12 characters <input name="password" type="password" required minlength="12" autocomplete="new-password"></label>
+<label>First name <input name="firstName" autocomplete="given-name"></label>
+<label>Last name <input name="lastName" autocomplete="family-name"></label>
+<button>Accept the invitation</button>
+<a id="elsewhere" class="button" href="/login">Sign in first</a>
+</form>
+<section id="joined" data-step hidden tabindex="-1">
+<p>You are in, as <strong id="who-joined"></strong>.</p>
+<a class="button" href="/">Open Weir</a>
+</section>`,
+);
+
+/** The page that an invitation's link opens; the token in the link does the rest. */
+export const invitePageOperations = [
+  fileOperation("/invite", "The page that an invitation's link opens", invite, "text/html"),
+  fileOperation("/invite/invite.js", "The script of the invitation page", script, "text/javascript"),
+];

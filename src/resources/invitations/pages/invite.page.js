@@ -1,0 +1,26 @@
+// Accepts an invitation: as the person who is signed in, as a user there is, or as a new one. Runs in their browser.
+import { ask, onSubmit, part, show, tell, whoIsHere } from "/sign-in/shared.js";
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+part("elsewhere").href = `/login?return_to=${encodeURIComponent(location.pathname + location.search)}`;
+
+async function accept(fields) {
+  const { isGood, body, problem } = await ask("POST", "/api/v1/auth/invitations/accept", {
+    ...fields,
+    token,
+  });
+  if (!isGood) return tell(problem);
+  show("joined");
+  part("who-joined").textContent = body.email;
+}
+
+onSubmit(part("join"), () => accept({}));
+onSubmit(part("come-in"), accept);
+part("another").addEventListener("click", () => show("come-in"));
+
+const person = token === "" ? null : await whoIsHere();
+if (token === "") tell(["This page is opened by the link of an invitation."]);
+else if (person) {
+  part("who").textContent = person.email;
+  show("join");
+} else show("come-in");

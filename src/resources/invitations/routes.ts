@@ -1,0 +1,102 @@
+import { AppError } from "../../base/errors.ts";
+import { cursorQuery, object, uuid } from "../../base/shape.ts";
+import type { App } from "../../context.ts";
+import { sessionCookie } from "../../http/cookie.ts";
+import { identify } from "../../http/identity.ts";
+import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { isSameOrigin } from "../../http/origin.ts";
+import { visitorOf } from "../../http/visit.ts";
+import { exampleUser, toUser, User } from "../users/wire.ts";
+import { acceptInvitation } from "./accept.ts";
+import { createInvitation, listInvitations, withdrawInvitation } from "./service.ts";
+import {
+  Acceptance,
+  CreatedInvitation,
+  exampleInvitation,
+  InvitationList,
+  NewInvitation,
+  toInvitation,
+} from "./wire.ts";
+
+const tag = "Invitations";
+
+export const invitationOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/organizations/invitations",
+    audience: "admin",
+    tag,
+    summary: "Lists the invitations that were neither used nor withdrawn, newest first",
+    query: object(cursorQuery(50, 200)),
+    response: InvitationList,
+    errors: [410],
+    example: { items: [exampleInvitation] },
+    handle: async ({ ctx, query }) => {
+      const { rows, ...next } = await listInvitations(ctx, query);
+      return { items: rows.map(toInvitation), ...next };
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/organizations/invitations",
+    audience: "admin",
+    idempotent: "sealed",
+    tag,
+    summary: "Invites an address, with at most one's own role; the link is shown this once",
+    description: "The link is good for seven days and one use. An open invitation of the same address ends.",
+    body: NewInvitation,
+    response: CreatedInvitation,
+    status: 201,
+    errors: [409],
+    example: { ...exampleInvitation, inviteUrl: "https://weir.example.com/invite?token=…" },
+    handle: async ({ ctx, body }) => {
+      const { row, inviteUrl } = await createInvitation(ctx, body);
+      return { ...toInvitation(row), inviteUrl };
+    },
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/organizations/invitations/{invitation_id}",
+    audience: "admin",
+    tag,
+    summary: "Withdraws an invitation; its link is worth nothing from then on",
+    params: object({ invitation_id: uuid() }),
+    status: 204,
+    errors: [404],
+    handle: ({ ctx, params }) => withdrawInvitation(ctx, params.invitation_id),
+  }),
+  openOperation({
+    method: "POST",
+    path: "/api/v1/auth/invitations/accept",
+    audience: "public",
+    limited: "address",
+    tag,
+    summary: "Makes whoever was invited a member, and signs them in",
+    description:
+      "With `password` a new user comes to be, or the user of the invited address joins by that account's password. Without it the person who is signed in joins, if the address is theirs.",
+    body: Acceptance,
+    response: User,
+    status: 201,
+    errors: [401, 403, 409, 410],
+    replies: { 200: { description: "Somebody who was a user already has joined.", body: User } },
+    example: exampleUser,
+    handle: async ({ app, body, visit }) => {
+      const signedInId = body.password === undefined ? await personOf(app, visit) : null;
+      const { user, isNew, token } = await acceptInvitation(app, body, visitorOf(visit), signedInId);
+      return new Reply(isNew ? 201 : 200, toUser(user), token ? sessionCookie(token, visit.isSecure) : {});
+    },
+  }),
+];
+
+/** Id of the person whose credentials came along; null where none did. */
+async function personOf(app: App, visit: Visit): Promise<string | null> {
+  const identity = await identify(app, visit.request.headers);
+  if (!identity) return null;
+  if (identity.kind === "api_key") {
+    throw new AppError("forbidden", "This is about a person; an API key can't use it.");
+  }
+  if (identity.carrier === "cookie" && !isSameOrigin(app, visit)) {
+    throw new AppError("csrf", "An invitation is accepted under the cookie by Weir's own page alone.");
+  }
+  return identity.userId;
+}

@@ -1,0 +1,158 @@
+import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, notFound } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { apiKeys } from "../api-keys/table.ts";
+import { record } from "../events/service.ts";
+import { type MembershipRow, memberships, ROLES, type Role } from "../organizations/table.ts";
+import { addMember, refuseRoleAbove } from "../organizations/team.ts";
+import { findUserByEmail, normalEmail } from "../users/service.ts";
+import { type InvitationRow, invitations } from "./table.ts";
+
+/** A link is good for this long (decisions, section 3). */
+const INVITATION_MS = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * Invites an address into the organization; `inviteUrl` is shown this once. An open invitation of the same
+ * address is withdrawn, so that one link is good at a time. Throws `forbidden` for a role above one's own,
+ * `conflict` for who is a member already.
+ */
+export function createInvitation(
+  ctx: Context,
+  input: { email: string; roleSlug: Role },
+): Promise<{ row: InvitationRow; inviteUrl: string }> {
+  refuseRoleAbove(ctx, input.roleSlug);
+  const email = normalEmail(input.email);
+  const token = makeToken("", ctx.ids);
+  return write(ctx, async (tx) => {
+    const user = await findUserByEmail(tx.db, email);
+    if (user && (await roleOf(tx, tx.organizationId, user.id))) {
+      throw new AppError("conflict", `${email} is a member of this organization already.`);
+    }
+    const [before] = await tx.db
+      .delete(invitations)
+      .where(and(eq(invitations.organizationId, tx.organizationId), eq(invitations.email, email)))
+      .returning();
+    if (before) await recordWithdrawn(tx, before, "replaced");
+    const row: InvitationRow = {
+      id: tx.ids.uuid(),
+      organizationId: tx.organizationId,
+      email,
+      role: input.roleSlug,
+      tokenHash: hashToken(token),
+      createdAt: timestamp(tx.clock),
+      createdBy: tx.actor.id,
+      expiresAt: timestamp(tx.clock, INVITATION_MS),
+    };
+    await tx.db.insert(invitations).values(row);
+    const data = { email, roleSlug: row.role, expiresAt: row.expiresAt };
+    await record(tx, "organization.invitation_created", { type: "invitation", id: row.id }, data);
+    return { row, inviteUrl: `${tx.baseUrl()}/invite?token=${token}` };
+  });
+}
+
+/** The organization's invitations that were neither used nor withdrawn, newest first; also those past their time. */
+export async function listInvitations(
+  ctx: Context,
+  { limit, cursor }: { limit: number; cursor?: string },
+): Promise<{ rows: InvitationRow[]; nextCursor?: string }> {
+  const scope = ["invitations", ctx.organizationId];
+  const before =
+    cursor === undefined ? undefined : lt(invitations.id, String(readCursor(ctx, scope, cursor)));
+  const rows = await ctx.db
+    .select()
+    .from(invitations)
+    .where(and(eq(invitations.organizationId, ctx.organizationId), before))
+    .orderBy(desc(invitations.id))
+    .limit(limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+}
+
+/** The link is worth nothing from now on. Throws `not_found`, also for one that was used. */
+export function withdrawInvitation(ctx: Context, id: string): Promise<void> {
+  return write(ctx, async (tx) => {
+    const [row] = await tx.db
+      .delete(invitations)
+      .where(and(eq(invitations.organizationId, tx.organizationId), eq(invitations.id, id)))
+      .returning();
+    if (!row) throw notFound("invitation");
+    await recordWithdrawn(tx, row, "withdrawn");
+  });
+}
+
+const recordWithdrawn = (tx: WriteContext, row: InvitationRow, cause: "withdrawn" | "replaced") =>
+  record(
+    tx,
+    "organization.invitation_withdrawn",
+    { type: "invitation", id: row.id },
+    { email: row.email, roleSlug: row.role, cause },
+  );
+
+type Reader = Pick<Context, "db" | "clock">;
+
+/**
+ * The invitations, by the token of a link or of an address, that may be accepted now: in their time, and
+ * from someone who could still invite with that role.
+ */
+export async function findOpenInvitations(
+  ctx: Reader,
+  by: { token: string } | { email: string },
+): Promise<InvitationRow[]> {
+  const found = await ctx.db
+    .select()
+    .from(invitations)
+    .where(
+      "token" in by
+        ? eq(invitations.tokenHash, hashToken(by.token))
+        : eq(invitations.email, normalEmail(by.email)),
+    );
+  const open: InvitationRow[] = [];
+  for (const row of found) {
+    if (row.expiresAt > timestamp(ctx.clock) && (await isStillGiven(ctx, row))) open.push(row);
+  }
+  return open;
+}
+
+/** A link is worth no more than who made it: who has left or was demoted since can't let anyone in. */
+async function isStillGiven(
+  ctx: Reader,
+  { organizationId, createdBy, role }: InvitationRow,
+): Promise<boolean> {
+  const maker = await roleOf(ctx, organizationId, createdBy);
+  return maker !== null && rank(maker) >= Math.max(rank("admin"), rank(role));
+}
+
+const rank = (role: Role) => ROLES.indexOf(role);
+
+/** The role of a person or of an API key in the organization; null where they have none. */
+async function roleOf({ db }: Reader, organizationId: string, id: string): Promise<Role | null> {
+  const [member] = await db
+    .select({ role: memberships.role })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, id)));
+  if (member) return member.role;
+  const [key] = await db
+    .select({ role: apiKeys.role })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.id, id), eq(apiKeys.organizationId, organizationId), isNull(apiKeys.revokedAt)));
+  return key?.role ?? null;
+}
+
+/**
+ * Uses an invitation up: `userId` becomes a member. The context must be of the invitation's organization.
+ * Throws `conflict` for who is a member already.
+ */
+export async function joinByInvitation(
+  tx: WriteContext,
+  invitation: InvitationRow,
+  userId: string,
+): Promise<MembershipRow> {
+  if (await roleOf(tx, invitation.organizationId, userId)) {
+    throw new AppError("conflict", "You are a member of this organization already.");
+  }
+  await tx.db.delete(invitations).where(eq(invitations.id, invitation.id));
+  return addMember(tx, { userId, role: invitation.role, invitationId: invitation.id });
+}

@@ -1,0 +1,52 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import { ROLES } from "../organizations/table.ts";
+import { Password } from "../sign-in/wire.ts";
+import type { InvitationRow } from "./table.ts";
+
+const shown = {
+  id: uuid(),
+  email: Type.String(),
+  roleSlug: oneOf(ROLES),
+  createdAt: instant(),
+  createdBy: Type.String({ description: "Id of the person, or of the API key, that invites" }),
+  expiresAt: instant(),
+};
+
+export const Invitation = object(shown);
+export const CreatedInvitation = object({
+  ...shown,
+  inviteUrl: Type.String({ description: "The link to send on; shown this once" }),
+});
+export const InvitationList = object({ items: Type.Array(Invitation), nextCursor: optional(Type.String()) });
+
+export const NewInvitation = object({
+  email: Type.String({ format: "email", maxLength: 254 }),
+  roleSlug: oneOf(ROLES, { default: "member" }),
+});
+
+export const Acceptance = object({
+  token: Type.String({ minLength: 1, maxLength: 200 }),
+  password: optional(Password),
+  firstName: optional(nullable(named())),
+  lastName: optional(nullable(named())),
+});
+export type Acceptance = Static<typeof Acceptance>;
+
+export const toInvitation = (row: InvitationRow): Static<typeof Invitation> => ({
+  id: row.id,
+  email: row.email,
+  roleSlug: row.role,
+  createdAt: row.createdAt,
+  createdBy: row.createdBy,
+  expiresAt: row.expiresAt,
+});
+
+export const exampleInvitation: Static<typeof Invitation> = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8063",
+  email: "grace@example.com",
+  roleSlug: "member",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  createdBy: "01890a5d-ac96-774b-bcce-b302099a8057",
+  expiresAt: "2026-01-08T00:00:00.000Z",
+};
