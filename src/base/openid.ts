@@ -1,0 +1,272 @@
+import type * as Client from "openid-client";
+import type { Clock } from "./clock.ts";
+import { openEgress } from "./egress.ts";
+import type { EgressOptions } from "./egress-gate.ts";
+import { AppError } from "./errors.ts";
+import { appErrorIn, explainOpenId } from "./openid-failure.ts";
+
+/** The operator's identity provider and what Weir is registered there as. */
+export interface OpenIdOptions {
+  /** Exactly as the provider writes it. `http:` is taken too, for providers on the operator's own network. */
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** Of all other hosts; the issuer's own is reached without being allowed, as the operator has named it. */
+  egress: EgressOptions;
+  clock: Clock;
+}
+
+/** One sign-in under way. `verifier` and `nonce` never leave through the browser that carries `state`. */
+export interface OpenIdChecks {
+  /** Absolute; as it is registered with the provider. */
+  redirectUri: string;
+  state: string;
+  nonce: string;
+  /** The PKCE code verifier: 43 to 128 of `[A-Za-z0-9._~-]`. */
+  verifier: string;
+}
+
+/** What the provider says of whoever signed in. */
+export interface OpenIdProfile {
+  /** With the issuer, the only thing that stays the same. */
+  subject: string;
+  email: string | null;
+  isEmailVerified: boolean;
+  firstName: string | null;
+  lastName: string | null;
+  pictureUrl: string | null;
+}
+
+/** What keeps a sign-in alive. */
+export interface OpenIdGrant {
+  /** Null where the provider gives none; the sign-in then can't be refreshed. */
+  refreshToken: string | null;
+  /** Seconds until the access token, which nobody keeps, would end. */
+  expiresInSeconds: number;
+}
+
+/**
+ * An OpenID provider, found by discovery; what was found is kept for an hour, a failure is not kept.
+ *
+ * All throw `upstream` or `timeout` where the provider can't be used, and `unauthenticated` where its answer
+ * is not to be trusted: wrong signature, issuer, audience, nonce or time, a code that is spent.
+ */
+export interface OpenIdProvider {
+  /** As `URL` writes it; names the provider in rows. */
+  readonly issuer: string;
+  /** The issuer's host, for people. */
+  readonly name: string;
+  /** Where the browser goes to sign in. */
+  authorizationUrl(checks: OpenIdChecks): Promise<string>;
+  /** Redeems the answer that the browser brought back. Also throws `forbidden` where the provider turned the person away. */
+  exchange(
+    answer: URLSearchParams,
+    checks: OpenIdChecks,
+  ): Promise<{ profile: OpenIdProfile; grant: OpenIdGrant }>;
+  /** A new grant in place of the one before; null where the provider refuses, which is final. */
+  refresh(refreshToken: string, subject: string): Promise<OpenIdGrant | null>;
+  /** Tells the provider to forget the grant; nothing where it has no way to. */
+  revoke(refreshToken: string): Promise<void>;
+}
+
+const DISCOVERY_MS = 60 * 60 * 1000;
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 1024 * 1024;
+/** Where a provider does not tell how long its access tokens last. */
+const EXPIRES_IN_SECONDS = 3600;
+
+/** Nothing is asked of the provider before somebody signs in: Weir starts without it. */
+export function openOpenId(options: OpenIdOptions): OpenIdProvider {
+  const issuer = new URL(options.issuer);
+  const name = issuer.host;
+  const configure = discovered(options, issuer);
+
+  const use = async <T>(
+    work: (client: typeof Client, config: Client.Configuration) => Promise<T>,
+  ): Promise<T> => {
+    const client = await import("openid-client");
+    try {
+      return await work(client, await configure(client));
+    } catch (error) {
+      throw explainOpenId(client, error, name);
+    }
+  };
+
+  return {
+    issuer: issuer.href,
+    name,
+    authorizationUrl: ({ redirectUri, state, nonce, verifier }) =>
+      use(async (client, config) => {
+        const scope = scopeFor(config);
+        return client.buildAuthorizationUrl(config, {
+          redirect_uri: redirectUri,
+          scope,
+          // without being asked again, nobody is given a refresh token (OpenID Connect Core, section 11)
+          ...(scope.includes("offline_access") ? { prompt: "consent" } : {}),
+          state,
+          nonce,
+          code_challenge: await client.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: "S256",
+        }).href;
+      }),
+    exchange: (answer, { redirectUri, state, nonce, verifier }) =>
+      use(async (client, config) => {
+        const url = new URL(redirectUri);
+        url.search = answer.toString();
+        const checks = {
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+        };
+        const tokens = await client.authorizationCodeGrant(config, url, checks);
+        const claims = claimsOf(tokens);
+        const told = profileOf(claims.sub, claims);
+        const hasMore = config.serverMetadata().userinfo_endpoint !== undefined;
+        if (told.isEmailVerified || !hasMore) return { profile: told, grant: grantOf(tokens) };
+        const more = await client.fetchUserInfo(config, tokens.access_token, claims.sub);
+        return { profile: together(told, profileOf(claims.sub, more)), grant: grantOf(tokens) };
+      }),
+    refresh: (refreshToken, subject) =>
+      use(async (client, config) => {
+        try {
+          const tokens = await client.refreshTokenGrant(config, refreshToken);
+          const now = tokens.claims()?.sub ?? subject;
+          return now === subject ? grantOf(tokens, refreshToken) : null; // never another person's
+        } catch (error) {
+          if (error instanceof client.ResponseBodyError && error.error === "invalid_grant") return null;
+          throw error;
+        }
+      }),
+    revoke: (refreshToken) =>
+      use(async (client, config) => {
+        if (config.serverMetadata().revocation_endpoint === undefined) return;
+        await client.tokenRevocation(config, refreshToken, { token_type_hint: "refresh_token" });
+      }),
+  };
+}
+
+/** Discovery, once for all who ask at the same time. */
+function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, issuer: URL) {
+  const request = fetchThrough({ ...egress, allow: [...egress.allow, placeOf(issuer)] });
+  let found: { at: number; config: Promise<Client.Configuration> } | null = null;
+  return (client: typeof Client): Promise<Client.Configuration> => {
+    if (found && clock.monotonic() - found.at < DISCOVERY_MS) return found.config;
+    const basic = client.ClientSecretBasic(clientSecret);
+    const post = client.ClientSecretPost(clientSecret);
+    const authenticate: Client.ClientAuth = (server, ...rest) => {
+      const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+      const inBody = methods.includes("client_secret_post") && !methods.includes("client_secret_basic");
+      return (inBody ? post : basic)(server, ...rest);
+    };
+    const execute = [client.enableNonRepudiationChecks]; // ID tokens are checked by signature, not by TLS alone
+    if (issuer.protocol === "http:") execute.push(client.allowInsecureRequests);
+    const config = client
+      .discovery(issuer, clientId, undefined, authenticate, {
+        execute,
+        timeout: TIMEOUT_MS / 1000,
+        [client.customFetch]: request,
+      })
+      .then((one) => refuseForeign(one, issuer))
+      .catch((error: unknown) => {
+        throw error instanceof AppError ? error : notFoundAt(error, issuer);
+      });
+    const kept = { at: clock.monotonic(), config };
+    found = kept;
+    config.catch(() => {
+      if (found === kept) found = null; // the next one asks again; this one's error reaches whoever asked
+    });
+    return config;
+  };
+}
+
+/** The library lets some providers call themselves otherwise; a name for all tenants of one is nobody's. */
+function refuseForeign(config: Client.Configuration, issuer: URL): Client.Configuration {
+  const own = config.serverMetadata().issuer;
+  if (new URL(own).href === issuer.href) return config;
+  throw new AppError("upstream", `it calls itself ${own}, which is not what WEIR_OIDC_ISSUER says`);
+}
+
+/** Whatever is wrong with a provider's own description, nobody has sent us an answer yet. */
+function notFoundAt(error: unknown, issuer: URL): AppError {
+  const inner = appErrorIn(error);
+  if (inner) return inner;
+  const differs =
+    error instanceof Error && "code" in error && error.code === "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";
+  const reason = differs
+    ? "it calls itself otherwise than WEIR_OIDC_ISSUER says"
+    : `no OpenID provider was found at ${issuer.href}: ${error instanceof Error ? error.message : "unknown"}`;
+  return new AppError("upstream", reason, { retryable: !differs, cause: error });
+}
+
+/** The library's requests, by the one way to the outside. No endpoint of a provider redirects. */
+function fetchThrough(options: EgressOptions): Client.CustomFetch {
+  const egress = openEgress(options);
+  return async (url, { method, headers, body, signal }) => {
+    const reply = await egress.fetch(url, {
+      method,
+      headers,
+      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      signal: signal ?? undefined,
+      timeoutMs: TIMEOUT_MS,
+      maxRedirects: 0,
+    });
+    const { bytes, truncated } = await reply.bytes(MAX_BYTES);
+    if (truncated)
+      throw new AppError("upstream", `The identity provider answered with more than ${MAX_BYTES} bytes.`);
+    const { status, headers: given } = reply;
+    return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers: given });
+  };
+}
+
+/** As an entry of the allowed places: this host, by this port alone. */
+const placeOf = ({ hostname, port, protocol }: URL) =>
+  `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+
+function scopeFor(config: Client.Configuration): string {
+  const offers = config.serverMetadata().scopes_supported?.includes("offline_access");
+  return `openid email profile${offers ? " offline_access" : ""}`;
+}
+
+type Tokens = Client.TokenEndpointResponse & Client.TokenEndpointResponseHelpers;
+
+function claimsOf(tokens: Tokens): Client.IDToken {
+  const claims = tokens.claims();
+  if (!claims) throw new AppError("unauthenticated", "The identity provider sent no ID token.");
+  return claims;
+}
+
+const grantOf = (tokens: Tokens, refreshToken: string | null = null): OpenIdGrant => ({
+  refreshToken: tokens.refresh_token ?? refreshToken,
+  expiresInSeconds: tokens.expires_in ?? EXPIRES_IN_SECONDS,
+});
+
+function profileOf(subject: string, claims: Readonly<Record<string, unknown>>): OpenIdProfile {
+  const picture = text(claims.picture, 2000);
+  const email = text(claims.email, 254);
+  const verified = claims.email_verified;
+  return {
+    subject,
+    email,
+    isEmailVerified: email !== null && (verified === true || verified === "true"), // some send a text
+    firstName: text(claims.given_name) ?? text(claims.name),
+    lastName: text(claims.family_name),
+    pictureUrl: picture !== null && URL.parse(picture)?.protocol === "https:" ? picture : null,
+  };
+}
+
+const text = (claim: unknown, maxLength = 255): string | null =>
+  typeof claim === "string" && claim.trim() !== "" && claim.length <= maxLength ? claim.trim() : null;
+
+/** Whether an address is verified is said by whoever says the address. */
+function together(told: OpenIdProfile, more: OpenIdProfile): OpenIdProfile {
+  const { email, isEmailVerified } = more.email === null ? told : more;
+  return {
+    subject: told.subject,
+    email,
+    isEmailVerified,
+    firstName: told.firstName ?? more.firstName,
+    lastName: told.lastName ?? more.lastName,
+    pictureUrl: told.pictureUrl ?? more.pictureUrl,
+  };
+}

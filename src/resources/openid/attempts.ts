@@ -1,0 +1,112 @@
+import { createHmac } from "node:crypto";
+import { eq, lt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, invalid } from "../../base/errors.ts";
+import type { OpenIdChecks, OpenIdProvider } from "../../base/openid.ts";
+import type { App } from "../../context.ts";
+import { hashToken, isWellFormed, makeToken } from "../../crypto/tokens.ts";
+import { openidAttempts } from "./table.ts";
+
+/** A browser may take so long to come back, provider's page and all. */
+export const ATTEMPT_MS = 10 * 60 * 1000;
+/** One past its time is told so for this long. */
+const EXPIRED_FOR_MS = 60 * 60 * 1000;
+const CALLBACK = "/api/v1/auth/oidc/callback";
+/** Until there is a page of its own. */
+const START_PAGE = "/docs";
+
+/** The provider that people sign in with. Throws `not_found` where none is set. */
+export function providerOf({ openid }: App): OpenIdProvider {
+  if (openid) return openid;
+  throw new AppError(
+    "not_found",
+    "No identity provider is set here; WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET name one.",
+  );
+}
+
+/**
+ * Begins a sign-in: where the browser goes, and what its cookie is to hold, which ties the answer to this
+ * browser. Several may be under way in one browser. Throws `invalid` for a place that is not on this Weir,
+ * `not_found`, `upstream`, `timeout`.
+ */
+export async function beginSignIn(
+  app: App,
+  { returnTo, browser }: { returnTo?: string | undefined; browser: string | null },
+): Promise<{ location: string; browser: string }> {
+  const provider = providerOf(app);
+  const place = placeOnWeir(app, returnTo ?? START_PAGE);
+  const own = browser !== null && isWellFormed(browser, "") ? browser : makeToken("", app.ids);
+  const state = makeToken("", app.ids);
+  const location = await provider.authorizationUrl(checksFor(app, state, own));
+  const attempt = {
+    stateHash: hashToken(state),
+    browserHash: hashToken(own),
+    returnTo: place,
+    expiresAt: timestamp(app.clock, ATTEMPT_MS),
+  };
+  const forgotten = lt(openidAttempts.expiresAt, timestamp(app.clock, -EXPIRED_FOR_MS));
+  await app.store.write(async (db) => {
+    await db.delete(openidAttempts).where(forgotten);
+    await db.insert(openidAttempts).values(attempt);
+  });
+  return { location, browser: own };
+}
+
+/**
+ * The sign-in that `state` belongs to; nobody else finds it again. Throws `bad_request` for a state that
+ * Weir did not give or that was used, `csrf` for one of another browser, `gone` after ten minutes.
+ */
+export async function takeAttempt(
+  app: App,
+  { state, browser }: { state: string | undefined; browser: string | null },
+): Promise<{ checks: OpenIdChecks; returnTo: string }> {
+  const again = `Begin again at ${app.baseUrl()}/login.`;
+  const [attempt] =
+    state !== undefined && isWellFormed(state, "")
+      ? await app.store.write((db) =>
+          db
+            .delete(openidAttempts)
+            .where(eq(openidAttempts.stateHash, hashToken(state)))
+            .returning(),
+        )
+      : [];
+  if (!attempt || state === undefined) {
+    throw new AppError("bad_request", `This sign-in was not begun here, or it has been used. ${again}`);
+  }
+  if (browser === null || hashToken(browser) !== attempt.browserHash) {
+    throw new AppError("csrf", `This sign-in was begun in another browser, or at another address. ${again}`);
+  }
+  if (attempt.expiresAt <= timestamp(app.clock)) {
+    throw new AppError("gone", `This sign-in took longer than ten minutes. ${again}`);
+  }
+  return { checks: checksFor(app, state, browser), returnTo: attempt.returnTo };
+}
+
+/** Made of what the browser alone holds, so that there is nothing to keep that could be stolen. */
+function checksFor(app: App, state: string, browser: string): OpenIdChecks {
+  const derive = (purpose: string) =>
+    createHmac("sha256", browser).update(`${purpose}:${state}`).digest("base64url");
+  return {
+    redirectUri: app.baseUrl() + CALLBACK,
+    state,
+    nonce: derive("nonce"),
+    verifier: derive("verifier"),
+  };
+}
+
+/** The path, with what follows it, of a place on this Weir. Throws `invalid` for any other place. */
+function placeOnWeir(app: App, text: string): string {
+  const base = app.baseUrl();
+  const url = URL.parse(text, base);
+  const isOwn =
+    url !== null && url.origin === new URL(base).origin && url.username === "" && url.password === "";
+  const isPath = /^\/(?![/\\])/.test(text) || /^https?:\/\/[^/\\]/i.test(text);
+  if (!isOwn || !isPath || url.pathname.startsWith("//") || /[\\\p{Cc}]/u.test(text)) {
+    throw invalid(
+      ["query", "return_to"],
+      "Input should be a path of this Weir, such as /docs",
+      "foreign_address",
+    );
+  }
+  return url.pathname + url.search + url.hash;
+}

@@ -1,0 +1,137 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { OpenIdProfile, OpenIdProvider } from "../../base/openid.ts";
+import type { WriteContext } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { findOpenInvitations, joinByInvitation } from "../invitations/service.ts";
+import type { InvitationRow } from "../invitations/table.ts";
+import { memberships } from "../organizations/table.ts";
+import { findHome } from "../organizations/team.ts";
+import { findUserByEmail, newUser, normalEmail } from "../users/service.ts";
+import { type UserRow, users } from "../users/table.ts";
+import { type OpenIdIdentityRow, openidIdentities } from "./table.ts";
+
+type Provider = Pick<OpenIdProvider, "issuer" | "name">;
+
+/** A person of this Weir, who they are with the provider, and a context in which they act where they are at home. */
+interface Known {
+  user: UserRow;
+  identity: OpenIdIdentityRow;
+  acting: WriteContext;
+}
+
+/**
+ * Who of this Weir has signed in: known by issuer and subject from an earlier time, else by a verified
+ * address, as a user or as somebody invited. Open invitations of that address are accepted.
+ *
+ * Throws `forbidden` for everybody else.
+ */
+export async function recognize(
+  tx: WriteContext,
+  provider: Provider,
+  profile: OpenIdProfile,
+): Promise<Known> {
+  const email = profile.isEmailVerified ? plainEmail(profile.email) : null;
+  const open = email === null ? [] : await findOpenInvitations(tx, { email });
+  const linked = await findLinked(tx, provider, profile);
+  const { user, identity, isNewLink } = linked
+    ? { ...linked, isNewLink: false }
+    : await link(tx, provider, profile, { email, open });
+
+  const self: WriteContext = { ...tx, actor: { ...tx.actor, id: user.id, email: user.email } };
+  const joined = await organizationsOf(tx, user.id);
+  for (const invitation of open) {
+    if (joined.has(invitation.organizationId)) continue;
+    const inside = { ...self, organizationId: invitation.organizationId, role: invitation.role };
+    await joinByInvitation(inside, invitation, user.id);
+  }
+  const home = await findHome(tx.db, user.id);
+  const acting = home ? { ...self, ...home } : self;
+  if (isNewLink && home) {
+    const changes = [{ field: "identityProvider", from: null, to: provider.issuer }];
+    await record(acting, "user.updated", { type: "user", id: user.id }, { changes });
+  }
+  return { user, identity, acting };
+}
+
+async function findLinked(tx: WriteContext, { issuer }: Provider, { subject }: OpenIdProfile) {
+  const [found] = await tx.db
+    .select({ user: users, identity: openidIdentities })
+    .from(openidIdentities)
+    .innerJoin(users, eq(users.id, openidIdentities.userId))
+    .where(and(eq(openidIdentities.issuer, issuer), eq(openidIdentities.subject, subject)));
+  return found ?? null;
+}
+
+/** Ties the provider's subject to the user of the address, or to a new one who was invited. */
+async function link(
+  tx: WriteContext,
+  provider: Provider,
+  profile: OpenIdProfile,
+  { email, open }: { email: string | null; open: readonly InvitationRow[] },
+): Promise<{ user: UserRow; identity: OpenIdIdentityRow; isNewLink: boolean }> {
+  if (email === null) throw new AppError("forbidden", whyUnverified(provider, profile));
+  const before = await findUserByEmail(tx.db, email);
+  if (before === null && open.length === 0) {
+    throw new AppError(
+      "forbidden",
+      `Nobody here has the address ${email}, and it is not invited; ask an administrator for an invitation.`,
+    );
+  }
+  if (before) await refuseSecond(tx, provider, before);
+  const user = before ?? (await insertUser(tx, email, profile));
+  const identity: OpenIdIdentityRow = {
+    id: tx.ids.uuid(),
+    userId: user.id,
+    issuer: provider.issuer,
+    subject: profile.subject,
+    createdAt: timestamp(tx.clock),
+  };
+  await tx.db.insert(openidIdentities).values(identity);
+  return { user, identity, isNewLink: before !== null };
+}
+
+/** An address that the provider has given to somebody else since does not open the account of who had it before. */
+async function refuseSecond(tx: WriteContext, { issuer, name }: Provider, user: UserRow): Promise<void> {
+  const [other] = await tx.db
+    .select({ id: openidIdentities.id })
+    .from(openidIdentities)
+    .where(and(eq(openidIdentities.userId, user.id), eq(openidIdentities.issuer, issuer)));
+  if (!other) return;
+  throw new AppError(
+    "forbidden",
+    `Another account of ${name} signs in as ${user.email} here; use that one, or sign in with a password.`,
+  );
+}
+
+async function insertUser(tx: WriteContext, email: string, profile: OpenIdProfile): Promise<UserRow> {
+  const { firstName, lastName, pictureUrl } = profile;
+  const user = {
+    ...newUser(tx, { email, passwordHash: null, firstName, lastName }),
+    profilePictureUrl: pictureUrl,
+  };
+  await tx.db.insert(users).values(user);
+  return user;
+}
+
+async function organizationsOf(tx: WriteContext, userId: string): Promise<Set<string>> {
+  const rows = await tx.db
+    .select({ id: memberships.organizationId })
+    .from(memberships)
+    .where(eq(memberships.userId, userId));
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Null for an address that only lower-casing makes ASCII: the Kelvin sign is no k. */
+function plainEmail(email: string | null): string | null {
+  if (email === null) return null;
+  const plain = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return plain === normalEmail(email) ? plain : null;
+}
+
+function whyUnverified({ name }: Provider, { email, isEmailVerified }: OpenIdProfile): string {
+  if (email === null) return `${name} did not tell your e-mail address, by which people are known here.`;
+  if (isEmailVerified) return `The address ${email} has letters that are not what they seem.`;
+  return `${name} has not verified the address ${email}; have it verified there, then sign in again.`;
+}

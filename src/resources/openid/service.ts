@@ -1,0 +1,80 @@
+import { eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { OpenIdGrant } from "../../base/openid.ts";
+import { type App, contextFor, type WriteContext, write } from "../../context.ts";
+import { openSession } from "../sessions/service.ts";
+import { sessions } from "../sessions/table.ts";
+import type { Visitor } from "../sign-in/setup.ts";
+import { providerOf, takeAttempt } from "./attempts.ts";
+import { recognize } from "./people.ts";
+import { refreshLabel } from "./table.ts";
+
+/**
+ * Ends a sign-in with what the browser brought back from the provider: a new session, and where to go.
+ *
+ * Throws what `takeAttempt`, the provider's `exchange` and `recognize` throw.
+ */
+export async function finishSignIn(
+  app: App,
+  { answer, browser }: { answer: URLSearchParams; browser: string | null },
+  { correlationId, ip, userAgent }: Visitor,
+): Promise<{ token: string; returnTo: string }> {
+  const provider = providerOf(app);
+  const { checks, returnTo } = await takeAttempt(app, { state: answer.get("state") ?? undefined, browser });
+  const where = { correlationId, address: ip };
+  const { profile, grant } = await provider.exchange(answer, checks).catch((error: unknown) => {
+    tell(app, error, where);
+    throw error;
+  });
+  const nobodyYet = contextFor(app, {
+    organizationId: "",
+    role: "viewer",
+    actor: { type: "user", id: "", ip, userAgent },
+    correlationId,
+  });
+  const token = await write(nobodyYet, async (tx) => {
+    const { identity, acting } = await recognize(tx, provider, profile);
+    const { row, token } = await openSession(acting, "oidc", { identityId: identity.id });
+    await keepGrant(tx, row.id, grant);
+    return token;
+  }).catch(async (error: unknown) => {
+    tell(app, error, where);
+    if (grant.refreshToken !== null) {
+      await provider.revoke(grant.refreshToken).catch((failure: unknown) => tell(app, failure, where));
+    }
+    throw error;
+  });
+  return { token, returnTo };
+}
+
+/** What a provider or a person did wrong, for the operator; what is shown to a stranger says less. */
+export function tell(app: App, error: unknown, fields: Readonly<Record<string, unknown>>): void {
+  if (!(error instanceof AppError)) return;
+  const reason = error.cause instanceof Error ? error.cause.message : error.message;
+  app.log.write("warn", "A sign-in with the identity provider did not work.", {
+    ...fields,
+    code: error.code,
+    reason,
+  });
+}
+
+/** Before this much of an access token's time is left, at most, its successor is fetched. */
+const AHEAD_SECONDS = 60;
+/** A provider whose tokens last for seconds is not asked all the time. */
+const MIN_REFRESH_SECONDS = 10;
+
+/** When the refresh token is due: a minute before the access token ends, or after three quarters of a short one. */
+export const refreshAfterMs = ({ expiresInSeconds }: OpenIdGrant): number =>
+  Math.max(MIN_REFRESH_SECONDS, expiresInSeconds - Math.min(AHEAD_SECONDS, expiresInSeconds / 4)) * 1000;
+
+async function keepGrant(tx: WriteContext, sessionId: string, grant: OpenIdGrant): Promise<void> {
+  if (grant.refreshToken === null) return;
+  await tx.db
+    .update(sessions)
+    .set({
+      sealedRefreshToken: tx.secrets.seal(grant.refreshToken, refreshLabel({ id: sessionId })),
+      refreshAt: timestamp(tx.clock, refreshAfterMs(grant)),
+    })
+    .where(eq(sessions.id, sessionId));
+}

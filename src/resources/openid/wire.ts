@@ -1,0 +1,25 @@
+import { Type } from "@sinclair/typebox";
+import { object, optional } from "../../base/shape.ts";
+
+export const StartQuery = object({
+  return_to: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: "Where the browser goes afterwards: a path of this Weir, or an address of it",
+    }),
+  ),
+});
+
+const word = (description: string) => optional(Type.String({ maxLength: 4096, description }));
+
+/** Providers add words of their own, which are passed over. */
+export const CallbackQuery = object(
+  {
+    code: word("What the provider gives for a sign-in that worked"),
+    state: word("What the sign-in was begun with; good for ten minutes and one use"),
+    error: word("Why there is no code"),
+    iss: word("Who answers (RFC 9207)"),
+  },
+  { additionalProperties: true },
+);

@@ -1,0 +1,69 @@
+/** What the next ID token is made of. */
+interface Forgery {
+  claims?: Record<string, unknown>;
+  /** Signed by a key that the provider doesn't show, or by none. */
+  key?: "own" | "another" | "none";
+}
+
+const RSA = {
+  name: "RSASSA-PKCS1-v1_5",
+  hash: "SHA-256",
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+};
+
+const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+/** A provider that gives whatever ID token it is told to; it asks nobody anything. */
+export async function startForger(client: { id: string }) {
+  const pair = () => crypto.subtle.generateKey(RSA, true, ["sign", "verify"]) as Promise<CryptoKeyPair>;
+  const [own, another] = await Promise.all([pair(), pair()]);
+  const jwk = await crypto.subtle.exportKey("jwk", own.publicKey);
+  let next: Forgery = {};
+  let nonce = "";
+
+  const idToken = async (issuer: string) => {
+    const { claims, key = "own" } = next;
+    const now = Math.floor(Date.now() / 1000);
+    const usual = { iss: issuer, aud: client.id, sub: "1", nonce, iat: now, exp: now + 60 };
+    const person = { email: "ada@example.com", email_verified: true };
+    const text = `${base64({ alg: key === "none" ? "none" : "RS256", kid: "1" })}.${base64({ ...usual, ...person, ...claims })}`;
+    if (key === "none") return `${text}.`;
+    const { privateKey } = key === "own" ? own : another;
+    const signature = await crypto.subtle.sign(RSA.name, privateKey, Buffer.from(text));
+    return `${text}.${Buffer.from(signature).toString("base64url")}`;
+  };
+
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch({ url }): Promise<Response> {
+      const { origin, pathname, searchParams } = new URL(url);
+      switch (pathname) {
+        case "/auth": {
+          nonce = searchParams.get("nonce") ?? "";
+          const back = `${searchParams.get("redirect_uri")}?code=x&state=${searchParams.get("state")}`;
+          return new Response(null, { status: 302, headers: { location: back } });
+        }
+        case "/token":
+          return Response.json({ access_token: "x", token_type: "Bearer", id_token: await idToken(origin) });
+        case "/jwks":
+          return Response.json({ keys: [{ ...jwk, kid: "1", use: "sig" }] });
+        default:
+          return Response.json({
+            issuer: origin,
+            authorization_endpoint: `${origin}/auth`,
+            token_endpoint: `${origin}/token`,
+            jwks_uri: `${origin}/jwks`,
+          });
+      }
+    },
+  });
+  return {
+    issuer: server.url.origin,
+    forge(forgery: Forgery) {
+      next = forgery;
+    },
+    [Symbol.dispose]: () => void server.stop(true),
+  };
+}

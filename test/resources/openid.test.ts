@@ -1,0 +1,593 @@
+import { describe, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { readConfig } from "../../src/config.ts";
+import { events } from "../../src/resources/events/table.ts";
+import { openidAttempts, openidIdentities } from "../../src/resources/openid/table.ts";
+import { sessions } from "../../src/resources/sessions/table.ts";
+import { users } from "../../src/resources/users/table.ts";
+import { startForger } from "../peers/openid-forger.ts";
+import { client, startApp } from "../support/app.ts";
+import { startWithProvider, stopAtCallback } from "../support/openid.ts";
+import { browser, neighbour } from "../support/people.ts";
+import { openSurfer } from "../support/surfer.ts";
+
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+type Weir = Awaited<ReturnType<typeof startWithProvider>>;
+
+const invite = (weir: Pick<Weir, "owner">, email: string, roleSlug = "member", call = weir.owner) =>
+  call("POST", "/api/v1/organizations/invitations", { email, roleSlug });
+
+/** Status, code and sentence of a refusal. */
+const told = ({ status, body }: { status: number; body: { code: string; detail: string } }) => [
+  status,
+  body.code,
+  body.detail,
+];
+
+describe("signing in with an identity provider", () => {
+  test("knows a user by the verified address, and leads back to where they came from", async () => {
+    await using weir = await startWithProvider();
+    const { host } = new URL(weir.peer.issuer);
+    const methods = await weir.anonymous("GET", "/api/v1/auth/methods");
+    expect(methods.body).toEqual({ setupRequired: false, password: true, oidc: { name: host } });
+
+    const surfer = openSurfer();
+    const asked: URL[] = [];
+    const landing = await surfer.go(weir.start("/health?from=here"), "ada", {
+      turn: (url) => {
+        if (url.pathname === "/auth") asked.push(url);
+        return url;
+      },
+    });
+    expect([landing.status, landing.url.pathname + landing.url.search]).toEqual([200, "/health?from=here"]);
+    expect(landing.trail.at(-2)).toBe("302 GET /api/v1/auth/oidc/callback");
+    const [sent] = asked;
+    expect(Object.fromEntries(sent?.searchParams ?? [])).toEqual({
+      client_id: "weir",
+      response_type: "code",
+      redirect_uri: `${weir.origin}/api/v1/auth/oidc/callback`,
+      scope: "openid email profile offline_access",
+      prompt: "consent",
+      state: expect.stringMatching(/^\w{49}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: "S256",
+    });
+
+    const token = surfer.jar.get("svc_token") ?? "";
+    const call = client(weir.origin, { cookie: `svc_token=${token}` });
+    const me = await call("GET", "/api/v1/users/me");
+    expect(me.body).toMatchObject({ id: weir.ids.userId, firstName: "Ada", lastName: "Lovelace" });
+    const list = await call("GET", "/api/v1/sessions");
+    expect(list.body.items).toMatchObject([{ clientType: "web", isActive: true, ipAddress: "127.0.0.1" }]);
+    const { db } = weir.app.store;
+    const [session] = await db.select().from(sessions);
+    const logins = await db.select().from(events).where(eq(events.type, "auth.login"));
+    expect(logins).toMatchObject([
+      {
+        entityType: "session",
+        entityId: session?.id,
+        actorType: "user",
+        actorId: weir.ids.userId,
+        actor: { email: "ada@example.com", ip: "127.0.0.1" },
+        data: { method: "oidc", clientType: "web" },
+      },
+    ]);
+    const updates = await db.select().from(events).where(eq(events.type, "user.updated"));
+    const linked = { field: "identityProvider", from: null, to: `${weir.peer.issuer}/` };
+    expect(updates.map(({ data }) => data)).toEqual([{ changes: [linked] }]);
+    expect(session?.sealedRefreshToken).toStartWith("v1.");
+  });
+
+  test("gives the browser two cookies that scripts can't read, and keeps nothing that could be replayed", async () => {
+    await using weir = await startWithProvider();
+    const begun = await weir.anonymous("GET", "/api/v1/auth/oidc/start");
+    expect(begun.status).toBe(302);
+    expect(begun.headers.get("cache-control")).toBe("no-store");
+    const [cookie = ""] = begun.headers.getSetCookie();
+    expect(cookie).toMatch(/^svc_openid=\w{49}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
+    const held = cookie.slice("svc_openid=".length).split(";")[0] ?? "";
+    const state = new URL(begun.headers.get("location") ?? "").searchParams.get("state") ?? "";
+    const [attempt] = await weir.app.store.db.select().from(openidAttempts);
+    expect(JSON.stringify(attempt)).not.toContain(state);
+    expect(JSON.stringify(attempt)).not.toContain(held);
+    expect(attempt).toMatchObject({ returnTo: "/docs" });
+
+    const { surfer, callback } = await stopAtCallback(weir.start(), "ada");
+    const cookieHeader = [...surfer.jar].map(([name, value]) => `${name}=${value}`).join("; ");
+    const back = await client(weir.origin, { cookie: cookieHeader })(
+      "GET",
+      callback.pathname + callback.search,
+    );
+    expect([back.status, back.headers.get("location")]).toEqual([302, "/docs"]);
+    expect(back.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^svc_token=svc_at_\w{49}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Lax$/),
+    ]);
+    expect(await weir.app.store.db.$count(openidAttempts)).toBe(1); // the one that nobody came back from
+  });
+
+  test("marks its cookies for https alone, for this very host, where Weir is reached by https", async () => {
+    await using weir = await startWithProvider({}, { env: { WEIR_BASE_URL: "https://weir.example.com" } });
+    const begun = await weir.anonymous("GET", "/api/v1/auth/oidc/start?return_to=https://weir.example.com/a");
+    expect(begun.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Host-svc_openid=\w{49}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+      ),
+    ]);
+    const { searchParams } = new URL(begun.headers.get("location") ?? "");
+    expect(searchParams.get("redirect_uri")).toBe("https://weir.example.com/api/v1/auth/oidc/callback");
+    expect(await weir.app.store.db.select().from(openidAttempts)).toMatchObject([{ returnTo: "/a" }]);
+  });
+
+  test("lets several sign-ins of one browser be under way", async () => {
+    await using weir = await startWithProvider();
+    const surfer = openSurfer();
+    const first = await stopAtCallback(weir.start("/health?tab=1"), "ada", surfer);
+    const second = await stopAtCallback(weir.start("/health?tab=2"), "ada", surfer);
+    expect((await surfer.go(first.callback.href)).url.search).toBe("?tab=1");
+    expect((await surfer.go(second.callback.href)).url.search).toBe("?tab=2");
+  });
+
+  test("knows a person again by issuer and subject, whatever their address has become", async () => {
+    await using weir = await startWithProvider();
+    await weir.signIn("ada");
+    weir.peer.people.ada = { email: "countess@example.com", email_verified: false };
+    const { call } = await weir.signIn("ada");
+    expect((await call("GET", "/api/v1/users/me")).body).toMatchObject({
+      id: weir.ids.userId,
+      email: "ada@example.com",
+    });
+    expect(await weir.app.store.db.$count(openidIdentities)).toBe(1);
+  });
+
+  test("takes the address from the ID token where it is there, without asking further", async () => {
+    await using weir = await startWithProvider({ claimsInIdToken: true });
+    const { call } = await weir.signIn("ada");
+    expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
+    expect(weir.peer.requests).not.toContain("GET /me");
+  });
+
+  test("reaches the issuer's own host without its being allowed", async () => {
+    await using weir = await startWithProvider({}, { env: { WEIR_EGRESS_ALLOW: "" } });
+    const { call } = await weir.signIn("ada");
+    expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
+  });
+
+  test("makes a user of somebody invited, in the role and the organization of the invitation", async () => {
+    await using weir = await startWithProvider();
+    expect((await invite(weir, "Grace@example.com", "admin")).status).toBe(201);
+    const { call } = await weir.signIn("grace");
+    const me = await call("GET", "/api/v1/users/me");
+    expect(me.body).toMatchObject({
+      email: "grace@example.com",
+      firstName: "Grace",
+      lastName: "Hopper",
+      profilePictureUrl: "https://login.example.com/grace.png",
+    });
+    const { items } = (await call("GET", "/api/v1/users/me/memberships")).body;
+    expect(items).toMatchObject([{ organization: { id: weir.ids.organizationId }, role: "admin" }]);
+    expect((await weir.owner("GET", "/api/v1/organizations/invitations")).body.items).toEqual([]);
+    const trail = await weir.app.store.db.select().from(events).where(eq(events.actorId, me.body.id));
+    expect(trail.map(({ type }) => type)).toEqual(["auth.permission_granted", "auth.login"]);
+
+    const login = { email: "grace@example.com", password: "x" };
+    expect((await weir.anonymous("POST", "/api/v1/auth/login", login)).status).toBe(401);
+    const { call: again } = await weir.signIn("grace");
+    expect((await again("GET", "/api/v1/users/me")).body.id).toBe(me.body.id);
+  });
+
+  test("accepts what a user was invited to elsewhere, and leaves their home where it is", async () => {
+    await using weir = await startWithProvider();
+    const other = await neighbour(weir);
+    expect((await invite(weir, "ada@example.com", "viewer", other.call)).status).toBe(201);
+    const { call } = await weir.signIn("ada");
+    const { items } = (await call("GET", "/api/v1/users/me/memberships")).body;
+    expect(items).toMatchObject([
+      { organization: { id: weir.ids.organizationId }, role: "owner", isDefault: true },
+      { organization: { id: other.organization.id }, role: "viewer", isDefault: false },
+    ]);
+  });
+
+  test("says which settings are missing where there is no provider", async () => {
+    await using weir = await startApp({ engine: false });
+    for (const place of ["start", "callback?state=a&code=b"]) {
+      const reply = await weir.anonymous("GET", `/api/v1/auth/oidc/${place}`);
+      expect(told(reply)).toEqual([404, "not_found", expect.stringContaining("WEIR_OIDC_ISSUER")]);
+    }
+    expect((await weir.anonymous("GET", "/api/v1/auth/methods")).body.oidc).toBeNull();
+  });
+
+  test("is limited for each address", async () => {
+    await using weir = await startWithProvider();
+    for (let n = 1; n <= 10; n++) {
+      expect([n, (await weir.anonymous("GET", "/api/v1/auth/oidc/start")).status]).toEqual([n, 302]);
+    }
+    const reply = await weir.anonymous("GET", "/api/v1/auth/oidc/start");
+    expect([reply.status, reply.body.code]).toEqual([429, "rate_limited"]);
+    expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+});
+
+describe("who is not let in", () => {
+  const nobodyCame = async ({ app, peer }: Weir, people: number) => {
+    expect(await app.store.db.$count(users)).toBe(people);
+    expect(await app.store.db.$count(sessions)).toBe(0);
+    expect(await app.store.db.$count(openidIdentities)).toBe(0);
+    expect(peer.requests).toContain("POST /token");
+    expect(peer.refreshTokens()).toBe(0); // what was given for nothing is given back
+  };
+
+  test("whoever has an address that the provider has not verified, though it is a user's", async () => {
+    await using weir = await startWithProvider();
+    const { landing, surfer } = await weir.signIn("mallory");
+    expect(told(landing)).toEqual([
+      403,
+      "forbidden",
+      expect.stringContaining("has not verified the address ada@"),
+    ]);
+    expect(surfer.jar.has("svc_token")).toBe(false);
+    await nobodyCame(weir, 1);
+  });
+
+  test("whoever is neither a user nor invited, has no address, or was invited too long ago", async () => {
+    await using weir = await startWithProvider();
+    expect(told((await weir.signIn("eve")).landing)).toEqual([
+      403,
+      "forbidden",
+      "Nobody here has the address eve@example.com, and it is not invited; ask an administrator for an invitation.",
+    ]);
+    expect(told((await weir.signIn("nobody")).landing)).toEqual([
+      403,
+      "forbidden",
+      expect.stringContaining("did not tell your e-mail address"),
+    ]);
+    expect((await invite(weir, "eve@example.com")).status).toBe(201);
+    weir.clock.turn(7 * DAY_MS + MINUTE_MS);
+    expect((await weir.signIn("eve")).landing.status).toBe(403);
+    await nobodyCame(weir, 1);
+  });
+
+  test("another account of the provider that has the address of somebody who signs in already", async () => {
+    await using weir = await startWithProvider({
+      people: { heir: { email: "ada@example.com", email_verified: true } },
+    });
+    await weir.signIn("ada");
+    const { landing, surfer } = await weir.signIn("heir");
+    expect(told(landing)).toEqual([403, "forbidden", expect.stringContaining("Another account of")]);
+    expect(surfer.jar.has("svc_token")).toBe(false);
+  });
+
+  test("an address with letters that only look like a user's", async () => {
+    await using weir = await startWithProvider({
+      people: { kelvin: { email: "\u212Aelvin@example.com", email_verified: true } },
+    });
+    expect((await invite(weir, "kelvin@example.com")).status).toBe(201);
+    expect((await weir.signIn("kelvin")).landing.status).toBe(403);
+    await nobodyCame(weir, 1);
+  });
+
+  test("anybody before the first owner has set Weir up", async () => {
+    await using weir = await startWithProvider({}, { owner: false });
+    expect((await weir.signIn("ada")).landing.status).toBe(403);
+    await nobodyCame(weir, 0);
+  });
+
+  test("whoever turns back at the provider", async () => {
+    await using weir = await startWithProvider();
+    const surfer = openSurfer();
+    const form = await surfer.go(weir.start());
+    const landing = await surfer.go(`${form.url.href}/abort`);
+    expect(told(landing)).toEqual([
+      403,
+      "forbidden",
+      expect.stringMatching(/did not let you in \(access_denied\)/),
+    ]);
+    expect(surfer.jar.has("svc_token")).toBe(false);
+  });
+});
+
+describe("an answer that does not belong to the sign-in", () => {
+  test("is refused where its state was altered, is missing, was used, or is another browser's", async () => {
+    await using weir = await startWithProvider();
+    const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
+    const state = callback.searchParams.get("state") ?? "";
+    const altered = new URL(callback);
+    altered.searchParams.set(
+      "state",
+      state.replace(/.$/, (last) => (last === "0" ? "1" : "0")),
+    );
+    const bare = new URL(callback);
+    bare.searchParams.delete("state");
+    for (const url of [altered, bare]) {
+      expect(told(await surfer.go(url.href))).toEqual([
+        400,
+        "bad_request",
+        expect.stringContaining("Begin again at"),
+      ]);
+    }
+    expect((await surfer.go(callback.href)).headers.get("location")).toBeNull();
+    expect(surfer.jar.has("svc_token")).toBe(true);
+    expect(told(await surfer.go(callback.href)).slice(0, 2)).toEqual([400, "bad_request"]);
+
+    // somebody sends a link that would sign the victim in as the sender
+    const trap = await stopAtCallback(weir.start(), "ada");
+    for (const victim of [openSurfer(), (await stopAtCallback(weir.start(), "ada")).surfer]) {
+      const landing = await victim.go(trap.callback.href);
+      expect([victim.jar.has("svc_token"), landing.status >= 400]).toEqual([false, true]);
+    }
+    expect(told(await openSurfer().go((await stopAtCallback(weir.start(), "ada")).callback.href))).toEqual([
+      403,
+      "csrf",
+      expect.stringContaining("another browser"),
+    ]);
+    // tried once by another browser, it is worth nothing for its own either
+    expect((await trap.surfer.go(trap.callback.href)).status).toBe(400);
+    expect(weir.peer.requests.filter((request) => request === "POST /token")).toHaveLength(1);
+  });
+
+  test("is refused after ten minutes", async () => {
+    await using weir = await startWithProvider();
+    const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
+    weir.clock.turn(10 * MINUTE_MS);
+    expect(told(await surfer.go(callback.href))).toEqual([
+      410,
+      "gone",
+      expect.stringContaining("ten minutes"),
+    ]);
+    const inTime = await stopAtCallback(weir.start(), "ada", surfer);
+    weir.clock.turn(10 * MINUTE_MS - 5_000);
+    await surfer.go(inTime.callback.href);
+    expect(surfer.jar.has("svc_token")).toBe(true);
+  });
+
+  test("lets one of two in that come at the same moment", async () => {
+    await using weir = await startWithProvider();
+    const { callback, surfer } = await stopAtCallback(weir.start("/health"), "ada");
+    const both = await Promise.all([1, 2].map(() => openSurfer(new Map(surfer.jar)).go(callback.href)));
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(await weir.app.store.db.$count(sessions)).toBe(1);
+  });
+
+  test("is refused where its ID token has another nonce", async () => {
+    await using weir = await startWithProvider();
+    const { callback, surfer } = await stopAtCallback(weir.start(), "ada", openSurfer(), (url) => {
+      if (url.pathname === "/auth") url.searchParams.set("nonce", "another");
+      return url;
+    });
+    expect(told(await surfer.go(callback.href))).toEqual([
+      401,
+      "unauthenticated",
+      expect.stringContaining("does not fit this sign-in"),
+    ]);
+    expect(surfer.jar.has("svc_token")).toBe(false);
+  });
+
+  test("is refused where its code was used, was begun with another verifier, or is another sign-in's", async () => {
+    await using weir = await startWithProvider();
+    const used = await stopAtCallback(weir.start(), "ada");
+    await used.surfer.go(used.callback.href);
+    const challenged = await stopAtCallback(weir.start(), "ada", openSurfer(), (url) => {
+      if (url.pathname === "/auth") url.searchParams.set("code_challenge", "a".repeat(43));
+      return url;
+    });
+    const stolen = await stopAtCallback(weir.start(), "ada");
+    const own = await stopAtCallback(weir.start(), "eve");
+    const codes = [used, stolen].map(({ callback }) => callback.searchParams.get("code") ?? "");
+    expect((await challenged.surfer.go(challenged.callback.href)).status).toBe(401);
+    const replayed = await stopAtCallback(weir.start(), "eve", own.surfer);
+    for (const [index, { callback }] of [own, replayed].entries()) {
+      callback.searchParams.set("code", codes[index] ?? "");
+      const landing = await own.surfer.go(callback.href);
+      expect([landing.status, landing.body.code]).toEqual([401, "unauthenticated"]);
+    }
+    expect(own.surfer.jar.has("svc_token")).toBe(false);
+  });
+
+  test("is refused where another issuer says that it gave it", async () => {
+    await using weir = await startWithProvider();
+    const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
+    callback.searchParams.set("iss", "https://login.example.com");
+    expect((await surfer.go(callback.href)).status).toBe(401);
+    expect(weir.peer.requests).not.toContain("POST /token");
+  });
+});
+
+describe("an ID token", () => {
+  test("is believed where it is the provider's own, for this Weir, this sign-in and this time", async () => {
+    using forger = await startForger({ id: "weir" });
+    const env = {
+      WEIR_OIDC_ISSUER: forger.issuer,
+      WEIR_OIDC_CLIENT_ID: "weir",
+      WEIR_OIDC_CLIENT_SECRET: "x",
+    };
+    await using weir = await startApp({ engine: false, env });
+    const landing = async (forgery: Parameters<typeof forger.forge>[0]) => {
+      forger.forge(forgery);
+      weir.clock.turn(MINUTE_MS);
+      const surfer = openSurfer();
+      const { status } = await surfer.go(`${weir.origin}/api/v1/auth/oidc/start?return_to=/health`);
+      return [forgery, status, surfer.jar.has("svc_token")];
+    };
+    const past = Math.floor(Date.now() / 1000) - 3600;
+    const forgeries = [
+      { key: "another" as const },
+      { key: "none" as const },
+      { claims: { iss: "https://login.example.com" } },
+      { claims: { aud: "somebody else" } },
+      { claims: { aud: ["weir", "somebody else"], azp: "somebody else" } },
+      { claims: { exp: past } },
+      { claims: { nonce: undefined } },
+      { claims: { nonce: "another" } },
+      { claims: { sub: undefined } },
+    ];
+    for (const forgery of forgeries) expect(await landing(forgery)).toEqual([forgery, 401, false]);
+    for (const verified of [false, "false", null, 1, "yes"]) {
+      const forgery = { claims: { email_verified: verified } };
+      expect(await landing(forgery)).toEqual([forgery, 403, false]);
+    }
+    expect(await weir.app.store.db.$count(openidIdentities)).toBe(0);
+    expect(await landing({})).toEqual([{}, 200, true]);
+  });
+});
+
+describe("return_to", () => {
+  test("takes places of this Weir alone", async () => {
+    await using weir = await startWithProvider();
+    const bad = [
+      "//evil.example",
+      "/\\evil.example",
+      "\\\\evil.example",
+      "https:evil.example",
+      "https:/evil.example",
+      "https://evil.example/",
+      "http://127.0.0.1:1/",
+      "/\t/evil.example",
+      "/.//evil.example",
+      "/a/..//evil.example",
+      "javascript:alert(1)",
+      "data:text/html,x",
+      "evil.example",
+      `http://ada:x@${weir.origin.slice(7)}/`,
+      `${weir.origin}@evil.example/`,
+      "/a\r\nset-cookie: a=b",
+      "",
+      `/${"a".repeat(2000)}`,
+    ];
+    for (const place of bad) {
+      weir.clock.turn(MINUTE_MS);
+      const reply = await weir.anonymous(
+        "GET",
+        `/api/v1/auth/oidc/start?return_to=${encodeURIComponent(place)}`,
+      );
+      expect([place, reply.status]).toEqual([place, 422]);
+      expect(reply.body.detail).toMatchObject([{ loc: ["query", "return_to"] }]);
+    }
+    expect(await weir.app.store.db.$count(openidAttempts)).toBe(0);
+    const good = [
+      ["/", "/"],
+      ["/a/../b?c=//d#e", "/b?c=//d#e"],
+      [`${weir.origin}/x`, "/x"],
+      [`/${"a".repeat(1999)}`, `/${"a".repeat(1999)}`],
+    ];
+    for (const [place = "", kept = ""] of good) {
+      weir.clock.turn(MINUTE_MS);
+      await weir.app.store.write(async (db) => void (await db.delete(openidAttempts)));
+      expect((await openSurfer().go(weir.start(place))).trail[0]).toStartWith("302");
+      expect(await weir.app.store.db.select().from(openidAttempts)).toMatchObject([{ returnTo: kept }]);
+    }
+    const stray = await weir.anonymous("GET", "/api/v1/auth/oidc/start?returnTo=/");
+    expect([stray.status, stray.body.detail[0].type]).toEqual([422, "extra_forbidden"]);
+  });
+});
+
+describe("a provider in trouble", () => {
+  test("is told of in one sentence while it is down, and found again once it is back", async () => {
+    await using weir = await startWithProvider();
+    await weir.peer.stop();
+    const down = await weir.anonymous("GET", "/api/v1/auth/oidc/start");
+    expect(told(down)).toEqual([502, "upstream", expect.stringContaining("can't be used at the moment")]);
+    expect(weir.logged.join()).toContain("refused the connection");
+    await weir.peer.restart();
+    const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
+    await weir.peer.stop();
+    expect((await surfer.go(callback.href)).status).toBe(502);
+    await weir.peer.restart();
+    const { call } = await weir.signIn("ada", surfer);
+    expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
+    const found = weir.peer.requests.filter((request) => request.includes("openid-configuration"));
+    expect(found).toHaveLength(1);
+  });
+
+  test("is refused where it calls itself otherwise, or leads into the private network", async () => {
+    const reached: string[] = [];
+    using inside = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request) => {
+        reached.push(request.url);
+        return new Response("{}");
+      },
+    });
+    let own = "";
+    using provider = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () =>
+        Response.json({
+          issuer: own,
+          authorization_endpoint: `${own}/auth`,
+          token_endpoint: `http://127.0.0.1:${inside.port}/token`,
+          jwks_uri: `${own}/jwks`,
+        }),
+    });
+    own = `http://localhost:${provider.port}`;
+    const address = `http://127.0.0.1:${provider.port}`;
+    const env = { WEIR_OIDC_CLIENT_ID: "a", WEIR_OIDC_CLIENT_SECRET: "b", WEIR_EGRESS_ALLOW: "" };
+    await using weir = await startApp({ engine: false, env: { ...env, WEIR_OIDC_ISSUER: address } });
+    expect((await weir.anonymous("GET", "/api/v1/auth/oidc/start")).status).toBe(502);
+    expect(weir.logged.join()).toContain("calls itself otherwise than WEIR_OIDC_ISSUER says");
+
+    own = address;
+    const surfer = openSurfer();
+    const { callback } = await stopAtCallback(`${weir.origin}/api/v1/auth/oidc/start`, "ada", surfer);
+    const state = callback.searchParams.get("state");
+    const landing = await surfer.go(`${weir.origin}/api/v1/auth/oidc/callback?code=x&state=${state}`);
+    expect([landing.status, reached]).toEqual([502, []]);
+    expect(weir.logged.join()).toContain("WEIR_EGRESS_ALLOW can allow it");
+    expect(landing.text).not.toContain(String(inside.port));
+  });
+
+  test("shows browsers a page that says it, with the status of the error", async () => {
+    await using weir = await startWithProvider({
+      people: { odd: { email: '<b>"odd"&\'@example.com', email_verified: true } },
+    });
+    const landing = await openSurfer().go(weir.start(), "odd", { accept: "text/html,*/*;q=0.8" });
+    expect([landing.status, landing.headers.get("content-type")]).toEqual([403, "text/html; charset=utf-8"]);
+    expect(landing.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(landing.text).toContain(
+      "Nobody here has the address &#60;b&#62;&#34;odd&#34;&#38;&#39;@example.com",
+    );
+    expect(landing.text).not.toContain("<b>");
+    const wrong = await weir.anonymous("GET", "/api/v1/auth/oidc/start?return_to=//evil", undefined, {
+      accept: "text/html",
+    });
+    expect([wrong.status, wrong.headers.get("content-type")]).toEqual([422, "text/html; charset=utf-8"]);
+  });
+});
+
+describe("the settings of the provider", () => {
+  test("stand together or not at all, and the issuer is an address", () => {
+    const read = (env: Record<string, string>) => () => readConfig({}, env, {});
+    expect(read({ WEIR_OIDC_ISSUER: "https://login.example.com" })).toThrow(
+      "WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET go together; WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET are missing.",
+    );
+    expect(read({ WEIR_OIDC_CLIENT_ID: "a", WEIR_OIDC_CLIENT_SECRET: "b" })).toThrow(
+      "WEIR_OIDC_ISSUER is missing",
+    );
+    for (const issuer of ["login.example.com", "ftp://a", "https://a?b", "https://a#b", "https://u@a"]) {
+      expect(read({ WEIR_OIDC_ISSUER: issuer })).toThrow(
+        "the address that an OpenID provider names itself by",
+      );
+    }
+    const { config, secrets } = readConfig(
+      {},
+      { WEIR_OIDC_ISSUER: "https://a/b/", WEIR_OIDC_CLIENT_ID: "c" },
+      { oidcClientSecret: "d" },
+    );
+    expect([config.oidcIssuer, config.oidcClientId, secrets.oidcClientSecret]).toEqual([
+      "https://a/b/",
+      "c",
+      "d",
+    ]);
+  });
+});
+
+describe("a password", () => {
+  test("goes on signing in a user whom the provider knows as well", async () => {
+    await using weir = await startWithProvider();
+    await weir.signIn("ada");
+    expect((await browser(weir.origin).signIn()).status).toBe(200);
+  });
+});
