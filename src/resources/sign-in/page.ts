@@ -1,39 +1,104 @@
 import { fileOperation } from "../../http/page.ts";
-import style from "./setup-page.css" with { type: "text" };
-import script from "./setup-page.js" with { type: "text" };
+import deviceScript from "./pages/device.page.js" with { type: "text" };
+import loginScript from "./pages/login.page.js" with { type: "text" };
+import style from "./pages/page.css" with { type: "text" };
+import setupScript from "./pages/setup.page.js" with { type: "text" };
+import sharedScript from "./pages/shared.page.js" with { type: "text" };
 
-const html = `<!doctype html>
+/** A small page in the style of sign-in: `script` is the address of its module. */
+export const page = (title: string, script: string, content: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>Set up Weir</title>
-<link rel="stylesheet" href="/setup/setup.css">
-<script src="/setup/setup.js" defer></script>
+<title>${title}</title>
+<link rel="stylesheet" href="/sign-in/page.css">
+<script type="module" src="${script}"></script>
 </head>
 <body>
 <main>
-<h1>Set up Weir</h1>
-<p>You become the owner of the first organization.</p>
-<form>
+<h1>${title}</h1>
+${content}
+<div id="told" role="status"></div>
+<noscript><p>This page needs scripts. Without a browser: weir help</p></noscript>
+</main>
+</body>
+</html>
+`;
+
+const signIn = `<section id="sign-in" data-step hidden>
+<form id="password">
+<label>Email <input name="email" type="email" required autocomplete="username"></label>
+<label>Password <input name="password" type="password" required autocomplete="current-password"></label>
+<button>Sign in</button>
+</form>
+<a id="oidc" class="button" href="/login" hidden>Sign in elsewhere</a>
+</section>`;
+
+const setup = page(
+  "Set up Weir",
+  "/sign-in/setup.js",
+  `<p>You become the owner of the first organization.</p>
+<form id="setup">
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
 <label>Password, at least 12 characters <input name="password" type="password" required minlength="12" autocomplete="new-password"></label>
 <label>First name <input name="firstName" autocomplete="given-name"></label>
 <label>Last name <input name="lastName" autocomplete="family-name"></label>
 <label>Organization <input name="organizationName" required autocomplete="organization"></label>
 <button>Make it mine</button>
-</form>
-<div id="told" role="status"></div>
-<noscript><p>This page needs scripts. Without a browser: weir init</p></noscript>
-</main>
-</body>
-</html>
-`;
+</form>`,
+);
 
-/** The page that the set-up link opens; the token in the link does the rest. */
-export const setupPageOperations = [
-  fileOperation("/setup", "The page that the set-up link opens", html, "text/html"),
-  fileOperation("/setup/setup.js", "The script of the set-up page", script, "text/javascript"),
-  fileOperation("/setup/setup.css", "The style of the set-up page", style, "text/css"),
+const login = page(
+  "Sign in to Weir",
+  "/sign-in/login.js",
+  `${signIn}
+<section id="signed-in" data-step hidden>
+<p>You are signed in as <strong id="who"></strong>.</p>
+<a id="go-on" class="button" href="/">Go on</a>
+<button id="sign-out" class="quiet" type="button">Sign out</button>
+</section>`,
+);
+
+const device = page(
+  "Let a client in",
+  "/sign-in/device.js",
+  `${signIn}
+<form id="code" data-step hidden>
+<p>Enter the code that your terminal or device shows.</p>
+<label>Code <input name="userCode" class="code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX"></label>
+<button>Go on</button>
+</form>
+<form id="confirm" data-step hidden>
+<p>This client wants to act for you, with all that you may do. Let it in only if you started it yourself, just now, and it shows this code. Nobody who sends you a code needs you to enter it.</p>
+<dl>
+<dt>Code</dt><dd id="shown-code" class="code"></dd>
+<dt>Client</dt><dd id="client"></dd>
+<dt>Address</dt><dd id="address"></dd>
+<dt>Program</dt><dd id="program"></dd>
+<dt>Asked at</dt><dd id="asked-at"></dd>
+</dl>
+<label>Organization <select id="organization"></select></label>
+<button value="approve">Let it in</button>
+<button class="quiet" value="deny">Turn it away</button>
+</form>
+<section id="done" data-step hidden tabindex="-1"><p id="outcome"></p></section>`,
+);
+
+/** The pages that sign people in; what they load lies under /sign-in. */
+export const signInPageOperations = [
+  fileOperation("/setup", "The page that the set-up link opens", setup, "text/html"),
+  fileOperation("/login", "The page that signs a person in or out", login, "text/html"),
+  fileOperation("/device", "The page that lets a client without a browser in", device, "text/html"),
+  fileOperation("/sign-in/page.css", "The style of the pages of sign-in", style, "text/css"),
+  fileOperation(
+    "/sign-in/shared.js",
+    "What the scripts of these pages share",
+    sharedScript,
+    "text/javascript",
+  ),
+  fileOperation("/sign-in/setup.js", "The script of the set-up page", setupScript, "text/javascript"),
+  fileOperation("/sign-in/login.js", "The script of the sign-in page", loginScript, "text/javascript"),
+  fileOperation("/sign-in/device.js", "The script of the device page", deviceScript, "text/javascript"),
 ];

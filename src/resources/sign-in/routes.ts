@@ -1,19 +1,14 @@
 import { AppError } from "../../base/errors.ts";
 import { clearedCookie, sessionCookie } from "../../http/cookie.ts";
-import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { openOperation, operation, Reply } from "../../http/operation.ts";
+import { visitorOf } from "../../http/visit.ts";
 import { revokeSession } from "../sessions/service.ts";
 import { exampleUser, toUser, User } from "../users/wire.ts";
 import { signIn } from "./password.ts";
-import { hasUsers, setUp, type Visitor } from "./setup.ts";
+import { hasUsers, setUp } from "./setup.ts";
 import { Credentials, SetUp, SignInMethods } from "./wire.ts";
 
 const tag = "Sign-in";
-
-const visitorOf = ({ address, userAgent, correlationId }: Visit): Visitor => ({
-  ip: address,
-  userAgent,
-  correlationId,
-});
 
 export const signInOperations = [
   openOperation({
@@ -24,7 +19,11 @@ export const signInOperations = [
     summary: "Tells how one can sign in, and whether Weir still waits for its first owner",
     response: SignInMethods,
     example: { setupRequired: false, password: true, oidc: null },
-    handle: async ({ app }) => ({ setupRequired: !(await hasUsers(app.store)), password: true, oidc: null }),
+    handle: async ({ app }) => ({
+      setupRequired: !(await hasUsers(app.store)),
+      password: true,
+      oidc: app.openid && { name: app.openid.name },
+    }),
   }),
   openOperation({
     method: "POST",

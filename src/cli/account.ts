@@ -1,0 +1,88 @@
+import { AppError } from "../base/errors.ts";
+import { version } from "../version.ts";
+import { type Client, openClient } from "./client.ts";
+import { openCredentials } from "./credentials.ts";
+import { type Host, NotSignedIn, UsageError } from "./host.ts";
+
+/** Who acts when a command of this terminal calls a server, as `--json` prints it. */
+export interface Account {
+  server: string;
+  userId: string;
+  email: string;
+  firstName: string | null;
+  lastName: string | null;
+  /** Null where the person belongs to no organization; so are the two below. */
+  organizationId: string | null;
+  organizationSlug: string | null;
+  role: string | null;
+}
+
+/** The server that `--server` names, else the environment, else the one signed in to last, else one on this machine. */
+export function serverOf({ person }: Host, named: string | undefined): string {
+  const text = named ?? person.server ?? openCredentials(person).server() ?? "http://127.0.0.1:8484";
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
+    throw new UsageError(`The server ${text} is no address; one looks like https://weir.example.com.`);
+  }
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+/** What the server is told of this program. */
+export function agentOf({ person }: Host): string {
+  const system = { darwin: "Mac OS X", linux: "Linux", win32: "Windows" }[process.platform as string];
+  const about = [system ?? process.platform, ...(person.terminal === null ? [] : [person.terminal])];
+  return `weir/${version} (${about.join("; ").replace(/[^\w.+; -]/g, "")})`;
+}
+
+/** The server to call and the token kept for it. Throws `NotSignedIn`. */
+export function signedIn(
+  host: Host,
+  named: string | undefined,
+): { server: string; token: string; client: Client } {
+  const server = serverOf(host, named);
+  const token = openCredentials(host.person).tokenFor(server);
+  if (token === null) throw new NotSignedIn(`You are not signed in to ${server}. Try: weir login`);
+  return { server, token, client: openClient(server, { token, userAgent: agentOf(host) }) };
+}
+
+/** Does `work`; a token that the server does not take any more throws `NotSignedIn`. */
+export async function whileSignedIn<T>(server: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "unauthenticated")) throw error;
+    throw new NotSignedIn(`${server} does not take your token any more: ${error.message} Try: weir login`);
+  }
+}
+
+/** Asks the server who the token belongs to, and where it acts. */
+export async function accountAt(server: string, client: Client): Promise<Account> {
+  const user = await client.get<{
+    id: string;
+    email: string;
+    firstName: string | null;
+    lastName: string | null;
+  }>("/api/v1/users/me");
+  const { items } = await client.get<{ items: Membership[] }>("/api/v1/users/me/memberships");
+  const current = items.find(({ isCurrent }) => isCurrent);
+  return {
+    server,
+    userId: user.id,
+    email: user.email,
+    firstName: user.firstName,
+    lastName: user.lastName,
+    organizationId: current?.organization.id ?? null,
+    organizationSlug: current?.organization.slug ?? null,
+    role: current?.role ?? null,
+  };
+}
+
+interface Membership {
+  isCurrent: boolean;
+  role: string;
+  organization: { id: string; slug: string };
+}
+
+/** One line for people. */
+export const accountLine = ({ email, server, organizationSlug, role }: Account): string =>
+  `${email} at ${server}${organizationSlug === null ? "" : `, ${role} of ${organizationSlug}`}`;

@@ -1,0 +1,94 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { isObject } from "../base/json.ts";
+import { ConfigError } from "../config.ts";
+
+/** Where the person at the terminal keeps what is theirs, and which Weir they mean. */
+export interface Person {
+  /** Absolute; may not exist yet. */
+  readonly configFolder: string;
+  /** Of the environment; null where it names none. */
+  readonly server: string | null;
+  /** What kind of terminal it is, such as `xterm-256color`. */
+  readonly terminal: string | null;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The person whose environment this is. */
+export function personOf(env: Environment): Person {
+  const named = process.platform === "win32" ? env.APPDATA : env.XDG_CONFIG_HOME;
+  // A relative XDG_CONFIG_HOME counts as none: XDG Base Directory Specification.
+  const folder = named && isAbsolute(named) ? named : join(env.HOME || homedir(), ".config");
+  return {
+    configFolder: join(folder, "weir"),
+    server: env.WEIR_SERVER || env.WEIR_BASE_URL || null,
+    terminal: env.TERM || null,
+  };
+}
+
+interface Kept {
+  /** The one signed in to last. */
+  server: string | null;
+  /** By server. */
+  tokens: Record<string, string>;
+}
+
+/** The tokens of the person at the terminal, one for each server, in a file that nobody else can read. */
+export function openCredentials({ configFolder }: Person) {
+  const file = join(configFolder, "credentials.json");
+
+  function load(): Kept {
+    if (!existsSync(file)) return { server: null, tokens: {} };
+    const kept = parse(file);
+    const tokens = isObject(kept.tokens) ? kept.tokens : {};
+    return {
+      server: typeof kept.server === "string" ? kept.server : null,
+      tokens: Object.fromEntries(
+        Object.entries(tokens).flatMap(([server, token]) =>
+          typeof token === "string" ? [[server, token]] : [],
+        ),
+      ),
+    };
+  }
+
+  function save(kept: Kept): void {
+    const fresh = `${file}.${process.pid}`;
+    try {
+      mkdirSync(configFolder, { recursive: true, mode: 0o700 });
+      rmSync(fresh, { force: true });
+      writeFileSync(fresh, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+      renameSync(fresh, file);
+    } catch (cause) {
+      throw new ConfigError(`The token can't be kept in ${file}: ${reason(cause)}.`, { cause });
+    }
+  }
+
+  return {
+    /** The server signed in to last; null where there is none. */
+    server: () => load().server,
+    tokenFor: (server: string): string | null => load().tokens[server] ?? null,
+    keep(server: string, token: string): void {
+      save({ server, tokens: { ...load().tokens, [server]: token } });
+    },
+    forget(server: string): void {
+      const kept = load();
+      const { [server]: _, ...tokens } = kept.tokens;
+      save({ server: kept.server === server ? null : kept.server, tokens });
+    },
+  };
+}
+
+function parse(file: string): Record<string, unknown> {
+  try {
+    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (isObject(kept)) return kept;
+  } catch (cause) {
+    throw new ConfigError(`${file} can't be read: ${reason(cause)}. Delete it and sign in again.`, { cause });
+  }
+  throw new ConfigError(`${file} holds no credentials. Delete it and sign in again.`);
+}
+
+const reason = (cause: unknown) =>
+  cause instanceof Error && "code" in cause ? String(cause.code) : "it is damaged";

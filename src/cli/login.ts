@@ -1,0 +1,96 @@
+import { systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+import { DEVICE_GRANT } from "../resources/device/wire.ts";
+import { accountAt, accountLine, agentOf, serverOf } from "./account.ts";
+import { type Answer, type Client, openClient, reasonOf } from "./client.ts";
+import { openCredentials } from "./credentials.ts";
+import { carryOut, type Host, readArgs, readSecret, UsageError } from "./host.ts";
+import { usage } from "./usage.ts";
+
+const CLIENT_ID = "weir-cli";
+/** What a client does where the server names no interval, and adds where it is told to slow down (RFC 8628). */
+const INTERVAL_SECONDS = 5;
+
+/** `weir login`: by a code that the person enters in a browser, or with a token that they have already. */
+export const login = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.login.line, async () => {
+    const { values: flags, positionals } = readArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { server: { type: "string" }, token: { type: "boolean" }, json: { type: "boolean" } },
+    });
+    if (positionals.length > (flags.token ? 1 : 0))
+      throw new UsageError(`There is nothing that login does with ${positionals.at(-1)}.`);
+    const server = serverOf(host, flags.server);
+    const userAgent = agentOf(host);
+    const token = flags.token
+      ? await givenToken(host, positionals[0])
+      : await tokenByDevice(host, openClient(server, { userAgent }), flags.json === true);
+    const account = await accountAt(server, openClient(server, { token, userAgent }));
+    openCredentials(host.person).keep(server, token);
+    host.out(flags.json ? JSON.stringify(account) : `Signed in as ${accountLine(account)}.`);
+  });
+
+async function givenToken(host: Host, word: string | undefined): Promise<string> {
+  const token = (word ?? (await readSecret(host))).trim();
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError("There is no token on standard input.");
+  return token;
+}
+
+/** Shows a code, and waits until the person has entered it in a browser. Throws `AppError` where they don't let it in. */
+async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promise<string> {
+  const asked = await client.form("/api/v1/auth/device/code", { client_id: CLIENT_ID });
+  const codes = isObject(asked.body) ? asked.body : {};
+  const deviceCode = codes.device_code;
+  if (asked.status !== 200 || typeof deviceCode !== "string") {
+    throw new AppError("unexpected_status", `No code was given: ${reasonOf(asked)}`);
+  }
+  const shown = {
+    verificationUri: plain(codes.verification_uri),
+    verificationUriComplete: plain(codes.verification_uri_complete),
+    userCode: plain(codes.user_code),
+    expiresIn: Number(codes.expires_in) || 0,
+  };
+  if (isJson) host.out(JSON.stringify(shown));
+  else {
+    host.out(`Open ${shown.verificationUri}`);
+    host.out(`and enter the code ${shown.userCode}`);
+  }
+  host.status("Waiting for you …");
+  try {
+    return await poll(client, deviceCode, Number(codes.interval) || INTERVAL_SECONDS);
+  } finally {
+    host.status("");
+  }
+}
+
+async function poll(client: Client, deviceCode: string, interval: number): Promise<string> {
+  let seconds = interval;
+  for (;;) {
+    await systemClock.sleep(seconds * 1000);
+    const fields = { grant_type: DEVICE_GRANT, device_code: deviceCode, client_id: CLIENT_ID };
+    const answer = await reached(client.form("/api/v1/auth/device/token", fields));
+    const body = isObject(answer?.body) ? answer.body : {};
+    if (answer?.status === 200 && typeof body.access_token === "string") return body.access_token;
+    if (body.error === "authorization_pending") continue;
+    if (answer === null || body.error === "slow_down" || answer.status === 429 || answer.status >= 500) {
+      seconds += INTERVAL_SECONDS;
+      continue;
+    }
+    throw new AppError("unexpected_status", `You are not signed in: ${reasonOf(answer)}`);
+  }
+}
+
+/** Null where the server could not be reached at this moment: it may start anew while the person looks for their browser. */
+async function reached(answer: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof AppError && error.retryable) return null;
+    throw error;
+  }
+}
+
+/** What a server sends goes to a terminal, which must not obey it. */
+const plain = (text: unknown) => String(text).replace(/[^\x20-\x7e]/g, "");

@@ -1,0 +1,40 @@
+import type { Static, TSchema } from "@sinclair/typebox";
+import { OAuthError } from "../base/errors.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { read } from "../base/shape.ts";
+import type { App } from "../context.ts";
+import { decodeText, parseBody, readBytes } from "./body.ts";
+
+const FORM = /^application\/x-www-form-urlencoded\b/i;
+
+/**
+ * The parameters of an OAuth request, as a form or as JSON. Those that `shape` doesn't know are passed over, and empty
+ * ones are as good as absent (RFC 6749, section 3.2). Throws `OAuthError` for what doesn't fit.
+ */
+export async function readOAuth<T extends TSchema>(app: App, request: Request, shape: T): Promise<Static<T>> {
+  const names = Object.keys(shape.properties ?? {});
+  const bytes = await readBytes(app, request);
+  const isForm = FORM.test(request.headers.get("content-type") ?? "");
+  const given = isForm ? fieldsOf(decodeText(bytes), names) : parseBody(request, bytes);
+  if (given !== undefined && !isObject(given)) throw refused("The body is a form or a JSON object.");
+  const known = Object.entries(given ?? {}).filter(
+    ([name, value]) => names.includes(name) && value !== "" && value !== null,
+  );
+  const { value, faults } = read(shape, Object.fromEntries(known), []);
+  if (faults.length > 0) throw refused(faults.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; "));
+  return value;
+}
+
+function fieldsOf(text: string, names: readonly string[]): { [name: string]: Json } {
+  const form = new URLSearchParams(text);
+  const fields: { [name: string]: Json } = {};
+  for (const name of names) {
+    const [value, ...more] = form.getAll(name);
+    if (more.length > 0) throw refused(`${name} stands there more than once.`);
+    if (value !== undefined) fields[name] = value;
+  }
+  return fields;
+}
+
+/** A description may hold neither quotation marks nor backslashes (RFC 6749, section 5.2). */
+const refused = (message: string) => new OAuthError("invalid_request", message.replace(/["\\]/g, "'"));

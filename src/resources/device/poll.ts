@@ -1,0 +1,117 @@
+import { and, eq } from "drizzle-orm";
+import { sourceOf } from "../../base/cidr.ts";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, OAuthError } from "../../base/errors.ts";
+import { ADDRESS_RATE } from "../../base/limit.ts";
+import { readCliAgent } from "../../base/user-agent.ts";
+import { type App, contextFor, write } from "../../context.ts";
+import { hashToken } from "../../crypto/tokens.ts";
+import { memberships } from "../organizations/table.ts";
+import { openSession } from "../sessions/service.ts";
+import type { Visitor } from "../sign-in/setup.ts";
+import { users } from "../users/table.ts";
+import { type DeviceCodeRow, deviceCodes } from "./table.ts";
+
+/** What `slow_down` adds, for good (RFC 8628, section 3.5). */
+const SLOWER_SECONDS = 5;
+/** Timers fire a little early now and then; a client that keeps to its interval is not told off for that. */
+const EARLY_MS = 200;
+
+/**
+ * Hands the client its access token, once, when its person has approved. Throws `OAuthError` until then and
+ * ever after, and `rate_limited` for an address that polls too fast or for codes that don't exist.
+ */
+export async function pollForToken(
+  app: App,
+  { deviceCode, clientId }: { deviceCode: string; clientId: string },
+  visitor: Visitor,
+): Promise<{ token: string; expiresInSeconds: number }> {
+  const isCrowded = countPoll(app, visitor);
+  const [row] = await app.store.db
+    .select()
+    .from(deviceCodes)
+    .where(eq(deviceCodes.deviceCodeHash, hashToken(deviceCode)));
+  // Twelve polls a minute are what the interval allows; only others count against the limit of their address.
+  if (isCrowded !== null && !(row && isInTime(app, row))) throw isCrowded;
+  if (!row || row.clientId !== clientId || row.status === "spent") throw notGranted();
+  if (row.expiresAt <= timestamp(app.clock)) {
+    throw new OAuthError("expired_token", "The code is older than 15 minutes; ask for a new one.");
+  }
+  if (row.status === "denied")
+    throw new OAuthError("access_denied", "The person has turned the client away.");
+  if (row.status === "pending") throw await stillPending(app, row.id);
+  return redeem(app, row, visitor);
+}
+
+const notGranted = () =>
+  new OAuthError(
+    "invalid_grant",
+    "There is no such code for this client, or its token was handed out already.",
+  );
+
+/** The error for an address that has no poll left; null for all others. */
+function countPoll(app: App, { ip }: Visitor): AppError | null {
+  const { retryAfterSeconds } = app.limiter.take(`poll:${sourceOf(ip ?? "unknown")}`, ADDRESS_RATE);
+  if (retryAfterSeconds === 0) return null;
+  return new AppError(
+    "rate_limited",
+    `Too many polls from this address; try again in ${retryAfterSeconds} s.`,
+    {
+      retryAfterSeconds,
+    },
+  );
+}
+
+const isInTime = (app: App, { lastPolledAt, intervalSeconds }: DeviceCodeRow): boolean =>
+  lastPolledAt === null ||
+  app.clock.now().getTime() - Date.parse(lastPolledAt) >= intervalSeconds * 1000 - EARLY_MS;
+
+/** Notes the poll; one that comes too early makes every later one wait longer. */
+function stillPending(app: App, id: string): Promise<OAuthError> {
+  return app.store.write(async (db) => {
+    const [row] = await db.select().from(deviceCodes).where(eq(deviceCodes.id, id));
+    if (!row) return notGranted();
+    const isEarly = !isInTime(app, row);
+    const intervalSeconds = row.intervalSeconds + (isEarly ? SLOWER_SECONDS : 0);
+    const noted = { lastPolledAt: timestamp(app.clock), intervalSeconds };
+    await db.update(deviceCodes).set(noted).where(eq(deviceCodes.id, id));
+    return isEarly
+      ? new OAuthError("slow_down", `Wait ${intervalSeconds} seconds between two polls from now on.`)
+      : new OAuthError("authorization_pending", "The person has not decided yet.");
+  });
+}
+
+/** One session for one approval: of two polls at the same moment the second finds the code spent. */
+async function redeem(
+  app: App,
+  row: DeviceCodeRow,
+  { correlationId, ip, userAgent }: Visitor,
+): Promise<{ token: string; expiresInSeconds: number }> {
+  const { userId, organizationId } = row;
+  const [person] = await app.store.db
+    .select({ role: memberships.role, email: users.email })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.userId, userId ?? ""), eq(memberships.organizationId, organizationId ?? "")));
+  if (!person || userId === null || organizationId === null) {
+    throw new OAuthError("access_denied", "The person who approved has left the organization since.");
+  }
+  const ctx = contextFor(app, {
+    organizationId,
+    role: person.role,
+    actor: { type: "user", id: userId, email: person.email, ip, userAgent },
+    correlationId,
+  });
+  return write(ctx, async (tx) => {
+    const spent = await tx.db
+      .update(deviceCodes)
+      .set({ status: "spent" })
+      .where(and(eq(deviceCodes.id, row.id), eq(deviceCodes.status, "approved")))
+      .returning({ id: deviceCodes.id });
+    if (spent.length === 0) throw notGranted();
+    const client = { clientType: "cli" as const, organizationId, ...readCliAgent(userAgent ?? null) };
+    const { row: session, token } = await openSession(tx, "device", client);
+    const lifetimeMs = Date.parse(session.expiresAt) - Date.parse(session.createdAt);
+    return { token, expiresInSeconds: Math.floor(lifetimeMs / 1000) };
+  });
+}

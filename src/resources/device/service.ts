@@ -1,0 +1,110 @@
+import { eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { type App, type Context, write } from "../../context.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { record } from "../events/service.ts";
+import type { Visitor } from "../sign-in/setup.ts";
+import { makeUserCode, readUserCode, showUserCode } from "./codes.ts";
+import { type DeviceCodeRow, deviceCodes } from "./table.ts";
+
+/** Both from decisions, section 3. */
+export const CODE_SECONDS = 900;
+export const INTERVAL_SECONDS = 5;
+
+/** Codes that one person may try, from wherever: whoever owns many addresses still guesses slowly. */
+const PERSON_RATE = { perMinute: 10, burst: 20 };
+
+/** Two fresh codes for a client that wants to be let in, good for 15 minutes. Both are stored hashed only. */
+export async function requestCodes(
+  app: App,
+  clientId: string,
+  { ip, userAgent }: Visitor,
+): Promise<{ deviceCode: string; userCode: string }> {
+  const deviceCode = makeToken("", app.ids);
+  const userCode = makeUserCode(app.ids);
+  const row: DeviceCodeRow = {
+    id: app.ids.uuid(),
+    deviceCodeHash: hashToken(deviceCode),
+    userCodeHash: hashToken(userCode),
+    clientId,
+    ipAddress: ip ?? null,
+    userAgent: userAgent ?? null,
+    status: "pending",
+    intervalSeconds: INTERVAL_SECONDS,
+    lastPolledAt: null,
+    userId: null,
+    organizationId: null,
+    createdAt: timestamp(app.clock),
+    expiresAt: timestamp(app.clock, CODE_SECONDS * 1000),
+  };
+  await app.store.write(async (db) => void (await db.insert(deviceCodes).values(row)));
+  return { deviceCode, userCode: showUserCode(userCode) };
+}
+
+/**
+ * The client that waits under the code that the acting person typed, and the code as it is shown. Throws
+ * `not_found`, `gone` for one past its 15 minutes, `invalid_state` for one that was decided, `rate_limited`.
+ */
+export async function findWaiting(
+  ctx: Context,
+  typed: string,
+): Promise<{ row: DeviceCodeRow; code: string }> {
+  const { retryAfterSeconds } = ctx.limiter.take(`device:${ctx.actor.id}`, PERSON_RATE);
+  if (retryAfterSeconds > 0) {
+    throw new AppError("rate_limited", `Too many codes were tried; try again in ${retryAfterSeconds} s.`, {
+      retryAfterSeconds,
+    });
+  }
+  const code = readUserCode(typed);
+  const [row] = code
+    ? await ctx.db
+        .select()
+        .from(deviceCodes)
+        .where(eq(deviceCodes.userCodeHash, hashToken(code)))
+    : [];
+  if (!code || !row) {
+    throw new AppError(
+      "not_found",
+      "No client waits under this code; compare it with the one that you were shown.",
+    );
+  }
+  if (row.expiresAt <= timestamp(ctx.clock)) {
+    throw new AppError("gone", "This code is older than 15 minutes; let the client show a new one.");
+  }
+  if (row.status !== "pending") {
+    throw new AppError(
+      "invalid_state",
+      "This code has been decided on already; let the client show a new one.",
+    );
+  }
+  return { row, code: showUserCode(code) };
+}
+
+/**
+ * Lets the client that waits under `userCode` in, as the acting person and in the organization of the request, or turns
+ * it away. Throws as `findWaiting` does, and `forbidden` for someone who belongs to no organization.
+ */
+export function decide(
+  ctx: Context,
+  { userCode, approve }: { userCode: string; approve: boolean },
+): Promise<void> {
+  return write(ctx, async (tx) => {
+    const { row } = await findWaiting(tx, userCode);
+    if (approve && !tx.organizationId) {
+      throw new AppError("forbidden", "A client is let into an organization, and you belong to none.");
+    }
+    const decided = approve
+      ? { status: "approved" as const, userId: tx.actor.id, organizationId: tx.organizationId }
+      : { status: "denied" as const, userId: tx.actor.id };
+    await tx.db.update(deviceCodes).set(decided).where(eq(deviceCodes.id, row.id));
+    if (!tx.organizationId) return;
+    const data = { clientId: row.clientId, ipAddress: row.ipAddress };
+    await record(
+      tx,
+      approve ? "auth.device_approved" : "auth.device_denied",
+      { type: "device_code", id: row.id },
+      data,
+    );
+  });
+}

@@ -1,0 +1,54 @@
+// Asks a person whether a client may act for them: sign in, enter the code, look, decide. Runs in their browser.
+import { ask, onSubmit, part, show, signIn, tell, whoIsHere } from "/sign-in/shared.js";
+
+const given = new URLSearchParams(location.search).get("user_code") ?? "";
+
+/** The next step for somebody who is signed in. The code of the address still wants to be confirmed by hand. */
+function askForCode() {
+  part("code").elements.userCode.value = given;
+  show("code");
+}
+
+onSubmit(part("code"), async ({ userCode }) => {
+  const waiting = await ask("GET", `/api/v1/auth/device?user_code=${encodeURIComponent(userCode ?? "")}`);
+  if (!waiting.isGood) return tell(waiting.problem);
+  const places = await ask("GET", "/api/v1/users/me/memberships");
+  if (!places.isGood) return tell(places.problem);
+  showClient(waiting.body, places.body.items);
+});
+
+function showClient(client, memberships) {
+  part("client").textContent = client.clientId;
+  part("address").textContent = client.ipAddress ?? "unknown";
+  part("program").textContent = client.userAgent ?? "unknown";
+  part("asked-at").textContent = new Date(client.createdAt).toLocaleString();
+  part("shown-code").textContent = client.userCode;
+  const choice = part("organization");
+  choice.replaceChildren(
+    ...memberships.map(
+      ({ organization, role, isCurrent }) =>
+        new Option(`${organization.name} (${role})`, organization.id, isCurrent, isCurrent),
+    ),
+  );
+  choice.disabled = memberships.length < 2;
+  show("confirm");
+}
+
+onSubmit(part("confirm"), async (_fields, button) => {
+  const approve = button?.value === "approve";
+  const organization = part("organization").value;
+  const decided = await ask(
+    "POST",
+    "/api/v1/auth/device/approve",
+    { userCode: part("shown-code").textContent, approve },
+    organization ? { "x-organization-id": organization } : {},
+  );
+  if (!decided.isGood) return tell(decided.problem);
+  show("done");
+  part("outcome").textContent = approve
+    ? "It is signed in. You can close this page."
+    : "It was turned away. You can close this page.";
+});
+
+if (await whoIsHere()) askForCode();
+else await signIn(location.pathname + location.search, askForCode);

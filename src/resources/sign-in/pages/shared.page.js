@@ -1,0 +1,93 @@
+// What the pages of sign-in have in common. Runs in a person's browser.
+
+export const part = (id) => document.getElementById(id);
+
+/** Sends JSON to Weir. `body` of the answer is null where there is none; `problem` is the lines that tell what went wrong. */
+export async function ask(method, path, body, headers = {}) {
+  const reply = await fetch(path, {
+    method,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch(() => null);
+  const answer = (await reply?.json().catch(() => null)) ?? null;
+  return {
+    isGood: reply?.ok === true,
+    status: reply?.status ?? 0,
+    body: answer,
+    problem: problemOf(reply, answer),
+  };
+}
+
+function problemOf(reply, answer) {
+  if (reply?.ok) return [];
+  const detail = answer?.detail ?? "Weir could not be reached; is it still running?";
+  return Array.isArray(detail) ? detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`) : [detail];
+}
+
+/** Says something below the form; `isGood` tells whether it is good news. */
+export function tell(lines, isGood = false) {
+  const told = part("told");
+  told.replaceChildren(
+    ...lines.map((line) => {
+      const item = document.createElement("p");
+      item.textContent = line;
+      return item;
+    }),
+  );
+  told.className = isGood ? "good" : "bad";
+}
+
+/** Shows one part of the page and hides the others. */
+export function show(id) {
+  for (const each of document.querySelectorAll("[data-step]")) each.hidden = each.id !== id;
+  tell([]);
+  const step = part(id);
+  (step.querySelector("input:not([type=hidden]), select, button, a") ?? step).focus();
+}
+
+/** What a form holds, without the fields that were left empty. */
+export const fieldsOf = (form) =>
+  Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+
+/** Calls `work` instead of sending the form, once at a time. */
+export function onSubmit(form, work) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const buttons = [...form.querySelectorAll("button")];
+    for (const button of buttons) button.disabled = true;
+    await work(fieldsOf(form), event.submitter);
+    for (const button of buttons) button.disabled = false;
+  });
+}
+
+/** The person who is signed in; null where nobody is. */
+export async function whoIsHere() {
+  const { isGood, body } = await ask("GET", "/api/v1/users/me");
+  return isGood ? body : null;
+}
+
+/** Shows the form that signs in, and calls `then` once somebody is. `returnTo` is where another provider leads back to. */
+export async function signIn(returnTo, then) {
+  const { body: methods, problem } = await ask("GET", "/api/v1/auth/methods");
+  show("sign-in");
+  if (!methods) return tell(problem);
+  if (methods.setupRequired) {
+    return tell([
+      "This Weir waits for its first owner: open the set-up link that it printed when it started.",
+    ]);
+  }
+  if (methods.oidc) {
+    const link = part("oidc");
+    link.textContent = `Sign in with ${methods.oidc.name}`;
+    link.href = `/api/v1/auth/oidc/start?return_to=${encodeURIComponent(returnTo)}`;
+    link.hidden = false;
+  }
+  const form = part("password");
+  form.hidden = !methods.password;
+  onSubmit(form, async (fields) => {
+    const answer = await ask("POST", "/api/v1/auth/login", fields);
+    if (!answer.isGood) return tell(answer.problem);
+    form.reset();
+    await then(answer.body);
+  });
+}

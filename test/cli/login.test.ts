@@ -1,0 +1,188 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join as path } from "node:path";
+import { type Person, personOf } from "../../src/cli/credentials.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { login } from "../../src/cli/login.ts";
+import { logout } from "../../src/cli/logout.ts";
+import { whoami } from "../../src/cli/whoami.ts";
+import { sessions } from "../../src/resources/sessions/table.ts";
+import { startApp } from "../support/app.ts";
+
+const APPROVE = "/api/v1/auth/device/approve";
+
+/** A terminal in memory with a config directory of its own, which goes when it is disposed of. */
+function terminal(person: Partial<Person> = {}) {
+  const home = mkdtempSync(path(tmpdir(), "weir-login-"));
+  const printed = { out: [] as string[], err: [] as string[] };
+  let heard = () => {};
+  const host = (stdin: string): Host => ({
+    parts: () => {
+      throw new Error("A client needs no data directory.");
+    },
+    isTerminal: false,
+    hasColor: false,
+    self: [],
+    person: { configFolder: path(home, "weir"), server: null, terminal: "xterm", ...person },
+    onStop: () => undefined,
+    status: () => undefined,
+    stdin: async () => stdin,
+    out: (line) => {
+      printed.out.push(line);
+      heard();
+    },
+    err: (line) => printed.err.push(line),
+  });
+  const file = path(home, "weir/credentials.json");
+  return {
+    ...printed,
+    file,
+    kept: () => JSON.parse(readFileSync(file, "utf8")),
+    login: (args: string[], stdin = "") => login(args, host(stdin)),
+    logout: (...args: string[]) => logout(args, host("")),
+    whoami: (...args: string[]) => whoami(args, host("")),
+    /** What is printed next. */
+    line: () =>
+      new Promise<string>((resolve) => {
+        heard = () => resolve(printed.out.at(-1) ?? "");
+      }),
+    last: () => JSON.parse(printed.out.at(-1) ?? "null"),
+    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
+
+describe("weir login with a token", () => {
+  test("keeps it where only its owner can read it, and whoami and logout go by it", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = terminal();
+    expect(await shell.whoami("--server", app.origin)).toBe(3);
+    expect(await shell.logout("--server", app.origin)).toBe(3);
+    expect(shell.err).toEqual(Array(2).fill(`You are not signed in to ${app.origin}. Try: weir login`));
+
+    const account = {
+      server: app.origin,
+      userId: app.ids.userId,
+      email: "ada@example.com",
+      firstName: "Ada",
+      lastName: "Lovelace",
+      organizationId: app.ids.organizationId,
+      organizationSlug: "acme",
+      role: "owner",
+    };
+    expect(await shell.login(["--server", `${app.origin}/`, "--token", "--json"], `${app.token}\n`)).toBe(0);
+    expect(shell.last()).toEqual(account);
+    expect(shell.kept()).toEqual({ server: app.origin, tokens: { [app.origin]: app.token } });
+    expect(statSync(shell.file).mode & 0o777).toBe(0o600);
+    expect(statSync(path(shell.file, "..")).mode & 0o777).toBe(0o700);
+
+    expect(await shell.whoami("--json")).toBe(0);
+    expect(shell.last()).toEqual(account);
+    expect(await shell.whoami()).toBe(0);
+    expect(shell.out.at(-1)).toBe(`ada@example.com at ${app.origin}, owner of acme`);
+
+    // an access token is no session: it is forgotten here, and goes on
+    expect(await shell.logout("--json")).toBe(0);
+    expect(shell.last()).toEqual({ server: app.origin, sessionEnded: false });
+    expect(shell.kept()).toEqual({ server: null, tokens: {} });
+    expect((await app.owner("GET", "/api/v1/users/me")).status).toBe(200);
+    expect(shell.out.concat(shell.err).join("\n")).not.toContain(app.token);
+  });
+
+  test("keeps nothing of a token that the server does not take, or where there is no server", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = terminal();
+    expect(await shell.login(["--server", app.origin, "--token"], "svc_pat_nonsense")).toBe(1);
+    expect(shell.err.at(-1)).toContain("access token is not valid");
+    expect(await shell.login(["--server", "http://127.0.0.1:1", "--token"], app.token)).toBe(1);
+    expect(shell.err.at(-1)).toContain("127.0.0.1:1");
+    expect(await shell.login(["--server", app.origin, "--token"], "\n")).toBe(2);
+    for (const server of ["weir", "ftp://example.com", "http://a:b@example.com"])
+      expect(await shell.login(["--server", server, "--token"], app.token)).toBe(2);
+    expect(existsSync(shell.file)).toBe(false);
+  });
+
+  test("sends a token to no server but its own", async () => {
+    await using one = await startApp({ engine: false });
+    using shell = terminal();
+    expect(await shell.login(["--server", one.origin, "--token"], one.token)).toBe(0);
+    {
+      await using other = await startApp({ engine: false });
+      expect(await shell.whoami("--server", other.origin)).toBe(3);
+      expect(await shell.login(["--server", other.origin, "--token"], other.token)).toBe(0);
+      for (const { origin } of [one, other]) {
+        expect(await shell.whoami("--server", origin, "--json")).toBe(0);
+        expect(shell.last().server).toBe(origin);
+      }
+      expect(await shell.logout("--server", one.origin)).toBe(0);
+      expect(await shell.whoami("--json")).toBe(0);
+      expect(shell.last().server).toBe(other.origin);
+    }
+    // the server is gone, and its token is not sent to the one that is left
+    expect(await shell.whoami()).toBe(1);
+  });
+
+  test("is told in one sentence when what was kept is damaged", async () => {
+    using shell = terminal({ server: "http://127.0.0.1:1" });
+    expect(await shell.whoami()).toBe(3);
+    using broken = terminal({ configFolder: path(shell.file, "..", "..") });
+    for (const text of ["{", "[]"]) {
+      writeFileSync(path(shell.file, "..", "..", "credentials.json"), text);
+      expect(await broken.whoami()).toBe(1);
+      expect(broken.err.at(-1)).toMatch(/credentials\.json .+ Delete it and sign in again\.$/);
+    }
+  });
+});
+
+test("weir login by a code ends well when the person lets it in, and with 1 when they turn it away", async () => {
+  await using app = await startApp({ engine: false });
+  const sign = async (approve: boolean) => {
+    const shell = terminal({ server: app.origin });
+    const first = shell.line();
+    const ended = shell.login(["--json"]);
+    const shown = JSON.parse(await first);
+    expect(shown).toEqual({
+      verificationUri: `${app.origin}/device`,
+      verificationUriComplete: `${app.origin}/device?user_code=${shown.userCode}`,
+      userCode: expect.stringMatching(/^\w{4}-\w{4}$/),
+      expiresIn: 900,
+    });
+    expect((await app.owner("POST", APPROVE, { userCode: shown.userCode, approve })).status).toBe(204);
+    return { shell, code: await ended };
+  };
+  const [good, bad] = await Promise.all([sign(true), sign(false)]);
+  using shell = good.shell;
+  using refused = bad.shell;
+  expect([good.code, bad.code]).toEqual([0, 1]);
+  expect(refused.err).toEqual(["You are not signed in: The person has turned the client away."]);
+  expect(existsSync(refused.file)).toBe(false);
+  expect(shell.last()).toMatchObject({ email: "ada@example.com", organizationSlug: "acme" });
+
+  expect(await shell.whoami()).toBe(0);
+  const [session] = await app.app.store.db.select().from(sessions);
+  expect(session).toMatchObject({ clientType: "cli", terminal: "xterm", revokedAt: null });
+  await app.owner("DELETE", `/api/v1/sessions/${session!.id}`);
+  expect(await shell.whoami()).toBe(3);
+  expect(shell.err.at(-1)).toEndWith("Try: weir login");
+  expect(await shell.logout("--json")).toBe(0);
+  expect(shell.last().sessionEnded).toBe(true);
+}, 20_000);
+
+test("the config directory is XDG's where there is one, and the server the environment's", () => {
+  const { configFolder, server } = personOf({ HOME: "/somewhere", XDG_CONFIG_HOME: "/config" });
+  expect([configFolder, server]).toEqual(["/config/weir", null]);
+  expect(personOf({ HOME: "/somewhere", XDG_CONFIG_HOME: "relative" }).configFolder).toBe(
+    "/somewhere/.config/weir",
+  );
+  const both = {
+    HOME: "/somewhere",
+    WEIR_BASE_URL: "https://b.test",
+    WEIR_SERVER: "https://a.test",
+    TERM: "dumb",
+  };
+  expect(personOf(both)).toEqual({
+    configFolder: "/somewhere/.config/weir",
+    server: "https://a.test",
+    terminal: "dumb",
+  });
+});
