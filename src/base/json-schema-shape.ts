@@ -1,0 +1,228 @@
+import { MAX_FAULTS } from "./errors.ts";
+import type { Json } from "./json.ts";
+import { isObject } from "./json.ts";
+import { patternOf } from "./json-schema-text.ts";
+import { measure } from "./measure.ts";
+
+/** One fault of a schema; `path` leads to it from the schema's root, array indexes as strings. */
+export interface SchemaFault {
+  path: readonly string[];
+  message: string;
+  type: string;
+}
+
+const MAX_SCHEMA_LENGTH = 65_536;
+const MAX_SCHEMAS = 2_000;
+const MAX_NESTING = 32;
+
+const TYPES = ["null", "boolean", "integer", "number", "string", "array", "object"] as const;
+
+type Check = (value: unknown) => string | null;
+const says =
+  (sentence: string, holds: (value: unknown) => boolean): Check =>
+  (value) =>
+    holds(value) ? null : sentence;
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isText = (value: unknown): value is string => typeof value === "string";
+const isType = (value: unknown) => TYPES.some((type) => type === value);
+const isSet = (value: unknown, holds: (item: unknown) => boolean): value is unknown[] =>
+  Array.isArray(value) && value.every(holds) && new Set(value).size === value.length;
+
+const count = says("This should be a whole number of at least 0.", isCount);
+const number = says("This should be a number.", Number.isFinite);
+const text = says("This should be a text.", isText);
+const names = says("This should be a list of names, none twice.", (value) => isSet(value, isText));
+const nameLists = says(
+  "This should be an object whose values are lists of names.",
+  (value) => isObject(value) && Object.values(value).every((list) => isSet(list, isText)),
+);
+const unsupported: Check = () => "This keyword is not supported here.";
+
+/** Keywords that hold plain values. What stands in none of these tables is a note that checks nothing. */
+const VALUES = new Map<string, Check>([
+  ...[
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "minContains",
+    "maxContains",
+  ].map((key) => [key, count] as const),
+  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"].map((key) => [key, number] as const),
+  ...["title", "description", "$comment", "$schema", "format"].map((key) => [key, text] as const),
+  ...[
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$recursiveRef",
+    "$recursiveAnchor",
+    "$anchor",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+  ].map((key) => [key, unsupported] as const),
+  [
+    "multipleOf",
+    says("This should be a number above 0.", (value) => Number.isFinite(value) && (value as number) > 0),
+  ],
+  [
+    "type",
+    says(
+      `This should be one or several of ${TYPES.join(", ")}.`,
+      (value) => isType(value) || (isSet(value, isType) && value.length > 0),
+    ),
+  ],
+  [
+    "enum",
+    says(
+      "This should be a list with at least one value.",
+      (value) => Array.isArray(value) && value.length > 0,
+    ),
+  ],
+  ["uniqueItems", says("This should be true or false.", (value) => typeof value === "boolean")],
+  ["required", names],
+  ["dependentRequired", nameLists],
+  ["pattern", patternFault],
+]);
+
+/** Keywords that hold schemas. Those in place look at the same value as the schema they stand in. */
+const SCHEMA = new Set([
+  "additionalProperties",
+  "additionalItems",
+  "propertyNames",
+  "contains",
+  "not",
+  "if",
+  "then",
+  "else",
+]);
+const SCHEMA_LIST = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
+const SCHEMA_MAP = new Set([
+  "properties",
+  "patternProperties",
+  "dependentSchemas",
+  "$defs",
+  "definitions",
+  "dependencies",
+]);
+const IN_PLACE = new Set([
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentSchemas",
+  "dependencies",
+]);
+
+function patternFault(value: unknown): string | null {
+  if (!isText(value)) return "This should be a text.";
+  const pattern = patternOf(value);
+  return typeof pattern === "string" ? pattern : null;
+}
+
+interface Visit {
+  faults: SchemaFault[];
+  /** Schemas by pointer, each with those that it applies in place. */
+  places: Map<string, string[]>;
+  refs: { path: readonly string[]; from: string; to: string }[];
+}
+
+export function shapeFaults(schema: unknown): SchemaFault[] {
+  const visit: Visit = { faults: [], places: new Map(), refs: [] };
+  if (measure(schema as Json, MAX_SCHEMA_LENGTH) > MAX_SCHEMA_LENGTH) {
+    return [{ path: [], message: `A schema has at most ${MAX_SCHEMA_LENGTH} characters.`, type: "too_long" }];
+  }
+  walk(schema, [], visit, 0);
+  for (const { path, from, to } of visit.refs) {
+    if (visit.places.has(to)) visit.places.get(from)?.push(to);
+    else visit.faults.push({ path, message: "There is no schema at this place.", type: "ref_unknown" });
+  }
+  if (visit.faults.length === 0) visit.faults.push(...circleFaults(visit));
+  return visit.faults;
+}
+
+function walk(schema: unknown, path: readonly string[], visit: Visit, depth: number): void {
+  const fail = (at: readonly string[], message: string, type = "schema_invalid") => {
+    if (visit.faults.length < MAX_FAULTS) visit.faults.push({ path: at, message, type });
+  };
+  const here = pointerOf(path);
+  const inPlace: string[] = [];
+  visit.places.set(here, inPlace);
+  if (typeof schema === "boolean") return;
+  if (!isObject(schema)) return fail(path, "A schema should be an object, true or false.");
+  if (depth > MAX_NESTING)
+    return fail(path, `Schemas may be nested at most ${MAX_NESTING} deep.`, "too_deep");
+  if (visit.places.size > MAX_SCHEMAS)
+    return fail(path, `At most ${MAX_SCHEMAS} schemas in one.`, "too_long");
+
+  const inner = (value: unknown, at: readonly string[], keyword: string) => {
+    if (IN_PLACE.has(keyword)) inPlace.push(pointerOf(at));
+    walk(value, at, visit, depth + 1);
+  };
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = [...path, keyword];
+    const message = VALUES.get(keyword)?.(value);
+    if (message) fail(at, message, keyword === "pattern" ? "pattern_invalid" : "schema_invalid");
+    else if (keyword === "$id") {
+      if (path.length > 0 || !isText(value)) fail(at, "$id may stand only at the root.");
+    } else if (keyword === "$ref") {
+      const to = isText(value) ? targetOf(value) : null;
+      if (to === null)
+        fail(at, "Only places in this schema can be referred to, as in #/$defs/name.", "ref_unknown");
+      else visit.refs.push({ path: at, from: here, to });
+    } else if (SCHEMA.has(keyword) || (keyword === "items" && !Array.isArray(value)))
+      inner(value, at, keyword);
+    else if (SCHEMA_LIST.has(keyword) || keyword === "items") {
+      if (!Array.isArray(value) || value.length === 0)
+        fail(at, "This should be a list of schemas, at least one.");
+      else for (const [index, item] of value.entries()) inner(item, [...at, String(index)], keyword);
+    } else if (SCHEMA_MAP.has(keyword)) {
+      if (!isObject(value)) fail(at, "This should be an object of schemas.");
+      else
+        for (const [name, item] of Object.entries(value)) {
+          const fault = keyword === "patternProperties" ? patternFault(name) : null;
+          if (fault) fail([...at, name], fault, "pattern_invalid");
+          if (keyword === "dependencies" && Array.isArray(item)) {
+            const message = names(item);
+            if (message) fail([...at, name], message);
+          } else inner(item, [...at, name], keyword);
+        }
+    }
+  }
+}
+
+/** A schema that comes back to itself without going into the value would never end. */
+function circleFaults({ places, refs }: Visit): SchemaFault[] {
+  const done = new Set<string>();
+  const open = new Set<string>();
+  const endless = (place: string): boolean => {
+    if (open.has(place)) return true;
+    if (done.has(place)) return false;
+    open.add(place);
+    const found = places.get(place)?.some(endless) ?? false;
+    open.delete(place);
+    done.add(place);
+    return found;
+  };
+  const ref = refs.find(({ from }) => endless(from));
+  return ref
+    ? [{ path: ref.path, message: "This reference leads back to itself.", type: "ref_circular" }]
+    : [];
+}
+
+const pointerOf = (path: readonly string[]) =>
+  path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+
+/** The pointer in `#/…`; null for references that lead elsewhere. */
+export function targetOf(ref: string): string | null {
+  if (!ref.startsWith("#")) return null;
+  try {
+    return decodeURIComponent(ref.slice(1));
+  } catch {
+    return null; // a broken percent sign names no place
+  }
+}

@@ -1,0 +1,81 @@
+import { isIPv4, isIPv6 } from "node:net";
+
+/** A pattern that is matched in time linear to the text. */
+export interface Pattern {
+  test(text: string): boolean;
+  /** About how much one character of text costs. */
+  readonly size: number;
+}
+
+const MAX_PATTERN_LENGTH = 1_000;
+/** Instructions; `(a{1,1000}){1,1000}` is short and would have a million. */
+const MAX_PATTERN_SIZE = 5_000;
+const MAX_KEPT = 500;
+
+type Re2 = typeof import("re2js");
+
+const kept = new Map<string, Pattern>();
+
+/** `source` ready to be asked, or the sentence that says why it can't be. Loading takes 14 ms, so it waits for the first. */
+export function patternOf(source: string): Pattern | string {
+  const known = kept.get(source);
+  if (known) return known;
+  if (source.length > MAX_PATTERN_LENGTH) return `A pattern has at most ${MAX_PATTERN_LENGTH} characters.`;
+  const { RE2JS } = require("re2js") as Re2;
+  let compiled: InstanceType<Re2["RE2JS"]>;
+  try {
+    compiled = RE2JS.compile(RE2JS.translateRegExp(source));
+  } catch (error) {
+    const reason =
+      error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "unreadable";
+    return `The pattern can't be used (${reason}). Look-around and back-references are not supported.`;
+  }
+  const size = compiled.programSize();
+  if (size > MAX_PATTERN_SIZE) return "The pattern is too large: its repetitions multiply.";
+  const pattern = { size, test: (text: string) => compiled.test(text) };
+  if (kept.size >= MAX_KEPT) kept.clear();
+  kept.set(source, pattern);
+  return pattern;
+}
+
+/** Matches a pattern of ours or one that has been checked. */
+function matches(source: string, text: string): boolean {
+  const pattern = patternOf(source);
+  return typeof pattern !== "string" && pattern.test(text);
+}
+
+const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const DAY = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])";
+const TIME =
+  "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
+
+/** False for the 30th of February and its like. */
+const isRealDay = (day: string) => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+const whole = (source: string) => (text: string) => matches(`^(?:${source})$`, text);
+const isHostname = (text: string) => text.length <= 253 && whole(`${LABEL}(?:\\.${LABEL})*`)(text);
+
+const FORMATS = new Map<string, (text: string) => boolean>([
+  ["date", (text) => whole(DAY)(text) && isRealDay(text)],
+  ["time", whole(TIME)],
+  ["date-time", (text) => whole(`${DAY}[Tt]${TIME}`)(text) && isRealDay(text.slice(0, 10))],
+  [
+    "duration",
+    whole("P(?:[0-9]+W|(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?(?:T(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+S)?)?)"),
+  ],
+  [
+    "email",
+    (text) => {
+      const at = text.lastIndexOf("@");
+      return whole('[^\\s@<>()\\[\\],;:\\\\"]{1,64}')(text.slice(0, at)) && isHostname(text.slice(at + 1));
+    },
+  ],
+  ["hostname", isHostname],
+  ["ipv4", isIPv4],
+  ["ipv6", isIPv6],
+  ["uri", (text) => whole("[A-Za-z][A-Za-z0-9+.-]*:\\S+")(text) && URL.canParse(text)],
+  ["uuid", whole("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")],
+  ["regex", (text) => typeof patternOf(text) !== "string"],
+]);
+
+/** True for formats that are not known here: those are notes for people, as the standard has it. */
+export const fitsFormat = (format: string, text: string): boolean => FORMATS.get(format)?.(text) ?? true;

@@ -1,0 +1,306 @@
+import { MAX_FAULTS } from "./errors.ts";
+import { canonicalJson, isObject, type Json, type JsonObject } from "./json.ts";
+import { targetOf } from "./json-schema-shape.ts";
+import { fitsFormat, patternOf } from "./json-schema-text.ts";
+
+/** One fault of a value; `path` leads to it from the value's root, array indexes as strings. */
+export interface ValueFault {
+  path: readonly string[];
+  message: string;
+  type: string;
+}
+
+/** Schemas met with values, and about as much work for patterns and comparisons: below a second. */
+const MAX_STEPS = 200_000;
+const MAX_LEVELS = 400;
+
+class TooComplex extends Error {}
+
+interface Round {
+  root: Json;
+  steps: number;
+}
+
+/** Checks a value against a schema that has no faults. */
+export function checkValue(schema: Json, value: Json): ValueFault[] {
+  const faults: ValueFault[] = [];
+  try {
+    new Check({ root: schema, steps: MAX_STEPS }, faults).fits(schema, value, [], 0);
+  } catch (error) {
+    if (!(error instanceof TooComplex)) throw error;
+    const message = "This value takes too long to check against its schema.";
+    return [{ path: [], message, type: "too_complex" }];
+  }
+  return faults;
+}
+
+/** One pass over a value. Schemas that may fail without harm, as in `not`, get a pass of their own. */
+class Check {
+  readonly #round: Round;
+  readonly #faults: ValueFault[];
+
+  constructor(round: Round, faults: ValueFault[]) {
+    this.#round = round;
+    this.#faults = faults;
+  }
+
+  /** True where `value` fits; else its faults have been added. */
+  fits(schema: Json, value: Json, path: readonly string[], level: number): boolean {
+    this.#spend(1);
+    if (level > MAX_LEVELS) throw new TooComplex();
+    if (schema === true) return true;
+    if (!isObject(schema)) return this.#fail(path, "Nothing is allowed here", "extra_forbidden");
+    const before = this.#faults.length;
+    if (before >= MAX_FAULTS) return false;
+    const own = this.#own(schema, value, path);
+    // What has the wrong type is told once, not again by all that follows from it.
+    if (own) {
+      if (typeof value === "string") this.#text(schema, value, path);
+      else if (typeof value === "number") this.#number(schema, value, path);
+      else if (Array.isArray(value)) this.#list(schema, value, path, level);
+      else if (isObject(value)) this.#object(schema, value, path, level);
+    }
+    this.#inPlace(schema, value, path, level);
+    return this.#faults.length === before;
+  }
+
+  #own(schema: JsonObject, value: Json, path: readonly string[]): boolean {
+    const { type } = schema;
+    const types = typeof type === "string" ? [type] : Array.isArray(type) ? type : null;
+    if (types && !types.some((name) => isOf(name, value))) {
+      const [message, code] = TYPE_FAULTS[String(types[0])] ?? ["Input has the wrong type", "type_error"];
+      return types.length === 1
+        ? this.#fail(path, message, code)
+        : this.#fail(path, `Input should be one of ${types.join(", ")}`, "type_error");
+    }
+    if (Object.hasOwn(schema, "const") && !this.#same(schema.const as Json, value)) {
+      return this.#fail(path, `Input should be ${show(schema.const as Json)}`, "literal_error");
+    }
+    const members = schema.enum;
+    if (Array.isArray(members) && !members.some((member) => this.#same(member, value))) {
+      return this.#fail(path, `Input should be ${members.slice(0, 20).map(show).join(", ")}`, "enum");
+    }
+    return true;
+  }
+
+  #text(schema: JsonObject, value: string, path: readonly string[]): void {
+    const { minLength, maxLength, pattern, format } = schema;
+    const counted = minLength !== undefined || maxLength !== undefined;
+    const length = counted ? [...value].length : value.length; // people count characters, not code units
+    if (isNumber(minLength) && length < minLength)
+      this.#fail(path, `Input should have at least ${minLength} character(s)`, "string_too_short");
+    if (isNumber(maxLength) && length > maxLength)
+      this.#fail(path, `Input should have at most ${maxLength} characters`, "string_too_long");
+    if (typeof pattern === "string" && !this.#matches(pattern, value))
+      this.#fail(path, `Input should match ${pattern}`, "string_pattern_mismatch");
+    if (typeof format === "string") {
+      this.#spend(length >> 4);
+      if (!fitsFormat(format, value))
+        this.#fail(path, `Input should be a valid ${format}`, `${format}_parsing`);
+    }
+  }
+
+  #number(schema: JsonObject, value: number, path: readonly string[]): void {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+    if (isNumber(minimum) && value < minimum)
+      this.#fail(path, `Input should be at least ${minimum}`, "greater_than_equal");
+    if (isNumber(maximum) && value > maximum)
+      this.#fail(path, `Input should be at most ${maximum}`, "less_than_equal");
+    if (isNumber(exclusiveMinimum) && value <= exclusiveMinimum)
+      this.#fail(path, `Input should be greater than ${exclusiveMinimum}`, "greater_than");
+    if (isNumber(exclusiveMaximum) && value >= exclusiveMaximum)
+      this.#fail(path, `Input should be less than ${exclusiveMaximum}`, "less_than");
+    if (isNumber(multipleOf) && !isMultiple(value, multipleOf))
+      this.#fail(path, `Input should be a multiple of ${multipleOf}`, "multiple_of");
+  }
+
+  #list(schema: JsonObject, value: Json[], path: readonly string[], level: number): void {
+    const { minItems, maxItems, items, contains } = schema;
+    if (isNumber(minItems) && value.length < minItems)
+      this.#fail(path, `The list should have at least ${minItems} item(s)`, "too_short");
+    if (isNumber(maxItems) && value.length > maxItems)
+      return void this.#fail(path, `The list should have at most ${maxItems} items`, "too_long");
+    const first = Array.isArray(items) ? items : Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+    const rest = Array.isArray(items) ? schema.additionalItems : items;
+    for (const [index, item] of value.entries()) {
+      const shape = index < first.length ? first[index] : rest;
+      if (shape !== undefined) this.fits(shape, item, [...path, String(index)], level + 1);
+    }
+    if (schema.uniqueItems === true) {
+      const seen = new Set(value.map((item) => this.#canonical(item)));
+      if (seen.size < value.length) this.#fail(path, "No item may stand here twice", "not_unique");
+    }
+    if (contains !== undefined) {
+      const least = isNumber(schema.minContains) ? schema.minContains : 1;
+      const most = isNumber(schema.maxContains) ? schema.maxContains : Number.POSITIVE_INFINITY;
+      const found = value.filter((item) => this.#would(contains, item, level + 1)).length;
+      if (found < least)
+        this.#fail(path, `At least ${least} item(s) should be of the kind asked for`, "too_short");
+      if (found > most) this.#fail(path, `At most ${most} item(s) may be of the kind named`, "too_long");
+    }
+  }
+
+  #object(schema: JsonObject, value: JsonObject, path: readonly string[], level: number): void {
+    const { minProperties, maxProperties, additionalProperties, propertyNames } = schema;
+    const properties = isObject(schema.properties) ? schema.properties : {};
+    const patterns = isObject(schema.patternProperties) ? Object.entries(schema.patternProperties) : [];
+    const names = Object.keys(value);
+    for (const name of listOf(schema.required)) this.#require(value, name, path);
+    for (const [name, needs] of [...entriesOf(schema.dependentRequired), ...entriesOf(schema.dependencies)]) {
+      if (Object.hasOwn(value, name)) for (const need of listOf(needs)) this.#require(value, need, path);
+    }
+    if (isNumber(minProperties) && names.length < minProperties)
+      this.#fail(path, `At least ${minProperties} field(s)`, "too_short");
+    if (isNumber(maxProperties) && names.length > maxProperties)
+      this.#fail(path, `At most ${maxProperties} fields`, "too_long");
+    for (const name of names) {
+      const item = value[name] as Json;
+      const at = [...path, name];
+      let known = false;
+      if (Object.hasOwn(properties, name)) {
+        known = true;
+        this.fits(properties[name] as Json, item, at, level + 1);
+      }
+      for (const [pattern, shape] of patterns) {
+        if (!this.#matches(pattern, name)) continue;
+        known = true;
+        this.fits(shape, item, at, level + 1);
+      }
+      if (!known && additionalProperties === false) {
+        this.#spend(1);
+        this.#fail(at, "This field is not known here", "extra_forbidden");
+      } else if (!known && additionalProperties !== undefined)
+        this.fits(additionalProperties, item, at, level + 1);
+      if (propertyNames !== undefined && !this.#would(propertyNames, name, level + 1))
+        this.#fail(at, "This field's name is not allowed here", "extra_forbidden");
+    }
+  }
+
+  #inPlace(schema: JsonObject, value: Json, path: readonly string[], level: number): void {
+    const next = level + 1;
+    if (typeof schema.$ref === "string") this.fits(this.#target(schema.$ref), value, path, next);
+    for (const part of Array.isArray(schema.allOf) ? schema.allOf : []) this.fits(part, value, path, next);
+    if (Array.isArray(schema.anyOf)) this.#union(schema.anyOf, value, path, next);
+    if (Array.isArray(schema.oneOf)) {
+      const fitting = schema.oneOf.filter((part) => this.#would(part, value, next)).length;
+      if (fitting === 0) this.#union(schema.oneOf, value, path, next);
+      else if (fitting > 1)
+        this.#fail(path, "Input should fit exactly one of the forms allowed", "union_error");
+    }
+    if (schema.not !== undefined && this.#would(schema.not, value, next))
+      this.#fail(path, "Input should not be of this form", "not_allowed");
+    if (schema.if !== undefined) {
+      const branch = this.#would(schema.if, value, next) ? schema.then : schema.else;
+      if (branch !== undefined) this.fits(branch, value, path, next);
+    }
+    if (!isObject(value)) return;
+    for (const [name, part] of [...entriesOf(schema.dependentSchemas), ...entriesOf(schema.dependencies)]) {
+      if (!Array.isArray(part) && Object.hasOwn(value, name)) this.fits(part, value, path, next);
+    }
+  }
+
+  /** Where no form fits, the faults of the one that came closest are told, if one was plainly meant. */
+  #union(forms: Json[], value: Json, path: readonly string[], level: number): void {
+    let meant: ValueFault[] | null = null;
+    for (const form of forms) {
+      const faults: ValueFault[] = [];
+      if (new Check(this.#round, faults).fits(form, value, path, level)) return;
+      const deep = faults.every((fault) => fault.path.length > path.length && fault.type !== "literal_error");
+      if ((deep || forms.length === 1) && (!meant || faults.length < meant.length)) meant = faults;
+    }
+    if (meant) this.#faults.push(...meant);
+    else this.#fail(path, "Input should fit one of the forms allowed", "union_error");
+  }
+
+  #would(schema: Json, value: Json, level: number): boolean {
+    return new Check(this.#round, []).fits(schema, value, [], level);
+  }
+
+  #require(value: JsonObject, name: string, path: readonly string[]): void {
+    if (!Object.hasOwn(value, name)) this.#fail([...path, name], "Field required", "missing");
+  }
+
+  #matches(source: string, text: string): boolean {
+    const pattern = patternOf(source);
+    if (typeof pattern === "string") return false; // such a schema has been refused before
+    this.#spend((text.length * Math.min(pattern.size, 500)) >> 7);
+    return pattern.test(text);
+  }
+
+  #same(one: Json, other: Json): boolean {
+    if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
+      this.#spend(0.1);
+      return one === other;
+    }
+    return this.#canonical(one) === this.#canonical(other);
+  }
+
+  #canonical(value: Json): string {
+    const text = canonicalJson(value);
+    this.#spend(1 + (text.length >> 6));
+    return text;
+  }
+
+  #target(ref: string): Json {
+    const names = (targetOf(ref) ?? "").split("/").slice(1);
+    let place: Json | undefined = this.#round.root;
+    for (const name of names) {
+      const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+      place = (place as JsonObject | undefined)?.[key];
+    }
+    return place ?? false;
+  }
+
+  #spend(steps: number): void {
+    this.#round.steps -= steps;
+    if (this.#round.steps < 0) throw new TooComplex();
+  }
+
+  #fail(path: readonly string[], message: string, type: string): false {
+    this.#faults.push({ path, message, type });
+    return false;
+  }
+}
+
+const TYPE_FAULTS: Readonly<Record<string, readonly [string, string]>> = {
+  string: ["Input should be a string", "string_type"],
+  integer: ["Input should be an integer", "int_type"],
+  number: ["Input should be a number", "float_type"],
+  boolean: ["Input should be true or false", "bool_type"],
+  null: ["Input should be null", "none_required"],
+  array: ["Input should be a list", "list_type"],
+  object: ["Input should be an object", "dict_type"],
+};
+
+function isOf(type: Json, value: Json): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isObject(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+/** Tells 0.3 from a multiple of 0.1 no better than floating point can. */
+function isMultiple(value: number, step: number): boolean {
+  const times = value / step;
+  if (!Number.isFinite(times)) return value % step === 0;
+  return Math.abs(times - Math.round(times)) <= Math.abs(times) * 1e-12;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const listOf = (value: Json | undefined): string[] => (Array.isArray(value) ? (value as string[]) : []);
+const entriesOf = (value: Json | undefined): [string, Json][] =>
+  isObject(value) ? Object.entries(value) : [];
+
+function show(value: Json): string {
+  if (typeof value === "string") return `'${value.slice(0, 100)}'`;
+  const text = JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

@@ -1,0 +1,100 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { schemaFaults } from "../base/json-schema.ts";
+import { measure } from "../base/measure.ts";
+import { instant, jsonObject, named, nullable, object, oneOf, optional, uuid } from "../base/shape.ts";
+import { isWholeTemplate } from "../base/template.ts";
+import { defineExecutor } from "./contract.ts";
+
+const YEAR_SECONDS = 31_536_000;
+const MAX_CONTEXT_CHARACTERS = 65_536;
+
+const Definition = object({
+  title: named(),
+  description: optional(Type.String({ maxLength: 10_000 })),
+  decisionType: oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
+  formSchema: optional(jsonObject({ description: "A JSON Schema of what is to be filled in" })),
+  context: optional(jsonObject({ description: "What people should see when they decide" })),
+  assignedTo: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 320,
+      description: "A member's id or email; any member where absent",
+    }),
+  ),
+  expiresInSeconds: optional(Type.Integer({ minimum: 1, maximum: YEAR_SECONDS })),
+  onReject: oneOf(["fail", "continue"], { default: "fail" }),
+  onExpire: oneOf(["reject", "fail", "cancel"], { default: "reject" }),
+});
+
+/**
+ * Asks people, and waits for their answer. An expiry counts as a rejection, a failure or a cancel, never as an approval.
+ *
+ * A second try is safe: the question is put in the transaction that lets the run wait, and only there.
+ */
+export const approvalGate = defineExecutor({
+  kind: "approval_gate",
+  title: "Approval",
+  description: "Waits until a person approves or rejects, or fills in a form.",
+  providers: [],
+  definition: Definition,
+  result: object({
+    decisionId: uuid(),
+    decisionValue: oneOf(["approved", "rejected"]),
+    formResponse: nullable(jsonObject()),
+    decidedBy: nullable(uuid()),
+    decidedAt: instant(),
+    rejectionReason: nullable(Type.String()),
+  }),
+
+  check: definitionFaults,
+
+  async execute(bench, definition) {
+    bench.log("info", "Asks for a decision, and waits.");
+    const { description, formSchema, context, assignedTo, expiresInSeconds } = definition;
+    return {
+      wait: "decision",
+      request: {
+        title: definition.title,
+        description: description ?? null,
+        decisionType: definition.decisionType,
+        formSchema: formSchema ?? null,
+        context: context ?? null,
+        assignedTo: assignedTo ?? null,
+        expiresInSeconds: expiresInSeconds ?? null,
+        onReject: definition.onReject,
+        onExpire: definition.onExpire,
+      },
+    };
+  },
+});
+
+const PERSON = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[^\s@]+@[^\s@]+)$/i;
+
+function definitionFaults(definition: Partial<Static<typeof Definition>>) {
+  const { decisionType, formSchema, context, assignedTo } = definition;
+  const faults: { path: readonly string[]; message: string }[] = [];
+  if (decisionType === "form_input" && formSchema === undefined)
+    faults.push({ path: ["formSchema"], message: "form_input needs a formSchema" });
+  if (assignedTo !== undefined && !assignedTo.includes("{{") && !PERSON.test(assignedTo.trim()))
+    faults.push({ path: ["assignedTo"], message: "Give the id or the email of a member" });
+  if (context !== undefined && measure(context, MAX_CONTEXT_CHARACTERS) > MAX_CONTEXT_CHARACTERS)
+    faults.push({ path: ["context"], message: `A context has at most ${MAX_CONTEXT_CHARACTERS} characters` });
+  if (isObject(formSchema)) faults.push(...formFaults(formSchema));
+  return faults;
+}
+
+/** Parts that a template brings are checked when the gate is reached. */
+const formFaults = (schema: JsonObject) =>
+  schemaFaults(schema)
+    .filter(({ path }) => !isWholeTemplate(valueAt(schema, path)))
+    .map(({ path, message }) => ({ path: ["formSchema", ...path], message }));
+
+function valueAt(value: Json, path: readonly string[]): Json {
+  let at: Json | undefined = value;
+  for (const name of path) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return null;
+    at = (at as JsonObject)[name];
+  }
+  return at ?? null;
+}

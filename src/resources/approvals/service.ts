@@ -1,0 +1,42 @@
+import { and, count, desc, eq, ne } from "drizzle-orm";
+import { notFound } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import { automations } from "../automations/table.ts";
+import { decide } from "../decisions/decide.ts";
+import { MAX_LISTED } from "../decisions/service.ts";
+import { type DecisionValue, decisions } from "../decisions/table.ts";
+import type { Answer } from "../decisions/wire.ts";
+import type { NamedDecision } from "./wire.ts";
+
+const named = (ctx: Context) =>
+  ctx.db
+    .select({ decision: decisions, automationName: automations.name })
+    .from(decisions)
+    .leftJoin(automations, eq(automations.id, decisions.automationId));
+
+/** Newest first. */
+export async function listApprovals(
+  ctx: Context,
+  status: "pending" | "decided",
+): Promise<{ rows: NamedDecision[]; total: number }> {
+  const isOpen = status === "pending" ? eq(decisions.status, "pending") : ne(decisions.status, "pending");
+  const where = and(eq(decisions.organizationId, ctx.organizationId), isOpen);
+  const rows = await named(ctx).where(where).orderBy(desc(decisions.id)).limit(MAX_LISTED);
+  const [total] = await ctx.db.select({ n: count() }).from(decisions).where(where);
+  return { rows, total: total?.n ?? 0 };
+}
+
+/** Decides the decision of the same id; throws as `decide` does. */
+export async function settleApproval(
+  ctx: Context,
+  id: string,
+  decisionValue: DecisionValue,
+  answer: Answer,
+): Promise<NamedDecision> {
+  await decide(ctx, id, { ...answer, decisionValue });
+  const [row] = await named(ctx).where(
+    and(eq(decisions.organizationId, ctx.organizationId), eq(decisions.id, id)),
+  );
+  if (!row) throw notFound("decision");
+  return row;
+}

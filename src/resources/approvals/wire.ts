@@ -1,0 +1,43 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { instant, jsonObject, nullable, object, oneOf, uuid } from "../../base/shape.ts";
+import { DECISION_TYPES, type DecisionRow } from "../decisions/table.ts";
+import { question } from "../decisions/wire.ts";
+
+const STATUSES = ["pending", "decided"] as const;
+
+export const Approval = object({
+  id: uuid(),
+  title: Type.String(),
+  description: nullable(Type.String()),
+  decisionType: oneOf(DECISION_TYPES),
+  formSchema: nullable(jsonObject()),
+  context: nullable(jsonObject()),
+  status: oneOf(STATUSES),
+  stepKey: nullable(Type.String()),
+  automationId: nullable(uuid()),
+  automationName: nullable(Type.String()),
+  automationRunId: nullable(uuid()),
+  requestedAt: instant(),
+});
+
+export const ApprovalQuery = object({ status: oneOf(STATUSES, { default: "pending" }) });
+export const ApprovalPage = object({ items: Type.Array(Approval), total: Type.Integer() });
+
+export interface NamedDecision {
+  decision: DecisionRow;
+  automationName: string | null;
+}
+
+/** An approval knows two statuses: what is no longer open, by whatever end, is `decided`. */
+export const toApproval = ({ decision: row, automationName }: NamedDecision): Static<typeof Approval> => ({
+  id: row.id,
+  ...question(row),
+  decisionType: row.decisionType,
+  formSchema: row.formSchema,
+  status: row.status === "pending" ? "pending" : "decided",
+  stepKey: row.stepKey,
+  automationId: row.automationId,
+  automationName,
+  automationRunId: row.automationRunId,
+  requestedAt: row.createdAt,
+});

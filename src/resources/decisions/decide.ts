@@ -1,0 +1,141 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, InvalidInput, invalid } from "../../base/errors.ts";
+import { canonicalJson, type Json, type JsonObject } from "../../base/json.ts";
+import { valueFaults } from "../../base/json-schema.ts";
+import { measure } from "../../base/measure.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { ROLES } from "../organizations/table.ts";
+import { type Ending, settleWait } from "../runs/waits.ts";
+import { users } from "../users/table.ts";
+import { about, entityOf, maskedText } from "./open.ts";
+import { findDecision } from "./service.ts";
+import { type DecisionRow, decisions } from "./table.ts";
+import type { Decide } from "./wire.ts";
+
+const MAX_RESPONSE_CHARACTERS = 65_536;
+
+/**
+ * Decides, and lets the run that waits go on, in one transaction. The same person saying the same again changes nothing.
+ *
+ * Throws `forbidden` where it is assigned to another, `invalid_state` where it has been settled or has expired,
+ * `InvalidInput` for a form that does not fit.
+ */
+export function decide(ctx: Context, id: string, given: Decide): Promise<DecisionRow> {
+  return write(ctx, async (tx) => {
+    const decision = await findDecision(tx, id);
+    await refuseOthers(tx, decision);
+    if (isRepeat(tx, decision, given)) return decision;
+    await refuseSettled(tx, decision);
+    const formResponse = checkForm(decision, given);
+    const at = timestamp(tx.clock);
+    const row: DecisionRow = {
+      ...decision,
+      status: "decided",
+      decisionValue: given.decisionValue,
+      formResponse,
+      rejectionReason: given.decisionValue === "rejected" ? (given.rejectionReason ?? null) : null,
+      decidedBy: tx.actor.id,
+      decidedAt: at,
+      updatedAt: at,
+      updatedBy: tx.actor.id,
+    };
+    await tx.db
+      .update(decisions)
+      .set(row)
+      .where(and(eq(decisions.id, id), eq(decisions.status, "pending")));
+    const { decisionValue, rejectionReason } = row;
+    const data = {
+      ...about(row),
+      decisionValue,
+      rejectionReason: rejectionReason && maskedText(rejectionReason),
+    };
+    await record(tx, "decision.decided", entityOf(id), data);
+    await settleWait(tx, "decision", id, endingOf(row));
+    return row;
+  });
+}
+
+/** What a yes or a no means for the run. */
+export function endingOf(row: DecisionRow): Ending {
+  const { id: decisionId, decisionValue, formResponse, decidedBy, decidedAt, rejectionReason } = row;
+  const result: JsonObject = {
+    decisionId,
+    decisionValue,
+    formResponse,
+    decidedBy,
+    decidedAt,
+    rejectionReason,
+  };
+  if (decisionValue === "approved" || row.onReject === "continue") return { status: "completed", result };
+  const reason = maskedText(rejectionReason ?? "");
+  const message = `"${maskedText(row.title)}" was rejected${reason === "" ? "." : `: ${reason}`}`;
+  const details = { decisionId, decidedBy, rejectionReason: rejectionReason === null ? null : reason };
+  return { status: "failed", error: { code: "rejected", message, retryable: false, details } };
+}
+
+async function refuseOthers(tx: WriteContext, { assignedTo }: DecisionRow): Promise<void> {
+  if (assignedTo === null || assignedTo === tx.actor.id) return;
+  if (ROLES.indexOf(tx.role) >= ROLES.indexOf("admin")) return;
+  const name = await nameOf(tx, assignedTo);
+  throw new AppError(
+    "forbidden",
+    `This decision is assigned to ${name}; only that person or an admin decides.`,
+  );
+}
+
+function isRepeat(tx: WriteContext, decision: DecisionRow, given: Decide): boolean {
+  const isSame = (said: Json | undefined, kept: Json) =>
+    said === undefined || said === null || canonicalJson(said) === canonicalJson(kept);
+  return (
+    decision.status === "decided" &&
+    decision.decidedBy === tx.actor.id &&
+    decision.decisionValue === given.decisionValue &&
+    isSame(given.formResponse, decision.formResponse) &&
+    (given.decisionValue === "approved" || isSame(given.rejectionReason, decision.rejectionReason))
+  );
+}
+
+/** Also refuses what has expired and only waits to be marked so: an expiry never approves. */
+async function refuseSettled(tx: WriteContext, decision: DecisionRow): Promise<void> {
+  const { status, decisionValue, decidedBy, decidedAt, expiresAt, updatedAt, updatedBy } = decision;
+  const refuse = (message: string) => new AppError("invalid_state", message);
+  if (status === "decided")
+    throw refuse(`This was ${decisionValue} by ${await nameOf(tx, decidedBy)} at ${decidedAt}.`);
+  if (status === "cancelled")
+    throw refuse(
+      `This was cancelled by ${await nameOf(tx, updatedBy)} at ${updatedAt}, with what waited for it.`,
+    );
+  if (status === "expired" || (expiresAt !== null && expiresAt <= timestamp(tx.clock)))
+    throw refuse(`This expired at ${expiresAt}: nobody had decided by then.`);
+}
+
+/** A person by name; keys and the engine by what they are. */
+async function nameOf(tx: WriteContext, id: string | null): Promise<string> {
+  const [person] = id === null ? [] : await tx.db.select().from(users).where(eq(users.id, id));
+  if (!person)
+    return id === tx.actor.id && tx.actor.type === "api" ? "this API key" : "an API key or the system";
+  const name = [person.firstName, person.lastName].filter((part) => part !== null).join(" ");
+  return name === "" ? person.email : `${name} (${person.email})`;
+}
+
+function checkForm({ decisionType, formSchema }: DecisionRow, given: Decide): JsonObject | null {
+  const loc = ["body", "formResponse"];
+  const response = given.formResponse ?? null;
+  if (response === null) {
+    if (decisionType === "form_input" && given.decisionValue === "approved")
+      throw invalid(loc, "Field required", "missing");
+    return null;
+  }
+  if (measure(response, MAX_RESPONSE_CHARACTERS) > MAX_RESPONSE_CHARACTERS)
+    throw invalid(loc, `A response has at most ${MAX_RESPONSE_CHARACTERS} characters`, "too_long");
+  if (formSchema === null) return response;
+  const faults = valueFaults(formSchema, response);
+  if (faults.length > 0) {
+    throw new InvalidInput(
+      faults.map(({ path, message, type }) => ({ loc: [...loc, ...path], msg: message, type })),
+    );
+  }
+  return response;
+}

@@ -1,0 +1,69 @@
+import { and, asc, eq, lte, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { type App, contextFor, type WriteContext, write } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { type Ending, settleWait } from "../runs/waits.ts";
+import { endingOf } from "./decide.ts";
+import { about, entityOf, maskedText } from "./open.ts";
+import { type DecisionRow, decisions } from "./table.ts";
+
+const BATCH = 50;
+
+/** Spelt out, so that the partial index serves. */
+const isPending = sql`${decisions.status} = 'pending'`;
+
+/** Ends decisions whose time is over; gives back how many there were. */
+export async function expireDueDecisions(app: App): Promise<number> {
+  const { id, organizationId, correlationId, expiresAt } = decisions;
+  const due = await app.store.db
+    .select({ id, organizationId, correlationId })
+    .from(decisions)
+    .where(and(isPending, lte(expiresAt, timestamp(app.clock))))
+    .orderBy(asc(expiresAt))
+    .limit(BATCH);
+  let failed = 0;
+  for (const { id, ...where } of due) {
+    try {
+      await write(contextFor(app, { ...where, actor: SYSTEM, role: "member" }), (tx) => expire(tx, id));
+    } catch (error) {
+      failed++; // the others expire; this one is tried again after a rest
+      app.log.report(error, { decisionId: id, correlationId: where.correlationId });
+    }
+  }
+  return due.length - failed;
+}
+
+/** Nothing where somebody has decided meanwhile. */
+async function expire(tx: WriteContext, id: string): Promise<void> {
+  const at = timestamp(tx.clock);
+  const isRejection = sql`${decisions.onExpire} = 'reject'`;
+  const [row] = await tx.db
+    .update(decisions)
+    .set({
+      status: "expired",
+      decisionValue: sql`case when ${isRejection} then 'rejected' end`,
+      decidedAt: sql`case when ${isRejection} then ${at} end`,
+      rejectionReason: sql`case when ${isRejection} then 'Nobody decided in time.' end`,
+      updatedAt: at,
+    })
+    .where(and(eq(decisions.id, id), isPending))
+    .returning();
+  if (!row) return;
+  await record(tx, "decision.expired", entityOf(id), { ...about(row), onExpire: row.onExpire });
+  await settleWait(tx, "decision", id, expiryOf(row));
+}
+
+function expiryOf(row: DecisionRow): Ending {
+  switch (row.onExpire) {
+    case "reject":
+      return endingOf(row);
+    case "cancel":
+      return { status: "cancelled" };
+    case "fail": {
+      const message = `Nobody decided on "${maskedText(row.title)}" before it expired at ${row.expiresAt}.`;
+      const details = { decisionId: row.id };
+      return { status: "failed", error: { code: "expired", message, retryable: false, details } };
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import type { WriteContext } from "../../context.ts";
+import type { DecisionRequest } from "../../executors/contract.ts";
+import { automationRuns } from "../automations/table.ts";
+import { type Entity, record } from "../events/service.ts";
+import { memberships } from "../organizations/table.ts";
+import type { RunRow } from "../runs/table.ts";
+import { users } from "../users/table.ts";
+import { type DecisionRow, decisions } from "./table.ts";
+
+/** Asks for the decision that `run` waits for. Throws `definition_invalid` for an assignee who is no member. */
+export async function openDecision(tx: WriteContext, run: RunRow, request: DecisionRequest): Promise<void> {
+  const { assignedTo, expiresInSeconds, ...asked } = request;
+  const at = timestamp(tx.clock);
+  const automation = await automationOf(tx, run);
+  const row: DecisionRow = {
+    ...asked,
+    id: run.waitId ?? tx.ids.uuid(),
+    organizationId: tx.organizationId,
+    createdAt: at,
+    updatedAt: at,
+    updatedBy: null,
+    status: "pending",
+    subjectType: "action_run",
+    subjectId: run.id,
+    automationId: automation?.automationId ?? null,
+    automationRunId: run.automationRunId,
+    stepKey: run.stepKey,
+    formResponse: null,
+    decisionValue: null,
+    rejectionReason: null,
+    requestedBy: run.createdBy ?? personOf(automation?.actor),
+    assignedTo: assignedTo === null ? null : await memberOf(tx, assignedTo),
+    decidedBy: null,
+    decidedAt: null,
+    expiresAt: expiresInSeconds === null ? null : timestamp(tx.clock, expiresInSeconds * 1000),
+    correlationId: run.correlationId,
+  };
+  await tx.db.insert(decisions).values(row);
+  const { decisionType, expiresAt } = row;
+  const data = { ...about(row), decisionType, assignedTo: row.assignedTo, expiresAt };
+  await record(tx, "decision.requested", entityOf(row.id), data);
+}
+
+/** Takes an open decision off the table: nobody waits for it any more. */
+export async function cancelDecision(tx: WriteContext, id: string): Promise<void> {
+  const [row] = await tx.db
+    .update(decisions)
+    .set({ status: "cancelled", updatedAt: timestamp(tx.clock), updatedBy: tx.actor.id })
+    .where(and(eq(decisions.id, id), eq(decisions.status, "pending")))
+    .returning();
+  if (row) await record(tx, "decision.cancelled", entityOf(id), about(row));
+}
+
+export const entityOf = (id: string): Entity => ({ type: "decision", id });
+
+export const maskedText = (text: string): string => String(maskSecrets(text));
+
+/** What every event of a decision tells. */
+export const about = (row: DecisionRow): JsonObject => ({
+  title: maskedText(row.title),
+  runId: row.subjectId,
+  automationId: row.automationId,
+  automationRunId: row.automationRunId,
+  stepKey: row.stepKey,
+});
+
+async function automationOf(tx: WriteContext, { automationRunId }: RunRow) {
+  if (automationRunId === null) return null;
+  const [row] = await tx.db
+    .select({ automationId: automationRuns.automationId, actor: automationRuns.actor })
+    .from(automationRuns)
+    .where(eq(automationRuns.id, automationRunId));
+  return row ?? null;
+}
+
+const personOf = (actor: { type?: Json; id?: Json } | undefined): string | null =>
+  actor?.type === "user" && typeof actor.id === "string" ? actor.id : null;
+
+/** The user id of a member, by id or by email. */
+async function memberOf(tx: WriteContext, named: string): Promise<string> {
+  const text = named.trim().toLowerCase();
+  const [member] = await tx.db
+    .select({ userId: memberships.userId })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(
+      and(
+        eq(memberships.organizationId, tx.organizationId),
+        text.includes("@") ? eq(users.email, text) : eq(users.id, text),
+      ),
+    );
+  if (member) return member.userId;
+  throw new AppError("definition_invalid", `assignedTo: ${named} is no member of this organization.`);
+}

@@ -1,0 +1,49 @@
+import { and, count, desc, eq, type SQL } from "drizzle-orm";
+import { notFound } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import { type DecisionRow, decisions } from "./table.ts";
+import type { DecisionQuery } from "./wire.ts";
+
+/** Lists that the interface gives no pages hold at most so many; `total` counts all. */
+export const MAX_LISTED = 500;
+
+/** Every query here passes through this: a decision of another organization does not exist. */
+const mine = (ctx: Context, ...filters: (SQL | undefined)[]) =>
+  and(eq(decisions.organizationId, ctx.organizationId), ...filters);
+
+export async function findDecision(ctx: Context, id: string): Promise<DecisionRow> {
+  const [row] = await ctx.db
+    .select()
+    .from(decisions)
+    .where(mine(ctx, eq(decisions.id, id)));
+  if (!row) throw notFound("decision");
+  return row;
+}
+
+/** Newest first. */
+export function listDecisions(ctx: Context, query: DecisionQuery) {
+  const { status } = query;
+  return page(ctx, mine(ctx, status === undefined ? undefined : eq(decisions.status, status)), query);
+}
+
+/** Those that wait for somebody, newest first; with `isMine` those that wait for the acting person by name. */
+export function listPending(ctx: Context, isMine: boolean) {
+  const assignee = isMine ? eq(decisions.assignedTo, ctx.actor.id) : undefined;
+  return page(ctx, mine(ctx, assignee, eq(decisions.status, "pending")), { limit: MAX_LISTED, offset: 0 });
+}
+
+async function page(
+  ctx: Context,
+  where: SQL | undefined,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ rows: DecisionRow[]; total: number }> {
+  const rows = await ctx.db
+    .select()
+    .from(decisions)
+    .where(where)
+    .orderBy(desc(decisions.id))
+    .limit(limit)
+    .offset(offset);
+  const [total] = await ctx.db.select({ n: count() }).from(decisions).where(where);
+  return { rows, total: total?.n ?? 0 };
+}

@@ -1,0 +1,96 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import {
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
+import { DECISION_STATUSES, DECISION_TYPES, DECISION_VALUES, type DecisionRow } from "./table.ts";
+
+export const Decision = object({
+  id: uuid(),
+  tenantId: uuid(),
+  title: Type.String(),
+  description: nullable(Type.String()),
+  decisionType: oneOf(DECISION_TYPES),
+  status: oneOf(DECISION_STATUSES),
+  subjectType: Type.Literal("action_run"),
+  subjectId: uuid(),
+  context: nullable(jsonObject()),
+  formSchema: nullable(jsonObject()),
+  formResponse: nullable(jsonObject()),
+  decisionValue: nullable(oneOf(DECISION_VALUES)),
+  rejectionReason: nullable(Type.String()),
+  requestedBy: nullable(uuid()),
+  assignedTo: nullable(uuid()),
+  decidedBy: nullable(uuid()),
+  decidedAt: nullable(instant()),
+  expiresAt: nullable(instant()),
+  createdAt: instant(),
+  updatedAt: instant(),
+});
+
+export const DecisionQuery = object({ status: optional(oneOf(DECISION_STATUSES)), ...offsetQuery(50) });
+export type DecisionQuery = Static<typeof DecisionQuery>;
+
+export const DecisionPage = object({
+  decisions: Type.Array(Decision),
+  hasNext: Type.Boolean(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+});
+
+export const PendingQuery = object({ assigned_to_me: Type.Boolean({ default: false }) });
+export const PendingPage = object({ decisions: Type.Array(Decision), total: Type.Integer() });
+
+const FormResponse = optional(
+  nullable(jsonObject({ description: "What was filled in, as formSchema asks" })),
+);
+const RejectionReason = optional(
+  nullable(Type.String({ maxLength: 4096, description: "Kept with a rejection; an approval has none" })),
+);
+
+/** What a person says beside yes or no. */
+export const Answer = object({ formResponse: FormResponse, rejectionReason: RejectionReason });
+export type Answer = Static<typeof Answer>;
+
+export const Decide = object({
+  decisionValue: oneOf(DECISION_VALUES),
+  formResponse: FormResponse,
+  rejectionReason: RejectionReason,
+});
+export type Decide = Static<typeof Decide>;
+
+/** What people are asked. It came through templates: secrets in it are masked. */
+export function question({ title, description, context }: DecisionRow) {
+  const shown = maskSecrets({ title, description, context });
+  return shown as { title: string; description: string | null; context: JsonObject | null };
+}
+
+export const toDecision = (row: DecisionRow): Static<typeof Decision> => ({
+  id: row.id,
+  tenantId: row.organizationId,
+  ...question(row),
+  decisionType: row.decisionType,
+  status: row.status,
+  subjectType: row.subjectType,
+  subjectId: row.subjectId,
+  formSchema: row.formSchema,
+  formResponse: row.formResponse,
+  decisionValue: row.decisionValue,
+  rejectionReason: row.rejectionReason,
+  requestedBy: row.requestedBy,
+  assignedTo: row.assignedTo,
+  decidedBy: row.decidedBy,
+  decidedAt: row.decidedAt,
+  expiresAt: row.expiresAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});

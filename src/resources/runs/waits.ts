@@ -1,0 +1,97 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Actor, WriteContext } from "../../context.ts";
+import type { Waiting, WaitKind, Waits } from "../../executors/contract.ts";
+import { stepSettled, stepWaits } from "../automations/advance.ts";
+import { callAutomation, cancelCalledRun } from "../automations/call.ts";
+import { cancelDecision, openDecision } from "../decisions/open.ts";
+import { SYSTEM } from "./claim.ts";
+import { recordOutcome, tellChanged } from "./finish.ts";
+import { actionRuns, type RunError, type RunRow } from "./table.ts";
+
+/** One thing that runs wait for; `run.waitId` is the id that it has to have. */
+interface WaitService<Request> {
+  /** Sets it up. It may settle the run at once. An `AppError` fails the run. */
+  begin(tx: WriteContext, run: RunRow, request: Request): Promise<void>;
+  /** The run was cancelled, and nobody waits for it any more. */
+  abandon(tx: WriteContext, id: string): Promise<void>;
+}
+
+const services: { readonly [K in WaitKind]: WaitService<Waits[K]> } = {
+  decision: {
+    begin: (tx, run, request) => openDecision(tx, run, request),
+    abandon: (tx, id) => cancelDecision(tx, id),
+  },
+  automation: {
+    begin: (tx, run, request) => callAutomation(tx, run, request),
+    abandon: (tx, id) => cancelCalledRun(tx, id),
+  },
+};
+
+/** Sets up what a run waits for, on behalf of whoever set the run off, in the transaction that lets it wait. */
+export async function beginWait(tx: WriteContext, run: RunRow, waiting: Waiting): Promise<void> {
+  if (run.automationRunId !== null) await stepWaits(tx, run);
+  await begin({ ...tx, actor: run.actor as unknown as Actor }, run, waiting);
+}
+
+const begin = <K extends WaitKind>(
+  tx: WriteContext,
+  run: RunRow,
+  { wait, request }: { wait: K; request: Waits[K] },
+): Promise<void> => services[wait].begin(tx, run, request);
+
+/** Ends what a cancelled run has waited for. */
+export async function abandonWait(tx: WriteContext, run: RunRow): Promise<void> {
+  if (run.status === "waiting" && run.waitKind !== null && run.waitId !== null)
+    await services[run.waitKind].abandon(tx, run.waitId);
+}
+
+/** How a wait ends its run. */
+export type Ending =
+  | { status: "completed"; result: JsonObject }
+  | { status: "failed"; error: Omit<RunError, "attempt"> }
+  | { status: "cancelled" };
+
+/**
+ * Ends the run that waits for `id`, with its event and what follows for its automation, in the transaction that settles
+ * what it waited for: so it goes on once, whatever ends the process. Null where no run waits for it any more.
+ */
+export async function settleWait(
+  tx: WriteContext,
+  kind: WaitKind,
+  id: string,
+  ending: Ending,
+): Promise<RunRow | null> {
+  const waits = and(
+    eq(actionRuns.waitId, id),
+    eq(actionRuns.waitKind, kind),
+    eq(actionRuns.organizationId, tx.organizationId),
+    eq(actionRuns.status, "waiting"),
+  );
+  const [run] = await tx.db.select().from(actionRuns).where(waits);
+  if (!run) return null;
+  const error = ending.status === "failed" ? { ...ending.error, attempt: run.retryCount + 1 } : null;
+  const at = timestamp(tx.clock);
+  const [row] = await tx.db
+    .update(actionRuns)
+    .set({
+      status: ending.status,
+      result: ending.status === "completed" ? ending.result : null,
+      error,
+      completedAt: at,
+      updatedAt: at,
+    })
+    .where(waits)
+    .returning();
+  if (!row) return null;
+  const own: WriteContext = { ...tx, actor: SYSTEM, role: "member", correlationId: row.correlationId };
+  await recordOutcome(
+    own,
+    row,
+    error === null ? (ending as Exclude<Ending, { error: unknown }>) : { status: "failed", error },
+  );
+  if (row.automationRunId !== null) await stepSettled(own, row);
+  tellChanged(own, row);
+  return row;
+}
