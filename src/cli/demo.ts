@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { Parts } from "../app.ts";
 import { systemClock } from "../base/clock.ts";
 import { openLog } from "../base/log.ts";
-import { openClient } from "./demo/client.ts";
+import { openDemoClient } from "./demo/client.ts";
 import { openReceiver, type Receiver } from "./demo/receiver.ts";
 import { type Outcome, playShow } from "./demo/show.ts";
 import { openStage, type Stage, StepFailed } from "./demo/stage.ts";
@@ -96,7 +96,7 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
       isKept,
     });
 
-    const client = openClient(running.origin, owner.token);
+    const client = openDemoClient(running.origin, owner.token);
     const outcome = await Promise.race([playShow({ stage, client, receiver, clock: systemClock }), stopped]);
     if (outcome === null) return false;
     const seconds = stage.secondsSoFar();

@@ -1,7 +1,5 @@
-import customers from "./shop/customers.csv" with { type: "text" };
-import orders from "./shop/orders.jsonl" with { type: "text" };
+import orders from "../../resources/bundles/built-in/shop/orders.jsonl" with { type: "text" };
 import laterOrders from "./shop/orders-2.jsonl" with { type: "text" };
-import products from "./shop/products.csv" with { type: "text" };
 
 /** One order of the sample shop, as its files have it. */
 interface Order {
@@ -21,9 +19,6 @@ export interface Truth {
   newestDay: string;
   newestRevenue: number;
 }
-
-export const customersFile = { name: "customers.csv", text: customers };
-export const productsFile = { name: "products.csv", text: products };
 
 const DAY_MS = 86_400_000;
 

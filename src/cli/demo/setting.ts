@@ -1,13 +1,13 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../../base/clock.ts";
 import { systemIds } from "../../base/ids.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Automation, AutomationPage } from "../../resources/automations/wire.ts";
-import type { Connection, ConnectionPage, FileItem, FilePage } from "../../resources/connections/wire.ts";
-import { automationSteps, WEBHOOK_PATH } from "./automation.ts";
+import type { Install } from "../../resources/bundles/wire.ts";
+import type { Connection, FileItem, FilePage } from "../../resources/connections/wire.ts";
 import type { Client } from "./client.ts";
 import type { Receiver } from "./receiver.ts";
-import { batchOf, customersFile, newsOf, ordersFile, ordersName, productsFile } from "./sample.ts";
+import { batchOf, newsOf, ordersFile, ordersName } from "./sample.ts";
 import { counted, expect, type Scene, type Stage } from "./stage.ts";
 
 export interface Show {
@@ -17,8 +17,13 @@ export interface Show {
   clock: Clock;
 }
 
+/** A newest day with at least so much revenue is a busy one. */
+export const BUSY_FROM = 2000;
+const WEBHOOK_PATH = "shop/exported";
+
 export interface Workspace {
   connectionId: string;
+  automationId: string;
   /** The newest file of orders that is there. */
   batch: number;
   /** True where an earlier demo made it. */
@@ -31,42 +36,75 @@ export interface Hook {
   secret: string;
 }
 
-/** The connection and its files, as an earlier demo left them or new. */
-export async function openFiles({ client }: Show, scene: Scene): Promise<Workspace> {
-  const { connections } = await client.get<Static<typeof ConnectionPage>>("/api/v1/connections?q=shop-files");
-  const earlier = connections.find(({ slug }) => slug === "shop-files");
-  const id = earlier?.id ?? (await createConnection(client));
-  const { items } = await client.get<Static<typeof FilePage>>(`/api/v1/connections/${id}/files?path=/`);
-  const batches = items.map(({ name }) => batchOf(name)).filter((number) => number !== null);
-  const wanted = batches.length === 0 ? [ordersFile(1), customersFile, productsFile] : [];
-  const uploaded = [];
-  for (const file of wanted) uploaded.push(await upload(client, id, file));
+/** The installed bundle, as an earlier demo left it or new: its connection with the sample files in it. */
+export async function openBundle({ client, receiver }: Show, scene: Scene): Promise<Workspace> {
+  const { automations } = await client.get<Static<typeof AutomationPage>>(
+    "/api/v1/automations?q=shop-exported",
+  );
+  const earlier = automations.find(({ slug }) => slug === "shop-exported");
+  const made = earlier ? madeBy(earlier) : await installBundle(client, receiver);
+  const { connectionId: id } = made;
+  const { items: files } = await client.get<Static<typeof FilePage>>(
+    `/api/v1/connections/${id}/files?path=/`,
+  );
+  const batches = files.map(({ name }) => batchOf(name)).filter((number) => number !== null);
   const verified = await client.post<Static<typeof Connection>>(`/api/v1/connections/${id}/verify`);
   expect(verified.status === "active", `The connection is ${verified.status}: ${verified.verificationError}`);
   const batch = Math.max(1, ...batches);
-  const files = [...items, ...uploaded];
+  scene.tell(
+    "bundle",
+    earlier ? `${BUNDLE}, installed last time` : `${BUNDLE}, version ${made.version}, just installed`,
+  );
   scene.tell(
     "connection",
     `Shop files, provider local_files, ${verified.status}${earlier ? ", from last time" : ""}`,
   );
   const names = files.map(({ name, size }) => `${name} (${sizeOf(size)})`);
   scene.tell(
-    uploaded.length > 0 ? "uploaded" : "files",
+    "files",
     names.length > 4 ? `${names.length}, the newest one ${ordersName(batch)}` : names.join(", "),
   );
   scene.facts({
+    bundle: BUNDLE,
     connectionId: id,
     status: verified.status,
     isKnown: earlier !== undefined,
     files: files.map(({ name }) => name),
   });
-  return { connectionId: id, batch, isKnown: batches.length > 0 };
+  return {
+    connectionId: id,
+    automationId: made.automationId,
+    batch,
+    isKnown: earlier?.latestRun != null,
+  };
 }
 
-async function createConnection(client: Client): Promise<string> {
-  const body = { name: "Shop files", provider: "local_files", config: { root: "shop" }, credentials: {} };
-  return (await client.post<Static<typeof Connection>>("/api/v1/connections", body)).id;
+const BUNDLE = "quick-start";
+
+interface Made {
+  connectionId: string;
+  automationId: string;
+  version: number | null;
 }
+
+async function installBundle(client: Client, receiver: Receiver): Promise<Made> {
+  const inputs = { notifyUrl: receiver.origin, busyFrom: BUSY_FROM, path: WEBHOOK_PATH };
+  const { components, bundleVersion } = await client.post<Static<typeof Install>>(
+    `/api/v1/bundles/${BUNDLE}/install`,
+    { inputs },
+  );
+  const idOf = (type: string) => components.find((component) => component.type === type)?.entityId ?? "";
+  return { connectionId: idOf("connection"), automationId: idOf("automation"), version: bundleVersion };
+}
+
+/** What an earlier install made: the automation's first step names the connection. */
+function madeBy({ id, config }: Static<typeof Automation>): Made {
+  const [first] = stepsIn(config);
+  expect(typeof first?.connectionId === "string", "The automation Shop exported is not the demo's.");
+  return { automationId: id, connectionId: first.connectionId, version: null };
+}
+
+const stepsIn = ({ steps }: JsonObject): JsonObject[] => (Array.isArray(steps) ? steps.filter(isObject) : []);
 
 const upload = (client: Client, connectionId: string, { name, text }: { name: string; text: string }) =>
   client.put<Static<typeof FileItem>>(`/api/v1/connections/${connectionId}/files?path=/${name}`, text);
@@ -82,33 +120,28 @@ const sizeOf = (bytes: number | null): string =>
 export async function openHook(
   { client, receiver }: Show,
   scene: Scene,
-  { connectionId }: Workspace,
+  { automationId, isKnown }: Workspace,
 ): Promise<Hook> {
   const secret = `whsec_${Buffer.from(systemIds.bytes(32)).toString("base64")}`;
-  const config: JsonObject = {
-    path: WEBHOOK_PATH,
-    secret,
-    waitSeconds: 30,
-    steps: automationSteps(connectionId, receiver.origin),
-  };
-  const { automations } = await client.get<Static<typeof AutomationPage>>(
-    "/api/v1/automations?q=shop-exported",
-  );
-  const earlier = automations.find(({ slug }) => slug === "shop-exported");
-  const automation = earlier
-    ? await client.patch<Static<typeof Automation>>(`/api/v1/automations/${earlier.id}`, { config })
-    : await client.post<Static<typeof Automation>>("/api/v1/automations", {
-        name: "Shop exported",
-        triggerType: "webhook",
-        config,
-      });
+  const at = `/api/v1/automations/${automationId}`;
+  const installed = await client.get<Static<typeof Automation>>(at);
+  const steps = stepsIn(installed.config).map((step) => sentTo(step, receiver.origin));
+  const automation = await client.patch<Static<typeof Automation>>(at, { config: { secret, steps } });
   const url = automation.webhookUrl ?? "";
   expect(url !== "" && automation.status === "active", "The automation is not ready for webhooks.");
   scene.tell("webhook", url);
   scene.tell("steps", "extract → transform → check → route ─ big ──→ alert   (POST to the receiver)");
   scene.tell("", "                                         └ quiet → report  (POST to the receiver)");
-  scene.facts({ automationId: automation.id, webhookUrl: url, isKnown: earlier !== undefined });
-  return { automationId: automation.id, url, secret };
+  scene.facts({ automationId, webhookUrl: url, isKnown });
+  return { automationId, url, secret };
+}
+
+/** The step, with its request going to the receiver of this day. */
+function sentTo(step: JsonObject, receiver: string): JsonObject {
+  const { definition } = step;
+  if (step.kind !== "http_request" || !isObject(definition)) return step;
+  const { pathname } = new URL(String(definition.url));
+  return { ...step, definition: { ...definition, url: `${receiver}${pathname}` } };
 }
 
 /** A day of the shop: one more file beside the others. */

@@ -1,8 +1,7 @@
-import { BUSY_FROM } from "./automation.ts";
 import { unixSeconds } from "./client.ts";
 import { forge, ordersInLake, tellResult, tellTrail } from "./proof.ts";
 import { newsOf, ordersName, truthOf } from "./sample.ts";
-import { addOrders, type Hook, openFiles, openHook, type Show } from "./setting.ts";
+import { addOrders, BUSY_FROM, type Hook, openBundle, openHook, type Show } from "./setting.ts";
 import { count, counted, expect } from "./stage.ts";
 import { type Ended, sendAndWait, tellSteps } from "./webhook.ts";
 
@@ -19,8 +18,8 @@ export interface Outcome {
 /** The main job before everybody's eyes. Throws `StepFailed` where something is not as it should be. */
 export async function playShow(show: Show): Promise<Outcome> {
   const { stage } = show;
-  const before = await stage.act("connection", "The shop's files lie in a connection", (scene) =>
-    openFiles(show, scene),
+  const before = await stage.act("bundle", "The quick-start bundle brings a shop with it", (scene) =>
+    openBundle(show, scene),
   );
   const hook = await stage.act("automation", "An automation waits for a signed webhook", (scene) =>
     openHook(show, scene, before),

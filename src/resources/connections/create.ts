@@ -1,5 +1,8 @@
-import { type Context, created, write } from "../../context.ts";
+import { type Context, created, type WriteContext, write } from "../../context.ts";
+import type { HttpTemplate } from "../../providers/http-definition.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { record } from "../events/service.ts";
+import { refuseUnpublished } from "../templates/find.ts";
 import { checkCreation, merged } from "./input.ts";
 import { sealCredentials } from "./link.ts";
 import { entity } from "./service.ts";
@@ -8,34 +11,51 @@ import { type ConnectionRow, connections } from "./table.ts";
 import type { ConnectionCreate } from "./wire.ts";
 
 /**
- * Creates a connection in `needs_verification`. Throws `InvalidInput` for a provider that is not there and for
- * config and credentials that it does not take, `slug_taken`.
+ * Creates a connection in `needs_verification`. One of a template keeps the definition as it is now, so that later
+ * versions don't change it.
+ *
+ * Throws `InvalidInput` for a provider or template that is not there and for config and credentials that it does
+ * not take, `slug_taken`, `invalid_state` for a template that is not published.
  */
-export async function createConnection(ctx: Context, input: ConnectionCreate): Promise<ConnectionRow> {
-  checkCreation(ctx, input);
+export function createConnection(ctx: Context, input: ConnectionCreate): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
-    const at = { id: tx.ids.uuid(), organizationId: tx.organizationId };
-    const row: ConnectionRow = {
-      ...created(tx),
-      id: at.id,
-      name: input.name,
-      slug: input.slug ? await claimSlug(tx, input.slug) : await deriveSlug(tx, input.name),
-      provider: input.provider ?? "",
-      status: "needs_verification",
-      config: merged({}, input.config ?? {}),
-      ...sealCredentials(tx, at, input.credentials ?? {}),
-      isDefault: false,
-      templateId: null,
-      lastUsedAt: null,
-      lastVerifiedAt: null,
-      verificationError: null,
-    };
-    await tx.db.insert(connections).values(row);
-    await record(tx, "connection.created", entity(row.id), {
-      name: row.name,
-      slug: row.slug,
-      provider: row.provider,
+    const template = await checkCreation(tx, input);
+    if (template) refuseUnpublished(template);
+    return insertConnection(tx, input, {
+      templateId: template?.id ?? null,
+      definition: (template?.definition as HttpTemplate | undefined) ?? null,
     });
-    return row;
   });
+}
+
+/** Stores a connection whose settings have been checked. Throws `slug_taken`. */
+export async function insertConnection(
+  tx: WriteContext,
+  input: Pick<ConnectionCreate, "name" | "slug" | "provider" | "config" | "credentials">,
+  origin: Pick<ConnectionRow, "templateId" | "definition">,
+): Promise<ConnectionRow> {
+  const at = { id: tx.ids.uuid(), organizationId: tx.organizationId };
+  const row: ConnectionRow = {
+    ...created(tx),
+    id: at.id,
+    name: input.name,
+    slug: input.slug ? await claimSlug(tx, input.slug) : await deriveSlug(tx, input.name),
+    provider: input.provider ?? HTTP_PROVIDER,
+    status: "needs_verification",
+    config: merged({}, input.config ?? {}),
+    ...sealCredentials(tx, at, input.credentials ?? {}),
+    isDefault: false,
+    ...origin,
+    lastUsedAt: null,
+    lastVerifiedAt: null,
+    verificationError: null,
+  };
+  await tx.db.insert(connections).values(row);
+  await record(tx, "connection.created", entity(row.id), {
+    name: row.name,
+    slug: row.slug,
+    provider: row.provider,
+    ...(row.templateId === null ? {} : { templateId: row.templateId }),
+  });
+  return row;
 }

@@ -5,7 +5,7 @@ import { actions } from "../actions/table.ts";
 import { automations } from "../automations/table.ts";
 import { record } from "../events/service.ts";
 import { entity, findConnection, mine } from "./service.ts";
-import { connections } from "./table.ts";
+import { connections, connectionTokens } from "./table.ts";
 
 /** Throws `in_use` naming the actions and automations that use it, `not_found`. */
 export function deleteConnection(ctx: Context, id: string): Promise<void> {
@@ -17,6 +17,7 @@ export function deleteConnection(ctx: Context, id: string): Promise<void> {
       .update(actions)
       .set({ connectionId: null })
       .where(and(eq(actions.connectionId, row.id), isNotNull(actions.deletedAt)));
+    await tx.db.delete(connectionTokens).where(eq(connectionTokens.connectionId, row.id));
     await tx.db.delete(connections).where(mine(tx, row.id));
     await record(tx, "connection.deleted", entity(row.id), {
       name: row.name,

@@ -1,36 +1,54 @@
-import type { TSchema } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
 import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { read } from "../../base/shape.ts";
-import type { App } from "../../context.ts";
+import { valueFaults } from "../../base/json-schema.ts";
+import { map, read } from "../../base/shape.ts";
+import type { App, Context } from "../../context.ts";
 import type { Provider } from "../../providers/contract.ts";
+import { type HttpTemplate, withSchemaDefaults } from "../../providers/http-definition.ts";
+import { baseUrlOf, httpTemplateProvider } from "../../providers/http-template.ts";
+import { namedTemplate, type TemplateReference } from "../templates/find.ts";
+import type { TemplateRow } from "../templates/table.ts";
+import type { ConnectionRow } from "./table.ts";
+import type { ConnectionCreate } from "./wire.ts";
 
 type Installed = Pick<App, "providers">;
 
+/** What config and credentials are checked against. */
+export interface Taker {
+  provider: Provider;
+  /** Null for a provider of Weir's own. */
+  definition: HttpTemplate | null;
+}
+
 const TEMPLATE_FIELDS = ["templateId", "templateSlug", "kind"] as const;
+
+const isGiven = (raw: JsonObject, field: string) => raw[field] !== undefined && raw[field] !== null;
 
 /**
  * All that is wrong with the body of a new connection beyond its shape: which variant it is, and whether the
- * provider takes its config and credentials (decisions, section 6).
+ * provider or the template takes its config and credentials (decisions, section 6).
  */
-export function creationFaults(app: Installed, raw: Json): Fault[] {
+export async function creationFaults(app: Installed, raw: Json, ctx: Context | null): Promise<Fault[]> {
   if (!isObject(raw)) return [];
+  if (!isGiven(raw, "provider") && ctx && TEMPLATE_FIELDS.some((field) => isGiven(raw, field))) {
+    return templateFaults(ctx, raw);
+  }
   return [...variantFaults(app, raw), ...absentCredentials(app, raw)];
 }
 
 function absentCredentials(app: Installed, raw: JsonObject): Fault[] {
   const provider = typeof raw.provider === "string" ? app.providers.get(raw.provider) : undefined;
   const takesNone = provider !== undefined && Object.keys(provider.credentials.properties).length === 0;
-  if (raw.credentials !== undefined || takesNone) return [];
-  return [{ loc: ["body", "credentials"], msg: "Field required", type: "missing" }];
+  return raw.credentials !== undefined || takesNone ? [] : [MISSING_CREDENTIALS];
 }
 
+const MISSING_CREDENTIALS: Fault = { loc: ["body", "credentials"], msg: "Field required", type: "missing" };
+
 function variantFaults(app: Installed, raw: JsonObject): Fault[] {
-  const given = (field: string) => raw[field] !== undefined && raw[field] !== null;
-  const named = TEMPLATE_FIELDS.filter(given);
+  const named = TEMPLATE_FIELDS.filter((field) => isGiven(raw, field));
   const loc = ["body", "provider"];
-  if (!given("provider")) {
-    if (named.length > 0) return templateFaults(named);
+  if (!isGiven(raw, "provider")) {
     return [
       {
         loc,
@@ -48,7 +66,7 @@ function variantFaults(app: Installed, raw: JsonObject): Fault[] {
       },
     ];
   }
-  const faults: Fault[] = given("templateVersion")
+  const faults: Fault[] = isGiven(raw, "templateVersion")
     ? [{ loc: ["body", "templateVersion"], msg: "This field belongs to a template", type: "extra_forbidden" }]
     : [];
   if (typeof raw.provider !== "string") return faults; // the shape tells
@@ -57,34 +75,66 @@ function variantFaults(app: Installed, raw: JsonObject): Fault[] {
     const known = [...app.providers.keys()].map((id) => `'${id}'`).join(", ");
     return [...faults, { loc, msg: `Input should be ${known}`, type: "enum" }];
   }
-  if (raw.config === undefined || raw.config === null) faults.push(...configFaults(provider, {}));
-  else if (isObject(raw.config)) faults.push(...configFaults(provider, merged({}, raw.config)));
-  if (isObject(raw.credentials)) faults.push(...credentialsFaults(provider, raw.credentials));
+  return [...faults, ...settingsFaults({ provider, definition: null }, raw)];
+}
+
+/** What is wrong with the config and the credentials of a body, each as far as it is an object. */
+export function settingsFaults(taker: Taker, raw: JsonObject, loc: readonly string[] = ["body"]): Fault[] {
+  const faults: Fault[] = [];
+  if (!isGiven(raw, "config")) faults.push(...configFaults(taker, {}, [...loc, "config"]));
+  else if (isObject(raw.config))
+    faults.push(...configFaults(taker, merged({}, raw.config), [...loc, "config"]));
+  if (isObject(raw.credentials))
+    faults.push(...credentialsFaults(taker, raw.credentials, [...loc, "credentials"]));
   return faults;
 }
 
-/** This version publishes no connection templates, so that none can be named. */
-function templateFaults(named: readonly (typeof TEMPLATE_FIELDS)[number][]): Fault[] {
-  const references = named.filter((field) => field !== "kind");
-  if (references.length === 0) {
-    return [{ loc: ["body", "templateId"], msg: "Field required, or templateSlug", type: "missing" }];
+async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
+  const references = TEMPLATE_FIELDS.filter((field) => field !== "kind" && isGiven(raw, field));
+  const fault = (field: string, msg: string, type: string): Fault => ({ loc: ["body", field], msg, type });
+  if (references.length === 0) return [fault("templateId", "Field required, or templateSlug", "missing")];
+  if ([...references, "templateVersion"].some((field) => !isReadable(raw, field))) return []; // the shape tells
+  const reference = raw as TemplateReference;
+  const row = await namedTemplate(ctx, reference, "connection");
+  if (row) {
+    const taker = takerOf(row.definition as HttpTemplate);
+    if (raw.credentials !== undefined) return settingsFaults(taker, raw);
+    // a template that asks for none takes none
+    const lacks = credentialsFaults(taker, {}).length > 0;
+    return [...settingsFaults(taker, raw), ...(lacks ? [MISSING_CREDENTIALS] : [])];
   }
-  return references.map((field) => ({
-    loc: ["body", field],
-    msg: "No such template is published",
-    type: "not_found",
-  }));
+  const whole = { ...reference, templateVersion: null };
+  const isVersion = reference.templateVersion && (await namedTemplate(ctx, whole, "connection"));
+  if (isVersion) return [fault("templateVersion", "The template has no such version", "not_found")];
+  return references.map((field) => fault(field, "There is no such connection template", "not_found"));
 }
 
-/** Throws `InvalidInput` for what `creationFaults` finds. */
-export function checkCreation(app: Installed, input: object): void {
-  const faults = creationFaults(app, input as JsonObject);
+const REFERENCE_SHAPES: Readonly<Record<string, TSchema>> = {
+  templateId: Type.String({ format: "uuid" }),
+  templateSlug: Type.String(),
+  templateVersion: Type.Integer({ minimum: 1 }),
+};
+
+function isReadable(raw: JsonObject, field: string): boolean {
+  const shape = REFERENCE_SHAPES[field];
+  return !shape || !isGiven(raw, field) || read(shape, raw[field], []).faults.length === 0;
+}
+
+/** Throws `InvalidInput` for what `creationFaults` finds; gives back the template that the connection is made of. */
+export async function checkCreation(ctx: Context, input: ConnectionCreate): Promise<TemplateRow | null> {
+  const faults = await creationFaults(ctx, input as unknown as JsonObject, ctx);
   if (faults.length > 0) throw new InvalidInput(faults);
+  return input.provider ? null : namedTemplate(ctx, input, "connection");
 }
 
-export function configFaults(provider: Provider, config: JsonObject): Fault[] {
-  const loc = ["body", "config"];
-  const { faults } = read(provider.config, config, loc);
+export function configFaults(
+  { provider, definition }: Taker,
+  config: JsonObject,
+  loc: readonly string[] = ["body", "config"],
+): Fault[] {
+  const faults = definition
+    ? schemaFaultsAt(loc, definition.configSchema, withSchemaDefaults(definition.configSchema, config))
+    : read(provider.config, config, loc).faults;
   for (const [key, value] of Object.entries(config)) {
     if (typeof value !== "string" || !/:\/\/[^/?#\s]*@/.test(value)) continue;
     faults.push({
@@ -93,11 +143,46 @@ export function configFaults(provider: Provider, config: JsonObject): Fault[] {
       type: "value_error",
     });
   }
+  if (definition && faults.length === 0) {
+    const fault = addressFaultOf(definition, config);
+    if (fault) faults.push({ loc, msg: fault, type: "value_error" });
+  }
   return faults;
 }
 
-export const credentialsFaults = (provider: Provider, credentials: JsonObject): Fault[] =>
-  read(provider.credentials, credentials, ["body", "credentials"]).faults;
+/** Why the address that a template makes of `config` can't be used. */
+function addressFaultOf(definition: HttpTemplate, config: JsonObject): string | null {
+  try {
+    baseUrlOf(definition, config);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+export function credentialsFaults(
+  { provider, definition }: Taker,
+  credentials: JsonObject,
+  loc: readonly string[] = ["body", "credentials"],
+): Fault[] {
+  if (!definition) return read(provider.credentials, credentials, loc).faults;
+  const { faults } = read(map(Type.String()), credentials, loc); // texts, as they are stored
+  return faults.length > 0 ? faults : schemaFaultsAt(loc, definition.credentialsSchema, credentials);
+}
+
+const schemaFaultsAt = (
+  loc: readonly string[],
+  schema: JsonObject | undefined,
+  value: JsonObject,
+): Fault[] =>
+  schema === undefined
+    ? []
+    : valueFaults(schema, value).map(({ path, message, type }) => ({
+        loc: [...loc, ...path],
+        msg: message,
+        type,
+      }));
 
 /** `patch` over `values`, key by key: null removes one, anything else takes its place. */
 export const merged = <T extends Json>(
@@ -109,12 +194,24 @@ export const merged = <T extends Json>(
   );
 
 /** What a provider sees, its defaults filled in. */
-export const effective = (schema: TSchema, values: JsonObject): JsonObject =>
-  read(schema, values, []).value as JsonObject;
+export const effective = ({ provider, definition }: Taker, values: JsonObject): JsonObject =>
+  definition
+    ? withSchemaDefaults(definition.configSchema, values)
+    : (read(provider.config, values, []).value as JsonObject);
 
-/** Throws `not_available` for a provider that this version does not have. */
-export function providerOf(app: Installed, row: { provider: string }): Provider {
+const takerOf = (definition: HttpTemplate): Taker => ({
+  provider: httpTemplateProvider(definition),
+  definition,
+});
+
+/** The provider of a connection, and the template that it was made of. Throws `not_available`. */
+export function takerFor(app: Installed, row: Pick<ConnectionRow, "provider" | "definition">): Taker {
+  if (row.definition) return takerOf(row.definition);
   const provider = app.providers.get(row.provider);
   if (!provider) throw new AppError("not_available", `This version of Weir has no provider ${row.provider}.`);
-  return provider;
+  return { provider, definition: null };
 }
+
+/** Throws `not_available` for a provider that this version does not have. */
+export const providerOf = (app: Installed, row: Pick<ConnectionRow, "provider" | "definition">): Provider =>
+  takerFor(app, row).provider;

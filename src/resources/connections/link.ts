@@ -6,15 +6,19 @@ import { AppError } from "../../base/errors.ts";
 import { storedJson } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
+import { providerOf } from "./input.ts";
 import { type ConnectionRow, connections } from "./table.ts";
+import { tokensOf } from "./tokens.ts";
 
 /** The label that a connection's credentials are sealed under. */
-const sealLabel = (row: { id: string; organizationId: string }) =>
+export const credentialsLabel = (row: { id: string; organizationId: string }) =>
   `connection:${row.id}:${row.organizationId}`;
 
 /** Credentials in clear; they never leave the process but to their own system. */
 export const openCredentials = (ctx: Context, row: ConnectionRow): Record<string, string> =>
-  row.sealedCredentials === "" ? {} : storedJson(ctx.secrets.open(row.sealedCredentials, sealLabel(row)));
+  row.sealedCredentials === ""
+    ? {}
+    : storedJson(ctx.secrets.open(row.sealedCredentials, credentialsLabel(row)));
 
 /** The columns that hold credentials; of none, no ciphertext is kept. */
 export function sealCredentials(
@@ -24,7 +28,7 @@ export function sealCredentials(
 ): Pick<ConnectionRow, "sealedCredentials" | "hasCredentials"> {
   if (Object.keys(credentials).length === 0) return { sealedCredentials: "", hasCredentials: false };
   return {
-    sealedCredentials: ctx.secrets.seal(JSON.stringify(credentials), sealLabel(row)),
+    sealedCredentials: ctx.secrets.seal(JSON.stringify(credentials), credentialsLabel(row)),
     hasCredentials: true,
   };
 }
@@ -35,8 +39,7 @@ export async function linkOf(
   row: ConnectionRow,
   signal: AbortSignal,
 ): Promise<{ provider: Provider; link: Link }> {
-  const provider = ctx.providers.get(row.provider);
-  if (!provider) throw new AppError("not_available", `This version of Weir has no provider ${row.provider}.`);
+  const provider = providerOf(ctx, row);
   const filesFolder = join(ctx.filesFolder, row.organizationId);
   await mkdir(filesFolder, { recursive: true, mode: 0o700 });
   const link: Link = {
@@ -47,6 +50,7 @@ export async function linkOf(
     clock: ctx.clock,
     signal,
     filesFolder,
+    tokens: tokensOf(ctx, row),
   };
   return { provider, link };
 }

@@ -1,4 +1,5 @@
 import { AppError } from "../../base/errors.ts";
+import { withoutSecrets } from "../../base/hide.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import { linkOf, openCredentials } from "./link.ts";
@@ -38,7 +39,8 @@ export async function reach<T>(
     const { provider, link } = await linkOf(ctx, row, stop.signal);
     return await Promise.race([work(provider, link), stopped.promise]);
   } catch (error) {
-    throw withoutCredentials(stop.signal.aborted ? stop.signal.reason : error, openCredentials(ctx, row));
+    const secrets = Object.values(openCredentials(ctx, row));
+    throw withoutSecrets(stop.signal.aborted ? stop.signal.reason : error, secrets);
   } finally {
     done.abort();
     signal?.removeEventListener("abort", leave);
@@ -47,22 +49,3 @@ export async function reach<T>(
 
 const tooLong = (row: ConnectionRow, ms: number) =>
   new AppError("timeout", `${row.name} did not answer within ${ms / 1000} seconds.`, { retryable: true });
-
-/** Shorter values would stand in every other word. */
-const LEAST_HIDDEN = 4;
-
-function withoutCredentials(error: unknown, credentials: Record<string, string>): unknown {
-  if (!(error instanceof AppError)) return error;
-  let message = error.message;
-  for (const value of Object.values(credentials)) {
-    if (value.length >= LEAST_HIDDEN) message = message.replaceAll(value, "***");
-  }
-  if (message === error.message) return error;
-  const { code, retryable, retryAfterSeconds, details, cause } = error;
-  return new AppError(code, message, {
-    retryable,
-    cause,
-    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    ...(details === null ? {} : { details }),
-  });
-}

@@ -1,5 +1,6 @@
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
+import type { HttpTemplate } from "../../providers/http-definition.ts";
 import { json, owned } from "../../store/columns.ts";
 
 export const CONNECTION_STATUSES = ["needs_verification", "active", "error", "disabled"] as const;
@@ -22,8 +23,21 @@ export const connections = sqliteTable("connections", {
   /** The one that its provider's actions take when they name none; one for each provider. */
   isDefault: integer({ mode: "boolean" }).notNull(),
   templateId: text(),
+  /** Of the template that it was made of, as it was then; null for a connection of a provider. */
+  definition: json<HttpTemplate>(),
   lastUsedAt: text(),
   lastVerifiedAt: text(),
   verificationError: text(),
 });
 export type ConnectionRow = typeof connections.$inferSelect;
+
+/** The short-lived token that a connection's credentials were last exchanged for. */
+export const connectionTokens = sqliteTable("connection_tokens", {
+  connectionId: text().primaryKey(),
+  organizationId: text().notNull(),
+  /** `SecretBox` text under the label `connection-token:<id>:<organization>`. */
+  sealedToken: text().notNull(),
+  /** Of the config and credentials that it was got with. */
+  settingsHash: text().notNull(),
+  expiresAt: text().notNull(),
+});

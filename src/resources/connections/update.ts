@@ -1,8 +1,7 @@
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import type { Provider } from "../../providers/contract.ts";
-import { configFaults, credentialsFaults, effective, merged, providerOf } from "./input.ts";
+import { configFaults, credentialsFaults, effective, merged, type Taker, takerFor } from "./input.ts";
 import { openCredentials, sealCredentials } from "./link.ts";
 import { findConnection, saveChange } from "./service.ts";
 import { claimSlug } from "./slug.ts";
@@ -33,14 +32,14 @@ function settingsChange(
   patch: ConnectionPatch,
 ): Partial<ConnectionRow> {
   if (patch.config === undefined && patch.credentials === undefined) return {};
-  const provider = providerOf(tx, before);
+  const taker = takerFor(tx, before);
   const known = openCredentials(tx, before);
   const config = patch.config === null ? {} : merged(before.config, patch.config ?? {});
   const credentials = patch.credentials === null ? {} : merged(known, patch.credentials ?? {});
   const faults: Fault[] = [];
-  if (patch.config !== undefined) faults.push(...configFaults(provider, config));
-  if (patch.credentials !== undefined) faults.push(...credentialsFaults(provider, credentials));
-  if (isElsewhere(provider, before, config)) faults.push(...ungiven(Object.keys(known), patch.credentials));
+  if (patch.config !== undefined) faults.push(...configFaults(taker, config));
+  if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials));
+  if (isElsewhere(taker, before, config)) faults.push(...ungiven(Object.keys(known), patch.credentials));
   if (faults.length > 0) throw new InvalidInput(faults);
 
   const isSame = (one: object, other: object) => canonicalJson(one) === canonicalJson(other);
@@ -55,10 +54,10 @@ function settingsChange(
 }
 
 /** Whether the credentials would go to another place than before. */
-function isElsewhere(provider: Provider, before: ConnectionRow, config: ConnectionRow["config"]): boolean {
-  const from = effective(provider.config, before.config);
-  const to = effective(provider.config, config);
-  return provider.destination.some((field) => canonicalJson(from[field]) !== canonicalJson(to[field]));
+function isElsewhere(taker: Taker, before: ConnectionRow, config: ConnectionRow["config"]): boolean {
+  const from = effective(taker, before.config);
+  const to = effective(taker, config);
+  return taker.provider.destination.some((field) => canonicalJson(from[field]) !== canonicalJson(to[field]));
 }
 
 /** A stored secret never goes to a place that whoever stored it did not name. */

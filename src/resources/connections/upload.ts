@@ -28,8 +28,7 @@ export async function uploadFile(
   );
   await write(ctx, (tx) =>
     record(tx, "connection.updated", entity(row.id), {
-      changes: [],
-      file: { id: file.id, name: file.name, size: file.size },
+      changes: [{ field: "files", from: null, to: { id: file.id, name: file.name, size: file.size } }],
     }),
   );
   return file;

@@ -4,6 +4,7 @@ import { canonicalJson } from "../../base/json.ts";
 import { type Context, touched, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { SYSTEM } from "../runs/claim.ts";
+import { openCredentials } from "./link.ts";
 import { reach } from "./reach.ts";
 import { entity, findConnection, mine } from "./service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
@@ -28,7 +29,7 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
 
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);
-    if (row.status === "disabled" || !hasSameSettings(row, tried)) return row;
+    if (row.status === "disabled" || !hasSameSettings(tx, row, tried)) return row;
     const verificationError = refusal?.message ?? null;
     const change = {
       ...touched(tx),
@@ -61,7 +62,7 @@ async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null
   }
 }
 
-/** Sealing the same credentials anew gives another text, which is well: somebody gave them again. */
-const hasSameSettings = (one: ConnectionRow, other: ConnectionRow) =>
-  one.sealedCredentials === other.sealedCredentials &&
-  canonicalJson(one.config) === canonicalJson(other.config);
+/** Credentials are compared in clear: a change of the master key seals them anew. */
+const hasSameSettings = (ctx: Context, one: ConnectionRow, other: ConnectionRow) =>
+  canonicalJson(one.config) === canonicalJson(other.config) &&
+  canonicalJson(openCredentials(ctx, one)) === canonicalJson(openCredentials(ctx, other));

@@ -12,6 +12,7 @@ import {
   slug,
   uuid,
 } from "../../base/shape.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { providers } from "../../providers/registry.ts";
 import { People } from "../users/wire.ts";
 import { CONNECTION_STATUSES, type ConnectionRow } from "./table.ts";
@@ -73,7 +74,7 @@ const SORTS = ["name", "created_at", "updated_at", "last_verified_at", "status",
 
 export const ConnectionQuery = object({
   q: optional(Type.String({ maxLength: 255 })),
-  provider: optional(Type.Array(oneOf([...providers.keys()]))),
+  provider: optional(Type.Array(oneOf([...providers.keys(), HTTP_PROVIDER]))),
   status: optional(Type.Array(oneOf(CONNECTION_STATUSES))),
   sort_by: oneOf(SORTS, { default: "name" }),
   order: oneOf(["asc", "desc"], { default: "asc" }),

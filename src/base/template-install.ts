@@ -1,0 +1,239 @@
+import { AppError } from "./errors.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { measure } from "./measure.ts";
+import { type Piece, readPieces, readTemplate, type Template } from "./template-grammar.ts";
+import { textOf } from "./template-lookup.ts";
+import { fillSql } from "./template-sql.ts";
+
+/** Keys from the outermost in; `*` stands for any key or place. */
+type FieldPath = readonly string[];
+
+/** What becomes of a definition's fields later, when what was made of it runs. */
+export interface Places {
+  /** Fields whose other templates are filled in when it runs, with all that is in them. */
+  live?: readonly FieldPath[];
+  /** Fields of SQL: values become parameters in the map `parameters` beside the field. */
+  sql?: readonly FieldPath[];
+  /** Fields of CEL: values become literals. */
+  conditions?: readonly FieldPath[];
+}
+
+/** How the templates of some names are filled in. */
+export interface Filling {
+  /** The names that templates begin with which are filled in; all others stay as they are written. */
+  names: readonly string[];
+  /** Undefined for a value that is not given: see `fillOnce`. Throws `template_error`. */
+  look(template: Template, path: readonly string[]): Json | undefined;
+  /** True leaves a template as it is written where its value is not given. */
+  keepAbsent?: boolean;
+}
+
+/** The most that one definition may grow to, in characters of JSON. */
+const MAX_EXPANSION = 16 * 1024 * 1024;
+
+/**
+ * `value` with the templates of some names filled in for good, in one pass; those of other names are left for
+ * later. Nothing that is put in becomes a template then: in the live fields of `places` its braces are quoted as
+ * `{{"{{"}}`, which stands for the braces themselves.
+ *
+ * A field that is exactly one template takes on the value with its type; where the value is not given, the field
+ * is left out of its object. Throws `template_error` with the place in `details.path`.
+ */
+export function fillOnce(value: Json, filling: Filling, places: Places = {}): Json {
+  const { live = [], sql = [], conditions = [] } = places;
+  const walk = { filling, budget: { left: MAX_EXPANSION }, path: [], isLive: false, live, sql, conditions };
+  const filled = fill(value, enter(walk));
+  return filled === undefined ? null : filled;
+}
+
+interface Walk {
+  filling: Filling;
+  budget: { left: number };
+  path: readonly string[];
+  isLive: boolean;
+  live: readonly FieldPath[];
+  sql: readonly FieldPath[];
+  conditions: readonly FieldPath[];
+}
+
+const isHere = (path: FieldPath) => path.length === 0;
+
+const narrow = (paths: readonly FieldPath[], key: string) =>
+  paths.filter(([head]) => head === key || head === "*").map(([, ...rest]) => rest);
+
+const enter = (walk: Walk): Walk => ({ ...walk, isLive: walk.isLive || walk.live.some(isHere) });
+
+const step = (walk: Walk, key: string): Walk =>
+  enter({
+    ...walk,
+    path: [...walk.path, key],
+    live: narrow(walk.live, key),
+    sql: narrow(walk.sql, key),
+    conditions: narrow(walk.conditions, key),
+  });
+
+function fill(value: Json, walk: Walk): Json | undefined {
+  if (typeof value === "string") return placed(walk, () => fillField(value, walk));
+  if (Array.isArray(value)) {
+    return value.map((item, index) => {
+      const inner = step(walk, String(index));
+      const filled = fill(item, inner);
+      if (filled === undefined) throw absent(String(item), inner.path);
+      return filled;
+    });
+  }
+  return isObject(value) ? fillObject(value, walk) : value;
+}
+
+function fillObject(value: JsonObject, walk: Walk): JsonObject {
+  const added: JsonObject = {};
+  const taken = isObject(value.parameters) ? Object.keys(value.parameters) : [];
+  const entries = Object.entries(value).flatMap(([key, item]): [string, Json][] => {
+    const inner = step(walk, key);
+    if (typeof item !== "string" || !inner.sql.some(isHere)) {
+      const filled = fill(item, inner);
+      return filled === undefined ? [] : [[key, filled]];
+    }
+    return placed(inner, () => {
+      const bound = fillStatement(item, inner, [...taken, ...Object.keys(added)]);
+      Object.assign(added, bound.parameters);
+      return [[key, bound.sql]];
+    });
+  });
+  const filled = Object.fromEntries(entries);
+  if (Object.keys(added).length === 0) return filled;
+  const given = filled.parameters ?? {};
+  if (!isObject(given)) {
+    throw new AppError("template_error", "The templates of SQL need parameters to be an object.", {
+      details: { path: [...walk.path, "parameters"] },
+    });
+  }
+  return { ...filled, parameters: { ...given, ...added } };
+}
+
+function fillField(text: string, walk: Walk): Json | undefined {
+  if (!text.includes("{{")) return text;
+  if (walk.conditions.some(isHere)) return fillCondition(text, walk);
+  const pieces = readPieces(text);
+  const [first] = pieces;
+  if (pieces.length === 1 && typeof first === "object" && takes(walk, first)) {
+    const value = look(walk, first);
+    if (value === undefined) return walk.filling.keepAbsent ? text : undefined;
+    return walk.isLive ? quoted(value, /\{{2,}/g) : value;
+  }
+  return pieces.map((piece) => textOfPiece(piece, walk)).join("");
+}
+
+const takes = ({ filling }: Walk, { path: [name = ""] }: Template) => filling.names.includes(name);
+
+function look(walk: Walk, template: Template): Json | undefined {
+  const value = walk.filling.look(template, walk.path);
+  if (value === undefined) return value;
+  walk.budget.left -= measure(value, walk.budget.left);
+  if (walk.budget.left >= 0) return value;
+  const megabytes = MAX_EXPANSION / 1024 / 1024;
+  throw new AppError("template_error", `The templates put in more than ${megabytes} MiB; pass on less.`);
+}
+
+/** A piece inside of text: where nobody looks at it again, quoted braces stand for themselves now. */
+function textOfPiece(piece: Piece, walk: Walk): string {
+  if (typeof piece === "string") return piece;
+  if (!takes(walk, piece)) {
+    const isLiteral = piece.path.length === 0 && !walk.isLive;
+    return isLiteral ? textOf(piece.fallback ?? "") : piece.source;
+  }
+  const value = look(walk, piece);
+  if (value !== undefined) {
+    const text = textOf(value);
+    return walk.isLive ? quoteBraces(text, /\{+/g) : text; // a single brace could meet another one beside it
+  }
+  if (walk.filling.keepAbsent) return piece.source;
+  throw absent(piece.source, walk.path);
+}
+
+function fillStatement(sql: string, walk: Walk, taken: readonly string[]) {
+  const inside: Walk = { ...walk, isLive: true }; // parameters are looked through when the statement runs
+  const value = (template: Template): Json => {
+    const found = look(walk, template);
+    if (found !== undefined) return quoted(found, /\{{2,}/g);
+    if (walk.filling.keepAbsent) return null;
+    throw absent(template.source, walk.path);
+  };
+  return fillSql(
+    sql,
+    {
+      takes: (template) => takes(walk, template),
+      value,
+      text(pieces) {
+        const [first] = pieces;
+        if (pieces.length === 1 && typeof first === "object" && value(first) === null) return null;
+        return pieces.map((piece) => textOfPiece(piece, inside)).join("");
+      },
+    },
+    taken,
+  );
+}
+
+/** CEL reads JSON as it is; inside of quotes a value could end them, so that it is refused there. */
+function fillCondition(text: string, walk: Walk): string {
+  let out = "";
+  let quote = "";
+  for (let at = 0; at < text.length; ) {
+    const sign = text.charAt(at);
+    const template = text.startsWith("{{", at) ? templateAt(text, at, walk) : null;
+    if (template !== null) {
+      if (quote !== "") {
+        const message = `The template ${template.template.source} can't stand inside of quotes; a condition takes its value as it is.`;
+        throw new AppError("template_error", message);
+      }
+      const value = look(walk, template.template);
+      if (value === undefined && !walk.filling.keepAbsent) throw absent(template.template.source, walk.path);
+      out += JSON.stringify(value ?? null);
+      at = template.end;
+      continue;
+    }
+    const isEscaped = quote !== "" && sign === "\\";
+    if (!isEscaped && (sign === '"' || sign === "'"))
+      quote = quote === "" ? sign : quote === sign ? "" : quote;
+    out += isEscaped ? text.slice(at, at + 2) : sign;
+    at += isEscaped ? 2 : 1;
+  }
+  return out;
+}
+
+/** A template of the names at hand that opens here; braces of CEL's own are none. */
+function templateAt(text: string, at: number, walk: Walk) {
+  try {
+    const read = readTemplate(text, at);
+    return takes(walk, read.template) ? read : null;
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+/** `value` with all its texts such that they stand for themselves when templates are filled in. */
+function quoted(value: Json, braces: RegExp): Json {
+  if (typeof value === "string") return quoteBraces(value, braces);
+  if (Array.isArray(value)) return value.map((item) => quoted(item, braces));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, quoted(item, braces)]));
+}
+
+const quoteBraces = (text: string, braces: RegExp) =>
+  text.replace(braces, (run) => `{{${JSON.stringify(run)}}}`);
+
+const absent = (source: string, path: readonly string[]) =>
+  new AppError("template_error", `The template ${source} has no value.`, {
+    details: { template: source, missing: source.replace(/^\{\{\s*|[\s}]+$/g, ""), path: [...path] },
+  });
+
+/** Tells where a fault lies that `work` finds. */
+function placed<T>({ path }: Walk, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.details?.path !== undefined) throw error;
+    throw new AppError(error.code, error.message, { details: { ...error.details, path: [...path] } });
+  }
+}

@@ -1,0 +1,223 @@
+import { and, eq, isNull } from "drizzle-orm";
+import { InvalidInput, invalid } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+import type { WriteContext } from "../../context.ts";
+import type { HttpTemplate } from "../../providers/http-definition.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template.ts";
+import { insertAction, updateAction } from "../actions/service.ts";
+import { actions } from "../actions/table.ts";
+import { fillAction } from "../actions/template.ts";
+import { createAutomation, updateAutomation } from "../automations/service.ts";
+import { automations } from "../automations/table.ts";
+import { insertConnection } from "../connections/create.ts";
+import { settingsFaults, takerFor } from "../connections/input.ts";
+import { connections } from "../connections/table.ts";
+import { updateConnection } from "../connections/update.ts";
+import { namedTemplate, refuseUnpublished } from "../templates/find.ts";
+import {
+  ActionPart,
+  AutomationPart,
+  type Component,
+  ConnectionPart,
+  isHttpDefinition,
+} from "./definition.ts";
+
+/** A component whose templates have been filled in. */
+export interface Ready {
+  component: Component;
+  name: string;
+  definition: JsonObject | null;
+  connectionId: string | null;
+  /** For the template that it comes of: those that are named for it, else the bundle's own. */
+  inputs: JsonObject;
+  /** Of the bundle's own inputs, those that may only stand among credentials. */
+  secrets: readonly string[];
+  /** The bundle's template. */
+  bundleId: string;
+}
+
+/** What there is of a component in the organization. */
+export interface Entity {
+  id: string;
+  slug: string;
+  name: string;
+}
+
+const LOC = ["definition"];
+
+/** Makes what a component describes. Throws what creating it by hand would throw. */
+export async function makeEntity(tx: WriteContext, ready: Ready): Promise<Entity> {
+  const { name } = ready;
+  switch (ready.component.type) {
+    case "connection": {
+      const { provider, config, credentials, templateId, definition } = await connectionOf(tx, ready);
+      return insertConnection(tx, { name, provider, config, credentials }, { templateId, definition });
+    }
+    case "action": {
+      const { kind, definition, connectionId, templateId } = await actionOf(tx, ready);
+      return (await insertAction(tx, { kind, name, definition, connectionId }, templateId)).action;
+    }
+    case "automation": {
+      const { triggerType, description, config } = automationOf(ready);
+      const input = { name, triggerType, description, config };
+      return (await createAutomation(tx, input, ready.bundleId)).automation;
+    }
+    case "agent_spec":
+      throw invalid(["type"], "This version of Weir can't install agent specs yet", "not_available");
+  }
+}
+
+/** Brings what an earlier install made to what the component describes; null where that takes a new one. */
+export async function updateEntity(tx: WriteContext, id: string, ready: Ready): Promise<Entity | null> {
+  switch (ready.component.type) {
+    case "connection":
+      return updateMadeConnection(tx, id, ready);
+    case "action": {
+      const { kind, definition, connectionId, templateId } = await actionOf(tx, ready);
+      const [row] = await tx.db.select().from(actions).where(eq(actions.id, id));
+      if (row?.kind !== kind) return null;
+      await tx.db.update(actions).set({ templateId }).where(eq(actions.id, id));
+      return (await updateAction(tx, id, { definition, connectionId })).action;
+    }
+    case "automation": {
+      const { triggerType, description, config } = automationOf(ready);
+      const [row] = await tx.db.select().from(automations).where(eq(automations.id, id));
+      if (row?.triggerType !== triggerType) return null;
+      await tx.db.update(automations).set({ templateId: ready.bundleId }).where(eq(automations.id, id));
+      const change = { config: replacing(row.config, config), description: description ?? null };
+      return (await updateAutomation(tx, id, change)).automation;
+    }
+    case "agent_spec":
+      return null;
+  }
+}
+
+/** A patch that leaves nothing of `before` but what is in `after`. */
+const replacing = (before: JsonObject, after: JsonObject): JsonObject => ({
+  ...Object.fromEntries(Object.keys(before).map((key) => [key, null])),
+  ...after,
+});
+
+async function updateMadeConnection(tx: WriteContext, id: string, ready: Ready): Promise<Entity | null> {
+  const { provider, config, credentials, templateId, definition } = await connectionOf(tx, ready);
+  const [row] = await tx.db.select().from(connections).where(eq(connections.id, id));
+  if (row?.provider !== provider || (row.definition === null) !== (definition === null)) return null;
+  await tx.db.update(connections).set({ templateId, definition }).where(eq(connections.id, id));
+  return updateConnection(tx, id, { config: replacing(row.config, config), credentials });
+}
+
+/** What `id` is now; null where somebody has deleted it. */
+export async function entityOf(
+  tx: WriteContext,
+  { type, entityId }: { type: Component["type"]; entityId: string },
+): Promise<Entity | null> {
+  const of = { organizationId: tx.organizationId, id: entityId };
+  switch (type) {
+    case "connection": {
+      const { id, slug, name, organizationId } = connections;
+      const mine = and(eq(organizationId, of.organizationId), eq(id, of.id));
+      return (await tx.db.select({ id, slug, name }).from(connections).where(mine))[0] ?? null;
+    }
+    case "action": {
+      const { id, slug, name, organizationId, deletedAt } = actions;
+      const mine = and(eq(organizationId, of.organizationId), eq(id, of.id), isNull(deletedAt));
+      return (await tx.db.select({ id, slug, name }).from(actions).where(mine))[0] ?? null;
+    }
+    case "automation": {
+      const { id, slug, name, organizationId, deletedAt } = automations;
+      const mine = and(eq(organizationId, of.organizationId), eq(id, of.id), isNull(deletedAt));
+      return (await tx.db.select({ id, slug, name }).from(automations).where(mine))[0] ?? null;
+    }
+    case "agent_spec":
+      return null;
+  }
+}
+
+async function connectionOf(tx: WriteContext, ready: Ready) {
+  const { component, definition } = ready;
+  if (definition !== null && !isHttpDefinition(definition)) {
+    const part = checked(ConnectionPart, definition);
+    const { provider } = takerFor(tx, { provider: part.provider, definition: null });
+    refuseFaults(settingsFaults({ provider, definition: null }, { ...part }, LOC));
+    const credentials = part.credentials as Record<string, string> | null | undefined;
+    return {
+      provider: part.provider,
+      config: part.config ?? {},
+      credentials: credentials ?? {},
+      templateId: null,
+      definition: null,
+    };
+  }
+  const template = definition === null ? await templateOf(tx, component, "connection") : null;
+  const http = (template?.definition ?? definition) as HttpTemplate;
+  const taker = takerFor(tx, { provider: HTTP_PROVIDER, definition: http });
+  const names = namesIn(http.credentialsSchema);
+  const given = Object.entries(ready.inputs);
+  const credentials = Object.fromEntries(given.filter(([name]) => names.includes(name)));
+  const config = Object.fromEntries(
+    given.filter(
+      ([name]) =>
+        !names.includes(name) && !ready.secrets.includes(name) && namesIn(http.configSchema).includes(name),
+    ),
+  );
+  refuseFaults(settingsFaults(taker, { config, credentials }, []));
+  return {
+    provider: HTTP_PROVIDER,
+    config,
+    credentials: credentials as Record<string, string>,
+    templateId: template?.id ?? ready.bundleId,
+    definition: http,
+  };
+}
+
+const namesIn = (schema: JsonObject | undefined): string[] =>
+  isObject(schema?.properties) ? Object.keys(schema.properties) : [];
+
+async function actionOf(tx: WriteContext, ready: Ready) {
+  if (ready.definition !== null) {
+    const { kind, definition, connectionId } = checked(ActionPart, ready.definition);
+    return {
+      kind,
+      definition: definition ?? {},
+      connectionId: connectionId ?? null,
+      templateId: ready.bundleId,
+    };
+  }
+  const template = await templateOf(tx, ready.component, "action");
+  const { properties } = template.inputJsonSchema;
+  const isTaken = (name: string) => !isObject(properties) || Object.hasOwn(properties, name);
+  const inputs = Object.entries(ready.inputs).filter(
+    ([name]) => isTaken(name) && !ready.secrets.includes(name),
+  );
+  const given: JsonObject = Object.fromEntries(inputs);
+  return {
+    kind: template.kind as ActionPart["kind"],
+    definition: fillAction(tx, template, given, ["inputs"]),
+    connectionId: ready.connectionId,
+    templateId: template.id,
+  };
+}
+
+function automationOf({ definition }: Ready): AutomationPart {
+  return checked(AutomationPart, definition ?? {});
+}
+
+async function templateOf(tx: WriteContext, component: Component, type: "connection" | "action") {
+  const { templateSlug, templateVersion } = component;
+  const reference = { templateSlug: templateSlug ?? null, templateVersion: templateVersion ?? null };
+  const template = await namedTemplate(tx, reference, type);
+  if (!template) throw invalid(["templateSlug"], `There is no ${type} template ${templateSlug}`, "not_found");
+  refuseUnpublished(template);
+  return template;
+}
+
+function checked<T extends Parameters<typeof read>[0]>(shape: T, value: Json) {
+  const { value: known, faults } = read(shape, value, LOC);
+  refuseFaults(faults);
+  return known;
+}
+
+function refuseFaults(faults: ConstructorParameters<typeof InvalidInput>[0]): void {
+  if (faults.length > 0) throw new InvalidInput(faults);
+}

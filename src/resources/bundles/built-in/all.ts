@@ -1,0 +1,19 @@
+import { apiToDataset } from "./api-to-dataset.ts";
+import { auditExport } from "./audit-export.ts";
+import type { BuiltIn } from "./contract.ts";
+import { filesToDataset } from "./files-to-dataset.ts";
+import { httpApi } from "./http-api.ts";
+import { quickStart } from "./quick-start.ts";
+import { scheduledReport } from "./scheduled-report.ts";
+import { webhookApproval } from "./webhook-approval.ts";
+
+/** What ships inside the executable, in the order of the list of bundles. */
+export const builtIns: readonly BuiltIn[] = [
+  quickStart,
+  webhookApproval,
+  scheduledReport,
+  filesToDataset,
+  apiToDataset,
+  auditExport,
+  httpApi,
+];

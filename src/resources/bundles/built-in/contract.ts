@@ -1,0 +1,81 @@
+import type { JsonObject } from "../../../base/json.ts";
+
+/** A template that ships inside the executable. Its id never changes; a new version is a new entry with its own. */
+export interface BuiltIn {
+  id: string;
+  slug: string;
+  version: number;
+  templateType: "connection" | "bundle";
+  displayName: string;
+  description: string;
+  definition: JsonObject;
+  inputJsonSchema: JsonObject;
+  /** Sample files that an install puts into a connection's folder where they are not there yet. */
+  files?: readonly { component: string; name: string; text: string }[];
+}
+
+/** A schema of inputs: these properties and no others. */
+export const inputs = (properties: JsonObject, required: string[] = []): JsonObject => ({
+  type: "object",
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+const DATASET = "^[a-z][a-z0-9_]{0,62}$";
+
+/** Inputs that several bundles have. */
+export const dataset = (fallback: string, description: string): JsonObject => ({
+  type: "string",
+  title: "Dataset",
+  description,
+  pattern: DATASET,
+  default: fallback,
+});
+export const folder = (fallback: string, description: string): JsonObject => ({
+  type: "string",
+  title: "Folder",
+  description,
+  minLength: 1,
+  maxLength: 500,
+  default: fallback,
+});
+export const webhookPath = (fallback: string): JsonObject => ({
+  type: "string",
+  title: "Webhook path",
+  description: "The last part of the address that webhooks are sent to.",
+  minLength: 1,
+  maxLength: 200,
+  default: fallback,
+});
+export const webhookSecret: JsonObject = {
+  type: "string",
+  title: "Webhook secret",
+  description:
+    "What the sender signs with. One is made where none is given; PATCH the automation to set another.",
+  minLength: 16,
+  maxLength: 512,
+  writeOnly: true,
+};
+export const cron = (fallback: string): JsonObject => ({
+  type: "string",
+  title: "Schedule",
+  description: "When it runs, as a cron expression.",
+  minLength: 1,
+  maxLength: 200,
+  default: fallback,
+});
+export const timezone: JsonObject = {
+  type: "string",
+  title: "Time zone",
+  description: "The time zone of the schedule, such as Europe/Berlin.",
+  default: "UTC",
+};
+export const token: JsonObject = {
+  type: "string",
+  title: "Token",
+  description: "Sent as Authorization: Bearer; stored encrypted and never shown again.",
+  minLength: 1,
+  maxLength: 8192,
+  writeOnly: true,
+};

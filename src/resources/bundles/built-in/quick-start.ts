@@ -1,0 +1,152 @@
+import { type BuiltIn, folder, inputs, webhookPath, webhookSecret } from "./contract.ts";
+import customers from "./shop/customers.csv" with { type: "text" };
+import orders from "./shop/orders.jsonl" with { type: "text" };
+import products from "./shop/products.csv" with { type: "text" };
+
+/** Orders that count, joined with what hangs from them; the lines are a table of their own in the lake. */
+const DAILY_REVENUE = `
+WITH sold AS (
+  SELECT CAST(o.ordered_at AS DATE) AS day, o.id, c.country, p.category, l.quantity, l.quantity * l.unit_price AS amount
+  FROM raw.shop__orders o
+  JOIN raw.shop__orders__lines l ON l._dlt_parent_id = o._dlt_id
+  JOIN raw.shop__products p ON p.sku = l.sku
+  JOIN raw.shop__customers c ON c.id = o.customer_id
+  WHERE o.status NOT IN ('cancelled', 'refunded')
+)
+SELECT
+  day,
+  count(DISTINCT id) AS orders,
+  count(DISTINCT country) AS countries,
+  CAST(sum(quantity) AS BIGINT) AS items,
+  round(sum(amount), 2) AS revenue,
+  round(coalesce(sum(amount) FILTER (category = 'tea'), 0), 2) AS tea
+FROM sold
+GROUP BY day
+ORDER BY day`.trim();
+
+/** A row when the newest day was busy, none when it was not. */
+const BUSY_DAY = `
+SELECT day, revenue
+FROM marts.daily_revenue
+WHERE day = (SELECT max(day) FROM marts.daily_revenue) AND revenue >= {{inputs.busyFrom}}`.trim();
+
+/** Tells the receiver, where there is one. */
+const tell = (key: string, branch: string, path: string, event: string) => ({
+  key,
+  kind: "http_request",
+  dependsOn: [`route:${branch}`],
+  when: "{{inputs.notifyUrl}} != ''",
+  definition: {
+    method: "POST",
+    url: `{{inputs.notifyUrl}}${path}`,
+    body: {
+      event,
+      shop: '{{payload.shop ?? "kettle-and-leaf"}}',
+      newOrders: "{{steps.extract.result.tables[0].inserted}}",
+      changedOrders: "{{steps.extract.result.tables[0].updated}}",
+      days: "{{steps.transform.result.rows}}",
+    },
+  },
+});
+
+export const quickStart: BuiltIn = {
+  id: "019b76da-a800-7000-8000-000000000001",
+  slug: "quick-start",
+  version: 1,
+  templateType: "bundle",
+  displayName: "Quick start",
+  description:
+    "A sample shop: files of orders, loaded incrementally and turned into revenue by day when a signed webhook comes.",
+  inputJsonSchema: inputs({
+    folder: folder("shop", "Where the shop's files lie, below the organization's own folder."),
+    path: webhookPath("shop/exported"),
+    secret: webhookSecret,
+    busyFrom: {
+      type: "number",
+      title: "Busy from",
+      description: "A newest day with at least so much revenue is a busy one.",
+      minimum: 0,
+      default: 2000,
+    },
+    notifyUrl: {
+      type: "string",
+      title: "Receiver",
+      description: "The address that is told of each run, below /alerts or /reports; empty for none.",
+      maxLength: 2048,
+      default: "",
+    },
+  }),
+  files: [
+    { component: "files", name: "orders.jsonl", text: orders },
+    { component: "files", name: "customers.csv", text: customers },
+    { component: "files", name: "products.csv", text: products },
+  ],
+  definition: {
+    components: [
+      {
+        key: "files",
+        type: "connection",
+        name: "Shop files",
+        definition: { provider: "local_files", config: { root: "{{inputs.folder}}" }, credentials: {} },
+      },
+      {
+        key: "exported",
+        type: "automation",
+        name: "Shop exported",
+        definition: {
+          triggerType: "webhook",
+          description: "Loads what is new in the shop's files, and tells how the newest day went.",
+          config: {
+            path: "{{inputs.path}}",
+            secret: "{{inputs.secret}}",
+            waitSeconds: 30,
+            steps: [
+              {
+                key: "extract",
+                kind: "dlt_extract",
+                connectionId: "{{components.files.id}}",
+                definition: {
+                  dataset: "shop",
+                  resources: [
+                    {
+                      name: "orders",
+                      spec: "orders*.jsonl",
+                      primaryKey: ["id"],
+                      writeDisposition: "merge",
+                      incremental: { cursorField: "updated_at" },
+                    },
+                    { name: "customers", spec: "customers.csv", writeDisposition: "replace" },
+                    { name: "products", spec: "products.csv", writeDisposition: "replace" },
+                  ],
+                },
+              },
+              {
+                key: "transform",
+                kind: "duckdb_transform",
+                dependsOn: ["extract"],
+                definition: { sql: DAILY_REVENUE, output: { layer: "marts", dataset: "daily_revenue" } },
+              },
+              {
+                key: "check",
+                kind: "duckdb_transform",
+                dependsOn: ["transform"],
+                definition: { sql: BUSY_DAY },
+              },
+              {
+                key: "route",
+                kind: "conditional_branch",
+                dependsOn: ["check"],
+                definition: {
+                  branches: [{ key: "big", when: "steps.check.result.rows > 0" }],
+                  else: "quiet",
+                },
+              },
+              tell("alert", "big", "/alerts", "busy_day"),
+              tell("report", "quiet", "/reports", "quiet_day"),
+            ],
+          },
+        },
+      },
+    ],
+  },
+};

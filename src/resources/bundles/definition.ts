@@ -1,0 +1,88 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../base/json.ts";
+import { jsonObject, named, nullable, object, oneOf, optional, slug, uuid } from "../../base/shape.ts";
+import type { Places } from "../../base/template-install.ts";
+import type { App } from "../../context.ts";
+import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
+import { actionPlaces } from "../actions/definition.ts";
+import { TRIGGER_TYPES } from "../automations/table.ts";
+import { COMPONENT_TYPES } from "./table.ts";
+
+const KEY = "^[A-Za-z_][A-Za-z0-9_-]*$";
+const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: KEY });
+
+const Component = object({
+  key: key(),
+  type: oneOf(COMPONENT_TYPES),
+  name: optional(named()),
+  templateSlug: optional(slug()),
+  templateVersion: optional(Type.Integer({ minimum: 1 })),
+  definition: optional(
+    jsonObject({ description: "In place of a template: see ConnectionPart and its like" }),
+  ),
+  /** For the template; the bundle's inputs of the same names where absent. */
+  inputs: optional(jsonObject()),
+  /** Of an action that comes of a template. */
+  connectionId: optional(Type.String({ minLength: 1, maxLength: 500 })),
+  dependsOn: optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 })),
+});
+export type Component = Static<typeof Component>;
+
+/**
+ * A bundle's definition (decisions, section 10). `{{inputs.x}}` and `{{components.KEY.id}}` (also `slug` and `name`)
+ * may stand in every value of a component; the other templates of actions and automations are left for their runs.
+ */
+export const BundleDefinition = object({ components: Type.Array(Component, { minItems: 1, maxItems: 100 }) });
+export type BundleDefinition = Static<typeof BundleDefinition>;
+
+const settings = { config: optional(nullable(jsonObject())), credentials: optional(nullable(jsonObject())) };
+
+/** What `definition` holds: what a request that creates such a thing holds, less its name. */
+export const ConnectionPart = object({ provider: Type.String(), ...settings });
+export type ConnectionPart = Static<typeof ConnectionPart>;
+
+export const ActionPart = object({
+  kind: oneOf(ACTION_KINDS),
+  definition: optional(nullable(jsonObject())),
+  connectionId: optional(nullable(uuid())),
+});
+export type ActionPart = Static<typeof ActionPart>;
+
+export const AutomationPart = object({
+  triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
+  description: optional(nullable(Type.String({ maxLength: 2048 }))),
+  config: jsonObject(),
+});
+export type AutomationPart = Static<typeof AutomationPart>;
+
+/** A connection template stands in place of a provider. */
+export const isHttpDefinition = (definition: JsonObject): boolean => definition.http !== undefined;
+
+type Paths = string[][];
+
+/** What becomes of a component's fields once it is installed. */
+export function placesOf(app: Pick<App, "executors">, component: Component): Places {
+  const definition: JsonObject = component.definition ?? {};
+  if (component.type === "action") return below(["definition", "definition"], kindOf(definition), app);
+  if (component.type !== "automation") return {};
+  const config = (definition.config ?? {}) as { action?: JsonObject; steps?: JsonObject[] };
+  const at = ["definition", "config"];
+  const places = [below([...at, "action", "definition"], kindOf(config.action ?? {}), app)];
+  for (const [index, step] of (Array.isArray(config.steps) ? config.steps : []).entries()) {
+    places.push(below([...at, "steps", String(index), "definition"], kindOf(step ?? {}), app));
+  }
+  return {
+    live: [...places.flatMap(({ live }) => live), [...at, "steps", "*", "forEach"]],
+    sql: places.flatMap(({ sql }) => sql),
+    conditions: [...places.flatMap(({ conditions }) => conditions), [...at, "steps", "*", "when"]],
+  };
+}
+
+const kindOf = ({ kind }: JsonObject): ActionKind | null =>
+  ACTION_KINDS.find((each) => each === kind) ?? null;
+
+function below(path: readonly string[], kind: ActionKind | null, app: Pick<App, "executors">) {
+  const moved = (paths: readonly (readonly string[])[]): Paths => paths.map((rest) => [...path, ...rest]);
+  const { sql, conditions } = kind ? actionPlaces(app, kind) : { sql: [], conditions: [] };
+  return { live: moved([[]]), sql: moved(sql), conditions: moved(conditions) };
+}

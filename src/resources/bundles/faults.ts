@@ -1,0 +1,242 @@
+import type { TSchema } from "@sinclair/typebox";
+import { AppError, type Fault } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+import { isWholeTemplate } from "../../base/template.ts";
+import type { Template } from "../../base/template-grammar.ts";
+import { fillOnce } from "../../base/template-install.ts";
+import type { Context } from "../../context.ts";
+import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
+import { definitionFaults } from "../actions/definition.ts";
+import { configFaults } from "../automations/faults.ts";
+import { settingsFaults } from "../connections/input.ts";
+import { namedTemplate, versionsOf } from "../templates/find.ts";
+import { inputNameFault, lookIn, secretInputs, withDefaults } from "../templates/inputs.ts";
+import type { TemplateRow, TemplateType } from "../templates/table.ts";
+import {
+  ActionPart,
+  AutomationPart,
+  BundleDefinition,
+  type Component,
+  ConnectionPart,
+  isHttpDefinition,
+  placesOf,
+} from "./definition.ts";
+import { type Linked, orderFaults } from "./order.ts";
+import { fieldsOf, NAMES, needsOf, type Reference, referencesIn } from "./references.ts";
+
+type Bundle = Pick<TemplateRow, "definition" | "inputDefaults" | "inputJsonSchema">;
+
+const LOC = ["body", "definition"];
+
+/** All that is wrong with a bundle's definition, as far as it can be told before its inputs are known. */
+export async function bundleFaults(ctx: Context, bundle: Bundle): Promise<Fault[]> {
+  const { value, faults } = read(BundleDefinition, bundle.definition, LOC);
+  if (faults.length > 0) return faults;
+  const linked: Linked[] = [];
+  for (const [index, component] of value.components.entries()) {
+    const loc = [...LOC, "components", String(index)];
+    const { references, fault } = referencesIn(ctx, component);
+    linked.push({ component, needs: needsOf(component, references) });
+    faults.push(...(await sourceFaults(ctx, component, loc)));
+    if (fault) faults.push({ loc: [...loc, ...fault.path], msg: fault.message, type: "template_error" });
+    else {
+      faults.push(...referenceFaults(bundle, value.components, references, loc));
+      faults.push(
+        ...secretFaults(
+          bundle,
+          { component, credentials: await credentialNames(ctx, component) },
+          references,
+          loc,
+        ),
+      );
+      faults.push(...contentFaults(ctx, bundle, component, loc));
+    }
+  }
+  faults.push(...orderFaults(linked, [...LOC, "components"]));
+  return faults;
+}
+
+/** A component comes of a template that is there, or of a definition of its own. */
+async function sourceFaults(ctx: Context, component: Component, loc: readonly string[]): Promise<Fault[]> {
+  const { type, templateSlug, templateVersion, definition } = component;
+  const fault = (field: string, msg: string, kind = "value_error"): Fault[] => [
+    { loc: [...loc, field], msg, type: kind },
+  ];
+  if (type === "agent_spec")
+    return fault("type", "This version of Weir can't install agent specs yet", "not_available");
+  if (templateSlug === undefined) {
+    if (templateVersion !== undefined)
+      return fault("templateVersion", "This field belongs to a templateSlug", "extra_forbidden");
+    if (component.connectionId !== undefined)
+      return fault(
+        "connectionId",
+        "An action of its own names its connection in definition",
+        "extra_forbidden",
+      );
+    return definition === undefined ? fault("definition", "Give templateSlug or definition", "missing") : [];
+  }
+  if (definition !== undefined) return fault("definition", "Give either templateSlug or definition");
+  if (type === "automation")
+    return fault("templateSlug", "There are no templates of automations; give definition");
+  const reference = { templateSlug, templateVersion: templateVersion ?? null };
+  if (await namedTemplate(ctx, reference, type as TemplateType)) return [];
+  const known = (await versionsOf(ctx, templateSlug)).some(({ templateType }) => templateType === type);
+  return known
+    ? fault("templateVersion", `The template ${templateSlug} has no such version`, "not_found")
+    : fault("templateSlug", `There is no ${type} template ${templateSlug}`, "not_found");
+}
+
+const FACTS = ["id", "slug", "name"];
+
+function referenceFaults(
+  bundle: Bundle,
+  components: readonly Component[],
+  references: readonly Reference[],
+  loc: readonly string[],
+): Fault[] {
+  return references.flatMap(({ template, path }) => {
+    const msg =
+      template.path[0] === "inputs" ? inputNameFault(bundle, template) : factFault(components, template);
+    return msg ? [{ loc: [...loc, ...path], msg, type: "value_error" }] : [];
+  });
+}
+
+function factFault(components: readonly Component[], { source, path }: Template): string | null {
+  const [, key, fact, ...rest] = path;
+  if (key === undefined || !components.some((component) => component.key === key))
+    return `The template ${source} names no component of this bundle`;
+  if (fact !== undefined && FACTS.includes(fact) && rest.length === 0) return null;
+  return `The template ${source} should name one of ${FACTS.join(", ")} of the component`;
+}
+
+interface Keeper {
+  component: Component;
+  /** What a connection template calls its credentials. */
+  credentials: readonly string[];
+}
+
+async function credentialNames(ctx: Context, component: Component): Promise<readonly string[]> {
+  const { type, templateSlug, templateVersion, definition } = component;
+  if (type !== "connection") return [];
+  const reference = { templateSlug: templateSlug ?? null, templateVersion: templateVersion ?? null };
+  const template = await namedTemplate(ctx, reference, "connection");
+  return Object.keys(schemaProperties((template?.definition ?? definition)?.credentialsSchema));
+}
+
+const schemaProperties = (schema: Json | undefined): JsonObject =>
+  isObject(schema) && isObject(schema.properties) ? schema.properties : {};
+
+/** Where a secret ends up sealed: in credentials, and as the secret of a webhook. */
+function isSealedPlace({ component: { type }, credentials }: Keeper, path: readonly string[]): boolean {
+  const [first, second, third] = path;
+  if (type === "connection" && first === "inputs")
+    return second !== undefined && credentials.includes(second);
+  if (type === "connection") return first === "definition" && second === "credentials";
+  return type === "automation" && first === "definition" && second === "config" && third === "secret";
+}
+
+function secretFaults(
+  { inputJsonSchema }: Bundle,
+  keeper: Keeper,
+  references: readonly Reference[],
+  loc: readonly string[],
+): Fault[] {
+  const secrets = secretInputs(inputJsonSchema);
+  return references.flatMap(({ template: { source, path: keys }, path }) => {
+    const isSecret = keys[0] === "inputs" && (keys[1] === undefined || secrets.includes(keys[1]));
+    if (!isSecret || secrets.length === 0 || isSealedPlace(keeper, path)) return [];
+    const msg = `The template ${source} puts in a secret, which may only stand in credentials and in config.secret`;
+    return [{ loc: [...loc, ...path], msg, type: "secret_exposed" }];
+  });
+}
+
+/** An id that nothing has: while a bundle is checked, its components are not there yet. */
+const SOME_ID = "00000000-0000-7000-8000-000000000000";
+
+/** What the thing that a component makes would be refused for; fields whose inputs aren't known yet are passed over. */
+function contentFaults(ctx: Context, bundle: Bundle, component: Component, loc: readonly string[]): Fault[] {
+  const { definition: own, templateSlug, type } = component;
+  if (own === undefined || templateSlug !== undefined || type === "agent_spec") return [];
+  const open: string[][] = [];
+  const lookInput = lookIn({ inputs: withDefaults(bundle, {}) });
+  const look = (template: Template, path: readonly string[]): Json | undefined => {
+    if (template.path[0] === "components") return template.path[2] === "id" ? SOME_ID : "some-name";
+    const value = lookOrNothing(lookInput, template);
+    if (value === undefined) open.push([...loc, ...path]);
+    return value;
+  };
+  const filling = { names: NAMES, look, keepAbsent: true };
+  const sample = filledOr(() => fillOnce(fieldsOf(component), filling, placesOf(ctx, component)));
+  if (sample instanceof AppError) return [{ loc, msg: sample.message, type: sample.code }];
+  const isOpen = (fault: Fault) => open.some((path) => path.every((key, depth) => fault.loc[depth] === key));
+  const definition = isObject(sample) && isObject(sample.definition) ? sample.definition : {};
+  return partFaults(ctx, component, definition, [...loc, "definition"]).filter((fault) => !isOpen(fault));
+}
+
+/** What `work` gives, or the fault that it meets. */
+function filledOr(work: () => Json): Json | AppError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+function lookOrNothing(look: ReturnType<typeof lookIn>, template: Template): Json | undefined {
+  const value = filledOr(() => look(template) ?? null);
+  return value instanceof AppError || value === null ? undefined : value; // not known yet, or not in all its parts
+}
+
+/** The faults of a definition, templates filled in. */
+function partFaults(
+  ctx: Context,
+  { type }: Pick<Component, "type">,
+  definition: JsonObject,
+  loc: readonly string[],
+): Fault[] {
+  switch (type) {
+    case "connection":
+      return isHttpDefinition(definition)
+        ? httpFaults(definition, loc)
+        : connectionFaults(ctx, definition, loc);
+    case "action":
+      return shaped(ActionPart, definition, loc, ({ kind, definition: own }) =>
+        own && Object.keys(own).length > 0 ? definitionFaults(ctx, kind, own, [...loc, "definition"]) : [],
+      );
+    case "automation":
+      return shaped(AutomationPart, definition, loc, ({ triggerType, config }) =>
+        configFaults(ctx, triggerType, config, [...loc, "config"]),
+      );
+    case "agent_spec":
+      return [];
+  }
+}
+
+const httpFaults = (definition: JsonObject, loc: readonly string[]): Fault[] =>
+  shaped(HttpTemplate, definition, loc, (http) =>
+    httpTemplateFaults(http).map(({ path, message }) => ({
+      loc: [...loc, ...path],
+      msg: message,
+      type: "value_error",
+    })),
+  );
+
+const connectionFaults = (ctx: Context, definition: JsonObject, loc: readonly string[]): Fault[] =>
+  shaped(ConnectionPart, definition, loc, (part) => {
+    const provider = ctx.providers.get(part.provider);
+    if (provider) return settingsFaults({ provider, definition: null }, { ...part }, loc);
+    const known = [...ctx.providers.keys()].map((id) => `'${id}'`).join(", ");
+    return [{ loc: [...loc, "provider"], msg: `Input should be ${known}`, type: "enum" }];
+  });
+
+function shaped<T extends TSchema>(
+  shape: T,
+  value: JsonObject,
+  loc: readonly string[],
+  more: (value: ReturnType<typeof read<T>>["value"]) => Fault[],
+): Fault[] {
+  const { value: known, faults } = read(shape, value, loc, { exempt: isWholeTemplate });
+  return faults.length > 0 ? faults : more(known);
+}

@@ -1,0 +1,215 @@
+import { and, asc, eq } from "drizzle-orm";
+import { AppError, type Fault, InvalidInput, notFound } from "../../base/errors.ts";
+import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { fillOnce } from "../../base/template-install.ts";
+import { created, touched, type WriteContext } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { refuseUnpublished, versionsOf } from "../templates/find.ts";
+import { inputFaults, inputNames, lookIn, secretInputs, withDefaults } from "../templates/inputs.ts";
+import type { TemplateRow } from "../templates/table.ts";
+import { type Entity, entityOf, makeEntity, type Ready, updateEntity } from "./build.ts";
+import { type BundleDefinition, type Component, placesOf } from "./definition.ts";
+import { inOrder, type Linked } from "./order.ts";
+import { fieldsOf, NAMES, needsOf, referencesIn } from "./references.ts";
+import { type BundleInstallRow, bundleInstalls, type Installed, installLabel } from "./table.ts";
+import type { InstallResult } from "./wire.ts";
+
+/**
+ * Makes all that a bundle consists of, or nothing. The same version with the same inputs again makes nothing new,
+ * but for what somebody has deleted meanwhile. A newer version changes in place what the older one made with these
+ * inputs, or what it made with others where it was installed just once.
+ *
+ * Throws `not_found`, `invalid_state` for a version that is not published, `InvalidInput` under `body.inputs`,
+ * `conflict` for a version older than the one that is installed.
+ */
+export async function installBundle(
+  tx: WriteContext,
+  slug: string,
+  { version, inputs: given }: { version?: number; inputs: JsonObject },
+): Promise<InstallResult> {
+  const bundle = await chooseVersion(tx, slug, version);
+  const inputs = checkInputs(bundle, given);
+  const fingerprint = new Bun.CryptoHasher("sha256").update(canonicalJson(inputs)).digest("hex");
+  const before = await installToUpdate(tx, bundle, fingerprint);
+  const isSame = before?.version === bundle.version;
+  const scope: Scope = { inputs, components: {} };
+  const entities = new Map<string, Entity>();
+  let isChanged = before === null || !isSame;
+  for (const { component } of inOrder(linkedOf(tx, bundle)).sorted) {
+    const made = before?.components.find(({ key, type }) => key === component.key && type === component.type);
+    const found = made ? await entityOf(tx, made) : null;
+    if (!found || !isSame) isChanged = true;
+    const entity = found && isSame ? found : await build(tx, bundle, component, scope, found);
+    entities.set(component.key, entity);
+    scope.components[component.key] = { id: entity.id, slug: entity.slug, name: entity.name };
+  }
+  const components = componentsOf(bundle).flatMap((component) => {
+    const entity = entities.get(component.key);
+    return entity ? [{ component, entity }] : [];
+  });
+  if (isChanged) await keep(tx, { bundle, fingerprint, before, components });
+  return { bundle, components };
+}
+
+interface Scope {
+  inputs: JsonObject;
+  components: JsonObject;
+}
+
+const componentsOf = ({ definition }: TemplateRow): Component[] =>
+  (definition as unknown as BundleDefinition).components;
+
+const linkedOf = (tx: WriteContext, bundle: TemplateRow): Linked[] =>
+  componentsOf(bundle).map((component) => ({
+    component,
+    needs: needsOf(component, referencesIn(tx, component).references),
+  }));
+
+/** The version that is asked for, else the newest published one. */
+async function chooseVersion(tx: WriteContext, slug: string, version?: number): Promise<TemplateRow> {
+  const all = (await versionsOf(tx, slug)).filter(({ templateType }) => templateType === "bundle");
+  const row =
+    version === undefined
+      ? (all.find(({ status }) => status === "published") ?? all[0])
+      : all.find((each) => each.version === version);
+  if (!row) throw notFound("bundle");
+  refuseUnpublished(row);
+  return row;
+}
+
+/** The inputs over their defaults. Throws `InvalidInput`. */
+function checkInputs(bundle: TemplateRow, given: JsonObject): JsonObject {
+  const loc = ["body", "inputs"];
+  const inputs = withDefaults(bundle, given);
+  const faults = inputFaults(bundle, inputs, loc);
+  const names = inputNames(bundle);
+  const told = new Set(faults.map((fault) => fault.loc[2]));
+  for (const name of Object.keys(given)) {
+    if (names === null || names.includes(name) || told.has(name)) continue;
+    faults.push({ loc: [...loc, name], msg: "This field is not known here", type: "extra_forbidden" });
+  }
+  if (faults.length > 0) throw new InvalidInput(faults);
+  return inputs;
+}
+
+async function installToUpdate(
+  tx: WriteContext,
+  bundle: TemplateRow,
+  fingerprint: string,
+): Promise<BundleInstallRow | null> {
+  const rows = await tx.db
+    .select()
+    .from(bundleInstalls)
+    .where(
+      and(eq(bundleInstalls.organizationId, tx.organizationId), eq(bundleInstalls.bundleSlug, bundle.slug)),
+    )
+    .orderBy(asc(bundleInstalls.id));
+  const same = rows.find((row) => tx.secrets.open(row.sealedFingerprint, installLabel(row)) === fingerprint);
+  if (same && same.version > bundle.version) {
+    const message = `Version ${same.version} of ${bundle.slug} is installed with these inputs; version ${bundle.version} is older.`;
+    throw new AppError("conflict", message);
+  }
+  const [only] = rows;
+  return same ?? (only && rows.length === 1 && only.version < bundle.version ? only : null);
+}
+
+/** Makes a component, or changes what is there of it; faults are told as faults of the inputs, which they come from. */
+async function build(
+  tx: WriteContext,
+  bundle: TemplateRow,
+  component: Component,
+  scope: Scope,
+  found: Entity | null,
+): Promise<Entity> {
+  try {
+    const ready = fillComponent(tx, bundle, component, scope);
+    const updated = found && (await updateEntity(tx, found.id, ready));
+    return updated ?? (await makeEntity(tx, ready));
+  } catch (error) {
+    throw error instanceof AppError ? toldOf(component, error) : error;
+  }
+}
+
+function fillComponent(
+  tx: WriteContext,
+  bundle: TemplateRow,
+  component: Component,
+  { inputs, components }: Scope,
+): Ready {
+  const filling = { names: NAMES, look: lookIn({ inputs, components }) };
+  const filled = fillOnce(fieldsOf(component), filling, placesOf(tx, component)) as JsonObject;
+  const { name, definition, connectionId } = filled;
+  return {
+    component,
+    name: typeof name === "string" && name.trim() !== "" ? name.slice(0, 255) : component.key,
+    definition: isObject(definition) ? definition : null,
+    connectionId: typeof connectionId === "string" ? connectionId : null,
+    inputs: isObject(filled.inputs) ? filled.inputs : inputs,
+    // what is named for the template has been checked when the bundle was saved
+    secrets: component.inputs === undefined ? secretInputs(bundle.inputJsonSchema) : [],
+    bundleId: bundle.id,
+  };
+}
+
+function toldOf({ key }: Component, error: AppError): AppError {
+  const where = `The component ${key} can't be made`;
+  if (error instanceof InvalidInput) {
+    return new InvalidInput(
+      error.faults.map(({ loc, msg, type }): Fault => {
+        const place = loc.filter((part, depth) => depth > 0 || part !== "body").join(".");
+        return { loc: ["body", "inputs"], msg: `${where}: ${place}: ${msg}`, type };
+      }),
+    );
+  }
+  if (error.code === "template_error") {
+    const [, name] = /^inputs\.([\w-]+)/.exec(String(error.details?.missing ?? "")) ?? [];
+    const loc = ["body", "inputs", ...(name === undefined ? [] : [name])];
+    return new InvalidInput([
+      { loc, msg: `${where}: ${error.message}`, type: name ? "missing" : "template_error" },
+    ]);
+  }
+  const { code, retryable, cause, details } = error;
+  return new AppError(code, `${where}: ${error.message}`, {
+    retryable,
+    cause,
+    ...(details === null ? {} : { details }),
+  });
+}
+
+async function keep(
+  tx: WriteContext,
+  done: InstallResult & { fingerprint: string; before: BundleInstallRow | null },
+): Promise<void> {
+  const { bundle, fingerprint, before } = done;
+  const at = { id: before?.id ?? tx.ids.uuid(), organizationId: tx.organizationId };
+  const installed = done.components.map(
+    ({ component: { key, type }, entity }): Installed => ({
+      key,
+      type,
+      entityType: type,
+      entityId: entity.id,
+    }),
+  );
+  const ids = new Set(installed.map(({ entityId }) => entityId));
+  const left = (before?.components ?? []).filter(({ entityId }) => !ids.has(entityId));
+  const row: BundleInstallRow = {
+    ...created(tx),
+    ...(before ? { createdAt: before.createdAt, createdBy: before.createdBy, ...touched(tx) } : {}),
+    id: at.id,
+    bundleSlug: bundle.slug,
+    templateId: bundle.id,
+    version: bundle.version,
+    sealedFingerprint: tx.secrets.seal(fingerprint, installLabel(at)),
+    components: [...installed, ...left],
+  };
+  if (before) await tx.db.update(bundleInstalls).set(row).where(eq(bundleInstalls.id, row.id));
+  else await tx.db.insert(bundleInstalls).values(row);
+  const data: Record<string, Json> = {
+    bundleSlug: bundle.slug,
+    version: bundle.version,
+    previousVersion: before?.version ?? null,
+    components: installed.map((each) => ({ ...each })),
+    left: left.map((each) => ({ ...each })),
+  };
+  await record(tx, "bundle.installed", { type: "bundle", id: bundle.id }, data);
+}

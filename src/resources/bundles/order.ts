@@ -1,0 +1,60 @@
+import type { Fault } from "../../base/errors.ts";
+import type { Component } from "./definition.ts";
+
+/** A component, with the keys of those that must be there before it. */
+export interface Linked {
+  component: Component;
+  /** Named in `dependsOn`, or in its templates. */
+  needs: readonly string[];
+}
+
+/** Keys stand once, what is named is there, and nothing waits for itself. */
+export function orderFaults(linked: readonly Linked[], loc: readonly string[]): Fault[] {
+  const faults: Fault[] = [];
+  const keys = new Set<string>();
+  for (const [index, { component }] of linked.entries()) {
+    if (keys.has(component.key)) {
+      const msg = `The key ${component.key} stands twice`;
+      faults.push({ loc: [...loc, String(index), "key"], msg, type: "value_error" });
+    }
+    keys.add(component.key);
+  }
+  for (const [index, { component }] of linked.entries()) {
+    for (const [place, key] of (component.dependsOn ?? []).entries()) {
+      if (keys.has(key)) continue;
+      const at = [...loc, String(index), "dependsOn", String(place)];
+      faults.push({ loc: at, msg: `There is no component ${key}`, type: "value_error" });
+    }
+  }
+  const { circle } = inOrder(linked);
+  if (faults.length === 0 && circle.length > 0) {
+    const msg = `These components wait for each other: ${circle.join(" → ")}`;
+    faults.push({ loc, msg, type: "value_error" });
+  }
+  return faults;
+}
+
+/** The components such that each comes after those that it needs; `circle` names some that can't. */
+export function inOrder(linked: readonly Linked[]): { sorted: Linked[]; circle: string[] } {
+  const byKey = new Map(linked.map((each) => [each.component.key, each]));
+  const sorted: Linked[] = [];
+  const done = new Set<string>();
+  const visit = (key: string, trail: readonly string[]): string[] => {
+    const start = trail.indexOf(key);
+    if (start >= 0) return [...trail.slice(start), key];
+    const each = byKey.get(key);
+    if (!each || done.has(key)) return [];
+    for (const need of each.needs) {
+      const circle = visit(need, [...trail, key]);
+      if (circle.length > 0) return circle;
+    }
+    done.add(key);
+    sorted.push(each);
+    return [];
+  };
+  for (const key of byKey.keys()) {
+    const circle = visit(key, []);
+    if (circle.length > 0) return { sorted, circle };
+  }
+  return { sorted, circle: [] };
+}

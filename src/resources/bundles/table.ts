@@ -1,0 +1,35 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { json, owned } from "../../store/columns.ts";
+
+/** Kinds of things that a bundle is made of. */
+export const COMPONENT_TYPES = ["connection", "action", "automation", "agent_spec"] as const;
+export type ComponentType = (typeof COMPONENT_TYPES)[number];
+
+/** What an install made of one component. */
+export interface Installed {
+  key: string;
+  type: ComponentType;
+  entityType: string;
+  entityId: string;
+}
+
+/** One set of components that a bundle made, and keeps up to date in place as newer versions are installed. */
+export const bundleInstalls = sqliteTable("bundle_installs", {
+  ...owned(),
+  bundleSlug: text().notNull(),
+  /** The version of the bundle that it is at. */
+  templateId: text().notNull(),
+  version: integer().notNull(),
+  /**
+   * SHA-256 of the inputs' canonical JSON, as `SecretBox` text under the label `bundle-install:<id>:<organization>`:
+   * inputs hold secrets, and a short one could be guessed from its hash.
+   */
+  sealedFingerprint: text().notNull(),
+  /** In the bundle's order; those that a newer version does not have any more stay at the end. */
+  components: json<Installed[]>().notNull(),
+});
+export type BundleInstallRow = typeof bundleInstalls.$inferSelect;
+
+/** The label that an install's fingerprint is sealed under. */
+export const installLabel = (row: { id: string; organizationId: string }) =>
+  `bundle-install:${row.id}:${row.organizationId}`;

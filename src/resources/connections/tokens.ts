@@ -1,0 +1,51 @@
+import { and, eq, gt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { canonicalJson } from "../../base/json.ts";
+import { type Context, write } from "../../context.ts";
+import type { TokenStore } from "../../providers/contract.ts";
+import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { entity } from "./service.ts";
+import { type ConnectionRow, connections, connectionTokens } from "./table.ts";
+
+/** The label that a connection's token is sealed under. */
+export const tokenLabel = (row: { connectionId: string; organizationId: string }) =>
+  `connection-token:${row.connectionId}:${row.organizationId}`;
+
+/** The credentials' ciphertext changes whenever somebody gives them anew, so that it tells one set from another. */
+const settingsHash = ({ config, definition, sealedCredentials }: ConnectionRow): string =>
+  new Bun.CryptoHasher("sha256").update(canonicalJson([config, definition, sealedCredentials])).digest("hex");
+
+/** Where the token of `row` lies between its uses; a token that was got with other settings is none. */
+export function tokensOf(ctx: Context, row: ConnectionRow): TokenStore {
+  const place = { connectionId: row.id, organizationId: row.organizationId };
+  const hash = settingsHash(row);
+  return {
+    async read() {
+      const [kept] = await ctx.db
+        .select()
+        .from(connectionTokens)
+        .where(
+          and(
+            eq(connectionTokens.connectionId, row.id),
+            eq(connectionTokens.settingsHash, hash),
+            gt(connectionTokens.expiresAt, timestamp(ctx.clock)),
+          ),
+        );
+      return kept ? ctx.secrets.open(kept.sealedToken, tokenLabel(place)) : null;
+    },
+    async keep(token, expiresAt) {
+      const sealedToken = ctx.secrets.seal(token, tokenLabel(place));
+      const values = { ...place, sealedToken, settingsHash: hash, expiresAt };
+      await write(ctx, async (tx) => {
+        const [current] = await tx.db.select().from(connections).where(eq(connections.id, row.id));
+        if (!current || settingsHash(current) !== hash) return; // changed or deleted meanwhile
+        await tx.db
+          .insert(connectionTokens)
+          .values(values)
+          .onConflictDoUpdate({ target: connectionTokens.connectionId, set: values });
+        await record({ ...tx, actor: SYSTEM }, "connection.token_refreshed", entity(row.id), { expiresAt });
+      });
+    },
+  };
+}

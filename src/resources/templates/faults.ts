@@ -1,0 +1,108 @@
+import { AppError, type Fault } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+import type { Template } from "../../base/template-grammar.ts";
+import { fillOnce, type Places } from "../../base/template-install.ts";
+import type { Context } from "../../context.ts";
+import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
+import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
+import { actionPlaces, definitionFaults } from "../actions/definition.ts";
+import { bundleFaults } from "../bundles/faults.ts";
+import { inputNameFault, inputSchemaFaults } from "./inputs.ts";
+import type { TemplateRow } from "./table.ts";
+
+/** What of a template is checked when it is saved. */
+export type Checked = Pick<
+  TemplateRow,
+  "templateType" | "kind" | "definition" | "inputDefaults" | "inputJsonSchema"
+>;
+
+const loc = ["body", "definition"] as const;
+
+/** All that is wrong with a template beyond the shape of the request. */
+export async function templateFaults(ctx: Context, template: Checked): Promise<Fault[]> {
+  const faults = inputSchemaFaults(template);
+  switch (template.templateType) {
+    case "action":
+      return [...faults, ...actionFaults(ctx, template)];
+    case "connection":
+      return [...faults, ...connectionFaults(template)];
+    case "bundle":
+      return [...faults, ...(await bundleFaults(ctx, template))];
+  }
+}
+
+function actionFaults(ctx: Context, template: Checked): Fault[] {
+  const kind = ACTION_KINDS.find((each) => each === template.kind);
+  if (kind) return [...namesFaults(template, ctx, kind), ...sampleFaults(ctx, kind, template.definition)];
+  const known = ACTION_KINDS.map((each) => `'${each}'`).join(", ");
+  return template.kind === null
+    ? [{ loc: ["body", "kind"], msg: "Field required: the kind of action that this makes", type: "missing" }]
+    : [{ loc: ["body", "kind"], msg: `Input should be ${known}`, type: "enum" }];
+}
+
+function connectionFaults({ definition }: Checked): Fault[] {
+  const { value, faults } = read(HttpTemplate, definition, loc);
+  if (faults.length > 0) return faults;
+  return httpTemplateFaults(value).map(({ path, message }) => ({
+    loc: [...loc, ...path],
+    msg: message,
+    type: "value_error",
+  }));
+}
+
+/** Inputs that the definition names and nobody can give. */
+function namesFaults(template: Checked, ctx: Context, kind: ActionKind): Fault[] {
+  const faults: Fault[] = [];
+  probe(template.definition, actionPlaces(ctx, kind), (found, path) => {
+    const msg = inputNameFault(template, found);
+    if (msg) faults.push({ loc: [...loc, ...path], msg, type: "value_error" });
+  });
+  return faults;
+}
+
+/** The faults of an action's definition whose inputs are not known yet. */
+function sampleFaults(ctx: Context, kind: ActionKind, definition: JsonObject): Fault[] {
+  const places = actionPlaces(ctx, kind);
+  return definitionFaults(
+    ctx,
+    kind,
+    sampleOf(definition, { live: places.live, conditions: places.conditions }),
+    loc,
+  );
+}
+
+/** The definition with `null` for inputs in conditions, which are read as they stand; all else keeps its templates. */
+function sampleOf(definition: JsonObject, places: Places): JsonObject {
+  try {
+    const filling = { names: ["inputs"], look: () => undefined, keepAbsent: true };
+    return fillOnce(definition, filling, places) as JsonObject;
+  } catch (error) {
+    if (error instanceof AppError) return definition; // what can't be read is told by the definition's own check
+    throw error;
+  }
+}
+
+/** Calls `see` with each template of inputs in `value`. */
+function probe(
+  value: Json,
+  places: Places,
+  see: (template: Template, path: readonly string[]) => void,
+): void {
+  try {
+    fillOnce(
+      value,
+      {
+        names: ["inputs"],
+        look(template, path) {
+          see(template, path);
+          return undefined;
+        },
+        keepAbsent: true,
+      },
+      places,
+    );
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error; // told by the definition's own check
+  }
+}

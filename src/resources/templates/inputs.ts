@@ -1,0 +1,88 @@
+import type { Fault } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { schemaFaults, valueFaults } from "../../base/json-schema.ts";
+import type { Template } from "../../base/template-grammar.ts";
+import { lookUp } from "../../base/template-lookup.ts";
+import { withSchemaDefaults } from "../../providers/http-definition.ts";
+import type { TemplateRow } from "./table.ts";
+
+type Inputs = Pick<TemplateRow, "inputDefaults" | "inputJsonSchema">;
+
+/** What is wrong with a schema of inputs, and with the defaults where the schema itself is sound. */
+export function inputSchemaFaults({ inputJsonSchema, inputDefaults }: Inputs): Fault[] {
+  const loc = ["body", "inputJsonSchema"];
+  const faults = schemaFaults(inputJsonSchema).map(
+    ({ path, message, type }): Fault => ({ loc: [...loc, ...path], msg: message, type }),
+  );
+  const { type } = inputJsonSchema;
+  if (faults.length === 0 && type !== undefined && type !== "object")
+    faults.push({
+      loc: [...loc, "type"],
+      msg: "Inputs are an object, so its schema is one",
+      type: "value_error",
+    });
+  return faults.length > 0 ? faults : defaultsFaults({ inputJsonSchema, inputDefaults });
+}
+
+/** Defaults need not be all there is, so that what they lack is no fault. */
+const defaultsFaults = ({ inputJsonSchema, inputDefaults }: Inputs): Fault[] =>
+  valueFaults({ ...inputJsonSchema, required: [] }, inputDefaults).map(({ path, message, type }) => ({
+    loc: ["body", "inputDefaults", ...path],
+    msg: message,
+    type,
+  }));
+
+/** Given inputs over the defaults, those of the schema's own properties lowest. */
+export const withDefaults = ({ inputJsonSchema, inputDefaults }: Inputs, given: JsonObject): JsonObject => ({
+  ...withSchemaDefaults(inputJsonSchema, inputDefaults),
+  ...given,
+});
+
+/** What is wrong with inputs, defaults included. */
+export const inputFaults = (of: Inputs, inputs: JsonObject, loc: readonly string[]): Fault[] =>
+  valueFaults(of.inputJsonSchema, inputs).map(({ path, message, type }) => ({
+    loc: [...loc, ...path],
+    msg: message,
+    type,
+  }));
+
+/** The names of the inputs; null where the schema leaves them open. */
+export function inputNames({ inputJsonSchema, inputDefaults }: Inputs): readonly string[] | null {
+  const { properties, additionalProperties, patternProperties } = inputJsonSchema;
+  const isOpen = !isObject(properties) || patternProperties !== undefined || isObject(additionalProperties);
+  if (isOpen || additionalProperties === true) return null;
+  return [...Object.keys(properties), ...Object.keys(inputDefaults)];
+}
+
+/** Why a template that begins with `inputs` names nothing that is declared. */
+export function inputNameFault(of: Inputs, { source, path, fallback }: Template): string | null {
+  const [, name] = path;
+  const names = inputNames(of);
+  if (name === undefined || fallback !== undefined || names === null || names.includes(name)) return null;
+  return `The template ${source} names an input that inputJsonSchema does not have`;
+}
+
+/** Inputs that are secret: marked `writeOnly`, or of format `password`, or holding something that is. */
+export function secretInputs(schema: JsonObject): string[] {
+  const properties = isObject(schema.properties) ? schema.properties : {};
+  return Object.entries(properties)
+    .filter(([, property]) => isMarked(property))
+    .map(([name]) => name);
+}
+
+function isMarked(schema: Json): boolean {
+  if (Array.isArray(schema)) return schema.some(isMarked);
+  if (!isObject(schema)) return false;
+  return schema.writeOnly === true || schema.format === "password" || Object.values(schema).some(isMarked);
+}
+
+/** Finds values of `inputs` and what else is in `scope`; an input that is not given has none. */
+export const lookIn =
+  (scope: Readonly<Record<string, Json>>) =>
+  (template: Template): Json | undefined => {
+    const [root, name] = template.path;
+    const { inputs } = scope;
+    const isAbsent =
+      root === "inputs" && name !== undefined && isObject(inputs) && !Object.hasOwn(inputs, name);
+    return isAbsent && template.fallback === undefined ? undefined : lookUp(template, scope);
+  };

@@ -1,0 +1,136 @@
+import { object, slug, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { findTemplate, findTemplateBySlug } from "./find.ts";
+import {
+  changeTemplate,
+  createTemplate,
+  creationFaults,
+  deleteTemplate,
+  deprecateTemplate,
+  listTemplates,
+  publishTemplate,
+} from "./service.ts";
+import {
+  exampleTemplate,
+  Template,
+  TemplateChange,
+  TemplateCreate,
+  TemplatePage,
+  TemplateQuery,
+  toTemplate,
+  VersionQuery,
+} from "./wire.ts";
+
+const tag = "Templates";
+const params = object({ template_id: uuid() });
+const example = exampleTemplate;
+const { slug: exampleSlug, displayName, templateType, definition } = exampleTemplate;
+
+export const templateOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/templates",
+    audience: "viewer",
+    tag,
+    summary: "Lists the organization's templates, each version for itself, newest first",
+    query: TemplateQuery,
+    response: TemplatePage,
+    async handle({ ctx, query }) {
+      const { rows, total } = await listTemplates(ctx, query);
+      return { templates: rows.map(toTemplate), total };
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/templates",
+    audience: "member",
+    tag,
+    summary: "Creates the first version of a template, a draft",
+    body: TemplateCreate,
+    bodyExample: { slug: exampleSlug, displayName, templateType, definition },
+    faults: (_, raw, ctx) => creationFaults(raw, ctx),
+    status: 201,
+    response: Template,
+    idempotent: true,
+    errors: [409],
+    example,
+    handle: async ({ ctx, body }) => toTemplate(await createTemplate(ctx, body)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/templates/slug/{slug}",
+    audience: "viewer",
+    tag,
+    summary: "Shows a version of a template: the newest published one, else the newest draft",
+    params: object({ slug: slug() }),
+    query: VersionQuery,
+    response: Template,
+    errors: [404],
+    example,
+    handle: async ({ ctx, params, query }) =>
+      toTemplate(await findTemplateBySlug(ctx, params.slug, query.version)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/templates/{template_id}",
+    audience: "viewer",
+    tag,
+    summary: "Shows one version of a template",
+    params,
+    response: Template,
+    errors: [404],
+    example,
+    handle: async ({ ctx, params }) => toTemplate(await findTemplate(ctx, params.template_id)),
+  }),
+  operation({
+    method: "PUT",
+    path: "/api/v1/templates/{template_id}",
+    audience: "member",
+    tag,
+    summary: "Changes the fields that are given",
+    description:
+      "A draft is changed itself. A published version stays as it is: the change makes the next version as a draft, " +
+      "or goes into the draft that is open already.",
+    params,
+    body: TemplateChange,
+    response: Template,
+    errors: [404, 409],
+    example,
+    handle: async ({ ctx, params, body }) => toTemplate(await changeTemplate(ctx, params.template_id, body)),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/templates/{template_id}",
+    audience: "member",
+    tag,
+    summary: "Deletes a version that nothing was made of",
+    params,
+    status: 204,
+    errors: [404, 409],
+    handle: ({ ctx, params }) => deleteTemplate(ctx, params.template_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/templates/{template_id}/publish",
+    audience: "member",
+    tag,
+    summary: "Publishes a draft",
+    params,
+    response: Template,
+    errors: [404, 409],
+    example: { ...example, status: "published" },
+    handle: async ({ ctx, params }) => toTemplate(await publishTemplate(ctx, params.template_id)),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/templates/{template_id}/deprecate",
+    audience: "member",
+    tag,
+    summary: "Deprecates a published version: nothing new is made of it",
+    params,
+    response: Template,
+    errors: [404, 409],
+    example: { ...example, status: "deprecated", isActive: false },
+    handle: async ({ ctx, params }) => toTemplate(await deprecateTemplate(ctx, params.template_id)),
+  }),
+];

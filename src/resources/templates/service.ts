@@ -1,0 +1,215 @@
+import { and, count, desc, eq, type SQL } from "drizzle-orm";
+import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { changesBetween, record } from "../events/service.ts";
+import { templateFaults } from "./faults.ts";
+import { findTemplate, isBuiltIn, mine, versionsOf } from "./find.ts";
+import { type TemplateRow, type TemplateStatus, templates } from "./table.ts";
+import { refuseUsed } from "./usage.ts";
+import type { TemplateChange, TemplateCreate, TemplateQuery } from "./wire.ts";
+
+const entity = (id: string) => ({ type: "template" as const, id });
+
+const summaryOf = ({ slug, version, templateType, displayName }: TemplateRow) => ({
+  slug,
+  version,
+  templateType,
+  displayName,
+});
+
+/** The organization's own, each version for itself, newest first. */
+export async function listTemplates(
+  ctx: Context,
+  { template_type, status, limit, offset }: TemplateQuery,
+): Promise<{ rows: TemplateRow[]; total: number }> {
+  const filters: (SQL | undefined)[] = [
+    template_type && eq(templates.templateType, template_type),
+    status && eq(templates.status, status),
+  ];
+  const where = and(eq(templates.organizationId, ctx.organizationId), ...filters);
+  const rows = await ctx.db
+    .select()
+    .from(templates)
+    .where(where)
+    .orderBy(desc(templates.id))
+    .limit(limit)
+    .offset(offset);
+  const [total] = await ctx.db.select({ n: count() }).from(templates).where(where);
+  return { rows, total: total?.n ?? 0 };
+}
+
+/** What is wrong with the raw body of a create beyond its shape, as far as it can be read. */
+export async function creationFaults(raw: Json, ctx: Context | null): Promise<Fault[]> {
+  if (!ctx || !isObject(raw)) return [];
+  const { templateType, kind = null, definition, inputDefaults, inputJsonSchema } = raw;
+  const isReadable =
+    (templateType === "connection" || templateType === "action" || templateType === "bundle") &&
+    (kind === null || typeof kind === "string") &&
+    [definition, inputDefaults ?? {}, inputJsonSchema ?? {}].every(isObject);
+  if (!isReadable) return []; // the shape tells
+  return templateFaults(ctx, {
+    templateType,
+    kind,
+    definition: definition as JsonObject,
+    inputDefaults: (inputDefaults ?? {}) as JsonObject,
+    inputJsonSchema: (inputJsonSchema ?? {}) as JsonObject,
+  });
+}
+
+/** Makes the first version, a draft. Throws `InvalidInput`, `slug_taken`. */
+export function createTemplate(ctx: Context, input: TemplateCreate): Promise<TemplateRow> {
+  return write(ctx, async (tx) => {
+    const row: TemplateRow = {
+      id: tx.ids.uuid(),
+      ...created(tx),
+      slug: input.slug,
+      version: 1,
+      displayName: input.displayName,
+      description: input.description ?? null,
+      iconUrl: input.iconUrl ?? null,
+      kind: input.kind ?? null,
+      templateType: input.templateType,
+      status: "draft",
+      definition: input.definition,
+      inputDefaults: input.inputDefaults ?? {},
+      inputJsonSchema: input.inputJsonSchema ?? {},
+    };
+    await refuseFaults(tx, row);
+    if ((await versionsOf(tx, row.slug)).length > 0) {
+      throw new AppError("slug_taken", `Another template has the slug ${row.slug}; choose another.`);
+    }
+    await tx.db.insert(templates).values(row);
+    await record(tx, "template.created", entity(row.id), summaryOf(row));
+    return row;
+  });
+}
+
+async function refuseFaults(tx: WriteContext, row: TemplateRow): Promise<void> {
+  const faults = await templateFaults(tx, row);
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
+/**
+ * Changes only what is given. A draft is changed itself. A published version stays as it is: its change goes into
+ * the open draft of the next version, which is made where there is none. `status` then does to what was changed
+ * what publish and deprecate do.
+ *
+ * Throws `InvalidInput`, `invalid_state` for a deprecated version and for a status that can't be reached.
+ */
+export function changeTemplate(ctx: Context, id: string, change: TemplateChange): Promise<TemplateRow> {
+  return write(ctx, async (tx) => {
+    const addressed = await findOwn(tx, id);
+    const { status, ...given } = change;
+    const row = await changeFields(tx, addressed, valuesOf(given));
+    if (status === undefined || status === row.status) return row;
+    return moveTo(tx, row, status);
+  });
+}
+
+/** `null` clears an optional field; of schema and defaults nothing is an empty object. */
+function valuesOf({ inputDefaults, inputJsonSchema, ...rest }: Omit<TemplateChange, "status">) {
+  return {
+    ...rest,
+    ...(inputDefaults === undefined ? {} : { inputDefaults: inputDefaults ?? {} }),
+    ...(inputJsonSchema === undefined ? {} : { inputJsonSchema: inputJsonSchema ?? {} }),
+  };
+}
+
+async function changeFields(
+  tx: WriteContext,
+  addressed: TemplateRow,
+  values: Partial<TemplateRow>,
+): Promise<TemplateRow> {
+  if (Object.values(values).every((value) => value === undefined)) return addressed;
+  if (addressed.status === "deprecated") {
+    throw new AppError(
+      "invalid_state",
+      `Version ${addressed.version} of ${addressed.slug} is deprecated and can't be changed any more.`,
+    );
+  }
+  const draft = addressed.status === "draft" ? addressed : await openDraft(tx, addressed);
+  const base = draft ?? addressed;
+  const changes = changesBetween(base, values);
+  if (changes.length === 0) return base;
+  const change = { ...values, ...touched(tx) };
+  const changed: TemplateRow = { ...base, ...change };
+  await refuseFaults(tx, changed);
+  if (!draft) return makeNextVersion(tx, changed);
+  await tx.db.update(templates).set(change).where(mine(tx, changed.id));
+  await record(tx, "template.updated", entity(changed.id), {
+    changes: maskSecrets(changes as unknown as Json),
+  });
+  return changed;
+}
+
+const openDraft = async (tx: WriteContext, { slug }: TemplateRow): Promise<TemplateRow | null> =>
+  (await versionsOf(tx, slug)).find(({ status }) => status === "draft") ?? null;
+
+async function makeNextVersion(tx: WriteContext, changed: TemplateRow): Promise<TemplateRow> {
+  const [newest] = await versionsOf(tx, changed.slug);
+  const row: TemplateRow = {
+    ...changed,
+    ...created(tx),
+    id: tx.ids.uuid(),
+    version: (newest?.version ?? changed.version) + 1,
+    status: "draft",
+  };
+  await tx.db.insert(templates).values(row);
+  await record(tx, "template.created", entity(row.id), { ...summaryOf(row), fromVersion: changed.version });
+  return row;
+}
+
+/** Throws `invalid_state` for one that is not a draft, `InvalidInput` for one that has become invalid meanwhile. */
+export function publishTemplate(ctx: Context, id: string): Promise<TemplateRow> {
+  return write(ctx, async (tx) => moveTo(tx, await findOwn(tx, id), "published"));
+}
+
+/** From now on nothing is made of it; what was made goes on. Throws `invalid_state` for one that is not published. */
+export function deprecateTemplate(ctx: Context, id: string): Promise<TemplateRow> {
+  return write(ctx, async (tx) => moveTo(tx, await findOwn(tx, id), "deprecated"));
+}
+
+const FROM: Readonly<Partial<Record<TemplateStatus, TemplateStatus>>> = {
+  published: "draft",
+  deprecated: "published",
+};
+
+async function moveTo(tx: WriteContext, row: TemplateRow, status: TemplateStatus): Promise<TemplateRow> {
+  if (FROM[status] !== row.status) {
+    const needed = FROM[status];
+    const hint =
+      needed === undefined ? "no version becomes a draft again" : `only a ${needed} one becomes ${status}`;
+    const message = `Version ${row.version} of the template ${row.slug} is ${row.status}: ${hint}.`;
+    throw new AppError("invalid_state", message);
+  }
+  if (status === "published") await refuseFaults(tx, row); // what it names may be gone by now
+  const change = { status, ...touched(tx) };
+  await tx.db.update(templates).set(change).where(mine(tx, row.id));
+  await record(
+    tx,
+    status === "published" ? "template.published" : "template.deprecated",
+    entity(row.id),
+    summaryOf(row),
+  );
+  return { ...row, ...change };
+}
+
+/** Deletes one version. Throws `in_use` where something was made of it that is still there, or a bundle names it. */
+export async function deleteTemplate(ctx: Context, id: string): Promise<void> {
+  await write(ctx, async (tx) => {
+    const row = await findOwn(tx, id);
+    await refuseUsed(tx, row);
+    await tx.db.delete(templates).where(mine(tx, row.id));
+    await record(tx, "template.deleted", entity(row.id), summaryOf(row));
+  });
+}
+
+/** Throws `not_found`, and `invalid_state` for what ships inside the executable. */
+async function findOwn(tx: WriteContext, id: string): Promise<TemplateRow> {
+  const row = await findTemplate(tx, id);
+  if (isBuiltIn(row))
+    throw new AppError("invalid_state", `The template ${row.slug} is built in and can't be changed.`);
+  return row;
+}

@@ -1,0 +1,76 @@
+import { and, count, eq, isNull, ne, sql } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import type { WriteContext } from "../../context.ts";
+import { actions } from "../actions/table.ts";
+import { automations } from "../automations/table.ts";
+import { bundleInstalls } from "../bundles/table.ts";
+import { connections } from "../connections/table.ts";
+import { versionsOf } from "./find.ts";
+import { type TemplateRow, templates } from "./table.ts";
+
+/**
+ * Throws `in_use` where connections, actions or automations were made of this version and are still there, or where
+ * it is the last version of a template that a bundle names. Of an install that nothing is left of, no trace is kept.
+ */
+export async function refuseUsed(tx: WriteContext, row: TemplateRow): Promise<void> {
+  const made = await madeOf(tx, row);
+  const [bundle] = made.length === 0 && (await isLast(tx, row)) ? await bundlesNaming(tx, row) : [];
+  if (made.length === 0 && !bundle) {
+    await tx.db.delete(bundleInstalls).where(eq(bundleInstalls.templateId, row.id));
+    return;
+  }
+  const users = bundle ? `the bundle ${bundle.slug} names it` : `${made.join(" and ")} came of it`;
+  throw new AppError("in_use", `Version ${row.version} of the template ${row.slug} is in use: ${users}.`);
+}
+
+async function madeOf(tx: WriteContext, row: TemplateRow): Promise<string[]> {
+  const { organizationId } = tx;
+  const [byConnections] = await tx.db
+    .select({ n: count() })
+    .from(connections)
+    .where(and(eq(connections.templateId, row.id), eq(connections.organizationId, organizationId)));
+  const [byActions] = await tx.db
+    .select({ n: count() })
+    .from(actions)
+    .where(
+      and(
+        eq(actions.templateId, row.id),
+        eq(actions.organizationId, organizationId),
+        isNull(actions.deletedAt),
+      ),
+    );
+  const [byAutomations] = await tx.db
+    .select({ n: count() })
+    .from(automations)
+    .where(
+      and(
+        eq(automations.templateId, row.id),
+        eq(automations.organizationId, organizationId),
+        isNull(automations.deletedAt),
+      ),
+    );
+  return [
+    told("connection", byConnections?.n ?? 0),
+    told("action", byActions?.n ?? 0),
+    told("automation", byAutomations?.n ?? 0),
+  ].filter((text) => text !== "");
+}
+
+const told = (noun: string, n: number) => (n === 0 ? "" : `${n} ${noun}${n === 1 ? "" : "s"}`);
+
+const isLast = async (tx: WriteContext, { slug }: TemplateRow) => (await versionsOf(tx, slug)).length === 1;
+
+/** The name stands as JSON in the definition. */
+const bundlesNaming = (tx: WriteContext, { slug }: TemplateRow) =>
+  tx.db
+    .select({ slug: templates.slug })
+    .from(templates)
+    .where(
+      and(
+        eq(templates.organizationId, tx.organizationId),
+        eq(templates.templateType, "bundle"),
+        ne(templates.status, "deprecated"),
+        sql`instr(${templates.definition}, ${`"templateSlug":${JSON.stringify(slug)}`}) > 0`,
+      ),
+    )
+    .limit(1);

@@ -1,0 +1,134 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  instant,
+  jsonObject,
+  named,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  slug,
+  uuid,
+} from "../../base/shape.ts";
+import { TEMPLATE_STATUSES, TEMPLATE_TYPES, type TemplateRow } from "./table.ts";
+
+export const Template = object({
+  id: uuid(),
+  slug: Type.String(),
+  displayName: Type.String(),
+  description: nullable(Type.String()),
+  iconUrl: nullable(Type.String()),
+  kind: nullable(Type.String()),
+  templateType: oneOf(TEMPLATE_TYPES),
+  status: oneOf(TEMPLATE_STATUSES),
+  isActive: Type.Boolean({ description: "False for a deprecated version" }),
+  version: Type.Integer(),
+  definition: jsonObject(),
+  inputDefaults: jsonObject(),
+  inputJsonSchema: jsonObject(),
+  createdAt: instant(),
+  updatedAt: instant(),
+});
+
+const description = () => optional(nullable(Type.String({ maxLength: 4096 })));
+const iconUrl = () =>
+  optional(nullable(Type.String({ maxLength: 2048, format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" })));
+const inputDefaults = () =>
+  optional(nullable(jsonObject({ description: "Values of inputs that are not given; they fit the schema" })));
+const inputJsonSchema = () =>
+  optional(
+    nullable(jsonObject({ description: "JSON Schema of the inputs, {{inputs.x}} in the definition" })),
+  );
+
+export const TemplateCreate = object({
+  slug: slug(),
+  displayName: named(),
+  templateType: oneOf(TEMPLATE_TYPES),
+  definition: jsonObject({
+    description:
+      "By type: an action's definition; {http, configSchema, credentialsSchema} of a connection; {components} of a bundle",
+  }),
+  description: description(),
+  iconUrl: iconUrl(),
+  inputDefaults: inputDefaults(),
+  inputJsonSchema: inputJsonSchema(),
+  kind: optional(
+    nullable(Type.String({ minLength: 1, maxLength: 100, description: "The kind of an action template" })),
+  ),
+});
+export type TemplateCreate = Static<typeof TemplateCreate>;
+
+export const TemplateChange = object({
+  definition: optional(jsonObject()),
+  displayName: optional(named()),
+  description: description(),
+  iconUrl: iconUrl(),
+  inputDefaults: inputDefaults(),
+  inputJsonSchema: inputJsonSchema(),
+  status: optional(oneOf(TEMPLATE_STATUSES, { description: "As publish and deprecate do" })),
+});
+export type TemplateChange = Static<typeof TemplateChange>;
+
+export const TemplateQuery = object({
+  template_type: optional(oneOf(TEMPLATE_TYPES)),
+  status: optional(oneOf(TEMPLATE_STATUSES)),
+  ...offsetQuery(100),
+});
+export type TemplateQuery = Static<typeof TemplateQuery>;
+
+export const TemplatePage = object({ templates: Type.Array(Template), total: Type.Integer() });
+
+export const VersionQuery = object({
+  version: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: "The newest published one by default",
+    }),
+  ),
+});
+
+export const toTemplate = (row: TemplateRow): Static<typeof Template> => ({
+  id: row.id,
+  slug: row.slug,
+  displayName: row.displayName,
+  description: row.description,
+  iconUrl: row.iconUrl,
+  kind: row.kind,
+  templateType: row.templateType,
+  status: row.status,
+  isActive: row.status !== "deprecated",
+  version: row.version,
+  definition: row.definition,
+  inputDefaults: row.inputDefaults,
+  inputJsonSchema: row.inputJsonSchema,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});
+
+export const exampleTemplate: Static<typeof Template> = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8057",
+  slug: "orders-api",
+  displayName: "Orders API",
+  description: "The shop's own API.",
+  iconUrl: null,
+  kind: null,
+  templateType: "connection",
+  status: "draft",
+  isActive: true,
+  version: 1,
+  definition: {
+    http: {
+      baseUrl: "{{config.baseUrl}}",
+      auth: { type: "bearer" },
+      verify: { path: "/me", expectStatus: 200 },
+    },
+    configSchema: { type: "object", properties: { baseUrl: { type: "string" } }, required: ["baseUrl"] },
+    credentialsSchema: { type: "object", properties: { token: { type: "string" } }, required: ["token"] },
+  },
+  inputDefaults: {},
+  inputJsonSchema: {},
+  createdAt: "2026-01-01T00:00:00.000Z",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+};

@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { truthOf } from "../../src/cli/demo/sample.ts";
+import { contextFor } from "../../src/context.ts";
+import { builtIns } from "../../src/resources/bundles/built-in/all.ts";
+import { templateFaults } from "../../src/resources/templates/faults.ts";
+import { client, startApp } from "../support/app.ts";
+import { BUNDLES, install, ok } from "../support/bundles.ts";
+import { trailOf } from "../support/connections.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { AUTOMATIONS, automationRunEnd, flowToEnd, until } from "../support/work.ts";
+
+let started: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  started = await startApp();
+});
+afterAll(async () => {
+  await started[Symbol.asyncDispose]();
+});
+
+const query = async (sql: string) => ok(await started.owner("POST", "/api/v1/query", { sql })).rows;
+
+/** Every step of a run has completed, or was skipped where it is named. */
+function expectDone(
+  run: { status: string; steps: { key: string; status: string; error: unknown }[] },
+  skipped: string[] = [],
+) {
+  const wrong = run.steps.filter(
+    ({ key, status }) => status !== (skipped.includes(key) ? "skipped" : "completed"),
+  );
+  expect(wrong).toEqual([]);
+  expect(run.status).toBe("completed");
+}
+
+describe("the built-in bundles", () => {
+  test("are six at least, and in each nothing is wrong", async () => {
+    const ctx = contextFor(started.app, {
+      organizationId: started.ids.organizationId,
+      role: "owner",
+      actor: { type: "user", id: started.ids.userId },
+      correlationId: "test-built-in",
+    });
+    const list = ok(await started.owner("GET", BUNDLES));
+    expect(list.bundles.map(({ slug }: { slug: string }) => slug)).toEqual([
+      "quick-start",
+      "webhook-approval",
+      "scheduled-report",
+      "files-to-dataset",
+      "api-to-dataset",
+      "audit-export",
+    ]);
+    for (const each of builtIns) {
+      const faults = await templateFaults(ctx, { ...each, kind: null, inputDefaults: {} });
+      expect([each.slug, faults]).toEqual([each.slug, []]);
+    }
+    expect(new Set(builtIns.map(({ id }) => id)).size).toBe(builtIns.length);
+  });
+});
+
+test("quick start: sample files are loaded, transformed and told of", async () => {
+  await using receiver = startReceiver();
+  const { ids } = await install(started.owner, "quick-start", {
+    notifyUrl: receiver.url,
+    secret: "a secret of the shop",
+  });
+  const { webhookUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.exported}`));
+  const body = JSON.stringify({ shop: "kettle-and-leaf" });
+  const signature = createHmac("sha256", "a secret of the shop").update(body).digest("hex");
+  const sent = await client("")("POST", webhookUrl, Buffer.from(body), {
+    "content-type": "application/json",
+    "x-svc-signature": signature,
+  });
+  expect(sent.status).toBe(200);
+  expectDone(await automationRunEnd(started.owner, sent.body.automationRunId), ["report"]);
+  const truth = truthOf(1);
+  const [row] = await query(
+    "SELECT count(*) AS days, CAST(sum(orders) AS BIGINT) AS orders FROM marts.daily_revenue",
+  );
+  expect(row).toEqual({ days: truth.days, orders: expect.any(Number) });
+  expect(receiver.got.map(({ method, path, text }) => [method, path, JSON.parse(text)])).toEqual([
+    [
+      "POST",
+      "/alerts",
+      {
+        event: "busy_day",
+        shop: "kettle-and-leaf",
+        newOrders: truth.orders,
+        changedOrders: 0,
+        days: truth.days,
+      },
+    ],
+  ]);
+});
+
+test("quick start runs with no receiver, and with nothing given at all", async () => {
+  await using other = await startApp();
+  const { ids } = await install(other.owner, "quick-start");
+  expectDone(await flowToEnd(other.owner, ids.exported ?? ""), ["alert", "report"]);
+  const { rows } = ok(
+    await other.owner("POST", "/api/v1/query", { sql: "SELECT count(*) AS n FROM raw.shop__orders" }),
+  );
+  expect(rows[0].n).toBeGreaterThan(1000);
+});
+
+test("webhook intake: what a person approves becomes a row, the rest does not", async () => {
+  const { ids } = await install(started.owner, "webhook-approval", {
+    secret: "a secret of the office",
+    title: "Pay {{payload}}?",
+  });
+  const { webhookUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.intake}`));
+  const send = async (payload: object) => {
+    const body = JSON.stringify(payload);
+    const signature = createHmac("sha256", "a secret of the office").update(body).digest("hex");
+    const headers = { "content-type": "application/json", "x-svc-signature": signature };
+    const sent = await client("")("POST", webhookUrl, Buffer.from(body), headers);
+    expect(sent.status).toBe(202);
+    const { items } = await until(started.owner, "/api/v1/approvals", (page) =>
+      page.items.some(
+        ({ automationRunId }: { automationRunId: string }) => automationRunId === sent.body.automationRunId,
+      ),
+    );
+    return items.find(
+      ({ automationRunId }: { automationRunId: string }) => automationRunId === sent.body.automationRunId,
+    );
+  };
+  const wanted = await send({ invoice: 17, amount: 250.5 });
+  expect(wanted).toMatchObject({
+    title: "Pay {{payload}}?",
+    stepKey: "approve",
+    context: { request: { invoice: 17, amount: 250.5 } },
+  });
+  ok(await started.owner("POST", `/api/v1/approvals/${wanted.id}/approve`, {}));
+  expectDone(await automationRunEnd(started.owner, wanted.automationRunId));
+  const unwanted = await send({ invoice: 18, amount: 1 });
+  ok(
+    await started.owner("POST", `/api/v1/approvals/${unwanted.id}/reject`, { rejectionReason: "too little" }),
+  );
+  expectDone(await automationRunEnd(started.owner, unwanted.automationRunId), ["keep"]);
+  expect(
+    await query("SELECT approved_by, payload::JSON ->> 'invoice' AS invoice FROM raw.approved_requests"),
+  ).toEqual([{ approved_by: started.ids.userId, invoice: "17" }]);
+});
+
+test("scheduled report: it runs when its time has come", async () => {
+  await using other = await startApp();
+  const { ids } = await install(other.owner, "scheduled-report", {
+    cron: "30 6 * * *",
+    timezone: "Europe/Berlin",
+  });
+  const { nextRunAt } = ok(await other.owner("GET", `${AUTOMATIONS}/${ids.report}`));
+  other.clock.turn(Date.parse(nextRunAt) - other.clock.now().getTime() + 1000);
+  const { runs } = await until(other.owner, `${AUTOMATIONS}/${ids.report}/runs`, (page) => page.total > 0);
+  expect(runs[0].triggerMethod).toBe("schedule");
+  expectDone(await automationRunEnd(other.owner, runs[0].id));
+  const { rows } = ok(
+    await other.owner("POST", "/api/v1/query", {
+      sql: "SELECT strftime(day, '%d') AS day, sales, items, revenue, best_product FROM marts.sales_report ORDER BY 1",
+    }),
+  );
+  expect(rows).toEqual([
+    { day: "02", sales: 3, items: 6, revenue: 75.7, best_product: "Teapot" },
+    { day: "03", sales: 2, items: 9, revenue: 68.5, best_product: "Green tea" },
+    { day: "04", sales: 3, items: 9, revenue: 111.5, best_product: "Teapot" },
+  ]);
+});
+
+test("file drop: the dataset holds what the folder holds", async () => {
+  const { ids } = await install(started.owner, "files-to-dataset", { dataset: "drop" });
+  expectDone(await flowToEnd(started.owner, ids.load ?? ""));
+  expect(await query("SELECT count(*) AS n, sum(amount) AS amount FROM raw.drop")).toEqual([
+    { n: 3, amount: 60.75 },
+  ]);
+  const put = await started.owner(
+    "PUT",
+    `/api/v1/connections/${ids.files}/files?path=/more.csv`,
+    "id,name,amount\n4,fourth,1\n",
+  );
+  expect(put.status).toBe(201);
+  expectDone(await flowToEnd(started.owner, ids.load ?? ""));
+  expect(await query("SELECT count(*) AS n, sum(amount) AS amount FROM raw.drop")).toEqual([
+    { n: 4, amount: 61.75 },
+  ]);
+});
+
+test("API to dataset: the items of an answer become rows, asked for with the token", async () => {
+  await using api = startReceiver(({ headers }) =>
+    headers.get("authorization") === "Bearer token-of-the-api"
+      ? Response.json({
+          data: [
+            { id: 1, tags: ["a", "{{payload}}"] },
+            { id: 2, tags: [] },
+          ],
+        })
+      : new Response("no", { status: 401 }),
+  );
+  const { ids } = await install(started.owner, "api-to-dataset", {
+    baseUrl: `${api.url}/v1`,
+    path: "/things?page=1",
+    items: "data",
+    token: "token-of-the-api",
+    dataset: "things",
+  });
+  expect(ok(await started.owner("POST", `/api/v1/connections/${ids.api}/verify`))).toMatchObject({
+    provider: "http",
+    isFromTemplate: true,
+    status: "active",
+    verificationError: null,
+  });
+  expectDone(await flowToEnd(started.owner, ids.fetch ?? ""));
+  expect(api.got.map(({ path }) => path)).toEqual(["/v1/things?page=1", "/v1/things?page=1"]);
+  expect(
+    await query(
+      "SELECT position, item::JSON ->> 'id' AS id, item::JSON ->> '$.tags[1]' AS tag FROM raw.things ORDER BY 1",
+    ),
+  ).toEqual([
+    { position: 1, id: "1", tag: "{{payload}}" },
+    { position: 2, id: "2", tag: null },
+  ]);
+});
+
+test("audit export: each event goes to the collector as it stands in the trail", async () => {
+  await using other = await startApp();
+  await using collector = startReceiver();
+  await install(other.owner, "audit-export", {
+    collectorUrl: `${collector.url}/audit`,
+    token: "token-of-the-collector",
+    types: ["connection.*"],
+  });
+  const made = await other.owner("POST", "/api/v1/connections", {
+    name: "Watched {{payload}}",
+    provider: "local_files",
+    credentials: {},
+  });
+  expect(made.status).toBe(201);
+  const sent = () =>
+    collector.got.map(({ text }) => JSON.parse(text)).filter(({ entity }) => entity.id === made.body.id);
+  for (let tries = 0; sent().length === 0 && tries < 1000; tries++) await Bun.sleep(10);
+  const [event] = await trailOf(other, made.body.id);
+  expect(sent()).toEqual([ok(await other.owner("GET", `/api/v1/events?entityId=${made.body.id}`)).items[0]]);
+  expect(sent()[0]).toMatchObject({
+    id: event?.id,
+    type: "connection.created",
+    data: { name: "Watched {{payload}}" },
+  });
+  expect(collector.got[0]?.path).toBe("/audit");
+  expect(collector.got[0]?.headers.get("authorization")).toBe("Bearer token-of-the-collector");
+});

@@ -1,0 +1,579 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join as path } from "node:path";
+import { startApp } from "../support/app.ts";
+import { draft, ok, published, RANDOM_ID, schemaOf, TEMPLATES } from "../support/bundles.ts";
+import { CONNECTIONS, connect, faultsOf, trailOf } from "../support/connections.ts";
+import { neighbour } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { makeAction, runToEnd } from "../support/work.ts";
+
+let started: Awaited<ReturnType<typeof startApp>>;
+let owner: typeof started.owner;
+beforeAll(async () => {
+  started = await startApp();
+  owner = started.owner;
+});
+afterAll(async () => {
+  await started[Symbol.asyncDispose]();
+});
+
+let counter = 0;
+const fresh = (name: string) => `${name}-${++counter}`;
+
+/** A connection template for an API at `config.baseUrl` that takes `auth`. */
+const template = (auth: object, credentials: object = {}, more: object = {}) => ({
+  slug: fresh("api"),
+  displayName: "An API",
+  templateType: "connection",
+  definition: {
+    http: {
+      baseUrl: "{{config.baseUrl}}",
+      auth,
+      verify: { method: "GET", path: "/me", expectStatus: 200 },
+    },
+    configSchema: schemaOf(
+      {
+        baseUrl: { type: "string", format: "uri" },
+        tokenUrl: { type: "string", format: "uri" },
+        region: { type: "string", enum: ["eu", "us"], default: "eu" },
+        pageSize: { type: "integer", minimum: 1 },
+      },
+      { required: ["baseUrl"], additionalProperties: false },
+    ),
+    credentialsSchema: schemaOf(
+      Object.fromEntries(Object.keys(credentials).map((key) => [key, { type: "string", minLength: 1 }])),
+      { required: Object.keys(credentials), additionalProperties: false },
+    ),
+    ...more,
+  },
+});
+
+/** A connection of such a template, made. */
+async function connectTo(
+  baseUrl: string,
+  auth: object,
+  credentials: Record<string, string>,
+  config: object = {},
+) {
+  const { id } = await published(owner, template(auth, credentials));
+  return connect(owner, { name: fresh("conn"), templateId: id, config: { baseUrl, ...config }, credentials });
+}
+
+const request = async (connectionId: string, definition: object) => {
+  const made = await makeAction(owner, { kind: "http_request", name: "Ask", connectionId, definition });
+  return runToEnd(owner, made.id);
+};
+
+describe("a connection of a template", () => {
+  test("has all fields of a connection, and says what it was made of", async () => {
+    const body = template({ type: "bearer" }, { token: "x" });
+    const { id: templateId } = await published(owner, body);
+    const made = await owner("POST", CONNECTIONS, {
+      name: "CRM",
+      slug: fresh("crm"),
+      kind: "from_template",
+      templateId,
+      config: { baseUrl: "https://crm.example.com", region: null },
+      credentials: { token: "secret-token-1" },
+    });
+    expect(made.status).toBe(201);
+    expect(made.body).toEqual({
+      id: expect.any(String),
+      name: "CRM",
+      slug: made.body.slug,
+      provider: "http",
+      status: "needs_verification",
+      config: { baseUrl: "https://crm.example.com" },
+      hasCredentials: true,
+      isDefault: false,
+      isFromTemplate: true,
+      templateId,
+      lastUsedAt: null,
+      lastVerifiedAt: null,
+      verificationError: null,
+      createdAt: expect.any(String),
+      updatedAt: made.body.createdAt,
+      createdBy: started.ids.userId,
+      updatedBy: started.ids.userId,
+    });
+    expect(made.text).not.toContain("secret-token-1");
+    expect(ok(await owner("GET", `${CONNECTIONS}/${made.body.id}`))).toEqual(made.body);
+    const list = ok(await owner("GET", `${CONNECTIONS}?provider=http&q=CRM`));
+    expect(list.connections).toEqual([made.body]);
+    expect((await trailOf(started, made.body.id))[0]).toMatchObject({
+      type: "connection.created",
+      data: { name: "CRM", provider: "http", templateId },
+    });
+  });
+
+  test("is of the newest published version, or of the one that is named", async () => {
+    const first = await published(owner, template({ type: "bearer" }, { token: "x" }));
+    const second = ok(await owner("PUT", `${TEMPLATES}/${first.id}`, { displayName: "Second" }));
+    const make = (more: object) =>
+      owner("POST", CONNECTIONS, {
+        name: fresh("v"),
+        config: { baseUrl: "https://x.test" },
+        credentials: { token: "t" },
+        ...more,
+      });
+    const slug = { templateSlug: first.slug };
+    expect((await make(slug)).body.templateId).toBe(first.id); // the second is a draft
+    expect((await make({ ...slug, templateVersion: 2 })).body.code).toBe("invalid_state");
+    expect((await make({ templateId: second.id })).body.code).toBe("invalid_state");
+    ok(await owner("POST", `${TEMPLATES}/${second.id}/publish`));
+    expect((await make(slug)).body.templateId).toBe(second.id);
+    expect((await make({ ...slug, templateVersion: 1 })).body.templateId).toBe(first.id);
+    expect((await make({ ...slug, templateId: first.id })).body.templateId).toBe(first.id);
+    expect((await make({ templateSlug: "http-api" })).status).toBe(201);
+
+    expect(faultsOf(await make({ ...slug, templateVersion: 3 }))).toEqual(["body.templateVersion not_found"]);
+    expect(faultsOf(await make({ templateId: first.id, templateVersion: 2 }))).toEqual([
+      "body.templateVersion not_found",
+    ]);
+    expect(faultsOf(await make({ ...slug, templateVersion: 0 }))).toEqual([
+      "body.templateVersion greater_than_equal",
+    ]);
+    expect(faultsOf(await make({ templateSlug: "nobody" }))).toEqual(["body.templateSlug not_found"]);
+    expect(faultsOf(await make({ templateId: RANDOM_ID }))).toEqual(["body.templateId not_found"]);
+    expect(faultsOf(await make({ templateId: first.id, templateSlug: "http-api" }))).toEqual([
+      "body.templateId not_found",
+      "body.templateSlug not_found",
+    ]);
+    expect(faultsOf(await make({ templateSlug: "quick-start" }))).toEqual(["body.templateSlug not_found"]);
+    expect(faultsOf(await make({ kind: "from_template" }))).toEqual(["body.templateId missing"]);
+    expect(faultsOf(await make({ ...slug, provider: "local_files" }))).toContain("body.provider value_error");
+    expect(faultsOf(await make({ provider: "http" }))).toContain("body.provider enum");
+
+    const foreign = (await neighbour(started)).call;
+    const body = {
+      name: "x",
+      config: { baseUrl: "https://x.test" },
+      credentials: { token: "t" },
+      templateId: first.id,
+    };
+    expect(faultsOf(await foreign("POST", CONNECTIONS, body))).toEqual(["body.templateId not_found"]);
+    for (const { id } of [first, second]) ok(await owner("POST", `${TEMPLATES}/${id}/deprecate`));
+    expect((await make(slug)).body).toMatchObject({ code: "invalid_state" });
+  });
+
+  test("takes the config and credentials that the template's schemas take, every fault told", async () => {
+    const { id: templateId } = await published(
+      owner,
+      template({ type: "bearer" }, { token: "x", other: "y" }),
+    );
+    const make = (more: object) => owner("POST", CONNECTIONS, { name: "n", templateId, ...more });
+    expect(
+      faultsOf(
+        await make({
+          name: "",
+          config: { baseUrl: "not an address", pageSize: 0, region: "mars", surprise: 1 },
+          credentials: { token: "", more: "z" },
+        }),
+      ),
+    ).toEqual([
+      "body.config.baseUrl uri_parsing",
+      "body.config.pageSize greater_than_equal",
+      "body.config.region enum",
+      "body.config.surprise extra_forbidden",
+      "body.credentials.more extra_forbidden",
+      "body.credentials.other missing",
+      "body.credentials.token string_too_short",
+      "body.name string_too_short",
+    ]);
+    expect(faultsOf(await make({ credentials: { token: "t", other: "o" } }))).toEqual([
+      "body.config.baseUrl missing",
+    ]);
+    expect(faultsOf(await make({ config: { baseUrl: "https://x.test" } }))).toEqual([
+      "body.credentials missing",
+    ]);
+    expect(
+      faultsOf(await make({ config: { baseUrl: "https://x.test" }, credentials: { token: 7 } })),
+    ).toContain("body.credentials.token string_type");
+    const open = await published(owner, template({ type: "none" }));
+    const bare = await owner("POST", CONNECTIONS, {
+      name: "bare",
+      templateId: open.id,
+      config: { baseUrl: "https://x.test" },
+    });
+    expect([bare.status, bare.body.hasCredentials]).toEqual([201, false]);
+    for (const baseUrl of ["https://me:pw@x.test", "ftp://x.test", "https://x.test/?a=1"]) {
+      const refused = await make({ config: { baseUrl }, credentials: { token: "t", other: "o" } });
+      expect(refused.body.detail[0].loc.slice(0, 2)).toEqual(["body", "config"]);
+    }
+  });
+
+  test("keeps the definition that it was made with", async () => {
+    await using api = startReceiver();
+    const first = await published(owner, template({ type: "header", name: "X-Key" }, { apiKey: "k" }));
+    const made = await connect(owner, {
+      name: fresh("kept"),
+      templateId: first.id,
+      config: { baseUrl: api.url },
+      credentials: { apiKey: "key-of-kept" },
+    });
+    const next = ok(
+      await owner("PUT", `${TEMPLATES}/${first.id}`, {
+        definition: template({ type: "header", name: "X-Other" }, { apiKey: "k" }).definition,
+        status: "published",
+      }),
+    );
+    expect(next.version).toBe(2);
+    ok(await owner("POST", `${TEMPLATES}/${first.id}/deprecate`));
+    expect((await request(made.id, { url: "/a" })).status).toBe("completed");
+    expect(api.got[0]?.headers.get("x-key")).toBe("key-of-kept");
+    expect(api.got[0]?.headers.get("x-other")).toBeNull();
+  });
+});
+
+describe("ways to authorise", () => {
+  /** What the API got from one request. */
+  async function seen(auth: object, credentials: Record<string, string>) {
+    await using api = startReceiver();
+    const made = await connectTo(`${api.url}/base`, auth, credentials);
+    expect(await request(made.id, { url: "/orders?a=1", query: { b: 2 } })).toMatchObject({
+      status: "completed",
+    });
+    expect(ok(await owner("POST", `${CONNECTIONS}/${made.id}/verify`))).toMatchObject({ status: "active" });
+    expect(api.got.map(({ path }) => path.split("?")[0])).toEqual(["/base/orders", "/base/me"]);
+    const [run, verify] = api.got;
+    if (!run || !verify) throw new Error("Nothing came.");
+    return { run, verify };
+  }
+
+  test("none, bearer, basic and header", async () => {
+    const none = await seen({ type: "none" }, {});
+    expect([none.run.headers.get("authorization"), none.run.path]).toEqual([null, "/base/orders?a=1&b=2"]);
+    for (const [auth, credentials, header, value] of [
+      [{ type: "bearer" }, { token: "abc" }, "authorization", "Bearer abc"],
+      [{ type: "bearer" }, { apiKey: "only-one" }, "authorization", "Bearer only-one"],
+      [{ type: "bearer", token: "{{credentials.b}}" }, { a: "1", b: "2" }, "authorization", "Bearer 2"],
+      [
+        { type: "basic" },
+        { username: "ada", password: "pä:ss" },
+        "authorization",
+        `Basic ${Buffer.from("ada:pä:ss").toString("base64")}`,
+      ],
+      [{ type: "header" }, { apiKey: "k-1" }, "x-api-key", "k-1"],
+      [
+        { type: "header", name: "X-Shop", value: "{{config.region}} {{credentials.key}}" },
+        { key: "k-2" },
+        "x-shop",
+        "eu k-2",
+      ],
+    ] as [object, Record<string, string>, string, string][]) {
+      const { run, verify } = await seen(auth, credentials);
+      expect([run.headers.get(header), verify.headers.get(header)]).toEqual([value, value]);
+    }
+  });
+
+  test("query", async () => {
+    const { run, verify } = await seen({ type: "query", name: "key" }, { apiKey: "k 1&" });
+    expect(run.path).toBe("/base/orders?a=1&b=2&key=k+1%26");
+    expect(verify.path).toBe("/base/me?key=k+1%26");
+  });
+});
+
+/** A token server that gives `token-1`, `token-2` …, and an API that takes those that are not `revoked`. */
+function startOAuth(expiresIn: number | null = 3600) {
+  const revoked = new Set<string>();
+  let count = 0;
+  const server = startReceiver(({ path, headers }) => {
+    if (path === "/token") {
+      count++;
+      return Response.json({
+        access_token: `token-${count}-of-oauth`,
+        token_type: "bearer",
+        ...(expiresIn === null ? {} : { expires_in: expiresIn }),
+      });
+    }
+    const token = headers.get("authorization")?.replace("Bearer ", "") ?? "";
+    const isGood = token.startsWith("token-") && !revoked.has(token);
+    return Response.json({ ok: isGood }, { status: isGood ? 200 : 401 });
+  });
+  return { server, revoked, tokens: () => server.got.filter(({ path }) => path === "/token") };
+}
+
+describe("OAuth 2 client credentials", () => {
+  const auth = { type: "oauth2_client_credentials", tokenUrl: "{{config.tokenUrl}}", scope: "read write" };
+  const credentials = { clientId: "id:1", clientSecret: "the secret/1" };
+  const to = ({ url }: { url: string }, more: object = {}) =>
+    connectTo(url, { ...auth, ...more }, credentials, { tokenUrl: `${url}/token` });
+
+  test("a token is fetched once and used until it expires", async () => {
+    const { server, tokens } = startOAuth(600);
+    await using _ = server;
+    const made = await to(server);
+    for (let n = 0; n < 3; n++) expect((await request(made.id, { url: "/a" })).status).toBe("completed");
+    expect(tokens().map(({ method, text, headers }) => [method, text, headers.get("authorization")])).toEqual(
+      [
+        [
+          "POST",
+          "grant_type=client_credentials&scope=read+write",
+          `Basic ${Buffer.from("id%3A1:the+secret%2F1").toString("base64")}`,
+        ],
+      ],
+    );
+    const uses = server.got
+      .filter(({ path }) => path === "/a")
+      .map(({ headers }) => headers.get("authorization"));
+    expect(uses).toEqual(Array(3).fill("Bearer token-1-of-oauth"));
+    const refreshed = (await trailOf(started, made.id)).filter(
+      ({ type }) => type === "connection.token_refreshed",
+    );
+    expect(refreshed).toMatchObject([{ actorType: "system", data: { expiresAt: expect.any(String) } }]);
+
+    started.clock.turn(600_000);
+    expect((await request(made.id, { url: "/a" })).status).toBe("completed");
+    expect(tokens()).toHaveLength(2);
+  });
+
+  test("the credentials may go into the body, and a token of a moment is not kept", async () => {
+    const { server, tokens } = startOAuth(10);
+    await using _ = server;
+    const made = await to(server, { clientAuth: "body", scope: "a" });
+    for (let n = 0; n < 2; n++) expect((await request(made.id, { url: "/a" })).status).toBe("completed");
+    expect(tokens().map(({ text, headers }) => [text, headers.get("authorization")])).toEqual(
+      Array(2).fill([
+        "grant_type=client_credentials&scope=a&client_id=id%3A1&client_secret=the+secret%2F1",
+        null,
+      ]),
+    );
+  });
+
+  test("a kept token that was revoked is replaced, and verifying always asks for a new one", async () => {
+    const { server, tokens, revoked } = startOAuth();
+    await using _ = server;
+    const made = await to(server);
+    expect((await request(made.id, { url: "/a" })).status).toBe("completed");
+    revoked.add("token-1-of-oauth");
+    expect((await request(made.id, { url: "/a" })).status).toBe("completed");
+    expect(tokens()).toHaveLength(2);
+    expect(ok(await owner("POST", `${CONNECTIONS}/${made.id}/verify`)).status).toBe("active");
+    expect(tokens()).toHaveLength(3);
+    for (const n of [3, 4, 5]) revoked.add(`token-${n}-of-oauth`);
+    expect((await request(made.id, { url: "/a" })).error).toMatchObject({ code: "unexpected_status" });
+    expect(tokens()).toHaveLength(4);
+  });
+
+  test("changed credentials mean another token", async () => {
+    const { server, tokens } = startOAuth();
+    await using _ = server;
+    const made = await to(server);
+    await request(made.id, { url: "/a" });
+    ok(
+      await owner("PATCH", `${CONNECTIONS}/${made.id}`, { credentials: { clientSecret: "another secret" } }),
+    );
+    await request(made.id, { url: "/a" });
+    expect(tokens()).toHaveLength(2);
+    expect((await owner("DELETE", `${CONNECTIONS}/${made.id}`)).status).toBe(409); // actions use it
+  });
+
+  test("a server that gives none is told in a sentence, without the credentials", async () => {
+    for (const [status, body, sentence] of [
+      [
+        401,
+        { error: "invalid_client", error_description: "the secret/1 is wrong" },
+        /answered 401 \(invalid_client\)/,
+      ],
+      [200, { token_type: "bearer" }, /gave no token/],
+      [200, { access_token: "x y" }, /gave no token/],
+      [200, { access_token: "x", token_type: "mac" }, /Bearer is what it takes/],
+      [503, "down", /answered 503/],
+      [302, "", /answered 302/],
+    ] as const) {
+      await using server = startReceiver(() =>
+        typeof body === "string"
+          ? new Response(body, { status, headers: { location: "/elsewhere" } })
+          : Response.json(body, { status }),
+      );
+      const made = await to(server);
+      const refused = ok(await owner("POST", `${CONNECTIONS}/${made.id}/verify`));
+      expect(refused.status).toBe("error");
+      expect(refused.verificationError).toMatch(sentence);
+      expect(refused.verificationError).not.toContain("the secret");
+      expect(server.got).toHaveLength(1);
+    }
+  });
+});
+
+describe("verifying", () => {
+  test("asks what the template says, and tells what came instead of what should", async () => {
+    await using api = startReceiver(({ headers, path }) =>
+      path.startsWith("/hop")
+        ? Response.redirect("/me")
+        : new Response("", { status: headers.get("x-api-key") === "good" ? 204 : 403 }),
+    );
+    const body = template({ type: "header" }, { apiKey: "k" });
+    const http = {
+      ...body.definition.http,
+      verify: { method: "POST", path: "{{config.region}}/me", expectStatus: [204, 205] },
+    };
+    const { id } = await published(owner, { ...body, definition: { ...body.definition, http } });
+    const made = await connect(owner, {
+      name: "Verified",
+      templateId: id,
+      config: { baseUrl: `${api.url}/v2/`, region: "us" },
+      credentials: { apiKey: "bad-key-1" },
+    });
+    const at = `${CONNECTIONS}/${made.id}`;
+    const refused = ok(await owner("POST", `${at}/verify`));
+    expect(refused).toMatchObject({ status: "error", lastVerifiedAt: expect.any(String) });
+    expect(refused.verificationError).toBe(
+      `${new URL(api.url).host} answered POST /v2/us/me with 403, not 204, 205.`,
+    );
+    expect(api.got.map(({ method, path }) => [method, path])).toEqual([["POST", "/v2/us/me"]]);
+    ok(await owner("PATCH", at, { credentials: { apiKey: "good" } }));
+    expect(ok(await owner("POST", `${at}/verify`))).toMatchObject({
+      status: "active",
+      verificationError: null,
+    });
+    expect((await trailOf(started, made.id)).map(({ type }) => type)).toEqual([
+      "connection.created",
+      "connection.tested",
+      "connection.error",
+      "connection.updated",
+      "connection.tested",
+    ]);
+  });
+
+  test("does not go where nobody may go", async () => {
+    await using closed = await startApp({ env: { WEIR_EGRESS_ALLOW: "" } });
+    const { id } = await published(closed.owner, template({ type: "bearer" }, { token: "x" }));
+    const made = await connect(closed.owner, {
+      name: "Inside",
+      templateId: id,
+      config: { baseUrl: "http://169.254.169.254/latest" },
+      credentials: { token: "t" },
+    });
+    const refused = ok(await closed.owner("POST", `${CONNECTIONS}/${made.id}/verify`));
+    expect([refused.status, refused.verificationError]).toEqual([
+      "error",
+      expect.stringContaining("WEIR_EGRESS_ALLOW"),
+    ]);
+  });
+});
+
+describe("the credentials", () => {
+  test("are asked for again when they would go to another place", async () => {
+    const made = await connectTo(
+      "https://one.test",
+      { type: "oauth2_client_credentials", tokenUrl: "{{config.tokenUrl}}" },
+      { clientId: "i", clientSecret: "s" },
+      { tokenUrl: "https://one.test/token" },
+    );
+    const at = `${CONNECTIONS}/${made.id}`;
+    for (const config of [{ baseUrl: "https://two.test" }, { tokenUrl: "https://two.test/token" }]) {
+      expect(faultsOf(await owner("PATCH", at, { config }))).toEqual([
+        "body.credentials credentials_required",
+      ]);
+      const half = { config, credentials: { clientId: "i" } };
+      expect(faultsOf(await owner("PATCH", at, half))).toEqual(["body.credentials credentials_required"]);
+    }
+    expect(ok(await owner("PATCH", at, { config: { pageSize: 5, region: "us" } })).config).toEqual({
+      baseUrl: "https://one.test",
+      tokenUrl: "https://one.test/token",
+      pageSize: 5,
+      region: "us",
+    });
+    expect(
+      faultsOf(await owner("PATCH", at, { config: { pageSize: "five" }, credentials: { nope: "x" } })),
+    ).toEqual(["body.config.pageSize int_type", "body.credentials.nope extra_forbidden"]);
+    const moved = ok(
+      await owner("PATCH", at, {
+        config: { baseUrl: "https://two.test" },
+        credentials: { clientId: "i", clientSecret: "s" },
+      }),
+    );
+    expect(moved).toMatchObject({ status: "needs_verification", config: { baseUrl: "https://two.test" } });
+  });
+
+  test("go to no other origin: not by a redirect, not by an address of the definition, not by a next page", async () => {
+    await using elsewhere = startReceiver();
+    await using api = startReceiver(({ path }) =>
+      path.startsWith("/leave")
+        ? Response.redirect(`${elsewhere.url}/stolen`)
+        : path.startsWith("/pages")
+          ? Response.json([], { headers: { link: `<${elsewhere.url}/next>; rel="next"` } })
+          : Response.json({ ok: true }),
+    );
+    for (const [auth, credentials] of [
+      [{ type: "header", name: "X-Plain-Name" }, { apiKey: "canary-header" }],
+      [{ type: "bearer" }, { token: "canary-bearer" }],
+      [{ type: "query", name: "id" }, { apiKey: "canary-query" }],
+    ] as [object, Record<string, string>][]) {
+      const made = await connectTo(api.url, auth, credentials);
+      expect((await request(made.id, { url: "/leave" })).status).toBe("completed");
+      expect((await request(made.id, { url: `${elsewhere.url}/direct` })).error).toMatchObject({
+        code: "definition_invalid",
+      });
+      expect(
+        (await request(made.id, { url: "/pages", pagination: { type: "link_header" } })).error,
+      ).toMatchObject({
+        code: "upstream",
+      });
+    }
+    const told = JSON.stringify(elsewhere.got.map(({ path, headers, text }) => [path, [...headers], text]));
+    expect(elsewhere.got.map(({ path }) => path)).toEqual(["/stolen", "/stolen", "/stolen"]);
+    expect(told).not.toContain("canary");
+  });
+
+  test("stand in no reply, result, error, log line or database, also where the API echoes them", async () => {
+    const canary = "canary-5d1f7a";
+    await using api = startReceiver(({ headers, path, text }) => {
+      const echo = {
+        echo: [...headers],
+        path,
+        text,
+        [`key ${headers.get("x-api-key")}`]: new URL(path, "http://x").searchParams.get("api_key"),
+      };
+      return Response.json(echo, {
+        status: path.startsWith("/good") ? 200 : 418,
+        headers: { "x-echo": path },
+      });
+    });
+    const replies: string[] = [];
+    for (const [auth, credentials] of [
+      [{ type: "header" }, { apiKey: `${canary}-h` }],
+      [{ type: "bearer" }, { token: `${canary}-b` }],
+      [{ type: "basic" }, { username: "ada", password: `${canary}-p/+ä` }],
+      [{ type: "query" }, { apiKey: `${canary} q&` }],
+    ] as [object, Record<string, string>][]) {
+      const made = await connectTo(api.url, auth, credentials);
+      const good = await request(made.id, { url: "/good" });
+      expect(good.status).toBe("completed");
+      const bad = await request(made.id, { url: "/bad" });
+      expect(bad.error.code).toBe("unexpected_status");
+      const logs = await owner("GET", `/api/v1/action-runs/${bad.id}/logs`);
+      const refused = await owner("POST", `${CONNECTIONS}/${made.id}/verify`);
+      expect(refused.body.status).toBe("error");
+      replies.push(JSON.stringify([good, bad]), logs.text, refused.text);
+    }
+    const events = await owner("GET", "/api/v1/events?limit=200");
+    const all = [...replies, events.text, ...started.logged].join("\n");
+    const pair = Buffer.from(`ada:${canary}-p/+ä`).toString("base64");
+    for (const secret of [canary, encodeURIComponent(canary), pair]) expect(all.includes(secret)).toBe(false);
+    for (const file of ["weir.db", "weir.db-wal"]) {
+      const bytes = readFileSync(path(started.dataFolder, file));
+      expect([file, bytes.includes(canary), bytes.includes("token-1-of-oauth")]).toEqual([
+        file,
+        false,
+        false,
+      ]);
+    }
+  });
+});
+
+test("other kinds than http_request don't take such a connection", async () => {
+  const made = await connectTo("https://x.test", { type: "none" }, {});
+  const refused = await owner("POST", "/api/v1/actions", {
+    kind: "dlt_extract",
+    name: "No",
+    connectionId: made.id,
+    definition: { dataset: "d", resources: [{ name: "r" }] },
+  });
+  expect(faultsOf(refused)).toEqual(["body.connectionId value_error"]);
+  const files = await owner("GET", `${CONNECTIONS}/${made.id}/files`);
+  expect([files.status, files.body.code]).toEqual([400, "bad_request"]);
+  expect(await draft(owner, template({ type: "none" }))).toMatchObject({ status: "draft" });
+});
