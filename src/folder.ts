@@ -6,13 +6,15 @@ import {
   constants,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Ids } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
 
@@ -60,6 +62,9 @@ export function openDataFolder(given: string): DataFolder {
   };
 }
 
+/** Somebody else has the data directory: a server, or another command. */
+export class FolderTaken extends ConfigError {}
+
 /** SQLite's file locks are the operating system's: they end with the process, also at `kill -9`. */
 function lock(path: string): () => void {
   let holder: Database | undefined;
@@ -71,7 +76,7 @@ function lock(path: string): () => void {
   } catch (error) {
     holder?.close();
     if (codeOf(error).startsWith("SQLITE_BUSY")) {
-      throw new ConfigError(
+      throw new FolderTaken(
         `Another weir is running on ${path}. Stop it first, or give another directory with --data.`,
       );
     }
@@ -81,25 +86,89 @@ function lock(path: string): () => void {
 }
 
 /** The master key: from the environment, else from `secret.key`, which is made when nothing needs an older one. */
-export function masterKey(folder: DataFolder, given: string | null, isNew: boolean, ids: Ids): Uint8Array {
+export function masterKey(
+  folder: Pick<DataFolder, "path">,
+  given: string | null,
+  isNew: boolean,
+  ids: Ids,
+): Uint8Array {
   if (given !== null) return decodeKey(given, "WEIR_SECRET_KEY");
-  const file = join(folder.path, "secret.key");
-  if (existsSync(file)) return decodeKey(readFileSync(file, "utf8").trim(), file);
+  const file = keyFile(folder.path);
+  if (existsSync(file)) return readKey(file);
   if (!isNew) {
     throw new ConfigError(
       `${file} is missing, and the database holds secrets sealed with it. Put the file back, or set WEIR_SECRET_KEY.`,
     );
   }
   const key = ids.bytes(32);
-  const temporary = `${file}.new`;
-  const handle = openSync(temporary, "w", 0o600);
+  renameSync(writeKey(file, key), file);
+  flushFolder(file);
+  return key;
+}
+
+/** The key that `weir keys rotate` asks for in place of `secret.key`; null where none is asked for. */
+export function nextMasterKey(path: string): Uint8Array | null {
+  const file = nextKeyFile(path);
+  return existsSync(file) ? readKey(file) : null;
+}
+
+/** Asks for a new master key, unless one is asked for already; gives back the one that is to be. */
+export function askForNextKey(path: string, ids: Ids): Uint8Array {
+  const file = nextKeyFile(path);
+  const temporary = writeKey(file, ids.bytes(32));
+  try {
+    linkSync(temporary, file); // unlike a rename it leaves a file that is there as it is
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  flushFolder(file);
+  return readKey(file);
+}
+
+/** Lets the next key take the place of `secret.key`; the one before is gone. */
+export function takeNextKey(path: string): void {
+  renameSync(nextKeyFile(path), keyFile(path));
+  flushFolder(keyFile(path));
+}
+
+/** Takes back what was asked for, before anything is sealed under it. */
+export const dropNextKey = (path: string): void => rmSync(nextKeyFile(path), { force: true });
+
+/** The key in `secret.key`; null where there is none. */
+export const keyInFile = (path: string): Uint8Array | null =>
+  existsSync(keyFile(path)) ? readKey(keyFile(path)) : null;
+
+const keyFile = (path: string) => join(path, "secret.key");
+const nextKeyFile = (path: string) => join(path, "secret.key.next");
+
+const readKey = (file: string) => decodeKey(readFileSync(file, "utf8").trim(), file);
+
+/** A file beside `file` that holds the key, safe on the disk; its path. */
+function writeKey(file: string, key: Uint8Array): string {
+  const temporary = `${file}.new-${process.pid}`;
+  rmSync(temporary, { force: true });
+  const handle = openSync(temporary, "wx", 0o600);
   writeFileSync(handle, `${Buffer.from(key).toString("base64")}\n`);
   fsyncSync(handle);
   closeSync(handle);
   chmodSync(temporary, 0o600);
-  renameSync(temporary, file);
-  return key;
+  return temporary;
 }
+
+function flushFolder(file: string): void {
+  const folder = openSync(dirname(file), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** The master key that `WEIR_SECRET_KEY_PREVIOUS` names; null where it is not set. */
+export const previousMasterKey = (given: string | null): Uint8Array | null =>
+  given === null ? null : decodeKey(given, "WEIR_SECRET_KEY_PREVIOUS");
 
 function decodeKey(text: string, source: string): Uint8Array {
   const key = Buffer.from(text, "base64");

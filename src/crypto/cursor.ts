@@ -2,7 +2,6 @@ import type { Clock } from "../base/clock.ts";
 import { AppError, invalid } from "../base/errors.ts";
 import { canonicalJson, type Json } from "../base/json.ts";
 import type { SecretBox } from "./secretbox.ts";
-import { equalBytes } from "./signature.ts";
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
@@ -14,24 +13,34 @@ interface Signer {
   clock: Clock;
 }
 
+/** Position, instant of its end in milliseconds since the epoch, and the id of the key that signed it. */
+type Body = readonly [position: Json, until: number, keyId: string];
+
 /** An opaque, signed text for `position`, good for 24 hours and for `scope` alone. */
 export function makeCursor({ secrets, clock }: Signer, scope: CursorScope, position: Json): string {
-  const body = Buffer.from(JSON.stringify([position, clock.now().getTime() + LIFETIME_MS])).toString(
-    "base64url",
-  );
+  const content: Body = [position, clock.now().getTime() + LIFETIME_MS, secrets.keyId];
+  const body = Buffer.from(JSON.stringify(content)).toString("base64url");
   return `${body}.${secrets.sign(`${body}\n${canonicalJson(scope)}`, "cursor")}`;
 }
 
-/** The position that `makeCursor` was given. Throws `invalid` for an altered or foreign one, `cursor_expired`. */
+/**
+ * The position that `makeCursor` was given. Throws `invalid` for an altered or foreign one, `cursor_expired`
+ * for one that is too old or was signed under a master key that is no more.
+ */
 export function readCursor({ secrets, clock }: Signer, scope: CursorScope, cursor: string): Json {
   const [body = "", signature = "", ...rest] = cursor.split(".");
-  const expected = secrets.sign(`${body}\n${canonicalJson(scope)}`, "cursor");
-  if (rest.length > 0 || !equalBytes(Buffer.from(signature), Buffer.from(expected))) {
+  const isOurs = rest.length === 0 && secrets.verify(`${body}\n${canonicalJson(scope)}`, "cursor", signature);
+  const content = isOurs ? (JSON.parse(textOf(body)) as Body) : null;
+  if (content === null && !secrets.isRetired(signerOf(body))) {
     throw invalid(["query", "cursor"], "This cursor is not one that this list gave out", "cursor_invalid");
   }
-  const [position, until] = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as [Json, number];
-  if (until < clock.now().getTime()) {
+  if (content === null || content[1] < clock.now().getTime()) {
     throw new AppError("cursor_expired", "This cursor is older than 24 hours; start again without one.");
   }
-  return position;
+  return content[0];
 }
+
+const textOf = (body: string) => Buffer.from(body, "base64url").toString("utf8");
+
+/** The id of the key that a cursor says it was signed under, on its word alone. */
+const signerOf = (body: string): string => /"([0-9a-f]{16})"\]$/.exec(textOf(body))?.[1] ?? "";

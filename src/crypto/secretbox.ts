@@ -1,12 +1,14 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 import { AppError } from "../base/errors.ts";
 import type { Ids } from "../base/ids.ts";
+import { equalBytes } from "./signature.ts";
 
 /**
  * Seals and opens secrets under the master key, which lives in its closure and nowhere else.
  *
  * The label (`connection:<id>:<organization>`) is bound into the ciphertext, so that a sealed text
- * pasted on another row does not open.
+ * pasted on another row does not open. While the master key is being changed there are two: the new one
+ * seals and signs, both open.
  */
 export interface SecretBox {
   seal(plain: string, label: string): string;
@@ -14,37 +16,74 @@ export interface SecretBox {
   open(sealed: string, label: string): string;
   /** HMAC-SHA256 in base64url under a key that serves `purpose` alone; for cursors and the like. */
   sign(text: string, purpose: string): string;
+  /** Whether `signature` is one that `sign` gave for this text and purpose. */
+  verify(text: string, purpose: string, signature: string): boolean;
   /** Names the master key without telling anything of it; kept in the store to notice a wrong key. */
   readonly keyId: string;
+  /** Names the keys that open and do not seal any more. */
+  readonly formerKeyIds: readonly string[];
+  /** From now on seals and signs with `masterKey`; opens what the one before has sealed as well. */
+  adopt(masterKey: Uint8Array): void;
+  /** Forgets every key but the one that seals; what they signed is told to be out of date from then on. */
+  retire(): void;
+  /** True for the id of a key that was in use here once. */
+  isRetired(keyId: string): boolean;
+}
+
+interface Keys {
+  id: string;
+  sealing: Uint8Array;
+  signing(purpose: string): Uint8Array;
 }
 
 const VERSION = "v1";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** `masterKey` has 32 bytes. */
-export function openSecretBox(masterKey: Uint8Array, ids: Ids): SecretBox {
-  const derive = (purpose: string) => new Uint8Array(hkdfSync("sha256", masterKey, "weir", purpose, 32));
-  const sealingKey = derive("seal");
-  const keyId = Buffer.from(derive("id")).toString("hex").slice(0, 16);
-  const signingKeys = new Map<string, Uint8Array>();
+const derive = (masterKey: Uint8Array, purpose: string) =>
+  new Uint8Array(hkdfSync("sha256", masterKey, "weir", purpose, 32));
+
+/** The id of a master key: 16 hexadecimal digits that tell nothing of it. */
+export const keyIdOf = (masterKey: Uint8Array): string =>
+  Buffer.from(derive(masterKey, "id")).toString("hex").slice(0, 16);
+
+/** The id of the key that `text` was sealed under; null for a text that is not sealed. */
+export const keyIdIn = (text: string): string | null => /^v1\.([0-9a-f]{16})\./.exec(text)?.[1] ?? null;
+
+/**
+ * `masterKey` and `former` have 32 bytes each. Texts sealed under `former` open too; `retired` names keys
+ * that were in use before.
+ */
+export function openSecretBox(
+  masterKey: Uint8Array,
+  ids: Ids,
+  { former = [], retired = [] }: { former?: readonly Uint8Array[]; retired?: readonly string[] } = {},
+): SecretBox {
+  let [current, ...others]: [Keys, ...Keys[]] = [keysOf(masterKey), ...former.map(keysOf)];
+  const gone = new Set(retired);
 
   return {
-    keyId,
+    get keyId() {
+      return current.id;
+    },
+    get formerKeyIds() {
+      return others.map(({ id }) => id);
+    },
     seal(plain, label) {
       const iv = ids.bytes(IV_BYTES);
-      const cipher = createCipheriv("aes-256-gcm", sealingKey, iv).setAAD(Buffer.from(label));
+      const cipher = createCipheriv("aes-256-gcm", current.sealing, iv).setAAD(Buffer.from(label));
       const sealed = Buffer.concat([iv, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]);
-      return `${VERSION}.${keyId}.${sealed.toString("base64url")}`;
+      return `${VERSION}.${current.id}.${sealed.toString("base64url")}`;
     },
     open(sealed, label) {
-      const [version, key, body] = sealed.split(".");
-      if (version !== VERSION || key !== keyId || !body) {
+      const [version, id, body] = sealed.split(".");
+      const keys = [current, ...others].find((one) => one.id === id);
+      if (version !== VERSION || !keys || !body) {
         throw new AppError("internal", "A stored secret was sealed under another key.");
       }
       const bytes = Buffer.from(body, "base64url");
       try {
-        const decipher = createDecipheriv("aes-256-gcm", sealingKey, bytes.subarray(0, IV_BYTES));
+        const decipher = createDecipheriv("aes-256-gcm", keys.sealing, bytes.subarray(0, IV_BYTES));
         decipher.setAAD(Buffer.from(label)).setAuthTag(bytes.subarray(-TAG_BYTES));
         const plain = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
         return Buffer.concat([plain, decipher.final()]).toString("utf8");
@@ -52,13 +91,40 @@ export function openSecretBox(masterKey: Uint8Array, ids: Ids): SecretBox {
         throw new AppError("internal", "A stored secret could not be opened.", { cause });
       }
     },
-    sign(text, purpose) {
-      let key = signingKeys.get(purpose);
-      if (!key) {
-        key = derive(`sign:${purpose}`);
-        signingKeys.set(purpose, key);
-      }
-      return createHmac("sha256", key).update(text).digest("base64url");
+    sign: (text, purpose) => signed(current, text, purpose),
+    verify: (text, purpose, signature) =>
+      [current, ...others].some((keys) =>
+        equalBytes(Buffer.from(signature), Buffer.from(signed(keys, text, purpose))),
+      ),
+    adopt(key) {
+      const next = keysOf(key);
+      if (next.id === current.id) return;
+      others = [current, ...others].filter(({ id }) => id !== next.id);
+      current = next;
+      gone.delete(next.id);
+    },
+    retire() {
+      for (const { id } of others) gone.add(id);
+      others = [];
+    },
+    isRetired: (keyId) => gone.has(keyId),
+  };
+}
+
+function keysOf(masterKey: Uint8Array): Keys {
+  const bySigning = new Map<string, Uint8Array>();
+  return {
+    id: keyIdOf(masterKey),
+    sealing: derive(masterKey, "seal"),
+    signing(purpose) {
+      const known = bySigning.get(purpose);
+      if (known) return known;
+      const key = derive(masterKey, `sign:${purpose}`);
+      bySigning.set(purpose, key);
+      return key;
     },
   };
 }
+
+const signed = (keys: Keys, text: string, purpose: string): string =>
+  createHmac("sha256", keys.signing(purpose)).update(text).digest("base64url");

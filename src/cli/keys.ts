@@ -1,0 +1,72 @@
+import { systemClock } from "../base/clock.ts";
+import { systemIds } from "../base/ids.ts";
+import { ConfigError } from "../config.ts";
+import { keyIdOf } from "../crypto/secretbox.ts";
+import { changeKeyNow } from "../engine/rekeyer.ts";
+import { askForNextKey, FolderTaken, keyInFile, nextMasterKey } from "../folder.ts";
+import { carryOut, type Host, readArgs, UsageError, withApp } from "./host.ts";
+import { usage } from "./usage.ts";
+
+/** How often it is looked whether a server has done it, and whether there still is one. */
+const POLL_MS = 100;
+const POLLS_A_ROUND = 20;
+
+/**
+ * `weir keys rotate`: makes a new master key and seals every stored secret again. A server that runs on the
+ * data directory does the work; without one it is done here. Whoever is killed at it, the next start goes on.
+ */
+export const keys = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.keys.line, async () => {
+    const { values: flags, positionals } = readArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { data: { type: "string" }, json: { type: "boolean" } },
+    });
+    if (positionals.length !== 1 || positionals[0] !== "rotate")
+      throw new UsageError("Say what to do with the keys: rotate.");
+    const keyId = await rotate(host, flags.data);
+    if (flags.json) return host.out(JSON.stringify({ keyId }));
+    host.out(`The master key is new (${keyId}), and every secret is sealed with it.`);
+    host.out("Backups from before need the old key, which is gone: make a new one.");
+  });
+
+async function rotate(host: Host, data: string | undefined): Promise<string> {
+  const parts = host.parts({ data });
+  const { dataFolder, databaseUrl } = parts.config;
+  if (parts.secrets.secretKey !== null || databaseUrl !== null) {
+    throw new ConfigError(
+      "The master key comes from the environment: restart every server with WEIR_SECRET_KEY set to a new key (openssl rand -base64 32) and WEIR_SECRET_KEY_PREVIOUS to the one before; they seal everything again.",
+    );
+  }
+  if (keyInFile(dataFolder) === null) {
+    throw new ConfigError(
+      `There is no secret.key in ${dataFolder}; say with --data where Weir's state lies.`,
+    );
+  }
+  let asked: string | null = null;
+  for (;;) {
+    try {
+      const keyId = await withApp(parts, (app) => {
+        if (asked === null) askForNextKey(dataFolder, systemIds);
+        return changeKeyNow(app);
+      });
+      return asked === null ? keyId : settled(dataFolder, asked);
+    } catch (error) {
+      if (!(error instanceof FolderTaken)) throw error; // a server, which looks for the new key once a second
+    }
+    asked ??= keyIdOf(askForNextKey(dataFolder, systemIds));
+    for (let poll = 0; poll < POLLS_A_ROUND && nextMasterKey(dataFolder) !== null; poll++) {
+      host.status("The server seals every secret again …");
+      await systemClock.sleep(POLL_MS);
+    }
+    host.status("");
+    if (nextMasterKey(dataFolder) === null) return settled(dataFolder, asked);
+  }
+}
+
+/** The new key, in its place. Throws `ConfigError` where the server did not take it. */
+function settled(dataFolder: string, asked: string): string {
+  const key = keyInFile(dataFolder);
+  if (key !== null && keyIdOf(key) === asked) return asked;
+  throw new ConfigError("The server did not take the new master key; its log says why.");
+}

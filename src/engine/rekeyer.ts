@@ -1,0 +1,144 @@
+import { and, asc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import type { App } from "../context.ts";
+import { keyIdIn } from "../crypto/secretbox.ts";
+import type { WriteDb } from "../store/store.ts";
+import { beginChange, endChange } from "./keys.ts";
+import type { Loop } from "./loop.ts";
+import { SEALED, type SealedColumn } from "./sealed.ts";
+
+/** Rows that are looked at in one step, and sealed again in one transaction. */
+const BATCH = 200;
+
+/** Seals everything again when the master key is changed, in small steps, while requests go on. */
+export function rekeyer(app: App): Loop {
+  let under: AsyncGenerator<void> | null = null;
+  let isOver = false;
+  return {
+    name: "rekeyer",
+    async tick() {
+      if (isOver) app.secrets.retire(); // a round later: work that read a row before may open it still
+      isOver = false;
+      if (under === null) {
+        if (!(await beginChange(app))) return "idle";
+        under = rekey(app);
+      }
+      try {
+        if (!(await under.next()).done) return "more";
+      } catch (error) {
+        under = null; // a later round begins again, and finds less to do
+        throw error;
+      }
+      under = null;
+      isOver = true;
+      return "idle";
+    },
+  };
+}
+
+/** Changes the master key now, where no server runs. The id of the key that seals from now on. */
+export async function changeKeyNow(app: App): Promise<string> {
+  if (await beginChange(app)) {
+    for await (const _ of rekey(app));
+    app.secrets.retire();
+  }
+  return app.secrets.keyId;
+}
+
+/**
+ * Seals under the new key whatever another one has sealed, and ends the change of keys; each `yield` is the
+ * end of one small step, after which the process may be killed. Goes round until a round finds nothing: work
+ * under way when the key changed may have sealed a text before, and stored it since.
+ */
+export async function* rekey(app: App): AsyncGenerator<void> {
+  const unreadable = new Set<string>();
+  for (let round = 1, found = 0; round <= 2 || found > 0; round++) {
+    found = 0;
+    for (const column of SEALED) {
+      for (let after: Place | null = null; ; ) {
+        const rows: Row[] = await rowsAfter(app, column, after);
+        const stale = rows.filter(({ head, place }) => isStale(app, head) && !unreadable.has(nameOf(place)));
+        if (stale.length > 0) found += await sealAgain(app, column, stale, unreadable);
+        yield;
+        const last: Row | undefined = rows.at(-1);
+        if (!last || rows.length < BATCH) break;
+        after = last.place;
+      }
+    }
+  }
+  await endChange(app);
+}
+
+/** The primary key of a row, column by column. */
+type Place = readonly string[];
+
+interface Row {
+  place: Place;
+  /** The beginning of its text, as far as it names the key. */
+  head: string;
+}
+
+const nameOf = (place: Place) => place.join("/");
+
+const isStale = ({ secrets }: App, text: string) => ![null, secrets.keyId].includes(keyIdIn(text));
+
+/** The next rows along the primary key, which needs no index of its own. */
+async function rowsAfter(app: App, { table, column, place }: SealedColumn, after: Place | null) {
+  const tuple = (items: readonly unknown[]) =>
+    sql`(${sql.join(
+      items.map((item) => sql`${item}`),
+      sql`, `,
+    )})`;
+  const fields = Object.fromEntries(place.map((one, at) => [`p${at}`, one]));
+  const rows = await app.store.db
+    .select({ ...fields, head: sql<string>`coalesce(substr(${column}, 1, 24), '')` })
+    .from(table)
+    .where(after === null ? undefined : sql`${tuple(place)} > ${tuple(after)}`)
+    .orderBy(...place.map((one) => asc(one)))
+    .limit(BATCH);
+  return rows.map(({ head, ...at }) => ({
+    head,
+    place: place.map((_, index) => String((at as Record<string, unknown>)[`p${index}`])),
+  }));
+}
+
+/** How many of `rows` were sealed again. What can't be opened stays as it is, and is told. */
+function sealAgain(app: App, column: SealedColumn, rows: readonly Row[], unreadable: Set<string>) {
+  return app.store.write(async (db) => {
+    let count = 0;
+    // what is written over must not stay behind in the file, where the old key would open it
+    if (!app.store.remote) await db.run(sql`pragma secure_delete = on`);
+    for (const { place } of rows) if (await sealOneAgain(app, db, column, place, unreadable)) count++;
+    if (!app.store.remote) await db.run(sql`pragma secure_delete = off`);
+    return count;
+  });
+}
+
+async function sealOneAgain(
+  app: App,
+  db: WriteDb,
+  { table, column, name, place: key, facts, label }: SealedColumn,
+  place: Place,
+  unreadable: Set<string>,
+): Promise<boolean> {
+  const here: SQL | undefined = and(...key.map((one, at) => eq(one, place[at])));
+  const [row] = await db
+    .select({ ...facts, text: sql<string | null>`${column}` })
+    .from(table)
+    .where(here);
+  if (!row?.text || !isStale(app, row.text)) return false;
+  const own = label(row as unknown as Record<string, string>);
+  let plain: string;
+  try {
+    plain = app.secrets.open(row.text, own);
+  } catch (error) {
+    unreadable.add(nameOf(place));
+    app.log.report(error, { at: "seal a secret again", column: name, row: nameOf(place) });
+    return false;
+  }
+  const [field = ""] = Object.entries(getTableColumns(table)).find(([, one]) => one === column) ?? [];
+  await db
+    .update(table)
+    .set({ [field]: app.secrets.seal(plain, own) })
+    .where(here);
+  return true;
+}

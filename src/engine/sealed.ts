@@ -1,0 +1,93 @@
+import { getTableName } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { idempotencyKeys, replyLabel } from "../http/idempotency.ts";
+import { secretLabel } from "../resources/automations/service.ts";
+import { automations } from "../resources/automations/table.ts";
+import { bundleInstalls, installLabel } from "../resources/bundles/table.ts";
+import { credentialsLabel } from "../resources/connections/link.ts";
+import { connections, connectionTokens } from "../resources/connections/table.ts";
+import { tokenLabel } from "../resources/connections/tokens.ts";
+import { refreshLabel } from "../resources/openid/table.ts";
+import { sessions } from "../resources/sessions/table.ts";
+import { webhookLabel, webhooks } from "../resources/webhooks/table.ts";
+
+/** A column that holds texts of the secret box, and how each of them is found and opened. */
+export interface SealedColumn {
+  /** As the database has it: `connections.sealed_credentials`. */
+  readonly name: string;
+  readonly table: SQLiteTable;
+  readonly column: SQLiteColumn;
+  /** The primary key's columns, in its order. */
+  readonly place: readonly SQLiteColumn[];
+  /** What `label` is made of. */
+  readonly facts: Readonly<Record<string, SQLiteColumn>>;
+  readonly label: (row: Readonly<Record<string, string>>) => string;
+}
+
+const sealed = <K extends string>(
+  table: SQLiteTable,
+  column: SQLiteColumn,
+  facts: Readonly<Record<K, SQLiteColumn>>,
+  label: (row: Readonly<Record<K, string>>) => string,
+  place?: readonly SQLiteColumn[],
+): SealedColumn => ({
+  name: `${getTableName(table)}.${column.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
+  table,
+  column,
+  facts,
+  place: place ?? [(facts as Record<string, SQLiteColumn>).id as SQLiteColumn],
+  label: label as SealedColumn["label"],
+});
+
+/** Every column with sealed texts. A new one that is not here would not outlive a change of the master key. */
+export const SEALED: readonly SealedColumn[] = [
+  sealed(
+    connections,
+    connections.sealedCredentials,
+    { id: connections.id, organizationId: connections.organizationId },
+    credentialsLabel,
+  ),
+  sealed(
+    connectionTokens,
+    connectionTokens.sealedToken,
+    { connectionId: connectionTokens.connectionId, organizationId: connectionTokens.organizationId },
+    tokenLabel,
+    [connectionTokens.connectionId],
+  ),
+  sealed(
+    bundleInstalls,
+    bundleInstalls.sealedFingerprint,
+    { id: bundleInstalls.id, organizationId: bundleInstalls.organizationId },
+    installLabel,
+  ),
+  sealed(
+    automations,
+    automations.sealedSecret,
+    { id: automations.id, organizationId: automations.organizationId },
+    secretLabel,
+  ),
+  sealed(
+    webhooks,
+    webhooks.sealedSecret,
+    { id: webhooks.id, organizationId: webhooks.organizationId },
+    webhookLabel,
+  ),
+  sealed(
+    webhooks,
+    webhooks.sealedPreviousSecret,
+    { id: webhooks.id, organizationId: webhooks.organizationId },
+    webhookLabel,
+  ),
+  sealed(sessions, sessions.sealedRefreshToken, { id: sessions.id }, refreshLabel),
+  sealed(
+    idempotencyKeys,
+    idempotencyKeys.reply, // only replies that hold a secret are sealed
+    {
+      organizationId: idempotencyKeys.organizationId,
+      actorId: idempotencyKeys.actorId,
+      key: idempotencyKeys.key,
+    },
+    replyLabel,
+    [idempotencyKeys.organizationId, idempotencyKeys.actorId, idempotencyKeys.key],
+  ),
+];

@@ -1,0 +1,340 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openApp } from "../../src/app.ts";
+import { systemIds } from "../../src/base/ids.ts";
+import { openLog } from "../../src/base/log.ts";
+import { readConfig } from "../../src/config.ts";
+import { contextFor } from "../../src/context.ts";
+import { keyIdOf, openSecretBox } from "../../src/crypto/secretbox.ts";
+import { beginChange } from "../../src/engine/keys.ts";
+import { rekey } from "../../src/engine/rekeyer.ts";
+import { SEALED } from "../../src/engine/sealed.ts";
+import { askForNextKey } from "../../src/folder.ts";
+import { credentialsLabel, openCredentials } from "../../src/resources/connections/link.ts";
+import { connections } from "../../src/resources/connections/table.ts";
+import { startApp, turnableClock } from "../support/app.ts";
+import { makeHook, send } from "../support/hook.ts";
+import { startInstallation } from "../support/process.ts";
+import { branch, created, until } from "../support/work.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+const BRANCH = { kind: "conditional_branch", definition: branch() };
+
+/** Two rounds through every column, with room to spare. */
+const LAST_STEP = 2 * SEALED.length + 4;
+
+/** Runs `weir keys …` to its end. */
+async function weirKeys(dataFolder: string, words: readonly string[] = ["rotate", "--json"], env = {}) {
+  const child = Bun.spawn([process.execPath, MAIN, "keys", ...words, "--data", dataFolder], {
+    env: { ...process.env, WEIR_LOG: "warn", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, out, err };
+}
+
+const keyIn = (dataFolder: string, name = "secret.key") =>
+  new Uint8Array(Buffer.from(readFileSync(join(dataFolder, name), "utf8").trim(), "base64"));
+const random = () => Buffer.from(systemIds.bytes(32)).toString("base64");
+
+/** Texts of the secret box anywhere in the store, by the id of their key. */
+function sealedIn(dataFolder: string): Record<string, number> {
+  const file = new Database(join(dataFolder, "weir.db"), { readonly: true });
+  const found: Record<string, number> = {};
+  try {
+    for (const { name } of file.query("SELECT name FROM pragma_table_list WHERE schema = 'main'").all() as {
+      name: string;
+    }[]) {
+      for (const row of file.query(`SELECT * FROM "${name}"`).all() as Record<string, unknown>[]) {
+        for (const value of Object.values(row)) {
+          const [, id] = /^v1\.([0-9a-f]{16})\./.exec(String(value)) ?? [];
+          if (id) found[id] = (found[id] ?? 0) + 1;
+        }
+      }
+    }
+  } finally {
+    file.close();
+  }
+  return found;
+}
+
+const password = (n: number) => `password-of-${n}`;
+
+const postgres = (n: number) => ({
+  name: `Warehouse ${n}`,
+  provider: "postgres",
+  config: { host: "127.0.0.1", port: 1, database: "shop" },
+  credentials: { user: "ada", password: password(n) },
+});
+
+/** Fills an installation with one secret of each sort, and `count` connections. Idempotency keeps a reply with a token. */
+async function fill(app: Awaited<ReturnType<typeof startApp>>, count: number) {
+  for (let n = 0; n < count; n++) created(await app.owner("POST", "/api/v1/connections", postgres(n)));
+  await makeHook(app, { action: BRANCH, waitSeconds: 5 });
+  const kept = await app.owner(
+    "POST",
+    "/api/v1/access-tokens",
+    { name: "kept" },
+    { "idempotency-key": "kept" },
+  );
+  return created(kept).token as string;
+}
+
+/** Opens the folder as a process that starts does, with no server and no loops. */
+async function openAgain(dataFolder: string, env: Record<string, string> = {}) {
+  const { config, secrets } = readConfig({ data: dataFolder }, env, {});
+  const clock = turnableClock();
+  const log = openLog({ level: "error", pretty: false, clock, sink: () => undefined });
+  return openApp({ config, secrets, clock, log, self: [] });
+}
+
+async function passwordsIn({ app }: Awaited<ReturnType<typeof openAgain>>): Promise<string[]> {
+  const ctx = contextFor(app, {
+    organizationId: "",
+    role: "owner",
+    actor: { type: "system", id: "test" },
+    correlationId: "test-keys",
+  });
+  const rows = await app.store.db.select().from(connections).orderBy(connections.id);
+  return rows.map((row) => openCredentials(ctx, row).password ?? "");
+}
+
+test("every column for sealed texts is among those that a change of keys goes through", async () => {
+  await using app = await startApp({ engine: false });
+  const file = new Database(join(app.dataFolder, "weir.db"), { readonly: true });
+  const columns = file
+    .query(
+      "SELECT t.name || '.' || c.name AS name FROM pragma_table_list t, pragma_table_info(t.name) c WHERE c.name LIKE '%sealed%'",
+    )
+    .all() as { name: string }[];
+  file.close();
+  expect(columns.length).toBeGreaterThan(1);
+  const known = SEALED.map(({ name }) => name);
+  for (const { name } of columns) expect(known).toContain(name);
+});
+
+describe("a change of the master key", () => {
+  test("while no server runs leaves all secrets openable, and the old key opens none", async () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+    try {
+      let token = "";
+      {
+        await using app = await startApp({ dataFolder, engine: false });
+        token = await fill(app, 3);
+      }
+      const old = keyIn(dataFolder);
+      expect(sealedIn(dataFolder)).toEqual({ [keyIdOf(old)]: 5 });
+
+      const { code, out, err } = await weirKeys(dataFolder);
+      expect([code, err]).toEqual([0, ""]);
+      const next = keyIn(dataFolder);
+      expect(JSON.parse(out)).toEqual({ keyId: keyIdOf(next) });
+      expect(keyIdOf(next)).not.toBe(keyIdOf(old));
+      expect(sealedIn(dataFolder)).toEqual({ [keyIdOf(next)]: 5 });
+      expect(statSync(join(dataFolder, "secret.key")).mode & 0o777).toBe(0o600);
+      expect(readdirSync(dataFolder).filter((name) => name.startsWith("secret.key."))).toEqual([]);
+      for (const name of ["weir.db", "weir.db-wal"]) {
+        const path = join(dataFolder, name);
+        if (existsSync(path)) expect(readFileSync(path, "latin1")).not.toContain(`v1.${keyIdOf(old)}`);
+      }
+
+      await using app = await startApp({ dataFolder, owner: false });
+      const opened = { app: app.app } as Awaited<ReturnType<typeof openAgain>>;
+      expect(await passwordsIn(opened)).toEqual([0, 1, 2].map(password));
+      const [row] = await app.app.store.db.select().from(connections);
+      if (!row) throw new Error("There is no connection.");
+      const box = openSecretBox(old, systemIds);
+      expect(() => box.open(row.sealedCredentials, credentialsLabel(row))).toThrow("another key");
+      expect((await send(app, "{}")).status).toBe(200);
+      expect(token).toStartWith("svc_pat_");
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  }, 30_000);
+
+  test("goes on with requests under a running server, and a kept reply with a token is given again", async () => {
+    await using app = await startApp();
+    const token = await fill(app, 230);
+    const old = app.app.secrets.keyId;
+    const { body: page } = await app.owner("GET", "/api/v1/connections?limit=5&cursor=");
+
+    const change = weirKeys(app.dataFolder, ["rotate"]);
+    let isOver = false;
+    const statuses: number[] = [];
+    const traffic = (async () => {
+      for (let n = 1_000; !isOver; n++) {
+        const { status, body } = await app.owner("POST", "/api/v1/connections", postgres(n));
+        statuses.push(status);
+        if (n % 8 === 0) statuses.push((await send(app, "{}")).status); // the plan's rate is a small one
+        const changed = { credentials: { password: `${password(n)}-2` } };
+        statuses.push((await app.owner("PATCH", `/api/v1/connections/${body.id}`, changed)).status);
+        await Bun.sleep(5);
+      }
+    })();
+    const { code, out, err } = await change;
+    isOver = true;
+    await traffic;
+    expect([code, err]).toEqual([0, ""]);
+    const next = keyIdOf(keyIn(app.dataFolder));
+    expect(out).toStartWith(`The master key is new (${next})`);
+    expect(statuses.filter((status) => status >= 300)).toEqual([]);
+    await until(app.owner, "/api/v1/meta", () => app.app.secrets.formerKeyIds.length === 0);
+    expect(app.app.secrets.keyId).toBe(next);
+    expect(Object.keys(sealedIn(app.dataFolder))).toEqual([next]);
+    expect(app.app.secrets.isRetired(old)).toBe(true);
+
+    const again = await app.owner(
+      "POST",
+      "/api/v1/access-tokens",
+      { name: "kept" },
+      { "idempotency-key": "kept" },
+    );
+    expect([again.body.token, again.headers.get("idempotency-replayed")]).toEqual([token, "true"]);
+
+    // a cursor from before is told to be out of date, as after 24 hours; an altered one is no cursor
+    const path = (cursor: string) => `/api/v1/connections?limit=5&cursor=${encodeURIComponent(cursor)}`;
+    const late = await app.owner("GET", path(page.nextCursor));
+    expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
+    const { body: fresh } = await app.owner("GET", "/api/v1/connections?limit=5&cursor=");
+    expect((await app.owner("GET", path(fresh.nextCursor))).status).toBe(200);
+    expect((await app.owner("GET", path(`x${fresh.nextCursor}`))).status).toBe(422);
+  }, 60_000);
+
+  test("that is cut off after any of its steps is ended by the next start", async () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+    try {
+      {
+        await using app = await startApp({ dataFolder, engine: false });
+        await fill(app, 6);
+      }
+      const expected = Array.from({ length: 6 }, (_, n) => password(n));
+      for (let steps = 0; steps < LAST_STEP; steps++) {
+        const next = keyIdOf(askForNextKey(dataFolder, systemIds));
+        const first = await openAgain(dataFolder);
+        await beginChange(first.app);
+        const work = rekey(first.app);
+        let ended = false;
+        for (let step = 0; step < steps && !ended; step++) ended = (await work.next()).done === true;
+        expect(await passwordsIn(first)).toEqual(expected);
+        await first.close(); // nothing of the change is done after this point, as after a kill
+
+        const { code, out } = await weirKeys(dataFolder);
+        expect(code).toBe(0);
+        const now = keyIdOf(keyIn(dataFolder));
+        expect(JSON.parse(out)).toEqual({ keyId: now });
+        if (!ended) expect(now).toBe(next);
+        expect(Object.keys(sealedIn(dataFolder))).toEqual([now]);
+        const second = await openAgain(dataFolder);
+        expect(await passwordsIn(second)).toEqual(expected);
+        await second.close();
+        if (ended) break;
+        expect(steps).toBeLessThan(LAST_STEP - 1);
+      }
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  }, 60_000);
+
+  test("survives kill -9 of the server at any moment", async () => {
+    await using installation = await startInstallation();
+    const { dataFolder } = installation;
+    let server = await installation.serve();
+    const count = 40;
+    for (let n = 0; n < count; n++) created(await server.owner("POST", "/api/v1/connections", postgres(n)));
+    const old = keyIdOf(keyIn(dataFolder));
+    askForNextKey(dataFolder, systemIds);
+    for (const waitMs of [0, 300, 900, 1_010]) {
+      await Bun.sleep(waitMs);
+      await server.end("SIGKILL");
+      const again = await openAgain(dataFolder); // as it was left: everything opens
+      expect(await passwordsIn(again)).toEqual(Array.from({ length: count }, (_, n) => password(n)));
+      await again.close();
+      server = await installation.serve();
+    }
+    await until(server.owner, "/api/v1/meta", () => !existsSync(join(dataFolder, "secret.key.next")));
+    const next = keyIdOf(keyIn(dataFolder));
+    expect(next).not.toBe(old);
+    expect(Object.keys(sealedIn(dataFolder))).toEqual([next]);
+    expect((await server.owner("POST", "/api/v1/connections", postgres(count))).status).toBe(201);
+  }, 60_000);
+});
+
+describe("with the key in the environment", () => {
+  test("the previous one opens what it sealed until all is sealed with the new one", async () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+    const [one, two] = [random(), random()];
+    try {
+      {
+        await using app = await startApp({ dataFolder, engine: false, env: { WEIR_SECRET_KEY: one } });
+        await fill(app, 3);
+      }
+      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: two })).rejects.toThrow("not the one");
+      const both = { WEIR_SECRET_KEY: two, WEIR_SECRET_KEY_PREVIOUS: one };
+      {
+        await using app = await startApp({ dataFolder, owner: false, env: both });
+        expect((await send(app, "{}")).status).toBe(200);
+        for (let n = 0; app.app.secrets.formerKeyIds.length > 0 && n < 500; n++) await Bun.sleep(20);
+        expect(app.logged.join()).toContain("The master key has changed");
+      }
+      expect(Object.keys(sealedIn(dataFolder))).toEqual([keyIdOf(Buffer.from(two, "base64"))]);
+      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: one })).rejects.toThrow("not the one");
+      const again = await openAgain(dataFolder, { WEIR_SECRET_KEY: two });
+      expect(await passwordsIn(again)).toEqual([0, 1, 2].map(password));
+      await again.close();
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  }, 30_000);
+
+  test("a new key that something is sealed with already can't be left out again", async () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+    const [one, two] = [random(), random()];
+    try {
+      await (await openAgain(dataFolder, { WEIR_SECRET_KEY: one })).close();
+      const both = { WEIR_SECRET_KEY: two, WEIR_SECRET_KEY_PREVIOUS: one };
+      await (await openAgain(dataFolder, both)).close();
+      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: one })).rejects.toThrow("was being changed");
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test.each([
+    [{ WEIR_SECRET_KEY: random() }, "WEIR_SECRET_KEY_PREVIOUS"],
+    [{}, "There is no secret.key"],
+    [{ WEIR_SECRET_KEY_PREVIOUS: random() }, "without WEIR_SECRET_KEY"],
+  ])("weir keys rotate is refused with a sentence (%#)", async (env, words) => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+    try {
+      const { code, err } = await weirKeys(dataFolder, ["rotate"], env);
+      expect([code, err.split("\n").length]).toEqual([1, 2]);
+      expect(err).toContain(words);
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test("a server whose key is not the file's does not take the new one", async () => {
+    await using app = await startApp({ env: { WEIR_SECRET_KEY: random() } });
+    writeFileSync(join(app.dataFolder, "secret.key"), `${random()}\n`, { mode: 0o600 });
+    const { code, err } = await weirKeys(app.dataFolder);
+    expect(code).toBe(1);
+    expect(err).toContain("did not take the new master key");
+    expect(app.logged.join()).toContain("does not come from secret.key");
+  }, 20_000);
+});
+
+test("weir keys takes rotate and nothing else", async () => {
+  for (const words of [[], ["turn"], ["rotate", "twice"], ["rotate", "--hard"]]) {
+    const { code, err } = await weirKeys(tmpdir(), words);
+    expect([code, err.includes("Usage: weir keys rotate")]).toEqual([2, true]);
+  }
+});

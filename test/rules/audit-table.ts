@@ -1,0 +1,637 @@
+import { contextFor } from "../../src/context.ts";
+import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
+import { type Answer, type Client, PASSWORD, type startApp } from "../support/app.ts";
+import { connect, localFiles } from "../support/connections.ts";
+import { ask } from "../support/decisions.ts";
+import { startEchoHttp } from "../support/echo.ts";
+import { makeHook, SECRET, sign } from "../support/hook.ts";
+import { loadTable } from "../support/lake.ts";
+import { browser, join } from "../support/people.ts";
+import { branch, created, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
+
+export type Started = Awaited<ReturnType<typeof startApp>>;
+
+/** Where calls are made, and what was made there while runs were still carried out. */
+export interface World {
+  weir: Started;
+  /** An installation that nobody owns yet, and the token of its set-up link. */
+  fresh: Started;
+  setupToken: string;
+  /** Dead letters of `hook`; each call that needs one takes one. */
+  letters: string[];
+  hookId: string;
+  /** Runs that have ended, to be tried again. */
+  endedRunId: string;
+  failedFlowId: string;
+  /** Decisions that runs wait for. */
+  decisions: string[];
+}
+
+/** One good call of an operation, made ready. */
+export interface Call {
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** The owner's access token by default. */
+  by?: Client;
+  weir?: Started;
+  /** Type and id of who the trail names; the owner by default. */
+  actor?: { type: string; id: string | null };
+}
+
+export interface Expected {
+  /** Each as `type entity`, in order; none for an operation that changes nothing. */
+  events: readonly string[];
+  /** Makes what the call is about, afresh. */
+  call(world: World): Promise<Call> | Call;
+  /** The id that the first event's entity has; of the reply by default, else the last one in the path. */
+  about?(answer: Answer, call: Call): string | null;
+  /** A run goes on, and the rest of its events belong to its own chain. */
+  goesOn?: true;
+  /** For an operation without events: why it has none. */
+  why?: string;
+}
+
+/** Secrets that calls give; none of them may stand in an event. */
+export const SECRETS = ["audited-password", "audited-webhook-secret", SECRET, PASSWORD] as const;
+const [password, webhookSecret] = SECRETS;
+
+const BRANCH = { kind: "conditional_branch", definition: branch() };
+const postgres = (n = 1) => ({
+  name: `Warehouse ${n}`,
+  provider: "postgres",
+  config: { host: "127.0.0.1", port: 1, database: "shop" },
+  credentials: { user: "ada", password },
+});
+
+const api = (path: string) => `/api/v1/${path}`;
+const fallible = { ...BRANCH, definition: branch("a", "false") };
+
+/** Builds the world; carries runs out first, and stops that, so that what follows is the calls' own doing. */
+export async function makeWorld(weir: Started, fresh: Started): Promise<World> {
+  const { owner } = weir;
+  const unheard = { kind: "http_request", definition: { url: "http://127.0.0.1:1" } };
+  const retries = { maxAttempts: 2, backoffSeconds: [0] };
+  const hook = await makeHook(weir, { path: "dying", action: unheard, retries });
+  const body = "{}";
+  for (let n = 0; n < 3; n++) {
+    const headers = { "content-type": "application/json", "x-svc-signature": sign(body) };
+    await weir.anonymous("POST", "/webhooks/acme/dying", Buffer.from(body), headers);
+  }
+  const found = await until(owner, api(`webhook-deliveries?automation_id=${hook.id}`), ({ items }) =>
+    items.every(({ status }: { status: string }) => status === "dead_letter"),
+  );
+  const letters = await lettersOf(weir, found.items);
+  const action = await makeAction(owner);
+  const run = created(await owner("POST", api(`actions/${action.id}/run`)));
+  await until(owner, api(`action-runs/${run.id}`), ({ status }) => status === "completed");
+  const flow = await makeAutomation(owner, { action: fallible }, { name: "Failing" });
+  const flowRun = created(await owner("POST", api(`automations/${flow.id}/run`)));
+  await until(owner, api(`automation-runs/${flowRun.id}`), ({ status }) => status === "failed");
+  const retry = { maxAttempts: 2, backoffSeconds: [0] };
+  const poor = await makeAction(owner, {
+    ...unheard,
+    name: "Poor",
+    definition: { ...unheard.definition, retry },
+  });
+  await runToEnd(owner, poor.id);
+  const asked = [await ask(weir), await ask(weir), await ask(weir)];
+  await refreshToken(weir);
+  const dropped = await ask(weir);
+  await owner("POST", api(`action-runs/${dropped.run.id}/cancel`));
+  await weir.engine?.stop(0);
+  return {
+    weir,
+    fresh,
+    setupToken: (await ensureSetupToken(fresh.app)) ?? "",
+    letters,
+    hookId: hook.id,
+    endedRunId: run.id,
+    failedFlowId: flowRun.id,
+    decisions: asked.map(({ decision }) => decision.id),
+  };
+}
+
+/** Reaches out by a connection that gets its token from another system first. */
+async function refreshToken({ owner }: Started): Promise<void> {
+  const peer = startEchoHttp("token");
+  const auth = { type: "oauth2_client_credentials", tokenUrl: `${peer.url}/token` };
+  const body = {
+    slug: "by-token",
+    displayName: "By token",
+    templateType: "connection",
+    definition: { http: { baseUrl: peer.url, auth, verify: { path: "/ok" } } },
+  };
+  const template = created(await owner("POST", api("templates"), body));
+  await owner("POST", api(`templates/${template.id}/publish`));
+  const credentials = { clientId: "weir", clientSecret: password };
+  const { id } = await connect(owner, { name: "By token", templateSlug: "by-token", credentials });
+  await owner("POST", api(`connections/${id}/verify`));
+  await peer.stop();
+}
+
+async function lettersOf({ owner }: Started, deliveries: { id: string }[]): Promise<string[]> {
+  const { body } = await owner("GET", api("dead-letters"));
+  const wanted = new Set(deliveries.map(({ id }) => id));
+  return body.items
+    .filter(({ deliveryId }: { deliveryId: string }) => wanted.has(deliveryId))
+    .map(({ id }: { id: string }) => id);
+}
+
+const contextOf = ({ app, ids }: Started) =>
+  contextFor(app, {
+    organizationId: ids.organizationId,
+    role: "owner",
+    actor: { type: "user", id: ids.userId },
+    correlationId: "audit-preparation",
+  });
+
+/** A run that nobody has taken up. */
+async function newRun({ weir }: World): Promise<string> {
+  const action = await makeAction(weir.owner);
+  return created(await weir.owner("POST", api(`actions/${action.id}/run`))).id;
+}
+
+const connection = async ({ weir }: World, body: object = postgres()) => connect(weir.owner, body);
+
+/** Signs Ada in anew; what the session's id is, the list tells. */
+export async function session({ weir }: World) {
+  const { row, person } = await signedIn(weir);
+  return { id: row.id as string, person };
+}
+
+async function signedIn(weir: Started) {
+  weir.clock.turn(60_000); // few sign-ins a minute are let through from one address
+  const person = browser(weir.origin);
+  await person.signIn();
+  const { body } = await person.call("GET", api("sessions?limit=1"));
+  return { row: body.items[0], person };
+}
+
+const replied = (pick: (body: Answer["body"]) => string) => (answer: Answer) => pick(answer.body);
+const unsaid = () => null;
+
+const template = (slug: string) => ({
+  slug,
+  displayName: "Template",
+  templateType: "action",
+  kind: "conditional_branch",
+  definition: branch(),
+});
+
+const makeTemplate = async ({ weir }: World, slug: string, body: object = template(slug)) =>
+  created(await weir.owner("POST", api("templates"), body));
+
+/** A client that waits for its person. */
+export async function waitingDevice({ weir }: World) {
+  weir.clock.turn(60_000);
+  const { body } = await weir.anonymous("POST", api("auth/device/code"), { client_id: "weir-cli" });
+  return body as { device_code: string; user_code: string };
+}
+
+const decided = (verb: "approve" | "reject", at: number): Expected => ({
+  events: ["decision.decided decision", "action.completed action by system"],
+  goesOn: true,
+  call: ({ decisions }) => ({ path: api(`approvals/${decisions[at]}/${verb}`), body: {} }),
+});
+
+const GRANTED = "auth.permission_granted membership";
+const REVOKED = "auth.permission_revoked membership";
+
+/** What each operation that may change something leaves in the trail. */
+export const AUDITED: Readonly<Record<string, Expected>> = {
+  "POST /api/observability/simulate-llm-error": {
+    events: [],
+    why: "It changes nothing.",
+    call: () => ({ path: "/api/observability/simulate-llm-error" }),
+  },
+  "POST /api/v1/auth/setup": {
+    events: ["organization.created organization", GRANTED, "auth.login session"],
+    about: unsaid,
+    call: ({ fresh, setupToken }) => ({
+      weir: fresh,
+      by: fresh.anonymous,
+      path: api("auth/setup"),
+      body: { token: setupToken, email: "eve@example.com", password: PASSWORD, organizationName: "Fresh" },
+      actor: { type: "user", id: null },
+    }),
+  },
+  "POST /api/v1/auth/login": {
+    events: ["auth.login session"],
+    about: unsaid,
+    call: ({ weir }) => ({
+      by: weir.anonymous,
+      path: api("auth/login"),
+      body: { email: "ada@example.com", password: PASSWORD },
+    }),
+  },
+  "POST /api/v1/auth/logout": {
+    events: ["auth.logout session"],
+    about: unsaid,
+    call: async (world) => ({ by: (await session(world)).person.call, path: api("auth/logout") }),
+  },
+  "PATCH /api/v1/users/me/preferences": {
+    events: ["user.updated user"],
+    call: () => ({ path: api("users/me/preferences"), body: { locale: "de-CH" } }),
+  },
+  "POST /api/v1/organizations": {
+    events: ["organization.created organization", GRANTED],
+    call: () => ({ path: api("organizations"), body: { name: "Second" } }),
+  },
+  "PATCH /api/v1/organizations/current": {
+    events: ["organization.updated organization"],
+    call: () => ({ path: api("organizations/current"), body: { name: "Acme & Daughters" } }),
+  },
+  "PATCH /api/v1/organizations/team/members/{membership_id}/role": {
+    events: [REVOKED, GRANTED],
+    about: replied(({ membershipId }) => membershipId),
+    call: async ({ weir }) => ({
+      path: api(`organizations/team/members/${(await join(weir, "member")).membership.id}/role`),
+      body: { roleSlug: "viewer" },
+    }),
+  },
+  "DELETE /api/v1/organizations/team/members/{membership_id}": {
+    events: [REVOKED],
+    call: async ({ weir }) => ({
+      path: api(`organizations/team/members/${(await join(weir, "member")).membership.id}`),
+    }),
+  },
+  "DELETE /api/v1/sessions": {
+    events: ["auth.logout session"],
+    about: unsaid,
+    async call(world) {
+      await world.weir.owner("DELETE", api("sessions?exclude_current=false"));
+      await session(world);
+      return { path: api("sessions?exclude_current=false") };
+    },
+  },
+  "DELETE /api/v1/sessions/{session_id}": {
+    events: ["auth.logout session"],
+    call: async (world) => ({ path: api(`sessions/${(await session(world)).id}`) }),
+  },
+  "POST /api/v1/access-tokens": {
+    events: ["auth.token_created access_token"],
+    call: () => ({ path: api("access-tokens"), body: { name: "audited" } }),
+  },
+  "DELETE /api/v1/access-tokens/{token_id}": {
+    events: ["auth.token_revoked access_token"],
+    call: async ({ weir }) => ({
+      path: api(`access-tokens/${created(await weir.owner("POST", api("access-tokens"), { name: "x" })).id}`),
+    }),
+  },
+  "POST /api/v1/auth/device/code": {
+    events: [],
+    why: "Nobody is known yet, and nothing is let in.",
+    call: ({ weir }) => ({
+      by: weir.anonymous,
+      path: api("auth/device/code"),
+      body: { client_id: "weir-cli" },
+    }),
+  },
+  "POST /api/v1/auth/device/approve": {
+    events: ["auth.device_approved device_code"],
+    about: unsaid,
+    async call(world) {
+      const { user_code: userCode } = await waitingDevice(world);
+      const { person } = await session(world);
+      return { by: person.call, path: api("auth/device/approve"), body: { userCode, approve: true } };
+    },
+  },
+  "POST /api/v1/auth/device/token": {
+    events: ["auth.login session"],
+    about: unsaid,
+    async call(world) {
+      const { device_code, user_code: userCode } = await waitingDevice(world);
+      const { person } = await session(world);
+      await person.call("POST", api("auth/device/approve"), { userCode, approve: true });
+      const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+      const body = { grant_type, device_code, client_id: "weir-cli" };
+      return { by: world.weir.anonymous, path: api("auth/device/token"), body };
+    },
+  },
+  "POST /api/v1/organizations/invitations": {
+    events: ["organization.invitation_created invitation"],
+    call: () => ({ path: api("organizations/invitations"), body: { email: "grace@example.com" } }),
+  },
+  "DELETE /api/v1/organizations/invitations/{invitation_id}": {
+    events: ["organization.invitation_withdrawn invitation"],
+    async call({ weir }) {
+      const invited = await weir.owner("POST", api("organizations/invitations"), {
+        email: "eve@example.com",
+      });
+      return { path: api(`organizations/invitations/${created(invited).id}`) };
+    },
+  },
+  "POST /api/v1/auth/invitations/accept": {
+    events: [GRANTED, "auth.login session"],
+    about: unsaid,
+    async call({ weir }) {
+      weir.clock.turn(60_000);
+      const invited = await weir.owner("POST", api("organizations/invitations"), {
+        email: "mary@example.com",
+      });
+      const token = new URL(created(invited).inviteUrl).searchParams.get("token");
+      return {
+        by: weir.anonymous,
+        path: api("auth/invitations/accept"),
+        body: { token, password: PASSWORD, firstName: "Mary" },
+        actor: { type: "user", id: null },
+      };
+    },
+  },
+  "POST /api/v1/api-keys": {
+    events: ["auth.token_created api_key"],
+    call: () => ({ path: api("api-keys"), body: { name: "audited" } }),
+  },
+  "DELETE /api/v1/api-keys/{key_id}": {
+    events: ["auth.token_revoked api_key"],
+    call: async ({ weir }) => ({
+      path: api(`api-keys/${created(await weir.owner("POST", api("api-keys"), { name: "x" })).id}`),
+    }),
+  },
+  "POST /api/v1/templates": {
+    events: ["template.created template"],
+    call: () => ({ path: api("templates"), body: template("audited") }),
+  },
+  "PUT /api/v1/templates/{template_id}": {
+    events: ["template.updated template"],
+    call: async (world) => ({
+      path: api(`templates/${(await makeTemplate(world, "put")).id}`),
+      body: { displayName: "Renamed" },
+    }),
+  },
+  "DELETE /api/v1/templates/{template_id}": {
+    events: ["template.deleted template"],
+    call: async (world) => ({ path: api(`templates/${(await makeTemplate(world, "gone")).id}`) }),
+  },
+  "POST /api/v1/templates/{template_id}/publish": {
+    events: ["template.published template"],
+    call: async (world) => ({ path: api(`templates/${(await makeTemplate(world, "shown")).id}/publish`) }),
+  },
+  "POST /api/v1/templates/{template_id}/deprecate": {
+    events: ["template.deprecated template"],
+    async call(world) {
+      const { id } = await makeTemplate(world, "old");
+      await world.weir.owner("POST", api(`templates/${id}/publish`));
+      return { path: api(`templates/${id}/deprecate`) };
+    },
+  },
+  "POST /api/v1/bundles/{slug}/install": {
+    events: ["connection.created connection", "action.created action", "bundle.installed bundle"],
+    about: replied(({ components }) => components[0].entityId),
+    async call(world) {
+      const secret = { type: "string", format: "password" };
+      const { id } = await makeTemplate(world, "pair", {
+        slug: "pair",
+        displayName: "Pair",
+        templateType: "bundle",
+        definition: {
+          components: [
+            {
+              key: "warehouse",
+              type: "connection",
+              definition: {
+                ...postgres(),
+                name: undefined,
+                credentials: { user: "ada", password: "{{inputs.password}}" },
+              },
+            },
+            { key: "branch", type: "action", definition: BRANCH },
+          ],
+        },
+        inputJsonSchema: { type: "object", properties: { password: secret }, required: ["password"] },
+      });
+      await world.weir.owner("POST", api(`templates/${id}/publish`));
+      return { path: api("bundles/pair/install"), body: { inputs: { password } } };
+    },
+  },
+  "POST /api/v1/approvals/{approval_id}/approve": decided("approve", 0),
+  "POST /api/v1/approvals/{approval_id}/reject": {
+    ...decided("reject", 1),
+    events: ["decision.decided decision", "action.failed action by system"],
+  },
+  "POST /api/v1/decisions/{decision_id}/decide": {
+    ...decided("approve", 2),
+    call: ({ decisions }) => ({
+      path: api(`decisions/${decisions[2]}/decide`),
+      body: { decisionValue: "approved" },
+    }),
+  },
+  "POST /api/v1/connections": {
+    events: ["connection.created connection"],
+    call: () => ({ path: api("connections"), body: postgres() }),
+  },
+  "PATCH /api/v1/connections/{connection_id}": {
+    events: ["connection.updated connection"],
+    call: async (world) => ({
+      path: api(`connections/${(await connection(world)).id}`),
+      body: { name: "Renamed", credentials: { user: "ada", password: `${password}-2` } },
+    }),
+  },
+  "DELETE /api/v1/connections/{connection_id}": {
+    events: ["connection.deleted connection"],
+    call: async (world) => ({ path: api(`connections/${(await connection(world)).id}`) }),
+  },
+  "POST /api/v1/connections/{connection_id}/disable": {
+    events: ["connection.updated connection"],
+    call: async (world) => ({ path: api(`connections/${(await connection(world)).id}/disable`) }),
+  },
+  "POST /api/v1/connections/{connection_id}/reactivate": {
+    events: ["connection.updated connection"],
+    async call(world) {
+      const { id } = await connection(world);
+      await world.weir.owner("POST", api(`connections/${id}/disable`));
+      return { path: api(`connections/${id}/reactivate`) };
+    },
+  },
+  "POST /api/v1/connections/{connection_id}/verify": {
+    events: ["connection.tested connection", "connection.error connection by system"],
+    call: async (world) => ({ path: api(`connections/${(await connection(world)).id}/verify`) }),
+  },
+  "POST /api/v1/connections/{connection_id}/set-default": {
+    events: ["connection.updated connection"],
+    call: async (world) => ({ path: api(`connections/${(await connection(world)).id}/set-default`) }),
+  },
+  "PUT /api/v1/connections/{connection_id}/files": {
+    events: ["connection.updated connection"],
+    about: (_, { path }) => path.split("/")[4] ?? null,
+    call: async (world) => ({
+      path: api(`connections/${(await connection(world, localFiles("Files"))).id}/files?path=/a.csv`),
+      body: "id\n1\n",
+    }),
+  },
+  "POST /api/v1/connections/{connection_id}/files/validate": {
+    events: [],
+    why: "It only looks.",
+    call: async (world) => ({
+      path: api(`connections/${(await connection(world, localFiles("Files"))).id}/files/validate`),
+      body: { selectedItems: [] },
+    }),
+  },
+  "POST /api/v1/actions": {
+    events: ["action.created action"],
+    call: () => ({ path: api("actions"), body: { name: "Branch", ...BRANCH } }),
+  },
+  "PATCH /api/v1/actions/{action_id}": {
+    events: ["action.updated action"],
+    call: async ({ weir }) => ({
+      path: api(`actions/${(await makeAction(weir.owner)).id}`),
+      body: { name: "Renamed" },
+    }),
+  },
+  "DELETE /api/v1/actions/{action_id}": {
+    events: ["action.deleted action"],
+    call: async ({ weir }) => ({ path: api(`actions/${(await makeAction(weir.owner)).id}`) }),
+  },
+  "POST /api/v1/actions/{action_id}/run": {
+    events: [],
+    why: "The worker tells of the start, once the run has started.",
+    call: async ({ weir }) => ({ path: api(`actions/${(await makeAction(weir.owner)).id}/run`) }),
+  },
+  "POST /api/v1/actions/{action_id}/state/reset": {
+    events: ["action.updated action"],
+    about: (_, { path }) => path.split("/")[4] ?? null,
+    async call({ weir }) {
+      const warehouse = await connect(weir.owner, postgres());
+      const definition = { dataset: "shop", resources: [{ name: "orders" }] };
+      const action = await makeAction(weir.owner, {
+        kind: "dlt_extract",
+        connectionId: warehouse.id,
+        definition,
+      });
+      const cursor = { cursorField: "id", lastValue: 7, boundary: [], loadId: null };
+      await loadTable(contextOf(weir), {
+        layer: "raw",
+        dataset: "audited_state",
+        table: "orders",
+        select: "SELECT 1 AS id",
+        ownerId: action.id,
+        cursors: { orders: cursor as never },
+      });
+      return { path: api(`actions/${action.id}/state/reset`), body: {} };
+    },
+  },
+  "POST /api/v1/action-runs/{run_id}/cancel": {
+    events: ["action.cancelled action"],
+    about: replied(({ actionId }) => actionId),
+    call: async (world) => ({ path: api(`action-runs/${await newRun(world)}/cancel`) }),
+  },
+  "POST /api/v1/action-runs/{run_id}/retry": {
+    events: [],
+    why: "The worker tells of the start, once the run has started.",
+    call: ({ endedRunId }) => ({ path: api(`action-runs/${endedRunId}/retry`) }),
+  },
+  "POST /api/v1/automations": {
+    events: ["automation.created automation"],
+    call: () => ({
+      path: api("automations"),
+      body: {
+        name: "Hook",
+        triggerType: "webhook",
+        config: { path: "audited", secret: webhookSecret, action: BRANCH },
+      },
+    }),
+  },
+  "PATCH /api/v1/automations/{automation_id}": {
+    events: ["automation.updated automation", "automation.disabled automation"],
+    call: async ({ weir }) => ({
+      path: api(`automations/${(await makeHook(weir, { path: "patched", action: BRANCH })).id}`),
+      body: { status: "disabled", config: { secret: webhookSecret, debug: true } },
+    }),
+  },
+  "DELETE /api/v1/automations/{automation_id}": {
+    events: ["automation.deleted automation"],
+    call: async ({ weir }) => ({
+      path: api(`automations/${(await makeAutomation(weir.owner, { action: BRANCH })).id}`),
+    }),
+  },
+  "POST /api/v1/automations/{automation_id}/run": {
+    events: [
+      "automation.triggered automation",
+      "action.started action_run by automation",
+      "action.completed action_run by system",
+      "automation.completed automation by system",
+    ],
+    about: replied(({ automationId }) => automationId),
+    call: async ({ weir }) => ({
+      path: api(`automations/${(await makeAutomation(weir.owner, { action: BRANCH })).id}/run`),
+    }),
+  },
+  "POST /api/v1/automation-runs/{run_id}/cancel": {
+    events: ["action.cancelled action_run", "automation.cancelled automation"],
+    about: replied(({ steps }) => steps[0].actionRunId),
+    async call({ weir }) {
+      const definition = { url: "http://127.0.0.1:1" };
+      const { id } = await makeAutomation(weir.owner, { action: { kind: "http_request", definition } });
+      const run = created(await weir.owner("POST", api(`automations/${id}/run`)));
+      return { path: api(`automation-runs/${run.id}/cancel`) };
+    },
+  },
+  "POST /api/v1/automation-runs/{run_id}/retry": {
+    events: [
+      "automation.triggered automation",
+      "action.started action_run by automation",
+      "action.failed action_run by system",
+      "automation.failed automation by system",
+    ],
+    about: replied(({ automationId }) => automationId),
+    call: ({ failedFlowId }) => ({ path: api(`automation-runs/${failedFlowId}/retry`) }),
+  },
+  "POST /webhooks/{org_id}/{path}": {
+    events: [
+      "automation.triggered automation by system",
+      "action.started action_run",
+      "action.completed action_run by system",
+      "automation.completed automation by system",
+    ],
+    about: unsaid,
+    async call({ weir }) {
+      const hook = await makeHook(weir, { path: "received", action: BRANCH });
+      const headers = { "content-type": "application/json", "x-svc-signature": sign("{}") };
+      const path = "/webhooks/acme/received";
+      return { by: weir.anonymous, path, headers, body: "{}", actor: { type: "automation", id: hook.id } };
+    },
+  },
+  "POST /api/v1/dead-letters/{dead_letter_id}/replay": {
+    events: ["automation.triggered automation", "webhook.replayed dead_letter"],
+    about: unsaid,
+    call: ({ letters }) => ({ path: api(`dead-letters/${letters[0]}/replay`) }),
+  },
+  "POST /api/v1/dead-letters/replay": {
+    events: ["automation.triggered automation", "webhook.replayed dead_letter"],
+    about: unsaid,
+    call: ({ letters }) => ({ path: api("dead-letters/replay"), body: { ids: [letters[1]] } }),
+  },
+  "DELETE /api/v1/dead-letters/{dead_letter_id}": {
+    events: ["webhook.discarded dead_letter"],
+    call: ({ letters }) => ({ path: api(`dead-letters/${letters[2]}`) }),
+  },
+  "POST /api/v1/artifacts": {
+    events: ["artifact.created artifact"],
+    call: async (world) => ({
+      path: api("artifacts"),
+      body: { actionRunId: await newRun(world), kind: "text", content: "text" },
+    }),
+  },
+  "DELETE /api/v1/artifacts/{artifact_id}": {
+    events: ["artifact.deleted artifact"],
+    async call(world) {
+      const body = { actionRunId: await newRun(world), kind: "text", content: "text" };
+      return { path: api(`artifacts/${created(await world.weir.owner("POST", api("artifacts"), body)).id}`) };
+    },
+  },
+  "DELETE /api/v1/datasets/{layer}/{dataset}": {
+    events: ["dataset.deleted dataset"],
+    about: () => "raw.audited",
+    async call({ weir }) {
+      const table = { layer: "raw", dataset: "audited", table: "orders", select: "SELECT 1 AS id" };
+      await loadTable(contextOf(weir), table);
+      return { path: api("datasets/raw/audited") };
+    },
+  },
+  "POST /api/v1/query": {
+    events: [],
+    why: "It only looks.",
+    call: () => ({ path: api("query"), body: { sql: "SELECT 1 AS one" } }),
+  },
+};

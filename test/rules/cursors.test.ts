@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { contextFor, write } from "../../src/context.ts";
+import { deadLetters } from "../../src/resources/dead-letters/table.ts";
+import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
+import { runLogs } from "../../src/resources/runs/table.ts";
+import { operations } from "../../src/server.ts";
+import { type Client, client, startApp } from "../support/app.ts";
+import { connect, localFiles } from "../support/connections.ts";
+import { makeHook, send } from "../support/hook.ts";
+import { browser } from "../support/people.ts";
+import { branch, created } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+interface CursorList {
+  /** Makes at least three things of the list, and gives back its path. */
+  fill(world: World): Promise<string>;
+  /** What the first page is asked for with, beside its limit of 1. */
+  first?: string;
+  /** Another filter or order than the first page had; null for a list that has none. */
+  other: string | null;
+}
+
+interface World extends Started {
+  /** The owner, by a token that outlives what the tests turn the clock by. */
+  lasting: Client;
+  runId: string;
+}
+
+const times = async (work: (n: number) => Promise<unknown>) => {
+  for (let n = 0; n < 3; n++) await work(n);
+};
+
+/** Every list that goes by cursors. */
+const LISTS: Readonly<Record<string, CursorList>> = {
+  "/api/v1/sessions": {
+    other: "includeRevoked=true",
+    async fill({ origin }) {
+      await times(() => browser(origin).signIn());
+      return "/api/v1/sessions";
+    },
+  },
+  "/api/v1/access-tokens": {
+    other: null,
+    async fill({ owner }) {
+      await times((n) => owner("POST", "/api/v1/access-tokens", { name: `token ${n}`, expiresInDays: 365 }));
+      return "/api/v1/access-tokens";
+    },
+  },
+  "/api/v1/api-keys": {
+    other: null,
+    async fill({ owner }) {
+      await times((n) => owner("POST", "/api/v1/api-keys", { name: `key ${n}` }));
+      return "/api/v1/api-keys";
+    },
+  },
+  "/api/v1/organizations/invitations": {
+    other: null,
+    async fill({ owner }) {
+      const path = "/api/v1/organizations/invitations";
+      await times((n) => owner("POST", path, { email: `invited-${n}@example.com` }));
+      return path;
+    },
+  },
+  "/api/v1/connections": {
+    first: "cursor=",
+    other: "order=desc",
+    async fill({ owner }) {
+      await times((n) => connect(owner, localFiles(`Files ${n}`)));
+      return "/api/v1/connections";
+    },
+  },
+  "/api/v1/action-runs/{run_id}/logs": {
+    other: null,
+    async fill({ app, runId }) {
+      const line = {
+        runId,
+        timestamp: app.clock.now().toISOString(),
+        level: "info",
+        message: "line",
+      } as const;
+      await app.store.write((db) =>
+        times(async (n) => void (await db.insert(runLogs).values({ ...line, seq: n + 1 }))),
+      );
+      return `/api/v1/action-runs/${runId}/logs`;
+    },
+  },
+  "/api/v1/webhook-deliveries": {
+    other: "status=processed",
+    async fill(world) {
+      await makeHook(world, { action: { kind: "conditional_branch", definition: branch() } });
+      await times(() => send(world, "{}"));
+      return "/api/v1/webhook-deliveries";
+    },
+  },
+  "/api/v1/dead-letters": {
+    other: "source=inbound",
+    async fill({ app, ids }) {
+      const at = app.clock.now().toISOString();
+      const letter = {
+        organizationId: ids.organizationId,
+        source: "inbound",
+        sourceId: app.ids.uuid(),
+        deliveryId: app.ids.uuid(),
+        attempts: 1,
+        firstFailedAt: at,
+        lastFailedAt: at,
+        error: null,
+        replayCount: 0,
+        status: "dead",
+      } as const;
+      await app.store.write((db) =>
+        times(async () => void (await db.insert(deadLetters).values({ ...letter, id: app.ids.uuid() }))),
+      );
+      return "/api/v1/dead-letters";
+    },
+  },
+  "/api/v1/events": {
+    other: "type=action.*",
+    fill: async () => "/api/v1/events",
+  },
+};
+
+let world: World;
+let elsewhere: string;
+beforeAll(async () => {
+  const weir = await startApp({ engine: false });
+  const made = created(
+    await weir.owner("POST", "/api/v1/access-tokens", { name: "lasting", expiresInDays: 365 }),
+  );
+  const ctx = contextFor(weir.app, {
+    organizationId: weir.ids.organizationId,
+    role: "member",
+    actor: { type: "user", id: weir.ids.userId },
+    correlationId: "test-cursors",
+  });
+  const trigger = { method: "api", sourceType: "user", sourceId: weir.ids.userId } as const;
+  const run = await write(ctx, (tx) => enqueueRun(tx, { kind: "http_request", definition: {}, trigger }));
+  const lasting = client(weir.origin, { authorization: `Bearer ${made.token}` });
+  world = Object.assign(weir, { owner: lasting, lasting, runId: run.id });
+  elsewhere = created(await weir.owner("POST", "/api/v1/organizations", { name: "Elsewhere" })).id;
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+test("every list with cursors is among those that are tried here", () => {
+  const lists = operations.filter(({ query }) => query?.properties.cursor).map(({ path }) => path);
+  const missing = lists.filter((path) => LISTS[path] === undefined);
+  expect(missing, `Add these to LISTS: ${missing.join(", ")}`).toEqual([]);
+  expect(Object.keys(LISTS).filter((path) => !lists.includes(path))).toEqual([]);
+});
+
+describe("a cursor of", () => {
+  for (const [name, list] of Object.entries(LISTS)) {
+    test(name, async () => {
+      const path = await list.fill(world);
+      const first = await world.lasting("GET", `${path}?limit=1&${list.first ?? ""}`);
+      expect(first.status).toBe(200);
+      const cursor: string = first.body.nextCursor;
+      const at = (text: string, more = "") =>
+        world.lasting("GET", `${path}?limit=1&cursor=${encodeURIComponent(text)}${more}`);
+
+      const second = await at(cursor);
+      expect([second.status, second.text === first.text]).toEqual([200, false]);
+
+      // not one bit of it may be another
+      for (let index = 0; index < cursor.length; index++) {
+        const flipped = String.fromCharCode(cursor.charCodeAt(index) ^ (1 << (index % 6)));
+        const altered = cursor.slice(0, index) + flipped + cursor.slice(index + 1);
+        const { status, body } = await at(altered);
+        expect([altered, status]).toEqual([altered, 422]);
+        expect(body.detail).toEqual([
+          { loc: ["query", "cursor"], msg: expect.any(String), type: "cursor_invalid" },
+        ]);
+      }
+      for (const text of [`${cursor}.`, cursor.slice(1), cursor.slice(0, -1), "x", `${cursor}${cursor}`])
+        expect([text, (await at(text)).status]).toEqual([text, 422]);
+
+      // nor of use for another filter or order, another organization, another list
+      if (list.other !== null) expect((await at(cursor, `&${list.other}`)).status).toBe(422);
+      const there = await world.lasting(
+        "GET",
+        `${path}?limit=1&cursor=${encodeURIComponent(cursor)}`,
+        undefined,
+        { "x-organization-id": elsewhere },
+      );
+      expect([404, 422]).toContain(there.status);
+      const stranger = name === "/api/v1/events" ? "/api/v1/sessions" : "/api/v1/events";
+      expect((await world.lasting("GET", `${stranger}?cursor=${encodeURIComponent(cursor)}`)).status).toBe(
+        422,
+      );
+
+      // good for 24 hours
+      world.clock.turn(24 * 60 * 60 * 1000 - 60_000);
+      expect((await at(cursor)).status).toBe(200);
+      world.clock.turn(2 * 60_000);
+      const late = await at(cursor);
+      expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
+    });
+  }
+});
