@@ -92,8 +92,44 @@ export interface Done {
   artifacts?: NewArtifact[];
 }
 
+/** What settles a wait, and what has to be known to set it up. To add one: its line here, its service in `runs/waits.ts`. */
+export interface Waits {
+  decision: DecisionRequest;
+  automation: AutomationCall;
+}
+export type WaitKind = keyof Waits;
+
+/** What people are asked, and what follows from each answer. */
+export interface DecisionRequest {
+  title: string;
+  description: string | null;
+  decisionType: "approve_reject" | "form_input";
+  formSchema: JsonObject | null;
+  context: JsonObject | null;
+  /** The id or the email of a member. */
+  assignedTo: string | null;
+  expiresInSeconds: number | null;
+  onReject: "fail" | "continue";
+  onExpire: "reject" | "fail" | "cancel";
+}
+
+/** Which automation is called, by one of the two, and with what. */
+export interface AutomationCall {
+  automationId: string | null;
+  slug: string | null;
+  input: Json;
+  /** False where the caller does not wait for its end. */
+  wait: boolean;
+}
+
+/**
+ * How an execution ends that can't go on by itself: the run waits, holding no worker, until what it waits for settles
+ * it. That is set up in the transaction that puts the run to `waiting`; the executor is not asked again.
+ */
+export type Waiting = { [K in WaitKind]: { wait: K; request: Waits[K] } }[WaitKind];
+
 /** How one kind of action is carried out. To add one: its file, and one line in `registry.ts`. */
-export interface Executor {
+export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly kind: ActionKind;
   readonly title: string;
   readonly description: string;
@@ -119,20 +155,21 @@ export interface Executor {
    */
   decide?(definition: JsonObject, scope: Scope): JsonObject;
   /** Throws `AppError` for a failure that the user can act on; `retryable` ones are tried again. */
-  execute(bench: Bench, definition: JsonObject): Promise<Done>;
+  execute(bench: Bench, definition: JsonObject): Promise<Ended>;
 }
 
-interface TypedExecutor<D extends TSchema>
+interface TypedExecutor<D extends TSchema, Ended extends Done | Waiting>
   extends Omit<Executor, "definition" | "check" | "decide" | "execute"> {
   definition: D;
   check?(definition: Static<D>): { path: readonly string[]; message: string }[];
   decide?(definition: Static<D>, scope: Scope): JsonObject;
-  execute(bench: Bench, definition: Static<D>): Promise<Done>;
+  execute(bench: Bench, definition: Static<D>): Promise<Ended>;
 }
 
 /** Lets an executor's file state its definition once and have `execute` typed from it. */
-export const defineExecutor = <D extends TSchema>(executor: TypedExecutor<D>): Executor =>
-  executor as unknown as Executor;
+export const defineExecutor = <D extends TSchema, Ended extends Done | Waiting>(
+  executor: TypedExecutor<D, Ended>,
+): Executor<Ended extends Done ? Done : Waiting> => executor as never;
 
 /** `layer.dataset` of a definition, where both are plain names. */
 export function datasetOf(layer: unknown, dataset: unknown): string | null {

@@ -1,3 +1,5 @@
+import { approvalGate } from "./approval-gate.ts";
+import { callAutomation } from "./call-automation.ts";
 import { conditionalBranch } from "./conditional-branch.ts";
 import type { Executors } from "./contract.ts";
 import { dltExtract } from "./dlt-extract.ts";
@@ -9,5 +11,7 @@ export const executors: Executors = {
   dlt_extract: dltExtract,
   duckdb_transform: duckdbTransform,
   http_request: httpRequest,
+  approval_gate: approvalGate,
   conditional_branch: conditionalBranch,
+  call_automation: callAutomation,
 };

@@ -95,7 +95,7 @@ describe("creating an automation", () => {
       { steps: [{ key: "a", ...call("http://a.test") }, step("b", { dependsOn: ["a:x"] })] },
       ["steps.1.dependsOn.0 value_error"],
     ],
-    [{ steps: [step("a", { forEach: "{{input}}" })] }, ["steps.0.forEach extra_forbidden"]],
+    [{ schedule: { cron: "* * * * *" }, action: work() }, ["schedule extra_forbidden"]],
   ])("refuses the config %j", async (config, faults) => {
     await using app = await startApp();
     const refused = await app.owner("POST", AUTOMATIONS, { name: "", triggerType: "manual", config });
@@ -150,7 +150,10 @@ describe("creating an automation", () => {
     await using app = await startApp();
     const make = (more: object) =>
       app.owner("POST", AUTOMATIONS, { name: "x", config: { action: work() }, ...more });
-    expect(faultsOf(await make({ triggerType: "schedule" }))).toEqual(["body.triggerType not_available"]);
+    const agent = { kind: "agent_search", definition: { question: "?" } };
+    expect(faultsOf(await make({ config: { action: agent } }))).toEqual([
+      "body.config.action.definition not_available",
+    ]);
     expect(faultsOf(await make({ orchestratorType: "remote" }))).toEqual(["body.orchestratorType enum"]);
     expect(faultsOf(await make({ triggerType: "often" }))).toEqual(["body.triggerType enum"]);
   });

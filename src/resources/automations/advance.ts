@@ -1,29 +1,31 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { holds } from "../../base/condition.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { resolveTemplates, type Scope } from "../../base/template.ts";
+import type { Scope } from "../../base/template.ts";
 import type { WriteContext } from "../../context.ts";
-import type { ActionKind, Executor } from "../../executors/contract.ts";
+import type { Executor } from "../../executors/contract.ts";
 import { insertInto, prepared } from "../../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
-import { actions } from "../actions/table.ts";
 import { record } from "../events/service.ts";
 import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
 import { SYSTEM } from "../runs/claim.ts";
 import { type Decider, decideRun } from "../runs/decide.ts";
-import { enqueueRun, type NewRun } from "../runs/enqueue.ts";
+import { enqueueRun } from "../runs/enqueue.ts";
 import { actionRuns, type RunError, type RunRow, type RunStatus } from "../runs/table.ts";
 import { type AutomationConfig, readDependency, type Step, stepsOf } from "./config.ts";
-import { automationScope, seenStep } from "./scope.ts";
+import { beginItems, itemResults, itemSettled } from "./each.ts";
+import { automationRunEnded } from "./ended.ts";
+import { automationScope, seenItems, seenStep } from "./scope.ts";
 import { type AutomationRunRow, automationRuns, automationVersions, type StepState } from "./table.ts";
+import { runOfStep, workOf } from "./work.ts";
 
 /** Signalled when an automation run has changed. */
 export const automationRunTopic = (id: string) => `automation-run:${id}`;
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "skipped"];
-const isEnded = (status: string) => ENDED.includes(status);
+export const isEnded = (status: string) => ENDED.includes(status);
 
 const runById = prepared((db: ReadDb) =>
   db
@@ -70,6 +72,8 @@ const saveRun = prepared((db: WriteDb) =>
 export async function stepSettled(tx: WriteContext, run: RunRow): Promise<void> {
   const [row] = await runById(tx.db).all({ id: run.automationRunId });
   if (!row || isEnded(row.status)) return;
+  if (row.steps.some((step) => step.key === run.stepKey && step.items))
+    return itemOfStepSettled(tx, row, run);
   const steps = row.steps.map(
     (step): StepState =>
       step.key === run.stepKey && step.actionRunId === run.id
@@ -79,11 +83,54 @@ export async function stepSettled(tx: WriteContext, run: RunRow): Promise<void> 
             startedAt: run.startedAt,
             completedAt: run.completedAt,
             error: run.error,
+            waitKind: undefined,
           }
         : step,
   );
   await advance(tx, { ...row, steps });
 }
+
+/** The same for the run of one item of a `forEach`. */
+async function itemOfStepSettled(tx: WriteContext, row: AutomationRunRow, ended: RunRow): Promise<void> {
+  const definitions = stepsOf(await findConfig(tx, row));
+  const definition = definitions.find(({ key }) => key === ended.stepKey);
+  if (!definition) return;
+  const state = row.steps.find(({ key }) => key === definition.key);
+  if (!state) return;
+  const isStopped = hasFailed(definitions, row.steps);
+  const settled = await itemSettled(tx, row, definition, { state, ended, isStopped });
+  const next = { ...row, steps: row.steps.map((each) => (each === state ? settled : each)) };
+  if (isEnded(settled.status)) await advance(tx, next);
+  else await save(tx, next, null);
+}
+
+/** True once a step has failed whose failure is that of the run. */
+const hasFailed = (definitions: readonly Step[], states: readonly StepState[]): boolean =>
+  definitions.some(
+    ({ key, onError }) =>
+      onError !== "continue" && states.some((state) => state.key === key && state.status === "failed"),
+  );
+
+/** Takes note of a step that waits for something else than a worker or time. */
+export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
+  const [row] = await runById(tx.db).all({ id: run.automationRunId });
+  if (!row || isEnded(row.status)) return;
+  const steps = row.steps.map(
+    (step): StepState =>
+      step.key === run.stepKey && step.actionRunId === run.id
+        ? { ...step, status: "waiting", startedAt: run.startedAt, waitKind: run.waitKind ?? undefined }
+        : step,
+  );
+  await save(tx, { ...row, steps, status: statusOf(steps) }, null);
+}
+
+/** `waiting` where no step is in line or under way. */
+const statusOf = (steps: readonly StepState[]): RunStatus =>
+  steps.some(
+    ({ status, actionRunId }) => status === "running" || (status === "pending" && actionRunId !== null),
+  )
+    ? "running"
+    : "waiting";
 
 /** A run that is being started: its row, and its delivery's, are stored once, as the first steps leave them. */
 export interface Starting {
@@ -99,8 +146,6 @@ export async function advance(
 ): Promise<AutomationRunRow> {
   const definitions = stepsOf(starting?.config ?? (await findConfig(tx, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
-  const failed = () =>
-    definitions.some(({ key, onError }) => states.get(key)?.status === "failed" && onError !== "continue");
   let results: Record<string, Json> | null = null;
 
   for (let moved = true; moved; ) {
@@ -113,14 +158,16 @@ export async function advance(
       results ??= await automationScope(tx.db, run);
       Object.assign(
         state,
-        failed() ? skipped(tx) : await begin(tx, run, step, dependencies, states, results),
+        hasFailed(definitions, [...states.values()])
+          ? skipped(tx)
+          : await begin(tx, run, step, dependencies, states, results),
       );
       moved = true;
     }
   }
   const steps = [...states.values()];
   if (!steps.every((step) => isEnded(step.status)))
-    return save(tx, { ...run, steps, status: "running" }, starting);
+    return save(tx, { ...run, steps, status: statusOf(steps) }, starting);
   return finish(tx, { ...run, steps }, definitions, starting, results);
 }
 
@@ -161,6 +208,7 @@ async function begin(
   try {
     if (step.when !== undefined && !(await holds(step.when, { ...scope, now: timestamp(tx.clock) })))
       return skipped(tx);
+    if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, states, scope);
     const started = await startStep(tx, run, step, scope);
     if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);
     const { id: actionRunId, status, startedAt, completedAt, error } = started;
@@ -178,6 +226,24 @@ async function begin(
   }
 }
 
+async function beginStepWithItems(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  step: Step,
+  states: ReadonlyMap<string, StepState>,
+  scope: Record<string, Json>,
+): Promise<Partial<StepState>> {
+  const state = states.get(step.key);
+  if (!state) throw new AppError("internal", "A step of this run has no state.");
+  const begun = await beginItems(tx, run, step, { state, scope });
+  if (begun.status === "completed" && isObject(scope.steps))
+    scope.steps[step.key] = seenItems(
+      { ...state, ...begun },
+      await itemResults(tx.db, begun.items, step.key),
+    );
+  return begun;
+}
+
 /** A dependency counts when its step ran (also when it failed and was told to go on), and took the branch. */
 function isTaken(state: StepState | undefined, branch: string | null, scope: Scope): boolean {
   if (!state || state.status === "skipped" || state.status === "cancelled") return false;
@@ -191,67 +257,14 @@ function isTaken(state: StepState | undefined, branch: string | null, scope: Sco
 /** In line, or already at its end where its kind is decided on the spot. */
 async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, scope: Scope): Promise<RunRow> {
   const work = await workOf(tx, step);
-  const key = work.definition.concurrencyKey;
-  const concurrencyKey =
-    typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null;
-  const actor = { type: "automation" as const, id: run.automationId };
-  const input: NewRun = {
-    ...work,
-    actor,
-    trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
-    automationRunId: run.id,
-    stepKey: step.key,
-    concurrencyKey,
-  };
+  const input = runOfStep(tx, run, { step, work, scope });
   const executor = tx.executors[work.kind];
-  return isDecider(executor) && concurrencyKey === null
+  return isDecider(executor) && input.concurrencyKey === null
     ? decideRun(tx, executor, input, scope)
     : enqueueRun(tx, input);
 }
 
 const isDecider = (executor: Executor | undefined): executor is Decider => executor?.decide !== undefined;
-
-const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
-
-interface Work {
-  kind: ActionKind;
-  definition: JsonObject;
-  connectionId: string | null;
-  actionId: string | null;
-}
-
-async function workOf(tx: WriteContext, step: Step): Promise<Work> {
-  if (step.actionId === undefined) {
-    if (!step.kind)
-      throw new AppError("definition_invalid", `The step ${step.key} names neither an action nor a kind.`);
-    return {
-      kind: step.kind,
-      definition: step.definition ?? {},
-      connectionId: step.connectionId ?? null,
-      actionId: null,
-    };
-  }
-  const [action] = await tx.db
-    .select()
-    .from(actions)
-    .where(
-      and(
-        eq(actions.organizationId, tx.organizationId),
-        eq(actions.id, step.actionId),
-        isNull(actions.deletedAt),
-      ),
-    );
-  if (!action)
-    throw new AppError("not_found", `The action of the step ${step.key} is gone; give the step another.`);
-  if (action.status === "disabled")
-    throw new AppError("invalid_state", `The action ${action.name} is disabled.`);
-  return {
-    kind: action.kind,
-    definition: action.definition,
-    connectionId: step.connectionId ?? action.connectionId,
-    actionId: action.id,
-  };
-}
 
 async function finish(
   tx: WriteContext,
@@ -277,7 +290,9 @@ async function finish(
   const dueAt = run.deliveryId === null ? null : await deliverySettled(tx, ended, starting?.delivery ?? null);
   if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt }, starting);
   await recordEnd(tx, ended);
-  return save(tx, ended, starting);
+  const saved = await save(tx, ended, starting);
+  await automationRunEnded(tx, saved);
+  return saved;
 }
 
 const inStep = (key: string, error: RunError, steps: number): RunError =>
@@ -297,7 +312,10 @@ async function resultOf(
   run: AutomationRunRow,
   seen: Record<string, Json> | null,
 ): Promise<Json> {
-  const done = run.steps.filter((step) => step.status === "completed" && step.actionRunId !== null);
+  const done = run.steps.filter(
+    ({ status, actionRunId, items }) =>
+      (status === "completed" && actionRunId !== null) || (items && ["completed", "failed"].includes(status)),
+  );
   const known = isObject(seen?.steps ?? null) ? (seen?.steps as JsonObject) : {};
   const results = done.every(({ key }) => key in known)
     ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject).result ?? null]))
@@ -308,7 +326,9 @@ async function resultOf(
 
 async function storedResults(tx: WriteContext, steps: readonly StepState[]): Promise<JsonObject> {
   const rows = await resultsOf(tx.db).all({ ids: JSON.stringify(steps.map((step) => step.actionRunId)) });
-  return Object.fromEntries(rows.map((row) => [row.key ?? "", row.result]));
+  const results = Object.fromEntries(rows.map((row): [string, Json] => [row.key ?? "", row.result]));
+  for (const { key, items } of steps) if (items) results[key] = await itemResults(tx.db, items, key);
+  return results;
 }
 
 async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
@@ -335,6 +355,12 @@ async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void>
   );
 }
 
+/** Stores a new run; what a webhook brought lies in its delivery, and what is done needs it no more. */
+export async function insertAutomationRun(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const isKept = run.deliveryId === null && run.status !== "completed";
+  await insertRun(tx.db, isKept ? run : { ...run, scope: {} });
+}
+
 async function save(
   tx: WriteContext,
   run: AutomationRunRow,
@@ -342,8 +368,7 @@ async function save(
 ): Promise<AutomationRunRow> {
   tx.afterCommit(() => tx.signals.notify(automationRunTopic(run.id)));
   if (starting !== null) {
-    const isKept = run.deliveryId === null && run.status !== "completed";
-    await insertRun(tx.db, isKept ? run : { ...run, scope: {} });
+    await insertAutomationRun(tx, run);
     return run;
   }
   const text = (value: unknown) => (value === null ? null : JSON.stringify(value));

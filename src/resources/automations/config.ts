@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { SignaturePreset } from "../../crypto/presets.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 
 /** One step of an automation (decisions, section 7). */
@@ -13,7 +14,34 @@ export interface Step {
   dependsOn?: string[];
   /** CEL; a step whose condition does not hold is skipped. */
   when?: string;
+  /** A template that gives a list; the step is carried out for each of its items. */
+  forEach?: string;
+  /** How many items go at once; 10 by default. */
+  maxParallel?: number;
   onError?: "fail" | "continue";
+}
+
+export interface Schedule {
+  cron: string;
+  /** An IANA name; UTC by default. */
+  timezone?: string;
+  /** What becomes of instants that fell into a time when no server ran; `none` by default. */
+  catchUp?: "none" | "last";
+}
+
+/** How many runs of an automation go at once, and what becomes of one that comes on top. */
+export interface Concurrency {
+  max: number;
+  policy?: "queue" | "skip" | "cancel_previous";
+}
+
+/** When an automation counts as stale. */
+export interface Expectation {
+  /** Seconds since a run last completed. */
+  maxSilenceSeconds?: number;
+  /** Rows that a run makes, all of its steps together. */
+  minRows?: number;
+  notifyUrl?: string;
 }
 
 /** What an automation's `config` holds, as far as the engine reads it. */
@@ -21,7 +49,16 @@ export interface AutomationConfig {
   action?: { kind?: ActionKind; definition?: JsonObject; connectionId?: string | null; actionId?: string };
   steps?: Step[];
   input?: Json;
+  concurrency?: Concurrency;
+  expect?: Expectation;
+  /** Only as it is given: it is sealed apart, and never stored here. */
+  secret?: string;
+  schedule?: Schedule;
+  /** Types of events, wildcards allowed. */
+  event?: { types: string[] };
   path?: string;
+  /** A common sender, instead of `signatureHeader` and `signatureAlgorithm`. */
+  signaturePreset?: SignaturePreset;
   signatureHeader?: string;
   signatureAlgorithm?: "sha256" | "sha1" | "sha512";
   allowedIps?: string[];

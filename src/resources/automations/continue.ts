@@ -4,7 +4,7 @@ import { type App, type WriteContext, write } from "../../context.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
 import { contextForRun } from "../runs/claim.ts";
 import { advance } from "./advance.ts";
-import { fresh } from "./runs.ts";
+import { again } from "./runs.ts";
 import { automationRuns } from "./table.ts";
 
 const BATCH = 50;
@@ -44,7 +44,7 @@ async function tryAgain(tx: WriteContext, id: string): Promise<void> {
       })
       .where(eq(webhookDeliveries.id, run.deliveryId));
   }
-  const steps = run.steps.map((step) => (step.status === "completed" ? step : fresh(step.key)));
+  const steps = run.steps.map((step) => (step.status === "completed" ? step : again(step)));
   const row = { ...run, status: "running" as const, steps, error: null, dueAt: null };
   await tx.db
     .update(automationRuns)

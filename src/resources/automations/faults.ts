@@ -1,15 +1,20 @@
 import { Type } from "@sinclair/typebox";
 import { parseCidr } from "../../base/cidr.ts";
 import { conditionFault } from "../../base/condition.ts";
-import { type Fault, MAX_FAULTS } from "../../base/errors.ts";
+import { type Fault, InvalidInput, MAX_FAULTS } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { jsonObject, named, nullable, object, oneOf, optional, read, uuid } from "../../base/shape.ts";
+import { isWholeTemplate, templateFaults } from "../../base/template.ts";
 import type { App } from "../../context.ts";
+import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
 import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import { definitionFaults } from "../actions/definition.ts";
+import { typesMatching } from "../events/matching.ts";
 import type { AutomationConfig, Step } from "./config.ts";
+import { conflictFaults } from "./conflicts.ts";
 import { graphFaults } from "./graph.ts";
+import { scheduleFaults } from "./schedule.ts";
 import { TRIGGER_TYPES, type TriggerType } from "./table.ts";
 
 const Work = {
@@ -25,12 +30,51 @@ const StepShape = object({
   ...Work,
   dependsOn: optional(Type.Array(Type.String({ minLength: 1, maxLength: 201 }), { maxItems: 100 })),
   when: optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  forEach: optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  maxParallel: optional(Type.Integer({ minimum: 1, maximum: 100 })),
   onError: optional(oneOf(["fail", "continue"])),
 });
+
+const NOTIFY_URL = Type.String({
+  maxLength: 2048,
+  format: "uri",
+  pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@]+$",
+});
+
+/** What signs requests that come in, and notices that go out. */
+const SECRET = Type.String({ minLength: 16, maxLength: 512 });
 
 const COMMON = {
   action: optional(object(Work)),
   steps: optional(Type.Array(StepShape, { minItems: 1, maxItems: 200 })),
+  concurrency: optional(
+    object({
+      max: Type.Integer({ minimum: 1, maximum: 1000 }),
+      policy: optional(oneOf(["queue", "skip", "cancel_previous"])),
+    }),
+  ),
+  expect: optional(
+    object({
+      maxSilenceSeconds: optional(Type.Integer({ minimum: 1, maximum: 31_536_000 })),
+      minRows: optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+      notifyUrl: optional(NOTIFY_URL),
+    }),
+  ),
+  secret: optional(SECRET),
+};
+
+const SCHEDULE = {
+  schedule: object({
+    cron: Type.String({ minLength: 1, maxLength: 200 }),
+    timezone: optional(Type.String({ minLength: 1, maxLength: 100 })),
+    catchUp: optional(oneOf(["none", "last"])),
+  }),
+};
+
+const EVENT = {
+  event: object({
+    types: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 100 }),
+  }),
 };
 
 /** A path of one or more segments, as it stands in the address. */
@@ -38,7 +82,7 @@ const PATH = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z
 
 const WEBHOOK = {
   path: Type.String({ minLength: 1, maxLength: 200, pattern: PATH }),
-  secret: optional(Type.String({ minLength: 16, maxLength: 512 })),
+  signaturePreset: optional(oneOf(SIGNATURE_PRESETS)),
   signatureHeader: optional(
     Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
   ),
@@ -50,11 +94,7 @@ const WEBHOOK = {
     object({
       failureThreshold: Type.Integer({ minimum: 1, maximum: 100_000 }),
       failureWindow: Type.Integer({ minimum: 1, maximum: 2_592_000, description: "Seconds" }),
-      notifyUrl: Type.String({
-        maxLength: 2048,
-        format: "uri",
-        pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@]+$",
-      }),
+      notifyUrl: NOTIFY_URL,
     }),
   ),
   retries: optional(
@@ -69,10 +109,9 @@ const WEBHOOK = {
 const CONFIGS = {
   manual: object(COMMON),
   webhook: object({ ...COMMON, ...WEBHOOK }),
-} as const;
-
-/** Triggers that this version can't serve yet are told, never stored to do nothing. */
-const isServed = (trigger: TriggerType): trigger is keyof typeof CONFIGS => trigger in CONFIGS;
+  schedule: object({ ...COMMON, ...SCHEDULE }),
+  event: object({ ...COMMON, ...EVENT }),
+} as const satisfies Record<TriggerType, unknown>;
 
 /**
  * All that is wrong with a config: its shape, the definitions of its steps, and the graph that they form.
@@ -84,16 +123,12 @@ export function configFaults(
   config: JsonObject,
   loc: readonly string[],
 ): Fault[] {
-  if (!isServed(trigger)) {
-    const msg = `This version of Weir can't serve the trigger ${trigger} yet`;
-    return [{ loc: ["body", "triggerType"], msg, type: "not_available" }];
-  }
   const { value, faults } = read(CONFIGS[trigger], config, loc);
   const fail = (path: readonly string[], msg: string, type = "value_error") =>
     faults.push({ loc: [...loc, ...path], msg, type });
   const shapeless = faults.map((fault) => fault.loc.slice(loc.length).join("/"));
   const isSound = (...path: string[]) => !shapeless.some((at) => `${at}/`.startsWith(`${path.join("/")}/`));
-  const { action, steps, allowedIps = [] } = value as AutomationConfig;
+  const { action, steps, allowedIps = [], schedule, event } = value as AutomationConfig;
 
   if (action && steps) fail(["steps"], "Give either action or steps, not both");
   if (!action && !steps) fail(["action"], "Give the work as action or as steps", "missing");
@@ -103,6 +138,12 @@ export function configFaults(
         fail(["allowedIps", String(index)], "Input should be a CIDR range or an address");
     });
   }
+  if (["signaturePreset", "signatureHeader", "expect"].every((field) => isSound(field)))
+    faults.push(...conflictFaults(trigger, value as AutomationConfig, loc));
+  if (schedule && isSound("schedule")) {
+    for (const { field, msg } of scheduleFaults(schedule, app.clock.now())) fail(["schedule", field], msg);
+  }
+  if (event && isSound("event")) faults.push(...eventFaults(event.types, [...loc, "event", "types"]));
   if (action && isSound("action")) faults.push(...workFaults(app, action, [...loc, "action"]));
   const listed = steps && !shapeless.includes("steps") ? steps : [];
   for (const [index, step] of listed.entries()) {
@@ -120,10 +161,33 @@ export function creationFaults(app: App, raw: Json): Fault[] {
   return trigger ? configFaults(app, trigger, raw.config, ["body", "config"]) : [];
 }
 
+function eventFaults(patterns: readonly string[], loc: readonly string[]): Fault[] {
+  return patterns.flatMap((pattern, index) => {
+    try {
+      typesMatching(pattern, [...loc, String(index)]);
+      return [];
+    } catch (error) {
+      if (error instanceof InvalidInput) return [...error.faults];
+      throw error;
+    }
+  });
+}
+
 function stepFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
   const fault = step.when === undefined ? null : conditionFault(step.when);
   const found = fault ? [{ loc: [...loc, "when"], msg: fault, type: "condition_error" }] : [];
-  return [...workFaults(app, step, loc), ...found];
+  return [...workFaults(app, step, loc), ...found, ...forEachFaults(step, loc)];
+}
+
+function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): Fault[] {
+  if (forEach === undefined) {
+    const msg = "This is for a step with forEach";
+    return maxParallel === undefined ? [] : [{ loc: [...loc, "maxParallel"], msg, type: "value_error" }];
+  }
+  const [fault] = templateFaults(forEach);
+  if (!fault && isWholeTemplate(forEach)) return [];
+  const msg = fault?.message ?? "Give one template that stands for a list, such as {{payload.orders}}";
+  return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
 }
 
 function workFaults(

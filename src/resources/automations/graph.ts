@@ -30,6 +30,10 @@ export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fau
 }
 
 function branchFaults(target: Step, branch: string, loc: readonly string[]): Fault[] {
+  if (target.forEach !== undefined) {
+    const msg = `The step ${target.key} goes over a list, so it takes no branch`;
+    return [{ loc, msg, type: "value_error" }];
+  }
   if (target.actionId !== undefined) return []; // its branches are the action's own
   if (target.kind !== "conditional_branch") {
     return [

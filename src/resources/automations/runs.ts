@@ -1,15 +1,19 @@
-import { and, count, desc, eq, inArray } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
+import { SYSTEM } from "../runs/claim.ts";
 import type { Trigger } from "../runs/enqueue.ts";
 import { requestCancel } from "../runs/service.ts";
-import { actionRuns } from "../runs/table.ts";
-import { advance, automationRunTopic } from "./advance.ts";
-import { type AutomationConfig, stepsOf } from "./config.ts";
+import { actionRuns, type RunError } from "../runs/table.ts";
+import { advance, automationRunTopic, insertAutomationRun, isEnded } from "./advance.ts";
+import { type AutomationConfig, type Concurrency, stepsOf } from "./config.ts";
+import { automationRunEnded } from "./ended.ts";
+import { placeFor, replacedBy, skippedError } from "./line.ts";
+import { below, type Link, MAX_DEPTH } from "./lineage.ts";
 import { triggerScope } from "./scope.ts";
 import { findAutomation } from "./service.ts";
 import { type AutomationRow, type AutomationRunRow, automationRuns, type StepState } from "./table.ts";
@@ -18,27 +22,67 @@ import type { AutomationRunQuery } from "./wire.ts";
 export interface NewAutomationRun {
   trigger: Trigger;
   input?: Json;
-  /** What templates see of the trigger; not stored where a webhook delivery has it. */
+  /** What templates see of the trigger; not stored where a webhook delivery has it. By default see `payloadOf`. */
   scope?: JsonObject;
   /** The webhook delivery that starts it, not stored yet. */
   delivery?: HeldDelivery;
   parent?: AutomationRunRow;
   /** Steps that have ended already, for a run that goes on where another failed. */
   steps?: StepState[];
+  /** Of a schedule: the instant that it stands for. */
+  scheduledAt?: string;
+  /** The run that called this one, or whose event started it; null where that was no automation's. */
+  cause?: Link | null;
+  /** For a run that was called: its id, and the action run that called it. */
+  called?: { id: string; by: string };
 }
 
-type Startable = Pick<AutomationRow, "id" | "config" | "version">;
+type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
+  Partial<Pick<AutomationRow, "triggerType">>;
 
-/** Starts a run of the automation, up to the first steps being in line. */
+/** The instant of a schedule, or an event: also where a person or another automation gives it as the input. */
+const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject =>
+  triggerType === "schedule" || triggerType === "event" ? { payload: input } : {};
+
+/**
+ * Starts a run of the automation, up to the first steps being in line; where its `concurrency` leaves no room, the run
+ * waits in line itself, or comes back cancelled.
+ */
 export async function startAutomationRun(
   tx: WriteContext,
   automation: Startable,
   start: NewAutomationRun,
 ): Promise<AutomationRunRow> {
   const config = automation.config as AutomationConfig;
+  const row = newAutomationRun(tx, automation, start);
+  await recordTriggered(tx, row);
+  const { concurrency } = config;
+  if (concurrency !== undefined) {
+    const place = await placeFor(tx, automation.id, concurrency);
+    if (place === "skip") return skip(tx, row, concurrency, start.delivery ?? null);
+    if (place === "queue") {
+      const queued: AutomationRunRow = { ...row, status: "pending", startedAt: null };
+      await insertAutomationRun(tx, queued);
+      return queued;
+    }
+    if (concurrency.policy === "cancel_previous") {
+      for (const id of await replacedBy(tx, automation.id, concurrency)) await cancelAutomationRun(tx, id);
+    }
+  }
+  return advance(tx, row, { config, delivery: start.delivery ?? null });
+}
+
+function newAutomationRun(
+  tx: WriteContext,
+  automation: Startable,
+  start: NewAutomationRun,
+): AutomationRunRow {
+  const config = automation.config as AutomationConfig;
   const at = timestamp(tx.clock);
-  const row: AutomationRunRow = {
-    id: tx.ids.uuid(),
+  const id = start.called?.id ?? tx.ids.uuid();
+  const isLinked = start.cause !== undefined || start.called !== undefined;
+  return {
+    id,
     organizationId: tx.organizationId,
     createdAt: at,
     updatedAt: at,
@@ -46,12 +90,17 @@ export async function startAutomationRun(
     automationVersion: automation.version,
     deliveryId: start.delivery?.row.id ?? null,
     parentRunId: start.parent?.id ?? null,
+    scheduledAt: start.scheduledAt ?? null,
+    callerRunId: start.called?.by ?? null,
+    ...(isLinked ? below(start.cause ?? null, id) : { causeRunId: null, rootRunId: null, depth: 0 }),
+    isLimited: config.concurrency !== undefined,
+    isWatched: config.expect !== undefined,
     status: "running",
     triggerMethod: start.trigger.method,
     triggerSourceType: start.trigger.sourceType,
     triggerSourceId: start.trigger.sourceId,
     input: start.input ?? null,
-    scope: start.scope ?? {},
+    scope: start.scope ?? payloadOf(automation, start.input ?? null),
     steps: start.steps ?? stepsOf(config).map(({ key }) => fresh(key)),
     result: null,
     error: null,
@@ -61,17 +110,65 @@ export async function startAutomationRun(
     startedAt: at,
     completedAt: null,
   };
-  await record(
+}
+
+const recordTriggered = (tx: WriteContext, row: AutomationRunRow): Promise<void> =>
+  record(
     tx,
     "automation.triggered",
-    { type: "automation", id: automation.id },
+    { type: "automation", id: row.automationId },
     {
       runId: row.id,
       triggerMethod: row.triggerMethod,
       ...(row.deliveryId === null ? {} : { deliveryId: row.deliveryId }),
+      ...(row.scheduledAt === null ? {} : { scheduledAt: row.scheduledAt }),
     },
   );
-  return advance(tx, row, { config, delivery: start.delivery ?? null });
+
+/** Stores a run that never begins, with its reason; a webhook's sender hears that all is well. */
+async function skip(
+  tx: WriteContext,
+  row: AutomationRunRow,
+  concurrency: Concurrency,
+  delivery: HeldDelivery | null,
+): Promise<AutomationRunRow> {
+  const steps = row.steps.map(
+    (step): StepState => (isEnded(step.status) ? step : { ...step, status: "skipped" }),
+  );
+  const error = skippedError(concurrency);
+  const skipped: AutomationRunRow = { ...row, status: "cancelled", steps, error, completedAt: row.createdAt };
+  await insertAutomationRun(tx, skipped);
+  const data = { runId: row.id, status: "cancelled", error: { ...error } };
+  await record(tx, "automation.cancelled", { type: "automation", id: row.automationId }, data, SYSTEM);
+  if (row.deliveryId !== null) await deliverySettled(tx, { ...skipped, status: "completed" }, delivery);
+  return skipped;
+}
+
+/**
+ * Stores a run that may not begin, as failed for `error`.
+ */
+export async function refuseAutomationRun(
+  tx: WriteContext,
+  automation: Startable,
+  start: NewAutomationRun,
+  error: RunError,
+): Promise<AutomationRunRow> {
+  const row = newAutomationRun(tx, automation, start);
+  const steps = row.steps.map((step): StepState => ({ ...step, status: "skipped" }));
+  const depth = Math.max(row.depth, MAX_DEPTH + 1);
+  const refused: AutomationRunRow = {
+    ...row,
+    status: "failed",
+    steps,
+    error,
+    depth,
+    completedAt: row.createdAt,
+  };
+  await recordTriggered(tx, row);
+  await insertAutomationRun(tx, refused);
+  const data = { runId: row.id, status: "failed", error: { ...error } };
+  await record(tx, "automation.failed", { type: "automation", id: row.automationId }, data, SYSTEM);
+  return refused;
 }
 
 export const fresh = (key: string): StepState => ({
@@ -81,6 +178,12 @@ export const fresh = (key: string): StepState => ({
   startedAt: null,
   completedAt: null,
   error: null,
+});
+
+/** A step that is done again: of a `forEach` only the items that have not completed. */
+export const again = (state: StepState): StepState => ({
+  ...fresh(state.key),
+  ...(state.items ? { items: state.items } : {}),
 });
 
 /** Throws `invalid_state` for a disabled automation. */
@@ -169,25 +272,37 @@ export async function cancelAutomationRun(ctx: Context, id: string): Promise<Aut
     if (isOver(run)) throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
     const at = timestamp(tx.clock);
     const steps = run.steps.map((step): StepState => {
-      const ended = ["completed", "failed", "cancelled", "skipped"].includes(step.status);
-      return ended
-        ? step
-        : { ...step, status: step.actionRunId === null ? "skipped" : "cancelled", completedAt: at };
+      if (isEnded(step.status)) return step;
+      const hasBegun = step.actionRunId !== null || step.items !== undefined;
+      return { ...step, status: hasBegun ? "cancelled" : "skipped", completedAt: at };
     });
     await tx.db
       .update(automationRuns)
       .set({ status: "cancelled", steps, dueAt: null, completedAt: at, updatedAt: at })
       .where(mine(tx, id));
-    for (const step of run.steps) {
-      if (step.actionRunId && ["pending", "running", "waiting"].includes(step.status))
-        await requestCancel(tx, step.actionRunId);
-    }
+    for (const id of await openRunsOf(tx, run)) await requestCancel(tx, id);
     await record(tx, "automation.cancelled", { type: "automation", id: run.automationId }, { runId: run.id });
     if (run.deliveryId !== null)
       await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at }, null);
+    await automationRunEnded(tx, { ...run, status: "cancelled", steps, completedAt: at });
     tx.afterCommit(() => tx.signals.notify(automationRunTopic(id)));
   });
   return findAutomationRun(ctx, id);
+}
+
+/** The action runs of its steps, and of their items, that have not ended. */
+async function openRunsOf(tx: WriteContext, run: AutomationRunRow): Promise<string[]> {
+  const rows = await tx.db
+    .select({ id: actionRuns.id })
+    .from(actionRuns)
+    .where(
+      and(
+        eq(actionRuns.automationRunId, run.id),
+        inArray(actionRuns.status, ["pending", "running", "waiting"]),
+      ),
+    )
+    .orderBy(asc(actionRuns.id));
+  return rows.map(({ id }) => id);
 }
 
 /**
@@ -211,7 +326,10 @@ export async function retryAutomationRun(
   const kept = new Map(
     run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]),
   );
-  const steps = stepsOf(automation.config as AutomationConfig).map(({ key }) => kept.get(key) ?? fresh(key));
+  const before = new Map(run.steps.map((step) => [step.key, step]));
+  const steps = stepsOf(automation.config as AutomationConfig).map(
+    ({ key }) => kept.get(key) ?? (fromFailed ? again(before.get(key) ?? fresh(key)) : fresh(key)),
+  );
   const scope = await triggerScope(tx.db, run);
   if (
     run.deliveryId !== null &&
@@ -223,7 +341,7 @@ export async function retryAutomationRun(
   return startAutomationRun(tx, automation, {
     trigger,
     input: run.input,
-    scope,
+    ...(Object.keys(scope).length === 0 ? {} : { scope }),
     parent: run,
     steps,
   });

@@ -10,7 +10,8 @@ import { openContent } from "../artifacts/content.ts";
 import { artifacts } from "../artifacts/table.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
-import { type AutomationRunRow, automationRuns } from "./table.ts";
+import { itemResults, itemScope } from "./each.ts";
+import { type AutomationRunRow, automationRuns, type StepState } from "./table.ts";
 
 type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps">;
 
@@ -81,7 +82,12 @@ export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<S
   const [seen] = await seenById(ctx.db).all({ id: run.automationRunId });
   if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
   const scope = await automationScope(ctx.db, seen);
-  return { ...scope, steps: await wholeSteps(ctx, run, scope.steps), ...own };
+  const item = await itemScope(
+    ctx.db,
+    seen.steps.find(({ key }) => key === run.stepKey),
+    run.id,
+  );
+  return { ...scope, ...item, steps: await wholeSteps(ctx, run, scope.steps), ...own };
 }
 
 /** A template that puts in all steps at once. */
@@ -126,6 +132,8 @@ async function contentOf(
   return (await openContent(ctx, row)).json();
 }
 
+const ENDED_WITH_RESULTS: readonly string[] = ["completed", "failed", "cancelled"];
+
 /**
  * What all steps of an automation run see: the trigger, and the steps that have ended. This is also what conditions
  * see, which are decided within a transaction: of a result that was kept as an artifact, its small values,
@@ -136,6 +144,10 @@ export async function automationScope(db: ReadDb, seen: Seen): Promise<Record<st
   const ids = seen.steps.flatMap(({ actionRunId }) => (actionRunId === null ? [] : [actionRunId]));
   for (const row of ids.length === 0 ? [] : await stepResults(db).all({ ids: JSON.stringify(ids) })) {
     if (row.key !== null) steps[row.key] = seenStep(row);
+  }
+  for (const state of seen.steps) {
+    if (state.items && ENDED_WITH_RESULTS.includes(state.status))
+      steps[state.key] = seenItems(state, await itemResults(db, state.items, state.key));
   }
   return {
     ...(await triggerScope(db, seen)),
@@ -151,6 +163,14 @@ export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">
   actionRunId: run.id,
   result: seenResult(run.result),
   error: run.error && { code: run.error.code, message: run.error.message },
+});
+
+/** The same of a step with `forEach`: its result is the list of its items' results. */
+export const seenItems = ({ status, error }: StepState, results: Json[]): JsonObject => ({
+  status,
+  actionRunId: null,
+  result: results,
+  error: error && { code: error.code, message: error.message },
 });
 
 function seenResult(result: RunRow["result"]): Json {

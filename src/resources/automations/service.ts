@@ -1,17 +1,16 @@
 import { and, count, desc, eq, isNull, like, or, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import { AppError, type Fault, InvalidInput, invalid, notFound } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
+import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { countOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
-import { connectionFault } from "../actions/connection.ts";
-import { actions } from "../actions/table.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
-import type { AutomationConfig } from "./config.ts";
+import { needsSecret } from "./conflicts.ts";
 import { configFaults } from "./faults.ts";
+import { checkReferences } from "./references.ts";
 import {
   type AutomationRow,
   automationRuns,
@@ -20,6 +19,7 @@ import {
   HOOKS_TOPIC,
   type TriggerType,
 } from "./table.ts";
+import { triggerState } from "./trigger.ts";
 import type { AutomationCreate, AutomationPatch, AutomationQuery, AutomationWithRun } from "./wire.ts";
 
 /** Every query here passes through this: another organization's automation does not exist, nor does a deleted one. */
@@ -91,26 +91,29 @@ export async function findAutomation(ctx: Context, id: string): Promise<Automati
 }
 
 /**
- * Creates an active automation. A webhook without a secret gets one; `secret` is told this once.
+ * Creates an active automation. What is signed and has no secret gets one; `secret` is told this once.
  *
  * Throws `InvalidInput` naming each fault of the config, `slug_taken`, `conflict` for a path that is taken.
  */
 export async function createAutomation(
   ctx: Context,
   input: AutomationCreate,
+  templateId: string | null = null,
 ): Promise<AutomationWithRun & { secret: string | null }> {
   const faults = configFaults(ctx, input.triggerType, input.config, ["body", "config"]);
   if (faults.length > 0) throw new InvalidInput(faults);
   const { secret: given, ...config } = input.config;
-  const secret = input.triggerType !== "webhook" ? null : typeof given === "string" ? given : makeSecret(ctx);
+  const isSigned = needsSecret(input.triggerType, config);
+  const secret = !isSigned ? null : typeof given === "string" ? given : makeSecret(ctx);
   return write(ctx, async (tx) => {
-    await checkReferences(tx, config);
     const id = tx.ids.uuid();
+    const slug = await slugFor(tx, input.slug, input.name);
+    await checkReferences(tx, { id, slug, name: input.name, config });
     const row: AutomationRow = {
       id,
       ...created(tx),
       name: input.name,
-      slug: await slugFor(tx, input.slug, input.name),
+      slug,
       description: input.description ?? null,
       config,
       version: 1,
@@ -122,8 +125,9 @@ export async function createAutomation(
       orchestratorType: "local",
       status: "active",
       triggerType: input.triggerType,
-      templateId: null,
+      templateId,
       deletedAt: null,
+      ...(await triggerState(tx, { status: "active", triggerType: input.triggerType, config })),
     };
     await tx.db.insert(automations).values(row);
     forgetHooks(tx);
@@ -182,34 +186,6 @@ async function freePath(tx: WriteContext, config: JsonObject, id: string): Promi
   return path;
 }
 
-/** What a config names must be of this organization, as if it stood in a path. Throws `InvalidInput` naming each. */
-async function checkReferences(tx: WriteContext, config: JsonObject): Promise<void> {
-  const { action, steps } = config as AutomationConfig;
-  const at = ["body", "config"];
-  const works = action
-    ? [{ work: action, loc: [...at, "action"] }]
-    : (steps ?? []).map((work, index) => ({ work, loc: [...at, "steps", String(index)] }));
-  const faults: Fault[] = [];
-  for (const { work, loc } of works) {
-    if (work.actionId && !(await isAction(tx, work.actionId))) {
-      const msg = "There is no such action in this organization";
-      faults.push({ loc: [...loc, "actionId"], msg, type: "not_found" });
-    }
-    const fault = work.connectionId ? await connectionFault(tx, work.connectionId, work.kind) : null;
-    if (fault) faults.push({ loc: [...loc, "connectionId"], ...fault });
-  }
-  if (faults.length > 0) throw new InvalidInput(faults);
-}
-
-async function isAction(tx: WriteContext, id: string): Promise<boolean> {
-  const where = and(
-    eq(actions.organizationId, tx.organizationId),
-    eq(actions.id, id),
-    isNull(actions.deletedAt),
-  );
-  return (await tx.db.select({ id: actions.id }).from(actions).where(where)).length > 0;
-}
-
 /**
  * Changes only what is given; in `config` too, where `null` clears a field. A new secret is told by no
  * reply. A run under way goes on with the config that it began with.
@@ -232,12 +208,15 @@ export async function updateAutomation(
     if (configChanges) {
       const faults = configFaults(tx, before.triggerType as TriggerType, config, ["body", "config"]);
       if (faults.length > 0) throw new InvalidInput(faults);
-      await checkReferences(tx, config);
+      await checkReferences(tx, { ...before, config });
     }
+    const { status = before.status } = patch;
+    const restarts = statusChanges || isOtherSchedule(before.config, config);
     const [row] = await tx.db
       .update(automations)
       .set({
         ...next,
+        ...(restarts ? await triggerState(tx, { ...before, status, config }) : {}),
         sealedSecret,
         version: before.version + (configChanges ? 1 : 0),
         webhookPath: before.triggerType === "webhook" ? await freePath(tx, config, id) : null,
@@ -260,6 +239,9 @@ export async function updateAutomation(
   });
 }
 
+const isOtherSchedule = (before: JsonObject, after: JsonObject) =>
+  canonicalJson(before.schedule ?? null) !== canonicalJson(after.schedule ?? null);
+
 function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject | undefined) {
   if (patch === undefined)
     return { config: before.config, sealedSecret: before.sealedSecret, isSecretNew: false };
@@ -272,14 +254,18 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
   // The two ways to give the work exclude each other: the one that is given takes the other's place.
   if (isObject(rest.action ?? null) && !("steps" in rest)) delete config.steps;
   if (Array.isArray(rest.steps) && !("action" in rest)) delete config.action;
-  if (secret === undefined) return { config, sealedSecret: before.sealedSecret, isSecretNew: false };
-  if (
-    before.triggerType !== "webhook" ||
-    typeof secret !== "string" ||
-    secret.length < 16 ||
-    secret.length > 512
-  ) {
-    const msg = "This takes the secret of a webhook, 16 to 512 characters";
+  const isSigned = needsSecret(before.triggerType, config);
+  if (secret === undefined) {
+    if (!isSigned || before.sealedSecret !== null)
+      return { config, sealedSecret: before.sealedSecret, isSecretNew: false };
+    throw invalid(
+      ["body", "config", "secret"],
+      "Give the secret that the notices are signed with",
+      "missing",
+    );
+  }
+  if (!isSigned || typeof secret !== "string" || secret.length < 16 || secret.length > 512) {
+    const msg = "This takes the secret of a webhook or of its notices, 16 to 512 characters";
     throw invalid(["body", "config", "secret"], msg, "string_too_short");
   }
   const { sealedSecret } = before;
@@ -295,7 +281,7 @@ export async function deleteAutomation(ctx: Context, id: string): Promise<void> 
     const { automation } = await findAutomation(tx, id);
     await tx.db
       .update(automations)
-      .set({ deletedAt: timestamp(tx.clock), ...touched(tx) })
+      .set({ deletedAt: timestamp(tx.clock), nextRunAt: null, eventAfterSeq: null, ...touched(tx) })
       .where(mine(tx, id));
     forgetHooks(tx);
     await record(tx, "automation.deleted", entity(id), { name: automation.name });

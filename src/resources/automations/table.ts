@@ -1,5 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { WaitKind } from "../../executors/contract.ts";
 import { json, owned } from "../../store/columns.ts";
 import type { RunError, RunStatus, TriggerMethod, TriggerSourceType } from "../runs/table.ts";
 
@@ -28,6 +29,10 @@ export const automations = sqliteTable("automations", {
   status: text().$type<AutomationStatus>().notNull(),
   triggerType: text().$type<TriggerType>().notNull(),
   templateId: text(),
+  /** Of an active schedule: the next instant that a run is due at; null where there is none. */
+  nextRunAt: text(),
+  /** Of an active event trigger: only events after this place in the trail start runs. */
+  eventAfterSeq: integer(),
   deletedAt: text(),
 });
 export type AutomationRow = typeof automations.$inferSelect;
@@ -53,6 +58,22 @@ export interface StepState {
   startedAt: string | null;
   completedAt: string | null;
   error: RunError | null;
+  /** While it waits: for what. */
+  waitKind?: WaitKind;
+  /** Of a step with `forEach`, once it has begun. */
+  items?: ItemsState;
+}
+
+/** How far a `forEach` has come. */
+export interface ItemsState {
+  /** The automation run that the rows of the items belong to. */
+  runId: string;
+  total: number;
+  /** In line, under way or waiting. */
+  running: number;
+  completed: number;
+  /** Failed or cancelled. */
+  failed: number;
 }
 
 export const automationRuns = sqliteTable("automation_runs", {
@@ -66,6 +87,20 @@ export const automationRuns = sqliteTable("automation_runs", {
   deliveryId: text(),
   /** The run that this one tries again. */
   parentRunId: text(),
+  /** Of a schedule: the instant that it stands for; each instant of an automation has one run at most. */
+  scheduledAt: text(),
+  /** The automation run whose step called this one, or whose event started it. */
+  causeRunId: text(),
+  /** The action run that called this one. */
+  callerRunId: text(),
+  /** The first run of the chain of calls and events that led to this one; null for one that begins a chain. */
+  rootRunId: text(),
+  /** How many links of such a chain lie before this run. */
+  depth: integer().notNull(),
+  /** True where the automation had a `concurrency` when it started: only such runs are counted and queued. */
+  isLimited: integer({ mode: "boolean" }).notNull(),
+  /** True where the automation had an `expect` when it started: freshness goes by such runs alone. */
+  isWatched: integer({ mode: "boolean" }).notNull(),
   status: text().$type<RunStatus>().notNull(),
   triggerMethod: text().$type<TriggerMethod>().notNull(),
   triggerSourceType: text().$type<TriggerSourceType>().notNull(),
@@ -86,3 +121,32 @@ export const automationRuns = sqliteTable("automation_runs", {
   completedAt: text(),
 });
 export type AutomationRunRow = typeof automationRuns.$inferSelect;
+
+/** An active automation with an `expect`, and what was told of it. */
+export const automationWatches = sqliteTable("automation_watches", {
+  automationId: text().primaryKey(),
+  organizationId: text().notNull(),
+  /** From when on it is looked after: no silence begins before. */
+  since: text().notNull(),
+  /** The beginning of the last silence that was told of. */
+  silentSince: text(),
+  /** The first of the runs in a row that made too few rows; null once one made enough. */
+  emptyRunId: text(),
+});
+export type WatchRow = typeof automationWatches.$inferSelect;
+
+/** The items of a `forEach`. */
+export const automationRunItems = sqliteTable(
+  "automation_run_items",
+  {
+    automationRunId: text().notNull(),
+    stepKey: text().notNull(),
+    /** The place in the list, from 0. */
+    itemIndex: integer().notNull(),
+    /** JSON text, also where the item is `null`. */
+    item: text().notNull(),
+    status: text().$type<"pending" | "running" | "completed" | "failed" | "cancelled">().notNull(),
+    actionRunId: text(),
+  },
+  (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.itemIndex] })],
+);

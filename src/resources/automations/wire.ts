@@ -17,7 +17,13 @@ import type { App } from "../../context.ts";
 import { RUN_STATUSES, TRIGGER_METHODS } from "../runs/table.ts";
 import { displayStatus } from "../runs/wire.ts";
 import { People } from "../users/wire.ts";
-import { AUTOMATION_STATUSES, type AutomationRow, type AutomationRunRow, TRIGGER_TYPES } from "./table.ts";
+import {
+  AUTOMATION_STATUSES,
+  type AutomationRow,
+  type AutomationRunRow,
+  type ItemsState,
+  TRIGGER_TYPES,
+} from "./table.ts";
 
 export const AutomationCreate = object({
   name: named(),
@@ -107,7 +113,7 @@ export const toAutomation = (
   tenantId: row.organizationId,
   webhookUrl:
     row.webhookPath === null ? null : `${app.baseUrl()}/webhooks/${row.organizationId}/${row.webhookPath}`,
-  nextRunAt: null,
+  nextRunAt: row.nextRunAt,
   latestRun: run,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
@@ -122,6 +128,18 @@ const StepStateShape = object({
   startedAt: nullable(instant()),
   completedAt: nullable(instant()),
   error: nullable(jsonObject()),
+  items: optional(
+    object(
+      {
+        total: Type.Integer(),
+        pending: Type.Integer(),
+        running: Type.Integer(),
+        completed: Type.Integer(),
+        failed: Type.Integer(),
+      },
+      { description: "Only of a step with forEach that has begun." },
+    ),
+  ),
 });
 
 export const AutomationRun = object({
@@ -155,16 +173,32 @@ export const AutomationRunPage = object({
   total: Type.Integer(),
 });
 
+const toItems = ({ total, running, completed, failed }: ItemsState) => ({
+  total,
+  pending: total - running - completed - failed,
+  running,
+  completed,
+  failed,
+});
+
+/** What the run waits for, by its first step that waits; null for the pause before another try. */
+const waitOf = ({ dueAt, steps }: AutomationRunRow) =>
+  dueAt === null ? (steps.find((step) => step.status === "waiting")?.waitKind ?? null) : null;
+
 export const toAutomationRun = (row: AutomationRunRow): Static<typeof AutomationRun> => ({
   id: row.id,
   automationId: row.automationId,
   status: row.status,
-  displayStatus: displayStatus(row),
+  displayStatus: displayStatus({ ...row, waitKind: waitOf(row) }),
   triggerMethod: row.triggerMethod,
   triggerSourceType: row.triggerSourceType,
   triggerSourceId: row.triggerSourceId,
   input: maskSecrets(row.input),
-  steps: row.steps.map((step) => ({ ...step, error: step.error ? { ...step.error } : null })),
+  steps: row.steps.map(({ waitKind: _, items, ...step }) => ({
+    ...step,
+    error: step.error ? { ...step.error } : null,
+    ...(items ? { items: toItems(items) } : {}),
+  })),
   result: row.result,
   error: row.error ? { ...row.error } : null,
   startedAt: row.startedAt,

@@ -33,6 +33,47 @@ export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", ve
  * its key is not finished. Runs that write to one dataset go one at a time: a run is held back while
  * another is under way, and while an older one is due.
  */
+const isClaimable = sql`
+  r.status in ('pending', 'waiting') and r.due_at is not null and r.due_at <= ${sql.placeholder("now")}
+  and (r.concurrency_key is null or not exists (
+    select 1 from action_runs older
+    where older.organization_id = r.organization_id and older.concurrency_key = r.concurrency_key
+      and older.status in ('pending', 'running', 'waiting') and older.id < r.id))
+  and (r.dataset_key is null or not exists (
+    select 1 from action_runs other
+    where other.organization_id = r.organization_id and other.dataset_key = r.dataset_key
+      and (other.status = 'running' or (other.status in ('pending', 'waiting')
+        and other.due_at <= ${sql.placeholder("now")} and other.id < r.id))))`;
+
+/** With a bare parameter here SQLite would compile the statement anew each time that it runs. */
+const LIMIT = sql`+${sql.placeholder("limit")}`;
+
+/** The first organization after `after`, in the order of their ids, that has runs in line. */
+const nextInLine = (after: SQL) => sql`(
+  select min(organization_id) from action_runs indexed by action_runs_due
+  where status in ('pending', 'waiting') and due_at is not null and organization_id > ${after})`;
+
+/** Organizations with runs that can go, in turn: those after `last`, then from the first on. One seek for each. */
+const inTurn = prepared((db: WriteDb) =>
+  db
+    .select({ id: sql<string>`id` })
+    .from(sql`(
+      with recursive
+        later(id) as (
+          select ${nextInLine(sql`${sql.placeholder("last")}`)}
+          union all select ${nextInLine(sql`later.id`)} from later where later.id is not null),
+        sooner(id) as (
+          select ${nextInLine(sql`''`)}
+          union all select ${nextInLine(sql`sooner.id`)} from sooner where sooner.id < ${sql.placeholder("last")})
+      select o.id from (
+        select id from later where id is not null
+        union all select id from sooner where id <= ${sql.placeholder("last")}) o
+      where exists (select 1 from action_runs r indexed by action_runs_due
+        where r.organization_id = o.id and ${isClaimable})
+      limit ${LIMIT})`)
+    .prepare(),
+);
+
 const claimDue = prepared((db: WriteDb) =>
   db
     .update(actionRuns)
@@ -47,34 +88,37 @@ const claimDue = prepared((db: WriteDb) =>
     })
     .where(
       sql`${actionRuns.id} in (
-        select r.id from action_runs r
-        where r.status in ('pending', 'waiting') and r.due_at is not null and r.due_at <= ${sql.placeholder("now")}
-          and (r.concurrency_key is null or not exists (
-            select 1 from action_runs older
-            where older.organization_id = r.organization_id and older.concurrency_key = r.concurrency_key
-              and older.status in ('pending', 'running', 'waiting') and older.id < r.id))
-          and (r.dataset_key is null or not exists (
-            select 1 from action_runs other
-            where other.organization_id = r.organization_id and other.dataset_key = r.dataset_key
-              and (other.status = 'running' or (other.status in ('pending', 'waiting')
-                and other.due_at <= ${sql.placeholder("now")} and other.id < r.id))))
-        order by r.due_at, r.id limit ${sql.placeholder("limit")})`,
+        select r.id from action_runs r indexed by action_runs_due
+        where r.organization_id = ${sql.placeholder("organizationId")} and ${isClaimable}
+        order by r.due_at, r.id limit ${LIMIT})`,
     )
     .returning()
     .prepare(),
 );
 
-/** Leases up to `limit` due runs to this process, those longest due first. */
+/** The organization that was given a place last, by store. */
+const lastServed = new WeakMap<object, string>();
+
+/**
+ * Leases up to `limit` due runs to this process: organizations take turns, so that a long line of one holds up no
+ * other; within an organization those longest due come first.
+ */
 export function claimRuns(app: App, limit: number): Promise<RunRow[]> {
   return writeFor(app, async (inside, db) => {
     const now = timestamp(app.clock);
-    const rows: RunRow[] = await claimDue(db).all({
+    const lease = {
       now,
-      limit,
       leaseToken: app.ids.uuid(),
       leaseUntil: timestamp(app.clock, LEASE_MS),
       bootId: app.bootId,
-    });
+    };
+    const turns = await inTurn(db).all({ now, limit, last: lastServed.get(app.store) ?? "" });
+    const rows: RunRow[] = [];
+    for (const [index, { id: organizationId }] of turns.entries()) {
+      const share = Math.ceil((limit - rows.length) / (turns.length - index));
+      rows.push(...(await claimDue(db).all({ ...lease, organizationId, limit: share })));
+      lastServed.set(app.store, organizationId);
+    }
     rows.sort((a, b) => (a.id < b.id ? -1 : 1));
     for (const row of rows) {
       await record(inside(contextForRun(app, row)), "action.started", entityOf(row), startedData(row));

@@ -2,7 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Actor, type Context, type WriteContext, write } from "../../context.ts";
-import type { NewArtifact } from "../../executors/contract.ts";
+import type { NewArtifact, Waiting } from "../../executors/contract.ts";
 import type { LakeLoad } from "../../lake/contract.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
@@ -15,12 +15,14 @@ import { entityOf, SYSTEM } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { appendLogs, type NewLog } from "./logs.ts";
 import { actionRuns, type RunError, type RunProgress, type RunRow } from "./table.ts";
+import { beginWait } from "./waits.ts";
 
 /** How an execution ended. */
 export type Outcome =
   | { status: "completed"; result: JsonObject; load?: LakeLoad; artifacts?: readonly NewArtifact[] }
   | { status: "failed"; error: RunError }
   | { status: "waiting"; error: RunError; dueAt: string }
+  | { status: "waiting"; wait: Waiting }
   | { status: "cancelled" };
 
 /** What the run gathered and has not written yet. */
@@ -51,6 +53,8 @@ const settle = prepared((db: WriteDb) =>
       error: sql`${sql.placeholder("error")}`,
       retryCount: sql`${actionRuns.retryCount} + ${sql.placeholder("retries")}`,
       dueAt: sql`${sql.placeholder("dueAt")}`,
+      waitKind: sql`${sql.placeholder("waitKind")}`,
+      waitId: sql`${sql.placeholder("waitId")}`,
       leaseToken: null,
       leaseUntil: null,
       completedAt: sql`${sql.placeholder("completedAt")}`,
@@ -93,16 +97,22 @@ export async function finishRun(
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
     await recordOutcome(tx, row, outcome);
     if (row.automationRunId !== null && outcome.status !== "waiting") await stepSettled(tx, row);
-    tx.afterCommit(() => {
-      tx.signals.notify(runTopic(run.id));
-      const setsFree = row.concurrencyKey !== null || row.datasetKey !== null;
-      if (setsFree || outcome.status === "waiting") tx.signals.notify(RUNS_TOPIC);
-    });
+    tellChanged(tx, row);
+    if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
   });
 }
 
-/** A run that somebody asked to cancel is not tried again. */
+/** Tells those who watch the run, and the worker where another run may be next. */
+export function tellChanged(tx: WriteContext, run: RunRow): void {
+  tx.afterCommit(() => {
+    tx.signals.notify(runTopic(run.id));
+    const setsFree = run.concurrencyKey !== null || run.datasetKey !== null;
+    if (setsFree || run.status === "waiting") tx.signals.notify(RUNS_TOPIC);
+  });
+}
+
+/** A run that somebody asked to cancel is not tried again, nor does it wait. */
 async function isCancelRequested(tx: WriteContext, id: string): Promise<boolean> {
   const [row] = await tx.db
     .select({ at: actionRuns.cancelRequestedAt })
@@ -130,8 +140,10 @@ async function settleRow(
     progress: text(left.progress),
     result: text(result),
     error: text("error" in outcome ? outcome.error : null),
-    retries: outcome.status === "waiting" ? 1 : 0,
-    dueAt: outcome.status === "waiting" ? outcome.dueAt : null,
+    retries: "dueAt" in outcome ? 1 : 0,
+    dueAt: "dueAt" in outcome ? outcome.dueAt : null,
+    waitKind: "wait" in outcome ? outcome.wait.wait : null,
+    waitId: "wait" in outcome ? tx.ids.uuid() : null,
     completedAt: outcome.status === "waiting" ? null : now,
   });
   return (row as RunRow | undefined) ?? null;
@@ -170,7 +182,7 @@ function summaryOf(result: JsonObject): { fields: JsonObject; large: string[] } 
   return { fields, large };
 }
 
-async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {
+export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {
   const data: JsonObject = {
     runId: row.id,
     actionId: row.actionId,
@@ -189,6 +201,10 @@ async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): P
     case "cancelled":
       return record(onBehalf(tx, row), "action.cancelled", entityOf(row), data);
     case "waiting":
+      if ("wait" in outcome) {
+        const waits = { phase: "waiting", waitKind: row.waitKind, waitId: row.waitId };
+        return record(tx, "action.progress", entityOf(row), { ...data, ...waits });
+      }
       return record(tx, "action.progress", entityOf(row), {
         ...data,
         phase: "retry",

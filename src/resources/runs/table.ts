@@ -1,6 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Json, JsonObject } from "../../base/json.ts";
-import type { ActionKind, LogLevel } from "../../executors/contract.ts";
+import type { ActionKind, LogLevel, WaitKind } from "../../executors/contract.ts";
 import { json } from "../../store/columns.ts";
 
 export const RUN_STATUSES = ["pending", "running", "waiting", "completed", "failed", "cancelled"] as const;
@@ -78,6 +78,10 @@ export const actionRuns = sqliteTable("action_runs", {
   correlationId: text().notNull(),
   /** Not to be claimed before this instant; null while it waits for something else than time. */
   dueAt: text(),
+  /** What a waiting run waits for; null for the pause before another try. */
+  waitKind: text().$type<WaitKind>(),
+  /** Of that: a decision. Made here, so that what it waits for may end at once. */
+  waitId: text(),
   /** Fences off a worker that lost the run: every write of an outcome names it. */
   leaseToken: text(),
   /** While this lies ahead the run has a living worker. */

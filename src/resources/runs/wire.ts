@@ -13,7 +13,7 @@ import {
   optional,
   uuid,
 } from "../../base/shape.ts";
-import { ACTION_KINDS } from "../../executors/contract.ts";
+import { ACTION_KINDS, type WaitKind } from "../../executors/contract.ts";
 import { People } from "../users/wire.ts";
 import { RUN_STATUSES, type RunRow, type RunStatus, TRIGGER_METHODS } from "./table.ts";
 
@@ -82,17 +82,22 @@ export const LogPage = object({
   nextCursor: optional(Type.String()),
 });
 
+const WAITING: Readonly<Record<WaitKind, string>> = {
+  decision: "Waiting for approval",
+  automation: "Running",
+};
+
 /** The status in words for people (decisions, section 4). */
-export function displayStatus(run: { status: RunStatus; kind?: string; dueAt: string | null }): string {
+export function displayStatus(run: {
+  status: RunStatus;
+  dueAt: string | null;
+  waitKind: WaitKind | null;
+}): string {
   switch (run.status) {
     case "pending":
       return "Queued";
     case "waiting":
-      return run.dueAt !== null
-        ? "Retrying"
-        : run.kind === "approval_gate"
-          ? "Waiting for approval"
-          : "Waiting";
+      return run.waitKind === null ? "Retrying" : WAITING[run.waitKind];
     default:
       return run.status.charAt(0).toUpperCase() + run.status.slice(1);
   }

@@ -1,0 +1,45 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { anything, object, oneOf, optional, slug, uuid } from "../base/shape.ts";
+import { defineExecutor } from "./contract.ts";
+
+const Definition = object({
+  automationId: optional(uuid()),
+  slug: optional(slug()),
+  input: optional(anything()),
+  wait: Type.Boolean({
+    default: true,
+    description: "False goes on at once; the called run then has no result here",
+  }),
+});
+
+/**
+ * Runs another automation of the organization, and waits for its end, holding no worker. When that fails, this run
+ * fails too, and is not tried again. Calls go ten deep at most, and no automation calls itself, nor through others.
+ *
+ * A second try is safe: the called run starts in the transaction that lets this one wait, and only there.
+ */
+export const callAutomation = defineExecutor({
+  kind: "call_automation",
+  title: "Call an automation",
+  description: "Runs another automation, and waits for its result where it is told to.",
+  providers: [],
+  definition: Definition,
+  result: object({
+    automationRunId: uuid(),
+    status: oneOf(["pending", "running", "waiting", "completed", "failed", "cancelled"]),
+    result: anything(),
+  }),
+
+  check({ automationId, slug }: Partial<Static<typeof Definition>>) {
+    if ((automationId === undefined) !== (slug === undefined)) return [];
+    return [{ path: ["automationId"], message: "Give either automationId or slug" }];
+  },
+
+  async execute(bench, { automationId, slug, input, wait }) {
+    bench.log("info", wait ? "Calls the automation, and waits for its end." : "Calls the automation.");
+    return {
+      wait: "automation",
+      request: { automationId: automationId ?? null, slug: slug ?? null, input: input ?? null, wait },
+    };
+  },
+});

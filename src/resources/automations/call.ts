@@ -1,0 +1,116 @@
+import { and, eq, isNull } from "drizzle-orm";
+import type { JsonObject } from "../../base/json.ts";
+import { measure } from "../../base/measure.ts";
+import type { WriteContext } from "../../context.ts";
+import type { AutomationCall } from "../../executors/contract.ts";
+import type { RunError, RunRow } from "../runs/table.ts";
+import { settleWait } from "../runs/waits.ts";
+import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
+import { cancelAutomationRun, startAutomationRun } from "./runs.ts";
+import { type AutomationRow, type AutomationRunRow, automationRuns, automations } from "./table.ts";
+
+/** A larger result is read at the called run; the caller has null in its place. */
+const MAX_RESULT_CHARACTERS = 256 * 1024;
+
+/**
+ * Starts the called automation for `run`, which waits for it; where it need not wait, it ends at once. The run fails
+ * for an automation that is not there, is disabled, calls itself, or lies too deep.
+ */
+export async function callAutomation(tx: WriteContext, run: RunRow, call: AutomationCall): Promise<void> {
+  const id = run.waitId ?? tx.ids.uuid();
+  const fail = (error: Pick<RunError, "code" | "message">) =>
+    settleWait(tx, "automation", id, {
+      status: "failed",
+      error: { ...error, retryable: false, details: null },
+    });
+  const automation = await findCalled(tx, call);
+  const cause = run.automationRunId === null ? null : await findLink(tx.db, run.automationRunId);
+  const fault = automation ? await callFault(tx, automation, cause) : notThere(call);
+  if (!automation || fault) {
+    await fail(fault ?? notThere(call));
+    return;
+  }
+  const called = await startAutomationRun(tx, automation, {
+    trigger: {
+      method: "automation",
+      sourceType: cause === null ? run.triggerSourceType : "automation",
+      sourceId: cause === null ? run.triggerSourceId : cause.automationId,
+    },
+    input: call.input,
+    cause,
+    called: { id, by: run.id },
+  });
+  if (call.wait) return;
+  const result = { automationRunId: called.id, status: called.status, result: null };
+  await settleWait(tx, "automation", id, { status: "completed", result });
+}
+
+async function findCalled(tx: WriteContext, call: AutomationCall): Promise<AutomationRow | null> {
+  const named =
+    call.automationId === null
+      ? eq(automations.slug, call.slug ?? "")
+      : eq(automations.id, call.automationId);
+  const [row] = await tx.db
+    .select()
+    .from(automations)
+    .where(and(eq(automations.organizationId, tx.organizationId), named, isNull(automations.deletedAt)));
+  return row ?? null;
+}
+
+const notThere = ({ automationId, slug }: AutomationCall) => ({
+  code: "not_found",
+  message: `There is no automation ${automationId ?? slug} in this organization.`,
+});
+
+async function callFault(
+  tx: WriteContext,
+  { id, name, status }: AutomationRow,
+  cause: Link | null,
+): Promise<Pick<RunError, "code" | "message"> | null> {
+  if (status === "disabled")
+    return {
+      code: "invalid_state",
+      message: `The automation ${name} is disabled; set its status to active first.`,
+    };
+  const callers = cause === null ? [] : await callersOf(tx.db, cause);
+  if (callers.some(({ automationId }) => automationId === id)) {
+    const message = `The automation ${name} is under way in this chain of calls already: it would call itself without end.`;
+    return { code: "call_cycle", message };
+  }
+  if ((cause?.depth ?? 0) >= MAX_DEPTH) {
+    const message = `Automations call one another ${MAX_DEPTH} deep at most, and ${name} would lie deeper.`;
+    return { code: "call_too_deep", message };
+  }
+  return null;
+}
+
+/** Ends the run that waits for this one, in the transaction that ended it: so it goes on once. */
+export async function callReturned(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const { id: automationRunId, status, error } = run;
+  if (status === "completed") {
+    const isLarge = measure(run.result, MAX_RESULT_CHARACTERS) > MAX_RESULT_CHARACTERS;
+    const result = { automationRunId, status, result: isLarge ? null : run.result };
+    await settleWait(tx, "automation", automationRunId, { status, result });
+    return;
+  }
+  const why = error?.message ?? "It was cancelled.";
+  const details: JsonObject = { automationRunId, status, error: error ? { ...error } : null };
+  await settleWait(tx, "automation", automationRunId, {
+    status: "failed",
+    error: {
+      code: "called_automation_failed",
+      message: `The called automation ended as ${status}: ${why}`,
+      retryable: false,
+      details,
+    },
+  });
+}
+
+/** Nobody waits for a called run any more: it is cancelled with its caller, unless it has ended. */
+export async function cancelCalledRun(tx: WriteContext, id: string): Promise<void> {
+  const [run] = await tx.db
+    .select({ completedAt: automationRuns.completedAt })
+    .from(automationRuns)
+    .where(and(eq(automationRuns.organizationId, tx.organizationId), eq(automationRuns.id, id)));
+  if (run && run.completedAt === null) await cancelAutomationRun(tx, id);
+}

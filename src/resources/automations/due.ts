@@ -1,0 +1,110 @@
+import { and, asc, eq, isNull, lte } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { type Actor, type App, type WriteContext, write } from "../../context.ts";
+import { version } from "../../version.ts";
+import { record } from "../events/service.ts";
+import { contextForRun } from "../runs/claim.ts";
+import type { AutomationConfig, Schedule } from "./config.ts";
+import { startAutomationRun } from "./runs.ts";
+import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
+import { type AutomationRow, automationRuns, automations } from "./table.ts";
+
+const BATCH = 50;
+/** So long after its instant a run still comes as one that is due; then the process has slept, or the clock has jumped. */
+const LATE_MS = 5 * 60_000;
+/** What other processes on the same store would have started by now, had there been any. */
+const OTHERS_MS = 5_000;
+/** Missed instants are counted up to so many. */
+const MAX_COUNTED = 1000;
+
+const SCHEDULER: Actor = { type: "system", id: "scheduler", process: "weir", version };
+
+/**
+ * Starts one run for each due instant of each schedule; gives back how many schedules were due. Instants before the last
+ * `upMs`, for which this process has been at work, were missed: `catchUp` says whether the last of them is made up for.
+ */
+export async function startDueSchedules(app: App, upMs: number): Promise<number> {
+  const due = await app.store.db
+    .select({
+      id: automations.id,
+      organizationId: automations.organizationId,
+      nextRunAt: automations.nextRunAt,
+    })
+    .from(automations)
+    .where(lte(automations.nextRunAt, timestamp(app.clock)))
+    .orderBy(asc(automations.nextRunAt))
+    .limit(BATCH);
+  let failed = 0;
+  for (const { id, organizationId, nextRunAt } of due) {
+    const correlationId = app.ids.uuid();
+    const ctx = contextForRun(app, { organizationId, actor: { ...SCHEDULER }, correlationId });
+    try {
+      if (nextRunAt !== null) await write(ctx, (tx) => startDue(tx, { id, nextRunAt }, upMs));
+    } catch (error) {
+      failed++; // the others go on; this one is tried again after a rest
+      app.log.report(error, { automationId: id, correlationId });
+    }
+  }
+  return due.length - failed;
+}
+
+async function startDue(
+  tx: WriteContext,
+  { id, nextRunAt }: { id: string; nextRunAt: string },
+  upMs: number,
+): Promise<void> {
+  const mine = and(
+    eq(automations.id, id),
+    eq(automations.nextRunAt, nextRunAt), // else another process was quicker, or somebody has changed the schedule
+    eq(automations.status, "active"),
+    isNull(automations.deletedAt),
+  );
+  const [automation] = await tx.db.select().from(automations).where(mine);
+  const { schedule } = (automation?.config ?? {}) as AutomationConfig;
+  if (!automation || !schedule) return;
+  const sinceMs = Math.min(upMs + (tx.store.remote ? OTHERS_MS : 0), LATE_MS);
+  const missedBefore = new Date(tx.clock.now().getTime() - sinceMs);
+  const isMissed = nextRunAt < missedBefore.toISOString();
+  const instant = isMissed ? await madeUpFor(tx, automation, schedule, missedBefore) : nextRunAt;
+  const after = isMissed ? new Date(missedBefore.getTime() - 1) : new Date(nextRunAt);
+  await tx.db
+    .update(automations)
+    .set({ nextRunAt: instantAfter(schedule, after) })
+    .where(eq(automations.id, id));
+  if (instant === null || (await hasRun(tx, id, instant))) return;
+  await startAutomationRun(tx, automation, {
+    trigger: { method: "schedule", sourceType: "system", sourceId: null },
+    input: { scheduledAt: instant },
+    scheduledAt: instant,
+  });
+}
+
+/** Tells of the instants that were missed, and which of them has its run after all; null for none. */
+async function madeUpFor(
+  tx: WriteContext,
+  { id, nextRunAt }: AutomationRow,
+  schedule: Schedule,
+  before: Date,
+): Promise<string | null> {
+  const from = nextRunAt ?? before.toISOString();
+  const to = instantBefore(schedule, before) ?? from;
+  const { catchUp = "none" } = schedule;
+  const madeUp = catchUp === "last" ? to : null;
+  const missed = countInstants(schedule, from, before, MAX_COUNTED) - (madeUp === null ? 0 : 1);
+  if (missed <= 0) return madeUp;
+  const data = { missed, isCounted: missed < MAX_COUNTED - 1, from, to, catchUp, madeUpFor: madeUp };
+  await record(tx, "automation.schedule_missed", { type: "automation", id }, data);
+  tx.afterCommit(() =>
+    tx.log.write("warn", "a schedule was missed while no server ran", { automationId: id, ...data }),
+  );
+  return madeUp;
+}
+
+/** A clock that was set back does not bring an instant again. */
+async function hasRun(tx: WriteContext, automationId: string, scheduledAt: string): Promise<boolean> {
+  const rows = await tx.db
+    .select({ id: automationRuns.id })
+    .from(automationRuns)
+    .where(and(eq(automationRuns.automationId, automationId), eq(automationRuns.scheduledAt, scheduledAt)));
+  return rows.length > 0;
+}

@@ -1,0 +1,200 @@
+import { and, desc, eq, isNotNull, sql } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import { type Actor, type App, write } from "../../context.ts";
+import { settings } from "../../store/settings.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
+import { version } from "../../version.ts";
+import { type EventRow, type EventType, events } from "../events/table.ts";
+import { reactTo } from "./react.ts";
+import { automations } from "./table.ts";
+import { typesOf } from "./trigger.ts";
+
+/** The key of the row that tells how far event triggers have followed the trail. */
+const PLACE = "event_triggers_followed";
+/** So many places of the trail are looked at in one go, whatever their events are. */
+const WINDOW = 10_000;
+/** So many events are acted on in one transaction, since every other write waits for it. */
+const BATCH = 10;
+/** Without anything to act on, the place is written down only this often. */
+const WRITE_DOWN_EVERY = 50_000;
+
+const FOLLOWER: Actor = { type: "system", id: "follower", process: "weir", version };
+
+/** An automation that events start. */
+interface Listener {
+  id: string;
+  organizationId: string;
+  afterSeq: number;
+  types: ReadonlySet<EventType>;
+}
+
+/** Starts runs for the events that automations wait for, in the order of the trail. `tick` does one stretch of it. */
+export interface Follower {
+  tick(): Promise<"more" | "idle">;
+}
+
+/**
+ * What has been followed stands in a row which moves in the transaction that starts the runs: no event is lost or acted
+ * on twice, whatever ends the process, and however many processes follow.
+ */
+export function openFollower(app: App): Follower {
+  /** Nothing up to here is to be acted on any more, though the row may not say so yet. */
+  let seen = 0;
+  return {
+    async tick() {
+      const { db } = app.store;
+      const end = await endOfTrail(db); // before the listeners: one that comes later wants no event up to here
+      const listeners = await readListeners(db);
+      if (listeners.length === 0) return "idle";
+      const stored = await storedPlace(db);
+      const from = Math.max(stored ?? 0, seen, Math.min(...listeners.map(({ afterSeq }) => afterSeq)));
+      if (from >= end) return "idle";
+      const reach = Math.min(end, from + WINDOW);
+      const found = await findEvents(db, listeners, from, reach);
+      const batch = found.slice(0, BATCH);
+      const to = found.length > BATCH ? (batch.at(-1)?.seq ?? reach) : reach;
+      if (batch.length > 0 || to - (stored ?? 0) > WRITE_DOWN_EVERY) {
+        const done = await act(app, listeners, { batch, stored, to });
+        if (done === null) return "more"; // another process has moved the place meanwhile
+        seen = done;
+      } else {
+        seen = to;
+      }
+      return seen < end ? "more" : "idle";
+    },
+  };
+}
+
+async function endOfTrail(db: ReadDb): Promise<number> {
+  const [last] = await db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1);
+  return last?.seq ?? 0;
+}
+
+async function readListeners(db: ReadDb): Promise<Listener[]> {
+  const rows = await db
+    .select({
+      id: automations.id,
+      organizationId: automations.organizationId,
+      afterSeq: automations.eventAfterSeq,
+      patterns: sql<string>`json_extract(${automations.config}, '$.event.types')`,
+    })
+    .from(automations)
+    .where(isNotNull(automations.eventAfterSeq));
+  return rows.map(({ id, organizationId, afterSeq, patterns }) => ({
+    id,
+    organizationId,
+    afterSeq: afterSeq ?? 0,
+    types: knownTypes(patterns),
+  }));
+}
+
+/** By their text: there are few of them, and they are asked for at each tick. */
+const typesByPatterns = new Map<string, ReadonlySet<EventType>>();
+
+function knownTypes(patterns: string): ReadonlySet<EventType> {
+  const known = typesByPatterns.get(patterns);
+  if (known) return known;
+  const types = new Set(typesOf(JSON.parse(patterns) as string[]));
+  if (typesByPatterns.size >= 1000) typesByPatterns.clear();
+  typesByPatterns.set(patterns, types);
+  return types;
+}
+
+async function storedPlace(db: ReadDb): Promise<number | null> {
+  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, PLACE));
+  return row ? Number(row.value) : null;
+}
+
+/** By the index on organization and type, so that events which nobody waits for cost nothing. */
+async function findEvents(
+  db: ReadDb,
+  listeners: readonly Listener[],
+  from: number,
+  to: number,
+): Promise<EventRow[]> {
+  const wanted = new Map<string, Set<EventType>>();
+  for (const { organizationId, types } of listeners) {
+    const all = wanted.get(organizationId) ?? new Set();
+    for (const type of types) all.add(type);
+    wanted.set(organizationId, all);
+  }
+  const pairs = [...wanted].flatMap(([organizationId, types]) =>
+    [...types].map((type) => [organizationId, type]),
+  );
+  return db
+    .select()
+    .from(events)
+    .where(
+      sql`${events.seq} in (
+        select e.seq from json_each(${JSON.stringify(pairs)}) p
+        cross join events e indexed by events_by_type
+        where e.organization_id = p.value ->> 0 and e.type = p.value ->> 1
+          and e.seq > ${from} and e.seq <= ${to}
+        order by e.seq limit ${BATCH + 1})`,
+    )
+    .orderBy(events.seq);
+}
+
+interface Stretch {
+  batch: readonly EventRow[];
+  /** What the row of the place says. */
+  stored: number | null;
+  to: number;
+}
+
+/** The place that it moved to; null where another process had moved it. */
+async function act(app: App, listeners: readonly Listener[], stretch: Stretch): Promise<number | null> {
+  try {
+    return await move(app, listeners, stretch);
+  } catch (error) {
+    if (error instanceof AppError && error.retryable) throw error;
+    const [first, ...others] = stretch.batch;
+    if (!first) throw error;
+    if (others.length > 0) return act(app, listeners, { ...stretch, batch: [first], to: first.seq });
+    // A fault of ours must not hold up all events behind this one.
+    app.log.report(error, { at: "act on an event", eventId: first.id, correlationId: first.correlationId });
+    return move(app, listeners, { ...stretch, batch: [] });
+  }
+}
+
+async function move(
+  app: App,
+  listeners: readonly Listener[],
+  { batch, stored, to }: Stretch,
+): Promise<number | null> {
+  const organizationId = batch[0]?.organizationId ?? "";
+  const ctx = {
+    ...app,
+    db: app.store.db,
+    organizationId,
+    actor: FOLLOWER,
+    role: "member",
+    correlationId: "",
+  } as const;
+  return write(ctx, async (tx) => {
+    if (!(await movePlace(tx.db, stored, to))) return null;
+    for (const event of batch) {
+      const own = { ...tx, organizationId: event.organizationId, correlationId: event.correlationId };
+      const ids = listeners.filter((listener) => isFor(listener, event)).map(({ id }) => id);
+      await reactTo(own, event, ids);
+    }
+    return to;
+  });
+}
+
+const isFor = ({ organizationId, afterSeq, types }: Listener, event: EventRow): boolean =>
+  organizationId === event.organizationId && event.seq > afterSeq && types.has(event.type);
+
+async function movePlace(db: WriteDb, stored: number | null, to: number): Promise<boolean> {
+  const value = String(to);
+  if (stored === null) {
+    const made = await db.insert(settings).values({ key: PLACE, value }).onConflictDoNothing().returning();
+    return made.length > 0;
+  }
+  const moved = await db
+    .update(settings)
+    .set({ value })
+    .where(and(eq(settings.key, PLACE), eq(settings.value, String(stored))))
+    .returning({ key: settings.key });
+  return moved.length > 0;
+}

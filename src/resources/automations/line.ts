@@ -1,0 +1,137 @@
+import { and, asc, count, eq, inArray, isNull, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { Actor, App, WriteContext } from "../../context.ts";
+import { write } from "../../context.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { contextForRun } from "../runs/claim.ts";
+import type { RunError } from "../runs/table.ts";
+import { advance } from "./advance.ts";
+import type { AutomationConfig, Concurrency } from "./config.ts";
+import { type AutomationRunRow, automationRuns, automations } from "./table.ts";
+
+/** Runs that one transaction sets going; a longer line moves on in the next. */
+const BATCH = 20;
+
+/** Spelt as in the index `automation_runs_limited`. */
+const open = (automationId: string) =>
+  and(
+    eq(automationRuns.automationId, automationId),
+    sql`${automationRuns.isLimited} = 1`,
+    isNull(automationRuns.completedAt),
+  );
+
+const UNDER_WAY = inArray(automationRuns.status, ["running", "waiting"]);
+
+async function countUnderWay(db: ReadDb, automationId: string): Promise<number> {
+  const [row] = await db
+    .select({ n: count() })
+    .from(automationRuns)
+    .where(and(open(automationId), UNDER_WAY));
+  return row?.n ?? 0;
+}
+
+/** What becomes of a new run of an automation with a `concurrency`: it starts, waits in line, or is let go. */
+export async function placeFor(
+  tx: WriteContext,
+  automationId: string,
+  { max, policy = "queue" }: Concurrency,
+): Promise<"start" | "queue" | "skip"> {
+  if (policy === "cancel_previous") return "start";
+  const isFull = (await countUnderWay(tx.db, automationId)) >= max;
+  return isFull ? policy : "start";
+}
+
+/** The runs that make room for a new one under `cancel_previous`: those in line, and the oldest under way. */
+export async function replacedBy(
+  tx: WriteContext,
+  automationId: string,
+  { max }: Concurrency,
+): Promise<string[]> {
+  const rows = await tx.db
+    .select({ id: automationRuns.id, status: automationRuns.status })
+    .from(automationRuns)
+    .where(open(automationId))
+    .orderBy(asc(automationRuns.id));
+  const waiting = rows.filter(({ status }) => status === "pending");
+  const underWay = rows.filter(({ status }) => status !== "pending");
+  return [...waiting, ...underWay.slice(0, Math.max(0, underWay.length - max + 1))].map(({ id }) => id);
+}
+
+/** Why a run was let go by the policy `skip`. */
+const SKIPPED = "skipped";
+export const skippedError = ({ max }: Concurrency): RunError => ({
+  code: SKIPPED,
+  message: `The automation lets ${max} ${max === 1 ? "run" : "runs"} go at once and skips what comes on top.`,
+  retryable: false,
+  attempt: 1,
+  details: null,
+});
+export const isSkipped = ({ status, error }: Pick<AutomationRunRow, "status" | "error">): boolean =>
+  status === "cancelled" && error?.code === SKIPPED;
+
+/** Transactions that move a line already: a run that ends at once is not to begin the same again, deeper. */
+const moving = new WeakSet<object>();
+
+/** Sets the next runs in line going, as many as there is room for; gives back how many. */
+export async function moveUp(tx: WriteContext, automationId: string): Promise<number> {
+  if (moving.has(tx.trail)) return 0;
+  moving.add(tx.trail);
+  try {
+    let started = 0;
+    for (; started < BATCH && (await hasRoom(tx.db, automationId)); started++) {
+      const [next] = await tx.db
+        .select()
+        .from(automationRuns)
+        .where(and(open(automationId), eq(automationRuns.status, "pending")))
+        .orderBy(asc(automationRuns.id))
+        .limit(1);
+      if (!next) break;
+      await start(tx, next);
+    }
+    return started;
+  } finally {
+    moving.delete(tx.trail);
+  }
+}
+
+/** By the `concurrency` that the automation has now. */
+async function hasRoom(db: ReadDb, automationId: string): Promise<boolean> {
+  const [automation] = await db
+    .select({ config: automations.config })
+    .from(automations)
+    .where(eq(automations.id, automationId));
+  const { concurrency } = (automation?.config ?? {}) as AutomationConfig;
+  return concurrency === undefined || (await countUnderWay(db, automationId)) < concurrency.max;
+}
+
+async function start(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const startedAt = timestamp(tx.clock);
+  await tx.db.update(automationRuns).set({ startedAt }).where(eq(automationRuns.id, run.id));
+  const own = { ...tx, actor: run.actor as unknown as Actor, correlationId: run.correlationId };
+  await advance(own, { ...run, startedAt, status: "running" });
+}
+
+/**
+ * Moves every line on that has room: where many runs ended within one transaction, or a `concurrency` was raised.
+ * Gives back how many runs started.
+ */
+export async function moveLines(app: App): Promise<number> {
+  const waiting = await app.store.db
+    .select({ automationId: automations.id, organizationId: automations.organizationId })
+    .from(automations)
+    .where(
+      sql`${automations.id} in (select distinct automation_id from automation_runs indexed by automation_runs_limited
+        where is_limited = 1 and completed_at is null and status = 'pending')`,
+    );
+  let started = 0;
+  for (const { automationId, organizationId } of waiting) {
+    if (!(await hasRoom(app.store.db, automationId))) continue;
+    const ctx = contextForRun(app, {
+      organizationId,
+      actor: { type: "automation", id: automationId },
+      correlationId: app.ids.uuid(),
+    });
+    started += await write(ctx, (tx) => moveUp(tx, automationId));
+  }
+  return started;
+}

@@ -1,0 +1,78 @@
+import { and, count, eq, gt, gte, sql } from "drizzle-orm";
+import type { ReadDb } from "../../store/store.ts";
+import { type AutomationRunRow, automationRuns } from "./table.ts";
+
+/** A chain of calls and events may have so many links after the run that it began with. */
+export const MAX_DEPTH = 10;
+/** From the third link on, events may start so many runs in one chain: automations that set off one another multiply. */
+const MAX_RUNS_OF_CHAIN = 1000;
+const COUNTED_DEPTH = 3;
+
+export type Link = Pick<
+  AutomationRunRow,
+  "id" | "automationId" | "causeRunId" | "callerRunId" | "rootRunId" | "depth"
+>;
+
+const link = {
+  id: automationRuns.id,
+  automationId: automationRuns.automationId,
+  causeRunId: automationRuns.causeRunId,
+  callerRunId: automationRuns.callerRunId,
+  rootRunId: automationRuns.rootRunId,
+  depth: automationRuns.depth,
+};
+
+/** Where an automation run stands in its chain; null for one that is not kept any more. */
+export async function findLink(db: ReadDb, id: string): Promise<Link | null> {
+  const [row] = await db.select(link).from(automationRuns).where(eq(automationRuns.id, id));
+  return row ?? null;
+}
+
+/** The run and those above it that called it, from the lowest to the one that nobody called. */
+export async function callersOf(db: ReadDb, run: Link): Promise<Link[]> {
+  const chain = [run];
+  for (let at = run; at.callerRunId !== null && at.causeRunId !== null && chain.length <= MAX_DEPTH + 1; ) {
+    const above = await findLink(db, at.causeRunId);
+    if (!above) break;
+    chain.push(above);
+    at = above;
+  }
+  return chain;
+}
+
+/** The columns of a run that another has led to. */
+export const below = (cause: Link | null, id: string) => ({
+  causeRunId: cause?.id ?? null,
+  rootRunId: cause === null ? id : (cause.rootRunId ?? cause.id),
+  depth: (cause?.depth ?? 0) + 1,
+});
+
+/** True where events have started as many runs of this chain as they may. */
+export async function isChainFull(db: ReadDb, cause: Link | null): Promise<boolean> {
+  if (cause === null || cause.depth + 1 < COUNTED_DEPTH) return false;
+  const [row] = await db
+    .select({ n: count() })
+    .from(automationRuns)
+    .where(inChain(cause.rootRunId ?? cause.id));
+  return (row?.n ?? 0) >= MAX_RUNS_OF_CHAIN;
+}
+
+/** True where the chain has been cut off at this automation before. */
+export async function wasCutOff(db: ReadDb, cause: Link, automationId: string): Promise<boolean> {
+  const rows = await db
+    .select({ id: automationRuns.id })
+    .from(automationRuns)
+    .where(
+      and(
+        inChain(cause.rootRunId ?? cause.id),
+        eq(automationRuns.automationId, automationId),
+        gt(automationRuns.depth, MAX_DEPTH),
+      ),
+    )
+    .limit(1);
+  return rows.length > 0;
+}
+
+/** Spelt as in the index `automation_runs_by_root`. */
+const inChain = (rootId: string) =>
+  and(eq(automationRuns.rootRunId, rootId), gte(automationRuns.depth, sql.raw(String(COUNTED_DEPTH))));

@@ -1,0 +1,85 @@
+import { and, eq, inArray, isNotNull, lt } from "drizzle-orm";
+import type { JsonObject } from "../../base/json.ts";
+import type { WriteContext } from "../../context.ts";
+import type { ReadDb } from "../../store/store.ts";
+import type { EventRow } from "../events/table.ts";
+import { toEvent } from "../events/wire.ts";
+import { actionRuns, type RunError } from "../runs/table.ts";
+import { callersOf, findLink, isChainFull, type Link, MAX_DEPTH, wasCutOff } from "./lineage.ts";
+import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./runs.ts";
+import { type AutomationRow, automations } from "./table.ts";
+
+/**
+ * Starts a run of each of these automations for one event, where it still waits for it. An automation's own events, and
+ * those of what it has called, don't start it; a chain of automations that set off one another ends after ten links
+ * with a run that fails and says so.
+ */
+export async function reactTo(
+  tx: WriteContext,
+  event: EventRow,
+  automationIds: readonly string[],
+): Promise<void> {
+  const waiting = await tx.db
+    .select()
+    .from(automations)
+    .where(
+      and(
+        inArray(automations.id, [...automationIds]),
+        isNotNull(automations.eventAfterSeq),
+        lt(automations.eventAfterSeq, event.seq),
+      ),
+    )
+    .orderBy(automations.id);
+  const others = waiting.filter(({ id }) => event.entityType !== "automation" || event.entityId !== id);
+  if (others.length === 0) return;
+  const cause = await causeOf(tx.db, event);
+  if (cause !== null && cause.depth > MAX_DEPTH) return; // of a run that was refused here
+  const callers = cause === null ? [] : await callersOf(tx.db, cause);
+  for (const automation of others) {
+    if (!callers.some(({ automationId }) => automationId === automation.id))
+      await start(tx, event, automation, cause);
+  }
+}
+
+async function start(
+  tx: WriteContext,
+  event: EventRow,
+  automation: AutomationRow,
+  cause: Link | null,
+): Promise<void> {
+  const payload = toEvent(event) as unknown as JsonObject;
+  const run: NewAutomationRun = {
+    trigger: { method: "event", sourceType: "system", sourceId: event.id },
+    input: payload,
+    cause,
+  };
+  const isTooDeep = (cause?.depth ?? 0) >= MAX_DEPTH;
+  if (!isTooDeep && !(await isChainFull(tx.db, cause))) {
+    await startAutomationRun(tx, automation, run);
+  } else if (cause !== null && !(await wasCutOff(tx.db, cause, automation.id))) {
+    await refuseAutomationRun(tx, automation, run, loopError(isTooDeep));
+  }
+}
+
+const loopError = (isTooDeep: boolean): RunError => ({
+  code: "loop_detected",
+  message: isTooDeep
+    ? `Events of automations have set off one another ${MAX_DEPTH} times in a row, so this chain ends here. Narrow the event types of one of them.`
+    : "Events of automations have set off so many runs in one chain that it ends here. Narrow the event types of one of them.",
+  retryable: false,
+  attempt: 1,
+  details: null,
+});
+
+/** The automation run that the event comes from; null where no automation had a part in it. */
+async function causeOf(db: ReadDb, { type, entityType, entityId, data }: EventRow): Promise<Link | null> {
+  const named = [data.runId, data.actionRunId, entityType === "action_run" ? entityId : null];
+  const id = named.find((each): each is string => typeof each === "string");
+  if (id === undefined) return null;
+  if (type.startsWith("automation.")) return findLink(db, id);
+  const [run] = await db
+    .select({ automationRunId: actionRuns.automationRunId })
+    .from(actionRuns)
+    .where(eq(actionRuns.id, id));
+  return run?.automationRunId ? findLink(db, run.automationRunId) : null;
+}

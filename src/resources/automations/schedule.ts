@@ -1,0 +1,77 @@
+import { Cron } from "croner";
+import type { Schedule } from "./config.ts";
+
+const UTC = "UTC";
+
+/**
+ * Only reckons: without a function croner starts no timer. A job at fixed hours that falls into the hour which a
+ * spring night leaves out comes at its end, and in an autumn night it comes once; one of every so many minutes goes by
+ * what has passed.
+ */
+const open = ({ cron, timezone = UTC }: Schedule): Cron =>
+  new Cron(cron, { timezone, mode: "5-or-6-parts", fixedTimeRule: "no-wildcard" });
+
+/** What is wrong with a schedule, by field. `from` is the instant from which it must come at least once. */
+export function scheduleFaults(
+  { cron, timezone = UTC }: Schedule,
+  from: Date,
+): { field: keyof Schedule; msg: string }[] {
+  const isZone = isTimezone(timezone);
+  const faults: { field: keyof Schedule; msg: string }[] = isZone
+    ? []
+    : [
+        {
+          field: "timezone",
+          msg: `There is no time zone ${timezone}; give an IANA name such as Europe/Berlin`,
+        },
+      ];
+  const msg = cronFault({ cron, timezone: isZone ? timezone : UTC }, from);
+  return msg === null ? faults : [{ field: "cron", msg }, ...faults];
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+function cronFault(schedule: Schedule, from: Date): string | null {
+  try {
+    const job = open(schedule);
+    if (job.getPattern() === undefined)
+      return "Give a cron expression of five fields, or of six that begin with seconds";
+    return job.nextRun(from) === null ? "No instant ever fits this cron expression" : null;
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError) {
+      const reason = error.message.replace(/^CronPattern:\s*/, "");
+      return `Give a cron expression of five fields, or of six that begin with seconds: ${reason}`;
+    }
+    throw error;
+  }
+}
+
+/** The first instant after `after`, ISO 8601; null where none comes any more. */
+export const instantAfter = (schedule: Schedule, after: Date): string | null =>
+  open(schedule).nextRun(after)?.toISOString() ?? null;
+
+/** The last instant before `before`. */
+export const instantBefore = (schedule: Schedule, before: Date): string | null =>
+  open(schedule).previousRuns(1, before)[0]?.toISOString() ?? null;
+
+/** How many instants lie from `from` on and before `before`; counted up to `most`. */
+export function countInstants(schedule: Schedule, from: string, before: Date, most: number): number {
+  const job = open(schedule);
+  let count = 0;
+  for (
+    let at: Date | null = new Date(from);
+    at !== null && at < before && count < most;
+    at = job.nextRun(at)
+  ) {
+    count++;
+  }
+  return count;
+}

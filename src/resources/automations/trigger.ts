@@ -1,0 +1,35 @@
+import { desc } from "drizzle-orm";
+import type { WriteContext } from "../../context.ts";
+import { typesMatching } from "../events/matching.ts";
+import { type EventType, events } from "../events/table.ts";
+import type { AutomationConfig } from "./config.ts";
+import { instantAfter } from "./schedule.ts";
+import type { AutomationRow } from "./table.ts";
+
+/**
+ * When a schedule is due next, and from where an event trigger follows the trail, both reckoned from this moment; null
+ * for what is disabled or has no such trigger.
+ */
+export async function triggerState(
+  tx: WriteContext,
+  { status, triggerType, config }: Pick<AutomationRow, "status" | "triggerType" | "config">,
+): Promise<Pick<AutomationRow, "nextRunAt" | "eventAfterSeq">> {
+  const { schedule } = config as AutomationConfig;
+  const isActive = status === "active";
+  return {
+    nextRunAt:
+      isActive && triggerType === "schedule" && schedule ? instantAfter(schedule, tx.clock.now()) : null,
+    eventAfterSeq: isActive && triggerType === "event" ? await endOfTrail(tx) : null,
+  };
+}
+
+/** The place of the newest event, of all organizations. */
+async function endOfTrail(tx: WriteContext): Promise<number> {
+  const [last] = await tx.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1);
+  return last?.seq ?? 0;
+}
+
+/** The types of events that these patterns stand for, each once. Throws `invalid` at `loc` for a pattern that fits none. */
+export const typesOf = (patterns: readonly string[], loc: readonly string[] = []): EventType[] => [
+  ...new Set(patterns.flatMap((pattern, index) => typesMatching(pattern, [...loc, String(index)]))),
+];

@@ -1,0 +1,178 @@
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { type Actor, type App, type WriteContext, write } from "../../context.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { version } from "../../version.ts";
+import { record } from "../events/service.ts";
+import { putNotice } from "../inbound/alerts.ts";
+import { contextForRun } from "../runs/claim.ts";
+import type { Expectation } from "./config.ts";
+import { automationRuns, automations, automationWatches, type WatchRow } from "./table.ts";
+
+const WATCHER: Actor = { type: "system", id: "watcher", process: "weir", version };
+
+/** The last completed run whose rows were counted, by automation: they are counted once for each limit. */
+export type Counted = Map<string, { runId: string; minRows: number }>;
+
+/** An active automation with an `expect`, as it is now. */
+interface Seen {
+  id: string;
+  organizationId: string;
+  name: string;
+  expect: Expectation;
+  /** Null before it is looked after. */
+  watch: WatchRow | null;
+  /** The last that completed. */
+  run: { id: string; completedAt: string | null } | null;
+}
+
+/** Spelt as in the indexes `automations_expecting` and `automation_runs_watched`. */
+const isExpecting = and(
+  sql`json_extract(${automations.config}, '$.expect') is not null`,
+  isNull(automations.deletedAt),
+  eq(automations.status, "active"),
+);
+const lastCompleted = sql`(
+  select r.id from automation_runs r where r.automation_id = ${automations.id} and r.is_watched = 1
+    and r.status = 'completed' order by r.completed_at desc limit 1)`;
+
+async function look(db: ReadDb, id?: string): Promise<Seen[]> {
+  const rows = await db
+    .select({
+      id: automations.id,
+      organizationId: automations.organizationId,
+      name: automations.name,
+      expect: sql<string>`json_extract(${automations.config}, '$.expect')`,
+      watch: automationWatches,
+      run: { id: automationRuns.id, completedAt: automationRuns.completedAt },
+    })
+    .from(automations)
+    .leftJoin(automationWatches, eq(automationWatches.automationId, automations.id))
+    .leftJoin(automationRuns, eq(automationRuns.id, lastCompleted))
+    .where(and(isExpecting, id === undefined ? undefined : eq(automations.id, id)));
+  return rows.map((row) => ({ ...row, expect: JSON.parse(row.expect) as Expectation }));
+}
+
+/** What is to be told or kept of an automation; empty where all is as it was. */
+interface Finding {
+  /** The beginning of a silence that is too long and was not told of. */
+  silentSince?: string;
+  /** Too few rows, for the first time. */
+  empty?: { runId: string; rows: number };
+  /** Enough rows again. */
+  isFilled?: boolean;
+}
+
+async function judge(app: App, db: ReadDb, seen: Seen, counted: Counted): Promise<Finding> {
+  const { expect, watch, run } = seen;
+  if (watch === null) return {};
+  const finding: Finding = {};
+  const completedAt = run?.completedAt ?? "";
+  const quietFrom = completedAt > watch.since ? completedAt : watch.since;
+  const isSilent =
+    expect.maxSilenceSeconds !== undefined &&
+    quietFrom <= timestamp(app.clock, -expect.maxSilenceSeconds * 1000) &&
+    (watch.silentSince === null || quietFrom > watch.silentSince);
+  if (isSilent) finding.silentSince = quietFrom;
+
+  const { minRows } = expect;
+  const known = counted.get(seen.id);
+  const isCounted = known !== undefined && known.runId === run?.id && known.minRows === minRows;
+  if (minRows === undefined || run === null || completedAt <= watch.since || isCounted) return finding;
+  const rows = await rowsOf(db, run.id);
+  if (rows < minRows && watch.emptyRunId === null) finding.empty = { runId: run.id, rows };
+  else if (rows >= minRows && watch.emptyRunId !== null) finding.isFilled = true;
+  else counted.set(seen.id, { runId: run.id, minRows });
+  return finding;
+}
+
+/** The rows that all steps of an automation run made, each item of a `forEach` among them. */
+async function rowsOf(db: ReadDb, runId: string): Promise<number> {
+  const found = (await db.get(sql`
+    select coalesce(sum(coalesce(json_extract(r.result, '$.rows'), json_extract(r.result, '$.summary.fields.rows'))), 0) as n
+    from action_runs r where r.status = 'completed' and r.id in (
+      select json_extract(step.value, '$.actionRunId')
+        from automation_runs a, json_each(a.steps) step where a.id = ${runId}
+      union select action_run_id from automation_run_items where automation_run_id = ${runId})`)) as {
+    n: number;
+  };
+  return Number(found.n);
+}
+
+/**
+ * Looks after every automation with an `expect`: tells by an event, and by a notice where there is a `notifyUrl`, once
+ * for each silence and once for runs in a row with too few rows. What was told is stored with it, so that no restart
+ * tells it again. A silence begins with the last completed run, and not before the automation was first seen active
+ * with an `expect`.
+ */
+export async function watchAutomations(app: App, counted: Counted): Promise<void> {
+  const seen = await look(app.store.db);
+  const unseen = seen.filter(({ watch }) => watch === null);
+  if (unseen.length > 0) await beginWatches(app, unseen);
+  await endWatches(app);
+  for (const one of seen) {
+    try {
+      const finding = await judge(app, app.store.db, one, counted);
+      if (Object.keys(finding).length > 0) await write(contextOf(app, one), (tx) => settle(tx, one.id));
+    } catch (error) {
+      app.log.report(error, { automationId: one.id, at: "watch an automation" }); // the others are looked at; this one comes again
+    }
+  }
+}
+
+const contextOf = (app: App, { organizationId }: Seen) =>
+  contextForRun(app, { organizationId, actor: { ...WATCHER }, correlationId: app.ids.uuid() });
+
+async function beginWatches(app: App, unseen: readonly Seen[]): Promise<void> {
+  const since = timestamp(app.clock);
+  await app.store.write(async (db) => {
+    const rows = unseen.map(({ id, organizationId }) => ({ automationId: id, organizationId, since }));
+    await db.insert(automationWatches).values(rows).onConflictDoNothing();
+  });
+}
+
+/** Of automations that were disabled, deleted, or have lost their `expect`: they begin anew if they come back. */
+async function endWatches(app: App): Promise<void> {
+  const over = await app.store.db
+    .select({ id: automationWatches.automationId })
+    .from(automationWatches)
+    .where(
+      sql`not exists (select 1 from ${automations} where ${automations.id} = ${automationWatches.automationId} and ${isExpecting})`,
+    );
+  if (over.length === 0) return;
+  const ids = over.map(({ id }) => id);
+  await app.store.write(async (db) => {
+    await db.delete(automationWatches).where(inArray(automationWatches.automationId, ids));
+  });
+}
+
+/** Looks once more, inside of the transaction: another process may have told it, or a run may have completed. */
+async function settle(tx: WriteContext, id: string): Promise<void> {
+  const [seen] = await look(tx.db, id);
+  if (!seen) return;
+  const { silentSince, empty, isFilled } = await judge(tx, tx.db, seen, new Map());
+  const { maxSilenceSeconds, minRows } = seen.expect;
+  const change = {
+    ...(silentSince === undefined ? {} : { silentSince }),
+    ...(empty === undefined ? {} : { emptyRunId: empty.runId }),
+    ...(isFilled ? { emptyRunId: null } : {}),
+  };
+  if (Object.keys(change).length === 0) return;
+  await tx.db.update(automationWatches).set(change).where(eq(automationWatches.automationId, id));
+  const last = { lastRunId: seen.run?.id ?? null, lastCompletedAt: seen.run?.completedAt ?? null };
+  if (silentSince !== undefined) {
+    const limit = { maxSilenceSeconds: maxSilenceSeconds ?? null, silentSince };
+    await tell(tx, seen, { reason: "silent", ...limit, ...last });
+  }
+  if (empty !== undefined) {
+    await tell(tx, seen, { reason: "empty", minRows: minRows ?? null, rows: empty.rows, ...last });
+  }
+}
+
+async function tell(tx: WriteContext, seen: Seen, facts: JsonObject): Promise<void> {
+  const { id, name, expect } = seen;
+  await record(tx, "automation.stale", { type: "automation", id }, { name, ...facts });
+  if (expect.notifyUrl !== undefined)
+    await putNotice(tx, id, "automation.stale", expect.notifyUrl, { automation: { id, name }, ...facts });
+}

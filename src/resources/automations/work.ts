@@ -1,0 +1,73 @@
+import { and, eq, isNull } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { resolveTemplates, type Scope } from "../../base/template.ts";
+import type { WriteContext } from "../../context.ts";
+import type { ActionKind } from "../../executors/contract.ts";
+import { actions } from "../actions/table.ts";
+import type { NewRun } from "../runs/enqueue.ts";
+import type { Step } from "./config.ts";
+import type { AutomationRunRow } from "./table.ts";
+
+/** What a step does, its action looked up. */
+export interface Work {
+  kind: ActionKind;
+  definition: JsonObject;
+  connectionId: string | null;
+  actionId: string | null;
+}
+
+/** Throws `not_found`, `invalid_state` for an action that is gone or disabled. */
+export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
+  if (step.actionId === undefined) {
+    if (!step.kind)
+      throw new AppError("definition_invalid", `The step ${step.key} names neither an action nor a kind.`);
+    return {
+      kind: step.kind,
+      definition: step.definition ?? {},
+      connectionId: step.connectionId ?? null,
+      actionId: null,
+    };
+  }
+  const [action] = await tx.db
+    .select()
+    .from(actions)
+    .where(
+      and(
+        eq(actions.organizationId, tx.organizationId),
+        eq(actions.id, step.actionId),
+        isNull(actions.deletedAt),
+      ),
+    );
+  if (!action)
+    throw new AppError("not_found", `The action of the step ${step.key} is gone; give the step another.`);
+  if (action.status === "disabled")
+    throw new AppError("invalid_state", `The action ${action.name} is disabled.`);
+  return {
+    kind: action.kind,
+    definition: action.definition,
+    connectionId: step.connectionId ?? action.connectionId,
+    actionId: action.id,
+  };
+}
+
+/** The run of a step, or of one item of it. `scope` is what the template of its `concurrencyKey` sees. */
+export function runOfStep(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  { step, work, scope }: { step: Step; work: Work; scope: Scope },
+): NewRun {
+  const key = work.definition.concurrencyKey;
+  return {
+    ...work,
+    actor: { type: "automation", id: run.automationId },
+    trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
+    automationRunId: run.id,
+    stepKey: step.key,
+    concurrencyKey:
+      typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null,
+  };
+}
+
+const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -1,0 +1,45 @@
+import { describe, expect, test } from "bun:test";
+import { startEngine } from "../../src/engine/start.ts";
+import { type Client, startApp } from "../support/app.ts";
+import { neighbour } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { ACTIONS, created, makeAction, runEnd } from "../support/work.ts";
+
+/** Puts `count` runs in line that call `path`, and gives back their ids. */
+async function queue(call: Client, url: string, count: number, more: object = {}): Promise<string[]> {
+  const action = await makeAction(call, { kind: "http_request", definition: { url, ...more } });
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) ids.push(created(await call("POST", `${ACTIONS}/${action.id}/run`)).id);
+  return ids;
+}
+
+describe("between organizations", () => {
+  test.each([1, 4])("a long line of one does not hold up another, with %d places", async (places) => {
+    await using app = await startApp({ engine: false, env: { WEIR_CONCURRENCY: String(places) } });
+    await using receiver = startReceiver();
+    const others = [await neighbour(app), await neighbour(app)] as const;
+    const ours = await queue(app.owner, `${receiver.url}/ours`, 40);
+    await queue(others[0].call, `${receiver.url}/first`, 3);
+    await queue(others[1].call, `${receiver.url}/second`, 3);
+    const engine = await startEngine(app.app);
+    for (const id of ours) expect((await runEnd(app.owner, id)).status).toBe("completed");
+    await engine.stop(0);
+    const order = receiver.got.map(({ path }) => path);
+    expect(order).toHaveLength(46);
+    // Nine runs take their turns; those that go side by side may come in any order.
+    expect(order.slice(0, 9 + places).filter((path) => path !== "/ours")).toHaveLength(6);
+  });
+
+  test("an organization whose runs are all held back takes no turn", async () => {
+    await using app = await startApp({ engine: false, env: { WEIR_CONCURRENCY: "1" } });
+    await using receiver = startReceiver();
+    const other = await neighbour(app);
+    const keyed = await queue(app.owner, `${receiver.url}/keyed`, 3, { concurrencyKey: "one" });
+    const theirs = await queue(other.call, `${receiver.url}/theirs`, 3);
+    const engine = await startEngine(app.app);
+    for (const id of keyed) expect((await runEnd(app.owner, id)).status).toBe("completed");
+    for (const id of theirs) expect((await runEnd(other.call, id)).status).toBe("completed");
+    await engine.stop(0);
+    expect(receiver.got).toHaveLength(6);
+  });
+});

@@ -1,0 +1,120 @@
+import { expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { follower } from "../../src/engine/follower.ts";
+import { automationRuns } from "../../src/resources/automations/table.ts";
+import { startApp } from "../support/app.ts";
+import { neighbour } from "../support/people.ts";
+import { startInstallation } from "../support/process.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { ACTIONS, AUTOMATIONS, branch, created, makeAction, makeAutomation, until } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const action = { kind: "conditional_branch", definition: branch() };
+const listener = (call: Started["owner"], types = ["action.created"], name = "Listener") =>
+  makeAutomation(call, { event: { types }, action }, { triggerType: "event", name });
+
+async function tickAll(loop: ReturnType<typeof follower>) {
+  const { signal } = new AbortController();
+  while ((await loop.tick(signal)) === "more");
+}
+
+/** Ids of the actions whose creation each run was started for, in the order of the runs. */
+async function heard({ app }: Started): Promise<string[]> {
+  const rows = await app.store.db
+    .select({ input: automationRuns.input })
+    .from(automationRuns)
+    .orderBy(automationRuns.id);
+  return rows.map(({ input }) => (input as { entity: { id: string } }).entity.id);
+}
+
+async function makeActions({ owner }: Pick<Started, "owner">, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) ids.push((await makeAction(owner, { name: `Action ${n}` })).id);
+  return ids;
+}
+
+test("acts on each event once and in order, over many batches and however many processes follow", async () => {
+  await using app = await startApp({ engine: false });
+  await listener(app.owner);
+  const ids = await makeActions(app, 35);
+  await Promise.all([follower(app.app), follower(app.app), follower(app.app)].map(tickAll));
+  expect(await heard(app)).toEqual(ids);
+  const [more] = await makeActions(app, 1);
+  await tickAll(follower(app.app));
+  expect(await heard(app)).toEqual([...ids, more ?? ""]);
+});
+
+test("reads nothing of the trail while nobody waits for events, and begins with who comes", async () => {
+  await using app = await startApp({ engine: false });
+  const loop = follower(app.app);
+  await makeActions(app, 3);
+  await tickAll(loop);
+  const places = sql`select count(*) as n from settings where key = 'event_triggers_followed'`;
+  expect(await app.app.store.db.get<{ n: number }>(places)).toEqual({ n: 0 });
+  await listener(app.owner);
+  const ids = await makeActions(app, 2);
+  await tickAll(loop);
+  expect(await heard(app)).toEqual(ids);
+});
+
+test("an event that can't be acted on is told, and holds up none behind it", async () => {
+  await using app = await startApp({ engine: false });
+  await listener(app.owner);
+  const ids = await makeActions(app, 5);
+  const refuse = sql.raw(
+    `CREATE TRIGGER broken BEFORE INSERT ON automation_runs WHEN NEW.input LIKE '%${ids[2]}%' BEGIN SELECT RAISE(ABORT, 'broken'); END`,
+  );
+  await app.app.store.write((db) => db.run(refuse));
+  await tickAll(follower(app.app));
+  expect(await heard(app)).toEqual(ids.filter((id) => id !== ids[2]));
+  expect(app.logged.filter((line) => line.includes("act on an event"))).toHaveLength(1);
+});
+
+test("hears each organization by its own automations", async () => {
+  await using app = await startApp({ engine: false });
+  const other = await neighbour(app);
+  await listener(app.owner);
+  await listener(other.call);
+  const ours = await makeActions(app, 2);
+  const theirs = await makeActions({ owner: other.call }, 2);
+  await tickAll(follower(app.app));
+  const rows = await app.app.store.db.select().from(automationRuns).orderBy(automationRuns.id);
+  const of = (organizationId: string) =>
+    rows
+      .filter((row) => row.organizationId === organizationId)
+      .map(({ input }) => (input as { entity: { id: string } }).entity.id);
+  expect([of(app.ids.organizationId), of(other.organization.id)]).toEqual([ours, theirs]);
+});
+
+test("no event is lost or acted on twice by kill -9 at any moment", async () => {
+  await using receiver = startReceiver();
+  await using installation = await startInstallation();
+  let server = await installation.serve();
+  const work = {
+    kind: "http_request",
+    definition: { url: receiver.url, method: "POST", body: "{{payload.entity.id}}" },
+  };
+  const config = { event: { types: ["action.created"] }, action: work };
+  const { id } = await makeAutomation(server.owner, config, { triggerType: "event" });
+  const accepted: string[] = [];
+  for (let round = 0; round < 4; round++) {
+    for (let n = 0; n < 12; n++) {
+      accepted.push(created(await server.owner("POST", ACTIONS, { name: "a", ...work })).id);
+    }
+    await Bun.sleep(round * 90); // within a look at the trail, or between two
+    await server.end("SIGKILL");
+    server = await installation.serve();
+  }
+  const path = `${AUTOMATIONS}/${id}/runs?limit=100`;
+  const isDone = ({ status }: { status: string }) => status === "completed";
+  const { runs, total } = await until(
+    server.owner,
+    path,
+    (page) => page.total >= accepted.length && page.runs.every(isDone),
+  );
+  const acted = runs.map(({ input }: { input: { entity: { id: string } } }) => input.entity.id).reverse();
+  expect(total).toBe(accepted.length);
+  expect(acted).toEqual(accepted);
+  expect((await server.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
+}, 60_000);

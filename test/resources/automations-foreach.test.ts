@@ -1,0 +1,426 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { startApp } from "../support/app.ts";
+import { makeHook, send } from "../support/hook.ts";
+import { startReceiver } from "../support/receiver.ts";
+import {
+  AUTOMATION_RUNS,
+  AUTOMATIONS,
+  automationRunEnd,
+  branch,
+  created,
+  faultsOf,
+  flowToEnd,
+  makeAutomation,
+  RUNS,
+  until,
+} from "../support/work.ts";
+
+const work = { kind: "conditional_branch", definition: branch() };
+const each = (more: object = {}) => ({ key: "each", forEach: "{{input}}", ...work, ...more });
+/** Answers with what it was sent; a body of `{fail}` with that status. */
+const echo = () =>
+  startReceiver(async ({ text }) => {
+    const sent = JSON.parse(text) as { fail?: number };
+    return typeof sent?.fail === "number" ? new Response("no", { status: sent.fail }) : Response.json(sent);
+  });
+const post = (url: string, more: object = {}) =>
+  each({
+    kind: "http_request",
+    definition: { url, method: "POST", body: { item: "{{item}}", index: "{{index}}" }, responseExtract: "@" },
+    ...more,
+  });
+
+describe("a config with forEach", () => {
+  test.each<[object, string[]]>([
+    [each({ forEach: "" }), ["forEach string_too_short"]],
+    [each({ forEach: "orders" }), ["forEach template_error"]],
+    [each({ forEach: "a {{input}}" }), ["forEach template_error"]],
+    [each({ forEach: "{{input" }), ["forEach template_error"]],
+    [each({ forEach: ["a"] }), ["forEach string_type"]],
+    [each({ maxParallel: 0 }), ["maxParallel greater_than_equal"]],
+    [each({ maxParallel: 101 }), ["maxParallel less_than_equal"]],
+    [{ key: "a", ...work, maxParallel: 2 }, ["maxParallel value_error"]],
+  ])("is refused for %j", async (step, faults) => {
+    await using app = await startApp({ engine: false });
+    const refused = await app.owner("POST", AUTOMATIONS, { name: "x", config: { steps: [step] } });
+    expect(faultsOf(refused)).toEqual(faults.map((fault) => `body.config.steps.0.${fault}`));
+  });
+
+  test("gives no branch to hang on", async () => {
+    await using app = await startApp({ engine: false });
+    const steps = [each(), { key: "b", ...work, dependsOn: ["each:a"] }];
+    expect(faultsOf(await app.owner("POST", AUTOMATIONS, { name: "x", config: { steps } }))).toEqual([
+      "body.config.steps.1.dependsOn.0 value_error",
+    ]);
+  });
+});
+
+describe("a step with forEach", () => {
+  test("is carried out for each item, and its result is theirs in the list's order", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const steps = [
+      post(receiver.url, { maxParallel: 3 }),
+      {
+        key: "after",
+        kind: "http_request",
+        definition: {
+          url: receiver.url,
+          method: "POST",
+          body: { all: "{{steps.each.result}}" },
+          responseExtract: "all",
+        },
+        dependsOn: ["each"],
+      },
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    const input = ["a", { b: [1.5, null] }, null, 4, "{{payload}}", true, [], ""];
+    const run = await flowToEnd(app.owner, flow.id, { input });
+    expect(run.status).toBe("completed");
+    expect(run.steps).toEqual([
+      {
+        key: "each",
+        status: "completed",
+        actionRunId: null,
+        startedAt: expect.any(String),
+        completedAt: expect.any(String),
+        error: null,
+        items: { total: 8, pending: 0, running: 0, completed: 8, failed: 0 },
+      },
+      {
+        key: "after",
+        status: "completed",
+        actionRunId: expect.any(String),
+        startedAt: expect.any(String),
+        completedAt: expect.any(String),
+        error: null,
+      },
+    ]);
+    const results = run.result.each.map(({ extracted }: { extracted: object }) => extracted);
+    expect(results).toEqual(input.map((item, index) => ({ item, index })));
+    expect(run.result.after.extracted).toEqual(run.result.each);
+    const { runs, total } = (await app.owner("GET", `${RUNS}?automation_run_id=${run.id}&limit=100`)).body;
+    expect([total, new Set(runs.map(({ id }: { id: string }) => id)).size]).toEqual([9, 9]);
+  });
+
+  test("goes over no more items at once than it may, and shows how far it is", async () => {
+    await using app = await startApp();
+    let now = 0;
+    let most = 0;
+    const open = Promise.withResolvers<void>();
+    await using receiver = startReceiver(async () => {
+      most = Math.max(most, ++now);
+      await open.promise;
+      now--;
+      return Response.json({});
+    });
+    const flow = await makeAutomation(app.owner, { steps: [post(receiver.url, { maxParallel: 2 })] });
+    const { id } = created(
+      await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: [1, 2, 3, 4, 5, 6] }),
+    );
+    await until(app.owner, AUTOMATIONS, () => now === 2);
+    expect((await app.owner("GET", `${AUTOMATION_RUNS}/${id}`)).body).toMatchObject({
+      status: "running",
+      displayStatus: "Running",
+      steps: [
+        {
+          key: "each",
+          status: "running",
+          items: { total: 6, pending: 4, running: 2, completed: 0, failed: 0 },
+        },
+      ],
+    });
+    open.resolve();
+    expect((await automationRunEnd(app.owner, id)).status).toBe("completed");
+    expect(most).toBe(2);
+  });
+
+  test("over an empty list is completed with an empty list", async () => {
+    await using app = await startApp();
+    const steps = [each(), { key: "b", ...work, dependsOn: ["each"], when: "size(steps.each.result) == 0" }];
+    const flow = await makeAutomation(app.owner, { steps });
+    const run = await flowToEnd(app.owner, flow.id, { input: [] });
+    expect(run).toMatchObject({ status: "completed", result: { each: [], b: { branch: "a" } } });
+    expect(run.steps[0]).toMatchObject({
+      status: "completed",
+      items: { total: 0, pending: 0, running: 0, completed: 0, failed: 0 },
+    });
+  });
+
+  test.each<[unknown, string]>([
+    [{ a: 1 }, "template_error"],
+    ["text", "template_error"],
+    [null, "template_error"],
+    [Array.from({ length: 10_001 }, () => 0), "definition_invalid"],
+  ])("fails for what is no list, or too long a one", async (input, code) => {
+    await using app = await startApp();
+    const flow = await makeAutomation(app.owner, { steps: [each()] });
+    const run = await flowToEnd(app.owner, flow.id, { input });
+    expect(run).toMatchObject({
+      status: "failed",
+      error: { code, retryable: false },
+      steps: [{ status: "failed" }],
+    });
+    expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.total).toBe(0);
+  });
+
+  test("takes ten thousand items", async () => {
+    await using app = await startApp({ engine: false });
+    const flow = await makeAutomation(app.owner, { steps: [each({ maxParallel: 1 })] });
+    const input = Array.from({ length: 10_000 }, (_, index) => index);
+    const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input }));
+    const { steps } = (await app.owner("GET", `${AUTOMATION_RUNS}/${id}`)).body;
+    expect(steps[0].items).toEqual({ total: 10_000, pending: 9_999, running: 1, completed: 0, failed: 0 });
+    await app.owner("POST", `${AUTOMATION_RUNS}/${id}/cancel`);
+  });
+
+  test("stops at the first item that fails, and names it", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(async ({ text }) => {
+      const { index } = JSON.parse(text) as { index: number };
+      return index === 1 ? new Response("no", { status: 400 }) : Response.json({});
+    });
+    const steps = [post(receiver.url, { maxParallel: 1 }), { key: "after", ...work, dependsOn: ["each"] }];
+    const flow = await makeAutomation(app.owner, { steps });
+    const run = await flowToEnd(app.owner, flow.id, { input: [1, 2, 3, 4] });
+    expect(run).toMatchObject({
+      status: "failed",
+      error: { code: "unexpected_status", details: { item: 1, step: "each" } },
+    });
+    expect(run.steps).toMatchObject([
+      { status: "failed", items: { total: 4, pending: 2, running: 0, completed: 1, failed: 1 } },
+      { status: "skipped" },
+    ]);
+    expect(receiver.got).toHaveLength(2);
+  });
+
+  test("told to continue goes over all, and leaves null where an item failed", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(async ({ text }) => {
+      const { index } = JSON.parse(text) as { index: number };
+      return index % 2 === 1 ? new Response("no", { status: 400 }) : Response.json({ index });
+    });
+    const steps = [
+      post(receiver.url, { onError: "continue" }),
+      {
+        key: "after",
+        ...work,
+        dependsOn: ["each"],
+        when: "steps.each.result[1] == null && steps.each.status == 'failed'",
+      },
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    const run = await flowToEnd(app.owner, flow.id, { input: [0, 1, 2] });
+    expect(run.status).toBe("completed");
+    expect(run.steps).toMatchObject([
+      { status: "failed", error: { details: { item: 1 } }, items: { completed: 2, failed: 1 } },
+      { status: "completed" },
+    ]);
+    expect(run.result.each.map((one: { extracted: object } | null) => one?.extracted ?? null)).toEqual([
+      { index: 0 },
+      null,
+      { index: 2 },
+    ]);
+  });
+
+  test("set off again does only the items that have not completed", async () => {
+    await using app = await startApp();
+    let isBroken = true;
+    await using receiver = startReceiver(async ({ text }) => {
+      const { index } = JSON.parse(text) as { index: number };
+      return isBroken && index >= 2 ? new Response("no", { status: 400 }) : Response.json({ index });
+    });
+    const flow = await makeAutomation(app.owner, { steps: [post(receiver.url, { maxParallel: 1 })] });
+    const first = await flowToEnd(app.owner, flow.id, { input: [0, 1, 2, 3] });
+    expect([first.status, receiver.got.length]).toEqual(["failed", 3]);
+    isBroken = false;
+    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
+    const second = await automationRunEnd(app.owner, again.id);
+    expect(second.steps[0].items).toEqual({ total: 4, pending: 0, running: 0, completed: 4, failed: 0 });
+    expect(second.result.map(({ extracted }: { extracted: object }) => extracted)).toEqual(
+      [0, 1, 2, 3].map((index) => ({ index })),
+    );
+    expect(receiver.got).toHaveLength(5);
+    const whole = created(
+      await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`, { fromFailed: false }),
+    );
+    expect((await automationRunEnd(app.owner, whole.id)).status).toBe("completed");
+    expect(receiver.got).toHaveLength(9);
+  });
+
+  test("is cancelled with its items, also with those in line", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(() => new Promise(() => {}));
+    const flow = await makeAutomation(app.owner, { steps: [post(receiver.url, { maxParallel: 2 })] });
+    const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: [1, 2, 3] }));
+    await until(app.owner, AUTOMATIONS, () => receiver.got.length === 2);
+    const cancelled = (await app.owner("POST", `${AUTOMATION_RUNS}/${id}/cancel`)).body;
+    expect(cancelled).toMatchObject({ status: "cancelled", steps: [{ key: "each", status: "cancelled" }] });
+    const { runs } = await until(app.owner, `${RUNS}?automation_run_id=${id}`, (page) =>
+      page.runs.every(({ status }: { status: string }) => status === "cancelled"),
+    );
+    expect(runs).toHaveLength(2);
+    expect(receiver.got).toHaveLength(2);
+  });
+
+  test("lets runs of one concurrencyKey, made of the item, go one at a time", async () => {
+    await using app = await startApp();
+    const busy = new Map<string, number>();
+    let most = 0;
+    await using receiver = startReceiver(async ({ text }) => {
+      const { item } = JSON.parse(text) as { item: string };
+      most = Math.max(most, (busy.get(item) ?? 0) + 1);
+      busy.set(item, (busy.get(item) ?? 0) + 1);
+      await Bun.sleep(5);
+      busy.set(item, (busy.get(item) ?? 0) - 1);
+      return Response.json({});
+    });
+    const step = post(receiver.url);
+    const flow = await makeAutomation(app.owner, {
+      steps: [{ ...step, definition: { ...step.definition, concurrencyKey: "shop-{{item}}" } }],
+    });
+    const run = await flowToEnd(app.owner, flow.id, { input: ["a", "a", "b", "a", "b"] });
+    expect([run.status, most]).toEqual(["completed", 1]);
+  });
+});
+
+test("whatever the list and however many go at once, each item is done once and results stand in order", async () => {
+  await using app = await startApp();
+  await using receiver = echo();
+  const flow = await makeAutomation(app.owner, {
+    steps: [post(receiver.url, { forEach: "{{input.list}}", maxParallel: 1 })],
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.jsonValue(), { maxLength: 12 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (raw, parallel) => {
+        const list = JSON.parse(JSON.stringify(raw)) as unknown[];
+        const steps = [post(receiver.url, { forEach: "{{input.list}}", maxParallel: parallel })];
+        await app.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: { steps } });
+        const before = receiver.got.length;
+        const run = await flowToEnd(app.owner, flow.id, { input: { list } });
+        expect(run.status).toBe("completed");
+        expect(run.result.map((one: { extracted: object }) => one.extracted)).toEqual(
+          list.map((item, index) => ({ item, index })),
+        );
+        expect(receiver.got.length - before).toBe(list.length);
+      },
+    ),
+    { numRuns: 15 },
+  );
+}, 60_000);
+
+describe("concurrency", () => {
+  const open = () => {
+    const gate = Promise.withResolvers<void>();
+    const receiver = startReceiver(async () => {
+      await gate.promise;
+      return Response.json({});
+    });
+    return Object.assign(receiver, { open: () => gate.resolve() });
+  };
+  const flowOf = (url: string, concurrency: object) => ({
+    action: { kind: "http_request", definition: { url, method: "POST", body: "{{input}}" } },
+    concurrency,
+  });
+
+  test.each<[object, string]>([
+    [{}, "max missing"],
+    [{ max: 0 }, "max greater_than_equal"],
+    [{ max: 1001 }, "max less_than_equal"],
+    [{ max: 1, policy: "wait" }, "policy enum"],
+    [{ max: 1, by: "x" }, "by extra_forbidden"],
+  ])("is refused as %j", async (concurrency, fault) => {
+    await using app = await startApp({ engine: false });
+    const body = { name: "x", config: { action: work, concurrency } };
+    expect(faultsOf(await app.owner("POST", AUTOMATIONS, body))).toEqual([
+      `body.config.concurrency.${fault}`,
+    ]);
+  });
+
+  test("queues what comes on top, in order, and starts it as soon as there is room", async () => {
+    await using app = await startApp();
+    await using receiver = open();
+    const flow = await makeAutomation(app.owner, flowOf(receiver.url, { max: 2 }));
+    const runs: { id: string; status: string; displayStatus: string; startedAt: string | null }[] = [];
+    for (let input = 0; input < 6; input++) {
+      runs.push(created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input })));
+    }
+    expect(runs.map(({ status }) => status)).toEqual(["running", "running", ...Array(4).fill("pending")]);
+    expect(runs[2]).toMatchObject({ displayStatus: "Queued", startedAt: null });
+    await until(app.owner, AUTOMATIONS, () => receiver.got.length === 2);
+    const cancelled = await app.owner("POST", `${AUTOMATION_RUNS}/${runs[3]?.id}/cancel`);
+    expect(cancelled.body).toMatchObject({ status: "cancelled", steps: [{ status: "skipped" }] });
+    receiver.open();
+    for (const { id } of runs) await automationRunEnd(app.owner, id);
+    expect(receiver.got.slice(2).map(({ text }) => text)).toEqual(["2", "4", "5"]);
+  });
+
+  test("moves the whole line on where its runs end on the spot, and when max is raised", async () => {
+    await using app = await startApp();
+    await using receiver = open();
+    const flow = await makeAutomation(app.owner, flowOf(receiver.url, { max: 1 }));
+    const first = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
+    const waiting: string[] = [];
+    for (let n = 0; n < 30; n++)
+      waiting.push(created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`)).id);
+    await app.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: { concurrency: { max: 3 } } });
+    await until(app.owner, AUTOMATIONS, () => receiver.got.length === 3);
+    receiver.open();
+    for (const id of [first.id, ...waiting]) {
+      expect((await automationRunEnd(app.owner, id)).status).toBe("completed");
+    }
+  });
+
+  test("skips what comes on top, and says why", async () => {
+    await using app = await startApp();
+    await using receiver = open();
+    const flow = await makeAutomation(app.owner, flowOf(receiver.url, { max: 1, policy: "skip" }));
+    const first = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
+    const second = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
+    expect(second).toMatchObject({
+      status: "cancelled",
+      steps: [{ status: "skipped", actionRunId: null }],
+      error: { code: "skipped", retryable: false },
+    });
+    receiver.open();
+    expect((await automationRunEnd(app.owner, first.id)).status).toBe("completed");
+    expect((await flowToEnd(app.owner, flow.id)).status).toBe("completed");
+  });
+
+  test("a webhook that is skipped has been taken: its sender is not to send it again", async () => {
+    await using app = await startApp();
+    await using receiver = open();
+    const action = { kind: "http_request", definition: { url: receiver.url } };
+    const hook = await makeHook(app, { action, concurrency: { max: 1, policy: "skip" }, waitSeconds: 0 });
+    expect((await send(app, "{}")).status).toBe(202);
+    const second = await send(app, "{}");
+    const { deliveryId, automationRunId } = second.body;
+    expect([second.status, second.body]).toEqual([
+      200,
+      { status: "processed", deliveryId, automationRunId, result: null },
+    ]);
+    receiver.open();
+    const { runs } = await until(app.owner, `${AUTOMATIONS}/${hook.id}/runs`, (page) =>
+      page.runs.every(({ completedAt }: { completedAt: string | null }) => completedAt !== null),
+    );
+    expect(runs.map(({ status }: { status: string }) => status)).toEqual(["cancelled", "completed"]);
+    const { items } = (await app.owner("GET", "/api/v1/webhook-deliveries")).body;
+    expect(items.map(({ status }: { status: string }) => status)).toEqual(["processed", "processed"]);
+  });
+
+  test("cancels those before where it is told to", async () => {
+    await using app = await startApp();
+    await using receiver = open();
+    const flow = await makeAutomation(app.owner, flowOf(receiver.url, { max: 2, policy: "cancel_previous" }));
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n++)
+      ids.push(created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`)).id);
+    receiver.open();
+    const ends = [];
+    for (const id of ids) ends.push((await automationRunEnd(app.owner, id)).status);
+    expect(ends).toEqual(["cancelled", "cancelled", "completed", "completed"]);
+  });
+});
