@@ -6,9 +6,12 @@ export interface Rate {
   burst: number;
 }
 
+/** Sign-in, set-up and device endpoints: 10 a minute for each address (decisions, section 1). */
+export const ADDRESS_RATE: Rate = { perMinute: 10, burst: 10 };
+
 export interface Limiter {
-  /** Takes one; `retryAfterSeconds` is 0 where it was there. */
-  take(key: string, rate: Rate): { retryAfterSeconds: number; remaining: number };
+  /** Takes one; `retryAfterSeconds` is 0 where it was there, `resetSeconds` the time until all is there again. */
+  take(key: string, rate: Rate): { retryAfterSeconds: number; remaining: number; resetSeconds: number };
 }
 
 /** Buckets beyond this many are forgotten, the fullest first. */
@@ -40,11 +43,17 @@ export function openLimiter(clock: Clock): Limiter {
       bucket.at = now;
       bucket.perMs = perMs;
       bucket.burst = burst;
+      const secondsUntil = (tokens: number) => Math.ceil((tokens - (bucket?.tokens ?? 0)) / perMs / 1000);
       if (bucket.tokens >= 1) {
         bucket.tokens -= 1;
-        return { retryAfterSeconds: 0, remaining: Math.floor(bucket.tokens) };
+        const remaining = Math.floor(bucket.tokens);
+        return { retryAfterSeconds: 0, remaining, resetSeconds: secondsUntil(burst) };
       }
-      return { retryAfterSeconds: Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)), remaining: 0 };
+      return {
+        retryAfterSeconds: Math.max(1, secondsUntil(1)),
+        remaining: 0,
+        resetSeconds: secondsUntil(burst),
+      };
     },
   };
 }

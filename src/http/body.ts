@@ -76,7 +76,11 @@ const tooLarge = (maxBytes: number) =>
 
 /** The JSON body; undefined for an empty one. Throws `unsupported_media_type`, `invalid`. */
 export async function readJson(app: App, request: Request): Promise<Json | undefined> {
-  const bytes = await readBytes(app, request);
+  return parseBody(request, await readBytes(app, request));
+}
+
+/** As `readJson`, of bytes that are there already. */
+export function parseBody(request: Request, bytes: Uint8Array): Json | undefined {
   if (bytes.length === 0) return undefined;
   const type = request.headers.get("content-type");
   if (type !== null && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {
@@ -86,7 +90,7 @@ export async function readJson(app: App, request: Request): Promise<Json | undef
 }
 
 /** Throws `invalid` for bytes that are not UTF-8. */
-function decodeText(bytes: Uint8Array): string {
+export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {

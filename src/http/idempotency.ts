@@ -24,6 +24,10 @@ export const idempotencyKeys = sqliteTable(
 /** A key is remembered for this long (decisions, section 1). */
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
+/** The label that a reply with a secret is sealed under. */
+export const replyLabel = (row: { organizationId: string; actorId: string; key: string }) =>
+  `idempotency:${row.organizationId}:${row.actorId}:${row.key}`;
+
 /**
  * Does `work` and keeps its reply under `key`, in one transaction; the same request again gets the kept
  * reply. A reply that holds a secret is kept sealed. Throws `idempotency_mismatch` when the key came with
@@ -44,7 +48,7 @@ export function once(
     );
   }
   const hash = new Bun.CryptoHasher("sha256").update(canonicalJson(request)).digest("hex");
-  const label = `idempotency:${ctx.organizationId}:${ctx.actor.id}:${key}`;
+  const label = replyLabel({ organizationId: ctx.organizationId, actorId: ctx.actor.id, key });
   const mine = and(
     eq(idempotencyKeys.organizationId, ctx.organizationId),
     eq(idempotencyKeys.actorId, ctx.actor.id),

@@ -4,6 +4,7 @@ import { AppError } from "../base/errors.ts";
 import type { Actor, App } from "../context.ts";
 import { hashToken, isWellFormed, TOKEN_PREFIX } from "../crypto/tokens.ts";
 import { accessTokens } from "../resources/access-tokens/table.ts";
+import { apiKeys } from "../resources/api-keys/table.ts";
 import { resolveOrganization } from "../resources/organizations/service.ts";
 import { memberships, type Role } from "../resources/organizations/table.ts";
 import { findHome } from "../resources/organizations/team.ts";
@@ -20,11 +21,15 @@ export interface Identity {
   readonly kind: "pat" | "session" | "api_key";
   /** Of the token, session or key. */
   readonly credentialId: string;
+  /** The key's own id where it is an API key, which is nobody. */
   readonly userId: string;
-  readonly email: string;
+  /** Null of an API key. */
+  readonly email: string | null;
   readonly clientType: ClientType;
   /** The organization that the credential itself is bound to; null where it isn't. */
   readonly organizationId: string | null;
+  /** An API key's own; a person's is that of the membership. */
+  readonly role?: Role;
 }
 
 /** Times of use are written at most this often. */
@@ -47,11 +52,26 @@ const patByHash = prepared((db: ReadDb) =>
     .prepare(),
 );
 
+const keyByHash = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: apiKeys.id,
+      organizationId: apiKeys.organizationId,
+      role: apiKeys.role,
+      lastUsedAt: apiKeys.lastUsedAt,
+      revokedAt: apiKeys.revokedAt,
+    })
+    .from(apiKeys)
+    .where(eq(apiKeys.tokenHash, sql.placeholder("hash")))
+    .prepare(),
+);
+
 const sessionByHash = prepared((db: ReadDb) =>
   db
     .select({
       id: sessions.id,
       userId: sessions.userId,
+      organizationId: sessions.organizationId,
       clientType: sessions.clientType,
       createdAt: sessions.createdAt,
       lastActiveAt: sessions.lastActiveAt,
@@ -78,7 +98,8 @@ export async function identify(app: App, headers: Headers): Promise<Identity | n
       ? bySession(app, token, "authorization")
       : byPat(app, token);
   }
-  if (headers.get("x-api-key") !== null) throw refused("This API key is not valid.");
+  const key = headers.get("x-api-key");
+  if (key !== null) return byApiKey(app, key);
   const cookie = cookieOf(headers.get("cookie"), SESSION_COOKIE);
   return cookie ? bySession(app, cookie, "cookie") : null;
 }
@@ -107,6 +128,27 @@ async function byPat(app: App, token: string): Promise<Identity> {
   };
 }
 
+async function byApiKey(app: App, key: string): Promise<Identity> {
+  const wrong = () => refused("This API key is not valid: it is mistyped or revoked.");
+  if (!isWellFormed(key, TOKEN_PREFIX.apiKey)) throw wrong();
+  const [row] = await keyByHash(app.store.db).all({ hash: hashToken(key) });
+  if (!row || row.revokedAt !== null) throw wrong();
+  if (isStale(app, row.lastUsedAt)) {
+    const now = timestamp(app.clock);
+    note(app, row.id, (db) => db.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, row.id)));
+  }
+  return {
+    carrier: "x-api-key",
+    kind: "api_key",
+    credentialId: row.id,
+    userId: row.id,
+    email: null,
+    clientType: "api",
+    organizationId: row.organizationId,
+    role: row.role,
+  };
+}
+
 async function bySession(app: App, token: string, carrier: "authorization" | "cookie"): Promise<Identity> {
   const wrong = () => refused("This session has ended; sign in again.");
   if (!isWellFormed(token, TOKEN_PREFIX.session)) throw wrong();
@@ -126,7 +168,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
     userId: row.userId,
     email: row.email,
     clientType: row.clientType,
-    organizationId: null,
+    organizationId: row.organizationId,
   };
 }
 
@@ -170,27 +212,26 @@ export async function enter(
   const outside = () => new AppError("forbidden", "You are not a member of this organization.");
   if (named !== null) {
     const organizationId = await resolveOrganization(app.store.db, named);
-    const role = organizationId && (await roleIn(app, identity.userId, organizationId));
+    const role = organizationId && (await roleIn(app, identity, organizationId));
     if (!organizationId || !role) throw outside();
     return { organizationId, role };
   }
   const organizationId =
     identity.organizationId ?? (await findHome(app.store.db, identity.userId))?.organizationId;
   if (!organizationId) return null;
-  const role = await roleIn(app, identity.userId, organizationId);
+  const role = await roleIn(app, identity, organizationId);
   if (!role) throw outside();
   return { organizationId, role };
 }
 
-async function roleIn(app: App, userId: string, organizationId: string): Promise<Role | null> {
-  const [row] = await roleById(app.store.db).all({ userId, organizationId });
+async function roleIn(app: App, identity: Identity, organizationId: string): Promise<Role | null> {
+  if (identity.role) return identity.organizationId === organizationId ? identity.role : null;
+  const [row] = await roleById(app.store.db).all({ userId: identity.userId, organizationId });
   return row?.role ?? null;
 }
 
-export const actorOf = (identity: Identity, address: string, userAgent: string | null): Actor => ({
-  type: "user",
-  id: identity.userId,
-  email: identity.email,
-  ip: address,
-  userAgent,
-});
+/** Who does what the request asks for: a person with email and user agent, or an API key with its address alone. */
+export const actorOf = (identity: Identity, address: string, userAgent: string | null): Actor =>
+  identity.kind === "api_key"
+    ? { type: "api", id: identity.credentialId, ip: address }
+    : { type: "user", id: identity.userId, email: identity.email, ip: address, userAgent };

@@ -22,6 +22,8 @@ export interface Visit {
   keepOpen(): void;
   /** Whether the credentials still open what they opened at first; set once they did. */
   isStillAdmitted?: () => Promise<boolean>;
+  /** What is left of the limit that the request counts against; set once it was counted. */
+  quota?: { limit: number; remaining: number; resetSeconds: number };
 }
 
 /** A reply with more than a JSON body. */
@@ -68,10 +70,12 @@ export interface Operation {
   readonly query?: TObject;
   /** Absent: no JSON body is read. */
   readonly body?: TSchema;
+  /** Speaks as RFC 6749 does: takes `body` as a form too, passes over fields it doesn't know, and fails as `OAuthError`. */
+  readonly oauth?: boolean;
   /** True where the JSON body may be absent altogether. */
   readonly bodyOptional?: boolean;
   /** What is wrong with the raw body beyond its shape, told together with the faults of the shape. */
-  readonly faults?: (app: App, raw: Json) => Fault[];
+  readonly faults?: (app: App, raw: Json, ctx: Context | null) => Fault[] | Promise<Fault[]>;
   /** The shape of the success body; absent for none or for streams. */
   readonly response?: TSchema;
   /** Media type of a success body that is not JSON, such as `text/event-stream`. */

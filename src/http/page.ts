@@ -1,7 +1,7 @@
 import { type Operation, openOperation, Reply } from "./operation.ts";
 
 /** What a small page of ours may load: its own files and the API, nothing from elsewhere. */
-const POLICY =
+export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** A text that the executable carries, served to browsers without credentials. */
@@ -21,6 +21,6 @@ export const fileOperation = (
     handle: async () =>
       new Reply(200, new Blob([text]), {
         "content-type": `${type}; charset=utf-8`,
-        "content-security-policy": POLICY,
+        "content-security-policy": PAGE_POLICY,
       }),
   });

@@ -1,8 +1,8 @@
-import { AppError, type ErrorCode, InvalidInput } from "../base/errors.ts";
+import { AppError, type ErrorCode, InvalidInput, OAuthError } from "../base/errors.ts";
 import { isUniqueViolation } from "../store/store.ts";
 
 /** The only place that knows HTTP status codes of errors (decisions, section 1). */
-const STATUS: Readonly<Record<ErrorCode, number>> = {
+export const STATUS: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
   invalid: 422,
   unauthenticated: 401,
@@ -61,6 +61,10 @@ export interface Problem {
 export function problemOf(error: unknown, correlationId: string): Problem {
   if (error instanceof InvalidInput) {
     return { status: 422, body: { detail: error.faults }, headers: {}, isBug: false };
+  }
+  if (error instanceof OAuthError) {
+    const body = { error: error.error, error_description: error.message };
+    return { status: 400, body, headers: {}, isBug: false };
   }
   const known = error instanceof AppError ? error : unforeseen(error);
   if (known.code === "invalid" || (STATUS[known.code] === 422 && known.loc.length > 0)) {

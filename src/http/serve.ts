@@ -1,12 +1,14 @@
 import { sourceOf } from "../base/cidr.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
+import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
 import { read } from "../base/shape.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
 import { readJson } from "./body.ts";
 import { once } from "./idempotency.ts";
 import { actorOf, enter, type Identity, identify } from "./identity.ts";
+import { readOAuth } from "./oauth.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 import { isForeign, isSameOrigin } from "./origin.ts";
 import { problemOf } from "./problem.ts";
@@ -19,9 +21,6 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 } as const;
-
-/** Sign-in, set-up and device endpoints: 10 a minute for each address (decisions, section 1). */
-const ADDRESS_RATE = { perMinute: 10, burst: 10 };
 
 /** Carries out one request of one operation, from credentials to reply. */
 export async function serve(
@@ -54,7 +53,7 @@ async function answer(
 
   // the role comes before the input: who may not do it hears that, whatever was sent
   const ctx = identity && (await contextOf(app, operation, identity, visit));
-  const input = await readInput(app, operation, visit, rawParams);
+  const input = await readInput(app, operation, visit, rawParams, ctx);
   const handle = operation.handle as unknown as (given: object) => Promise<unknown>;
   if (!ctx) return handle({ app, visit, ...input });
 
@@ -81,7 +80,7 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
       "This needs credentials: an access token, an API key, or a session.",
     );
   if (app.config.apiRate) {
-    const { retryAfterSeconds } = app.limiter.take(`api:${identity.credentialId}`, app.config.apiRate);
+    const retryAfterSeconds = count(app, visit, `api:${identity.credentialId}`, app.config.apiRate);
     if (retryAfterSeconds > 0) {
       throw new AppError("rate_limited", `Too many requests; try again in ${retryAfterSeconds} s.`, {
         retryAfterSeconds,
@@ -98,6 +97,14 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
     throw new AppError("forbidden", "This is about a person; an API key can't use it.");
   }
   return identity;
+}
+
+/** Counts the request; gives the seconds to wait, 0 where there is room. Of two limits the reply tells the tighter. */
+function count(app: App, visit: Visit, key: string, rate: Rate): number {
+  const { retryAfterSeconds, remaining, resetSeconds } = app.limiter.take(key, rate);
+  if (!visit.quota || remaining <= visit.quota.remaining)
+    visit.quota = { limit: rate.burst, remaining, resetSeconds };
+  return retryAfterSeconds;
 }
 
 /** Streams outlast what let them in: credentials end, and people leave. Looked up at most this often. */
@@ -120,7 +127,7 @@ function admission(app: App, operation: Operation, visit: Visit): () => Promise<
 }
 
 function limitAddress(app: App, visit: Visit): void {
-  const { retryAfterSeconds } = app.limiter.take(`address:${sourceOf(visit.address)}`, ADDRESS_RATE);
+  const retryAfterSeconds = count(app, visit, `address:${sourceOf(visit.address)}`, ADDRESS_RATE);
   if (retryAfterSeconds > 0) {
     throw new AppError(
       "rate_limited",
@@ -148,7 +155,13 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
 }
 
 /** Path, query and body, all checked; every fault of all three is told at once. */
-async function readInput(app: App, operation: Operation, visit: Visit, rawParams: Record<string, string>) {
+async function readInput(
+  app: App,
+  operation: Operation,
+  visit: Visit,
+  rawParams: Record<string, string>,
+  ctx: Context | null,
+) {
   const faults: Fault[] = [];
   const take = <T>({ value, faults: found }: { value: T; faults: Fault[] }): T => {
     faults.push(...found);
@@ -159,7 +172,9 @@ async function readInput(app: App, operation: Operation, visit: Visit, rawParams
     ? take(read(operation.query, queryOf(visit.url), ["query"], { coerce: true }))
     : {};
   let body: unknown;
-  if (operation.body) {
+  if (operation.body && operation.oauth) {
+    body = await readOAuth(app, visit.request, operation.body);
+  } else if (operation.body) {
     const raw = await readJson(app, visit.request);
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
@@ -167,7 +182,7 @@ async function readInput(app: App, operation: Operation, visit: Visit, rawParams
       const given = raw ?? (operation.bodyOptional ? {} : null);
       body = take(read(operation.body, given, ["body"]));
       const told = new Set(faults.map(({ loc }) => loc.join()));
-      for (const fault of (isObject(given) && operation.faults?.(app, given)) || []) {
+      for (const fault of (isObject(given) && (await operation.faults?.(app, given, ctx))) || []) {
         if (!told.has(fault.loc.join())) faults.push(fault);
         told.add(fault.loc.join());
       }
@@ -195,9 +210,21 @@ function refuseBadHost({ request }: Visit): void {
   if (!URL.canParse(request.url)) throw new AppError("bad_request", "The Host header names no host.");
 }
 
+/** What every reply carries. */
+export function headersFor(app: App, { correlationId, quota }: Visit): Record<string, string> {
+  const headers: Record<string, string> = { ...HEADERS, "x-correlation-id": correlationId };
+  if (app.baseUrl().startsWith("https:")) headers["strict-transport-security"] = "max-age=31536000";
+  if (quota) {
+    headers["ratelimit-limit"] = String(quota.limit);
+    headers["ratelimit-remaining"] = String(quota.remaining);
+    headers["ratelimit-reset"] = String(quota.resetSeconds);
+  }
+  return headers;
+}
+
 function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {
   const reply = given instanceof Reply ? given : new Reply(operation.status ?? 200, given ?? null);
-  const headers = { ...HEADERS, "x-correlation-id": visit.correlationId, ...reply.headers };
+  const headers = { ...headersFor(app, visit), ...reply.headers };
   if (reply.body === null || reply.status === 204) {
     const nothing = operation.response === undefined || reply.status === 204 || reply.status >= 300;
     return new Response(nothing ? null : "null", { status: reply.status, headers });
@@ -237,8 +264,7 @@ export function problemResponse(app: App, error: unknown, visit: Visit): Respons
     status,
     headers: {
       "content-type": "application/json",
-      ...HEADERS,
-      "x-correlation-id": visit.correlationId,
+      ...headersFor(app, visit),
       ...headers,
     },
   });

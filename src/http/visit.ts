@@ -1,6 +1,14 @@
 import { type Cidr, contains, parseCidr } from "../base/cidr.ts";
 import type { App } from "../context.ts";
+import type { Visitor } from "../resources/sign-in/setup.ts";
 import type { Visit } from "./operation.ts";
+
+/** Who knocks, for services that know no requests. */
+export const visitorOf = ({ address, userAgent, correlationId }: Visit): Visitor => ({
+  ip: address,
+  userAgent,
+  correlationId,
+});
 
 const CORRELATION_ID = /^[A-Za-z0-9._-]{8,128}$/;
 

@@ -44,5 +44,17 @@ test("keys have nothing to do with each other, and a new rate counts at once", (
   expect(limiter.take("b", small).retryAfterSeconds).toBe(0);
   expect(limiter.take("a", small).retryAfterSeconds).toBe(1);
   for (let i = 0; i < 60_000; i++) limiter.take(`many:${i}`, small);
-  expect(limiter.take("new", small)).toEqual({ retryAfterSeconds: 0, remaining: 0 });
+  expect(limiter.take("new", small)).toEqual({ retryAfterSeconds: 0, remaining: 0, resetSeconds: 1 });
+});
+
+test("what is left is told, and when all of it is there again", () => {
+  const clock = stillClock();
+  const limiter = openLimiter(clock);
+  const take = () => limiter.take("key", { perMinute: 30, burst: 3 });
+  expect(take()).toEqual({ retryAfterSeconds: 0, remaining: 2, resetSeconds: 2 });
+  expect(take()).toEqual({ retryAfterSeconds: 0, remaining: 1, resetSeconds: 4 });
+  clock.turn(2_000);
+  expect(take()).toEqual({ retryAfterSeconds: 0, remaining: 1, resetSeconds: 4 });
+  expect(take()).toEqual({ retryAfterSeconds: 0, remaining: 0, resetSeconds: 6 });
+  expect(take()).toEqual({ retryAfterSeconds: 2, remaining: 0, resetSeconds: 6 });
 });

@@ -12,12 +12,14 @@ export interface Described {
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly bodyOptional?: boolean;
+  readonly oauth?: boolean;
   readonly consumes?: string;
   readonly response?: TSchema;
   readonly produces?: string;
   readonly status?: number;
   readonly idempotent?: boolean | "sealed";
   readonly personal?: boolean;
+  readonly limited?: "address";
   readonly errors?: readonly number[];
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
   readonly example?: unknown;

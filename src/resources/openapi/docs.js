@@ -58,9 +58,17 @@ function limitsOf(schema) {
 function inner(given) {
   const schema = resolve(given) ?? {};
   if (schema.items) return inner(schema.items);
+  if (schema.allOf) return together(schema.allOf.map(inner));
   const member = schema.anyOf?.map(inner).find((each) => each.properties);
   return member ?? schema;
 }
+
+/** Schemas that hold at once, as one. */
+const together = (schemas) => ({
+  type: "object",
+  required: schemas.flatMap((schema) => schema.required ?? []),
+  properties: Object.assign({}, ...schemas.map((schema) => schema.properties)),
+});
 
 /** The fields of an object, one row each, with those of objects in them below. */
 function fieldRows(given, before = "", depth = 0) {

@@ -1,21 +1,27 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { version } from "../../version.ts";
+import { sharedSchemas } from "./components.ts";
 import type { Described } from "./described.ts";
 import { exampleOf, requestExampleOf } from "./example.ts";
-import { bodies, errorsOf, PROBLEMS } from "./replies.ts";
-import { toSchema } from "./schema.ts";
+import { operationIdOf } from "./operation-id.ts";
+import { bodies, type ErrorCodes, errorsOf, problems } from "./replies.ts";
+import { type Refer, toSchema } from "./schema.ts";
 
 const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
 
 Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
 
-/** The OpenAPI 3.1 document of the operations. */
-export function openApiDocument(operations: readonly Described[]): JsonObject {
+/** The OpenAPI 3.1 document of the operations; `codes` are those that an error of each status may have. */
+export function openApiDocument(operations: readonly Described[], codes: ErrorCodes): JsonObject {
+  const replies = sharedSchemas(() => true);
+  for (const operation of operations) successOf(operation, replies.refer);
+  replies.all(); // what they refer to themselves goes out too
+  const schemas = sharedSchemas(replies.isUsed);
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const item = paths[operation.path] ?? {};
-    paths[operation.path] = { ...item, [operation.method.toLowerCase()]: describe(operation) };
+    paths[operation.path] = { ...item, [operation.method.toLowerCase()]: describe(operation, schemas.refer) };
   }
   const tags = [...new Set(operations.map(({ tag }) => tag))].sort();
   return {
@@ -31,8 +37,8 @@ export function openApiDocument(operations: readonly Described[]): JsonObject {
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? `All about ${name.toLowerCase()}.` })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
-      schemas: bodies,
-      responses: usedIn(paths, PROBLEMS, "responses"),
+      schemas: { ...schemas.all(), ...bodies },
+      responses: usedIn(paths, problems(codes), "responses"),
       parameters: usedIn(paths, PARAMETERS, "parameters"),
       securitySchemes: CREDENTIALS,
     },
@@ -50,35 +56,32 @@ const TAGS: Readonly<Record<string, string>> = {
   "Access tokens": "Personal tokens for scripts and the command line.",
   "Action runs": "What became of each execution of an action.",
   Actions: "Units of work of one kind each, which can be run.",
+  "API keys": "Keys for other programs, with a role of their own.",
   Artifacts: "What runs leave behind: JSON, text and files.",
   Automations: "Actions that run when something happens, one after the other or side by side.",
+  Bundles: "Packages of components that are installed together, or not at all.",
   Connections: "Links to other systems, with credentials that can be written and never read.",
+  Approvals: "What waits for a yes or a no of people, with its automation.",
   Datasets: "Tables of the lake, which extracts and transforms fill.",
+  "Device sign-in": "Letting in a client that has no browser, such as the command line (RFC 8628).",
   "Dead letters": "Deliveries that failed for good, to be looked at and tried again.",
+  Decisions: "What people are asked by runs that wait, and what they said.",
   Docs: "This document and the page that shows it.",
   Events: "The audit trail: append-only, and chained by hashes.",
   Health: "Whether Weir works, and how much.",
+  Invitations: "Links that let people into the organization.",
   Meta: "What this version has and can do.",
   Organizations: "Who works together, and with which role.",
   Query: "SQL over the lake.",
+  Templates: "Patterns of connections, actions and bundles, in versions: draft, published, deprecated.",
   Sessions: "Where somebody is signed in.",
   "Sign-in": "Setting up, signing in and out.",
   Users: "The person who is asking.",
   "Webhooks in": "Signed requests that set automations off, and what became of them.",
+  "Webhooks out": "Where events are sent to, signed, and what became of each.",
 };
 
-/** Stable and unique: `GET /api/v1/actions/{action_id}` is `getActionsByActionId`. */
-function operationIdOf({ method, path }: Pick<Described, "method" | "path">): string {
-  const isApi = path.startsWith("/api/v1/");
-  const words = (isApi ? path.slice("/api/v1/".length) : `root${path}`)
-    .split("/")
-    .map((part) => part.replace(/^\{(\w+)\}$/, "by_$1"))
-    .flatMap((part) => part.split(/[^A-Za-z0-9]+/))
-    .filter(Boolean);
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
-}
-
-function describe(operation: Described): JsonObject {
+function describe(operation: Described, refer: Refer): JsonObject {
   const { summary, description, tag, audience } = operation;
   return {
     operationId: operationIdOf(operation),
@@ -88,8 +91,12 @@ function describe(operation: Described): JsonObject {
     "x-role": audience,
     security: securityOf(operation),
     parameters: parametersOf(operation),
-    ...requestOf(operation),
-    responses: { ...successOf(operation), ...errorsOf(operation), ...otherRepliesOf(operation) },
+    ...requestOf(operation, refer),
+    responses: {
+      ...successOf(operation, refer),
+      ...errorsOf(operation),
+      ...otherRepliesOf(operation, refer),
+    },
   };
 }
 
@@ -197,7 +204,10 @@ const CREDENTIALS: JsonObject = {
   cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "The session of a browser." },
 };
 
-function requestOf({ body, bodyOptional, bodyExample, consumes }: Described): JsonObject {
+function requestOf(
+  { body, bodyOptional, oauth, bodyExample, consumes }: Described,
+  refer: Refer,
+): JsonObject {
   const given = bodyExample as Json | undefined;
   if (body === undefined) {
     if (consumes === undefined) return {};
@@ -205,37 +215,43 @@ function requestOf({ body, bodyOptional, bodyExample, consumes }: Described): Js
     return { requestBody: { required: true, description: "The body as it is.", content } };
   }
   const example = given ?? requestExampleOf(body);
+  const content = { schema: toSchema(body, "in", refer), ...(example === undefined ? {} : { example }) };
   return {
     requestBody: {
       required: !bodyOptional,
-      description: bodyOptional ? "May be left out altogether." : "A JSON object.",
+      description: bodyOptional
+        ? "May be left out altogether."
+        : oauth
+          ? "A form, or a JSON object."
+          : "A JSON object.",
       content: {
-        "application/json": { schema: toSchema(body, "in"), ...(example === undefined ? {} : { example }) },
+        ...(oauth ? { "application/x-www-form-urlencoded": content } : {}),
+        "application/json": content,
       },
     },
   };
 }
 
-function successOf({ status = 200, response, produces, example }: Described): JsonObject {
+function successOf({ status = 200, response, produces, example }: Described, refer: Refer): JsonObject {
   const description =
     status === 204 ? "Done; there is no body." : status === 201 ? "It was made." : "What was asked for.";
   if (produces !== undefined) {
     return { [status]: { description, content: { [produces]: { schema: { type: "string" } } } } };
   }
-  return { [status]: { description, ...contentOf(response, example) } };
+  return { [status]: { description, ...contentOf(response, example, refer) } };
 }
 
-const otherRepliesOf = ({ replies = {} }: Described): JsonObject =>
+const otherRepliesOf = ({ replies = {} }: Described, refer: Refer): JsonObject =>
   Object.fromEntries(
     Object.entries(replies).map(([status, { description, body, example }]) => [
       status,
-      { description, ...contentOf(body, example) },
+      { description, ...contentOf(body, example, refer) },
     ]),
   );
 
-function contentOf(shape: TSchema | undefined, given: unknown): JsonObject {
+function contentOf(shape: TSchema | undefined, given: unknown, refer: Refer): JsonObject {
   if (shape === undefined && given === undefined) return {};
   const example = (given as Json | undefined) ?? (shape && exampleOf(shape));
-  const schema = shape ? toSchema(shape, "out") : { type: "object" };
+  const schema = shape ? toSchema(shape, "out", refer) : { type: "object" };
   return { content: { "application/json": { schema, ...(example === undefined ? {} : { example }) } } };
 }

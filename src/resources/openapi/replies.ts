@@ -146,36 +146,81 @@ const KNOWN: Readonly<Record<number, Known>> = {
   },
 };
 
+const REFUSED = {
+  detail: "127.0.0.1 is a private address; WEIR_EGRESS_ALLOW can allow it.",
+  code: "egress_blocked",
+  correlationId,
+};
 const VALIDATION = { detail: [{ loc: ["body", "name"], msg: "Field required", type: "missing" }] };
 
+/** Codes of errors, each with its status. */
+export type ErrorCodes = Readonly<Record<string, number>>;
+
+const VALIDATION_ERROR: JsonObject = { $ref: "#/components/schemas/ValidationError" };
+const PROBLEM: JsonObject = { $ref: "#/components/schemas/Problem" };
+
 /** The shared responses, by name. */
-export const PROBLEMS: JsonObject = Object.fromEntries(
-  Object.entries(KNOWN).map(([status, { name, description, code, detail, header }]) => [
+export function problems(codes: ErrorCodes): JsonObject {
+  const ofStatus = (status: string) =>
+    Object.entries(codes)
+      .filter(([code, own]) => String(own) === status && code !== "invalid")
+      .map(([code]) => code);
+  const withCodes = (status: string): JsonObject => ({
+    allOf: [PROBLEM, { type: "object", properties: { code: { type: "string", enum: ofStatus(status) } } }],
+  });
+  const responses = Object.entries(KNOWN).map(([status, { name, description, code, detail, header }]) => [
     name,
     {
       description,
       ...(header
         ? { headers: { [header.name]: { description: header.description, schema: { type: "string" } } } }
         : {}),
-      content: {
-        "application/json":
-          status === "422"
-            ? { schema: { $ref: "#/components/schemas/ValidationError" }, example: VALIDATION }
-            : { schema: { $ref: "#/components/schemas/Problem" }, example: { detail, code, correlationId } },
-      },
+      ...json(
+        status === "422"
+          ? { schema: VALIDATION_ERROR, example: VALIDATION }
+          : { schema: withCodes(status), example: { detail, code, correlationId } },
+      ),
     },
-  ]),
-);
+  ]);
+  return {
+    ...Object.fromEntries(responses),
+    UnprocessableOrRefused: {
+      description: "The input does not fit, or what it leads to may not be reached.",
+      ...json({
+        schema: { anyOf: [VALIDATION_ERROR, withCodes("422")] },
+        examples: {
+          invalid: { summary: "A field does not fit.", value: VALIDATION },
+          refused: { summary: "Something else is refused.", value: REFUSED },
+        },
+      }),
+    },
+  };
+}
+
+const json = (content: JsonObject): JsonObject => ({ content: { "application/json": content } });
 
 /** The errors that an operation may answer with: its own, and those that its kind brings with it. */
 export function errorsOf(operation: Described): JsonObject {
-  const { path, audience, params, query, body, consumes, idempotent, errors = [] } = operation;
+  const {
+    path,
+    method,
+    audience,
+    params,
+    query,
+    body,
+    consumes,
+    idempotent,
+    limited,
+    errors = [],
+  } = operation;
   const isOpen = audience === "public" || audience === "signature";
   const hasBody = body !== undefined || consumes !== undefined;
   const hasInput = hasBody || params !== undefined || query !== undefined || path.startsWith("/api/v1/");
   const statuses = new Set([
     400,
     ...(isOpen ? [] : [401, 403, 429]),
+    ...(audience === "public" && method !== "GET" ? [403] : []),
+    ...(limited ? [429] : []),
     ...(path.includes("{") ? [404] : []),
     ...(hasInput ? [422] : []),
     ...(hasBody ? [408, 413, 415] : []),
@@ -189,7 +234,9 @@ export function errorsOf(operation: Described): JsonObject {
       .sort((a, b) => a - b)
       .flatMap((status) => {
         const known = KNOWN[status];
-        return known ? [[status, { $ref: `#/components/responses/${known.name}` }]] : [];
+        if (!known) return [];
+        const name = status === 422 && errors.includes(502) ? "UnprocessableOrRefused" : known.name;
+        return [[status, { $ref: `#/components/responses/${name}` }]];
       }),
   );
 }

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { type Operation, openOperation, Reply } from "../../http/operation.ts";
+import { STATUS } from "../../http/problem.ts";
 import { openApiDocument } from "./document.ts";
 import { docsPageOperations } from "./page.ts";
 
@@ -20,7 +21,7 @@ export function openApiOperations(all: () => readonly Operation[]): Operation[] 
       response: Document,
       example: { openapi: "3.1.0" },
       async handle() {
-        text ??= JSON.stringify(openApiDocument(all()));
+        text ??= JSON.stringify(openApiDocument(all(), STATUS));
         return new Reply(200, new Blob([text]), { "content-type": "application/json" });
       },
     }),

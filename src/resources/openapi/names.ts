@@ -1,0 +1,100 @@
+import type { TSchema } from "@sinclair/typebox";
+import * as accessTokens from "../access-tokens/wire.ts";
+import * as actions from "../actions/wire.ts";
+import * as apiKeys from "../api-keys/wire.ts";
+import * as approvals from "../approvals/wire.ts";
+import * as artifacts from "../artifacts/wire.ts";
+import * as automations from "../automations/wire.ts";
+import * as bundles from "../bundles/wire.ts";
+import * as connections from "../connections/wire.ts";
+import * as datasets from "../datasets/wire.ts";
+import * as deadLetters from "../dead-letters/wire.ts";
+import * as decisions from "../decisions/wire.ts";
+import * as device from "../device/wire.ts";
+import * as events from "../events/wire.ts";
+import * as health from "../health/wire.ts";
+import * as inbound from "../inbound/wire.ts";
+import * as invitations from "../invitations/wire.ts";
+import * as meta from "../meta/wire.ts";
+import * as openid from "../openid/wire.ts";
+import * as organizations from "../organizations/wire.ts";
+import * as query from "../query/wire.ts";
+import * as runs from "../runs/wire.ts";
+import * as sessions from "../sessions/wire.ts";
+import * as signIn from "../sign-in/wire.ts";
+import * as templates from "../templates/wire.ts";
+import * as users from "../users/wire.ts";
+import * as webhooks from "../webhooks/wire.ts";
+
+/** The shapes of every noun; each is called in the document what it is called in its file. */
+const WIRES: readonly object[] = [
+  accessTokens,
+  actions,
+  apiKeys,
+  approvals,
+  artifacts,
+  automations,
+  bundles,
+  connections,
+  datasets,
+  deadLetters,
+  decisions,
+  device,
+  events,
+  health,
+  inbound,
+  invitations,
+  meta,
+  openid,
+  organizations,
+  query,
+  runs,
+  sessions,
+  signIn,
+  templates,
+  users,
+  webhooks,
+];
+
+/** Names that are clear in their room, and would not be outside it. */
+const OUTSIDE: Readonly<Record<string, string>> = {
+  Acceptance: "InvitationAcceptance",
+  ColumnShape: "DatasetColumn",
+  Credentials: "SignInCredentials",
+  Delivery: "InboundDelivery",
+  DeliveryPage: "InboundDeliveryPage",
+  Event: "AuditEvent",
+  Health: "HealthStatus",
+  Install: "BundleInstallation",
+  LogPage: "ActionRunLogPage",
+  Preview: "DatasetPreview",
+  Run: "ActionRun",
+  RunCreate: "ActionRunCreate",
+  RunPage: "ActionRunPage",
+  Selection: "FileSelection",
+  SelectionReport: "FileSelectionReport",
+  StatePage: "ActionState",
+  StateReset: "ActionStateReset",
+  Verification: "EventVerification",
+  WholeDelivery: "InboundDeliveryDetails",
+};
+
+/** What a component is called whose shape reads so; the shapes of queries become parameters, not components. */
+export function componentNames(): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const wire of WIRES) {
+    for (const [name, shape] of Object.entries(wire)) {
+      if (!isObjectShape(shape) || /(Query|Filter|Place)$/.test(name)) continue;
+      const text = JSON.stringify(shape);
+      if (!names.has(text)) names.set(text, OUTSIDE[name] ?? name);
+    }
+  }
+  return names;
+}
+
+const isObjectShape = (value: unknown): value is TSchema =>
+  typeof value === "object" &&
+  value !== null &&
+  "type" in value &&
+  value.type === "object" &&
+  "properties" in value;

@@ -1,0 +1,101 @@
+import type { Described } from "./described.ts";
+
+type Place = Pick<Described, "method" | "path">;
+
+/** What the rules below would name badly. */
+const NAMES: Readonly<Record<string, string>> = {
+  "GET /health": "getHealth",
+  "GET /api/v1/health": "getHealthDetails",
+  "GET /metrics": "getMetrics",
+  "GET /api/v1/stream-smoke": "streamSmoke",
+  "GET /api/observability/smoke": "getObservabilitySmoke",
+  "POST /api/observability/simulate-llm-error": "simulateLlmError",
+  "GET /api/v1/auth/methods": "listSignInMethods",
+  "POST /api/v1/auth/setup": "setUp",
+  "POST /api/v1/auth/login": "signIn",
+  "POST /api/v1/auth/logout": "signOut",
+  "GET /api/v1/auth/oidc/start": "startOidcSignIn",
+  "GET /api/v1/auth/oidc/callback": "finishOidcSignIn",
+  "POST /api/v1/auth/device/code": "requestDeviceCode",
+  "POST /api/v1/auth/device/token": "pollDeviceToken",
+  "GET /api/v1/auth/device": "getWaitingDevice",
+  "POST /api/v1/auth/device/approve": "approveDevice",
+  "POST /api/v1/auth/invitations/accept": "acceptInvitation",
+  "GET /docs/docs.js": "getDocsScript",
+  "GET /docs/docs.css": "getDocsStyle",
+  "GET /api/v1/users/me": "getCurrentUser",
+  "GET /api/v1/users/me/memberships": "listMyMemberships",
+  "PATCH /api/v1/users/me/preferences": "updateMyPreferences",
+  "GET /api/v1/organizations/current": "getCurrentOrganization",
+  "PATCH /api/v1/organizations/current": "updateCurrentOrganization",
+  "GET /api/v1/organizations/team": "getTeam",
+  "PATCH /api/v1/organizations/team/members/{membership_id}/role": "updateTeamMemberRole",
+  "DELETE /api/v1/organizations/team/members/{membership_id}": "removeTeamMember",
+  "DELETE /api/v1/sessions": "revokeSessions",
+  "DELETE /api/v1/sessions/{session_id}": "revokeSession",
+  "DELETE /api/v1/access-tokens/{token_id}": "revokeAccessToken",
+  "DELETE /api/v1/api-keys/{key_id}": "revokeApiKey",
+  "DELETE /api/v1/organizations/invitations/{invitation_id}": "revokeInvitation",
+  "PUT /api/v1/connections/{connection_id}/files": "uploadConnectionFile",
+  "GET /api/v1/artifacts/{artifact_id}/content": "downloadArtifact",
+  "GET /api/v1/datasets/{layer}/{dataset}/preview": "previewDataset",
+  "POST /api/v1/query": "runQuery",
+  "GET /api/v1/events/verify": "verifyEvents",
+  "POST /api/v1/approvals/{approval_id}/approve": "approve",
+  "POST /api/v1/approvals/{approval_id}/reject": "reject",
+  "GET /api/v1/decisions/pending": "listPendingDecisions",
+  "POST /api/v1/decisions/{decision_id}/decide": "decide",
+  "GET /api/v1/webhook-deliveries": "listInboundDeliveries",
+  "GET /api/v1/webhook-deliveries/{delivery_id}": "getInboundDelivery",
+  "POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "redeliverWebhookDelivery",
+  "POST /api/v1/webhooks/{webhook_id}/rotate-secret": "rotateWebhookSecret",
+  "POST /webhooks/{org_id}/{path}": "receiveWebhook",
+  "GET /openapi.json": "getOpenApiDocument",
+};
+
+/** Stable and unique; a name that a generated client can carry: `listActions`, `getActionRun`, `verifyConnection`. */
+export function operationIdOf(place: Place): string {
+  return NAMES[`${place.method} ${place.path}`] ?? (isApi(place) ? composed(place) : spelled(place));
+}
+
+const isApi = ({ path }: Place) => path.startsWith("/api/v1/");
+
+/** What is no part of the API, such as a page, by its path alone. */
+function spelled({ method, path }: Place): string {
+  return (
+    method.toLowerCase() +
+    path
+      .split(/[^A-Za-z0-9]+/)
+      .map(pascal)
+      .join("")
+  );
+}
+
+/** A verb, then the things that the path goes through, each in the singular where one of them is named. */
+function composed({ method, path }: Place): string {
+  const words = path.slice("/api/v1/".length).split("/");
+  if (words[0] === "organizations" && words.length > 1) words.shift();
+  const last = words.at(-1) ?? "";
+  const nouns = words.flatMap((word, index) => {
+    if (isParameter(word) || word === "slug") return [];
+    return [
+      pascal(isParameter(words[index + 1] ?? "") || words[index + 1] === "slug" ? singular(word) : word),
+    ];
+  });
+  const whole = nouns.join("");
+  if (isParameter(last)) return verbOf(method) + whole + (words.at(-2) === "slug" ? "BySlug" : "");
+  const [before, end = ""] = [nouns.slice(0, -1).join(""), nouns.at(-1)];
+  if (last === "stream") return `stream${before}`;
+  if (method === "GET") return (isPlural(last) ? "list" : "get") + whole;
+  if (method !== "POST") return verbOf(method) + whole;
+  if (isPlural(last)) return `create${before}${pascal(singular(last))}`;
+  return end.charAt(0).toLowerCase() + end.slice(1) + before;
+}
+
+const verbOf = (method: string) =>
+  ({ GET: "get", PUT: "update", PATCH: "update", DELETE: "delete" })[method] ?? method.toLowerCase();
+
+const isParameter = (word: string) => word.startsWith("{");
+const isPlural = (word: string) => word.endsWith("s") && !word.endsWith("ss");
+const singular = (word: string) => word.replace(/ies$/, "y").replace(/([^s])s$/, "$1");
+const pascal = (word: string) => word.replace(/(?:^|[-_])(\w)/g, (_, letter: string) => letter.toUpperCase());

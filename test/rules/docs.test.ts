@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import chromium from "@sparticuz/chromium";
+import { type Browser, chromium as browsers } from "playwright-core";
+import { operations } from "../../src/server.ts";
+import { startApp } from "../support/app.ts";
+
+let app: Awaited<ReturnType<typeof startApp>>;
+let browser: Browser;
+beforeAll(async () => {
+  app = await startApp({ engine: false });
+  browser = await browsers.launch({ executablePath: await chromium.executablePath(), args: chromium.args });
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await app[Symbol.asyncDispose]();
+});
+
+test("/docs shows every operation in a browser, its fields too, and asks nobody but Weir for anything", async () => {
+  const page = await browser.newPage();
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).origin));
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  await page.goto(`${app.origin}/docs#createConnection`);
+  await page.waitForSelector("#createConnection[open] .inside");
+  expect(await page.locator(".operation").count()).toBe(operations.length);
+  const shown = () => page.locator("#createConnection .inside").textContent();
+  for (const text of ["Role: member", "name *", "Shop database", "isFromTemplate *", "curl -X POST"])
+    expect(await shown()).toContain(text);
+  await page.locator("#createConnection summary", { hasText: "409" }).click();
+  expect(await shown()).toContain('"slug_taken"');
+  await page.fill("#search", "events verify");
+  expect(await page.locator(".operation:visible").count()).toBe(1);
+  expect([new Set(asked), complaints]).toEqual([new Set([app.origin]), []]);
+}, 60_000);

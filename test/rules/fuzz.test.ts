@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { operations as mounted } from "../../src/server.ts";
+import { startApp } from "../support/app.ts";
+import { type Request, requests } from "./arbitrary.ts";
+import { type Described, misfits, readDocument, type Schema } from "./document.ts";
+import { fill, makeThings, type Side } from "./things.ts";
+
+/** The same requests each time; another number in the environment looks elsewhere, or longer. */
+const SEED = Number(process.env.WEIR_FUZZ_SEED ?? 20_26);
+const RUNS = Number(process.env.WEIR_FUZZ_RUNS ?? 60);
+
+/** What thousands of requests may leave behind in the process, the test's own half among it. */
+const GROWTH_BYTES = 384 * 1024 * 1024;
+
+let app: Awaited<ReturnType<typeof startApp>>;
+let described: Map<string, Described>;
+let side: Side;
+let before = 0;
+let count = 0;
+const statuses = new Map<number, number>();
+
+beforeAll(async () => {
+  app = await startApp({ env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+  const { operations } = await readDocument(app);
+  described = new Map(operations.map((operation) => [`${operation.method} ${operation.path}`, operation]));
+  side = { app, organizationId: app.ids.organizationId, userId: app.ids.userId, call: app.owner };
+  Bun.gc(true);
+  before = process.memoryUsage.rss();
+}, 30_000);
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** Sends one request; a line that breaks fails the test. Only the head of a stream is read. */
+async function send(method: string, path: string, { query, headers, body }: Request): Promise<Reply> {
+  count++;
+  const { hostname, port } = new URL(app.origin);
+  const reply = await fetch(`http://${hostname}:${port}${path}${query ? `?${query}` : ""}`, {
+    method,
+    redirect: "manual",
+    headers: {
+      authorization: `Bearer ${app.token}`,
+      "x-forwarded-for": `198.51.${(count >> 8) & 255}.${count & 255}`,
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
+  const isStream = reply.ok && reply.headers.get("content-type")?.startsWith("text/event-stream");
+  const text = isStream ? "" : await reply.text();
+  if (isStream) await reply.body?.cancel();
+  return { status: reply.status, headers: reply.headers, text };
+}
+
+/** What the operator has left out is told so, and no fault. */
+const isUnset = (status: number, text: string) =>
+  status === 503 && (/_not_configured"/.test(text) || text.includes("WEIR_OIDC_ISSUER"));
+
+/** Throws what is wrong with a reply by the document. */
+function check({ status, headers, text }: Reply, { responses }: Pick<Described, "responses">): void {
+  if (status >= 500 && !isUnset(status, text)) throw new Error(`${status} ${text}`);
+  if (headers.get("x-content-type-options") !== "nosniff" || !headers.has("x-correlation-id"))
+    throw new Error(`${status} without its headers: ${JSON.stringify(Object.fromEntries(headers))}`);
+  const documented = responses[status];
+  if (!documented) throw new Error(`${status} is not documented: ${text.slice(0, 500)}`);
+  const type = headers.get("content-type") ?? "";
+  const schema = documented.content?.["application/json"]?.schema as Schema | undefined;
+  if (!schema) return;
+  if (!type.startsWith("application/json"))
+    throw new Error(`${status} is ${type}, not JSON: ${text.slice(0, 500)}`);
+  const wrong = misfits(schema, JSON.parse(text));
+  if (wrong.length > 0)
+    throw new Error(`${status} is not as documented: ${wrong.join("; ")} in ${text.slice(0, 500)}`);
+}
+
+for (const { method, path } of mounted) {
+  const name = `${method} ${path}`;
+  test(`${name} answers whatever it is sent as the document says`, async () => {
+    const operation = described.get(name);
+    if (!operation) throw new Error(`${name} is not in the document.`);
+    const things: string[][] = [];
+    for (let i = 0; i < 3; i++) things.push(await makeThings(side, path));
+    await fc.assert(
+      fc.asyncProperty(requests(operation, things), async (request) => {
+        check(await send(method, fill(path, request.params), request), operation);
+      }),
+      { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: 20_000 },
+    );
+  }, 30_000);
+}
+
+/** Whether a request for `path` may be one for what is mounted at `pattern`: `/a/b` is also an `/a/{id}`. */
+const leadsTo = (pattern: string, path: string) =>
+  new RegExp(`^${pattern.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
+
+test("a path that is known takes no other method, and one that is not takes none", async () => {
+  const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"];
+  const paths = [...new Set(mounted.map(({ path }) => path))];
+  for (const path of [
+    ...paths,
+    "/api",
+    "/api/v1",
+    "/api/v1/nothing",
+    "/api/__proto__",
+    "/api/v1/actions/a/b/c/d",
+  ]) {
+    const own = new Set(
+      mounted.filter((each) => leadsTo(each.path, path)).map(({ method }) => String(method)),
+    );
+    for (const method of methods.filter((each) => !own.has(each) && !(each === "HEAD" && own.has("GET")))) {
+      const values = [...path.matchAll(/\{\w+\}/g)].map(() => "01900000-0000-7000-8000-00000000abcd");
+      const reply = await send(method, fill(path, values), {
+        params: [],
+        query: "",
+        headers: {},
+        body: undefined,
+      });
+      expect([path, method, reply.status]).toEqual([path, method, own.size > 0 ? 405 : 404]);
+      expect(reply.headers.has("allow")).toBe(own.size > 0);
+      if (method !== "HEAD")
+        expect(Object.keys(JSON.parse(reply.text))).toEqual(["detail", "code", "correlationId"]);
+    }
+  }
+});
+
+test("memory stays bounded, and the server is as well as before", async () => {
+  Bun.gc(true);
+  const grown = process.memoryUsage.rss() - before;
+  const told = [...statuses].sort(([a], [b]) => a - b).map(([status, times]) => `${times} × ${status}`);
+  console.log(
+    `Fuzz: ${count} requests (${told.join(", ")}), ${Math.round(grown / 1024 / 1024)} MiB more, seed ${SEED}.`,
+  );
+  expect(grown).toBeLessThan(GROWTH_BYTES);
+  expect((await app.owner("GET", "/api/v1/health?deep=true")).body.status).toBe("ok");
+  expect(Object.hasOwn(Object.prototype, "role")).toBe(false);
+});

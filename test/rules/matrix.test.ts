@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Operation } from "../../src/http/operation.ts";
+import { requestExampleOf } from "../../src/resources/openapi/example.ts";
+import { ROLES, type Role } from "../../src/resources/organizations/table.ts";
+import { operations } from "../../src/server.ts";
+import { startApp } from "../support/app.ts";
+import { neighbour } from "../support/people.ts";
+import { NOBODY } from "../support/work.ts";
+import { makePrincipals, type Principal } from "./principals.ts";
+import { fill, makeThings, type Side } from "./things.ts";
+
+/** What the rules say of one call: a refusal with its code, or nothing, and then the input decides. */
+type Verdict = "unauthenticated" | "forbidden" | "csrf" | "open";
+
+const STATUS = { unauthenticated: 401, forbidden: 403, csrf: 403 } as const;
+
+/** What is open to everyone who is signed in, and yet makes something that acts in an organization. */
+const NEEDS_A_HOME = ["POST /api/v1/access-tokens"];
+
+/** The rules themselves, from what an operation says of itself (decisions, section 3). */
+function verdict({ audience, method, path, personal }: Operation, who: Principal): Verdict {
+  const changes = method !== "GET";
+  if (audience === "public") return changes && who.site === "cross-site" ? "csrf" : "open";
+  if (audience === "signature") return "open";
+  if (who.carrier === "none" || who.carrier === "broken") return "unauthenticated";
+  if (who.carrier === "cookie" && changes && who.site === "cross-site") return "csrf";
+  if (who.carrier === "key" && personal) return "forbidden";
+  if (who.isShutOut) return "forbidden";
+  if (audience === "any")
+    return who.role === null && NEEDS_A_HOME.includes(`${method} ${path}`) ? "forbidden" : "open";
+  return who.role !== null && ROLES.indexOf(who.role) >= ROLES.indexOf(audience as Role)
+    ? "open"
+    : "forbidden";
+}
+
+let app: Awaited<ReturnType<typeof startApp>>;
+let principals: Principal[];
+let home: Side;
+let abroad: Side;
+let count = 0;
+
+beforeAll(async () => {
+  app = await startApp({ engine: false, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+  const other = await neighbour(app);
+  principals = await makePrincipals(app, other);
+  home = { app, organizationId: app.ids.organizationId, userId: app.ids.userId, call: app.owner };
+  abroad = { app, organizationId: other.organization.id, userId: other.user.id, call: other.call };
+}, 30_000);
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Answer {
+  status: number;
+  /** Without what is another in every reply, and with the ids of the path as `ID`. */
+  text: string;
+  headers: Record<string, string>;
+  code: string | undefined;
+}
+
+/** Sends what the operation gives as its example; only the head of a stream is read. */
+async function ask(operation: Operation, who: Principal, values: readonly string[]): Promise<Answer> {
+  count++;
+  const { method, path, limited } = operation;
+  const body = bodyOf(operation);
+  const reply = await fetch(app.origin + fill(path, values) + queryOf(operation), {
+    method,
+    redirect: "manual",
+    headers: {
+      "x-correlation-id": "the-same-for-all",
+      ...(body === undefined ? {} : { "content-type": operation.consumes ?? "application/json" }),
+      ...(limited ? { "x-forwarded-for": `198.51.${(count >> 8) & 255}.${count & 255}` } : {}),
+      ...(await who.headers()),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const isStream = reply.ok && reply.headers.get("content-type")?.startsWith("text/event-stream");
+  const text = isStream ? "" : await reply.text();
+  if (isStream) await reply.body?.cancel();
+  const headers = Object.fromEntries(reply.headers);
+  expect({ ...headers }).toMatchObject(headersOf(path)); // of a copy: Bun puts its matchers into what it looks at
+  const { date, "ratelimit-remaining": remaining, "ratelimit-reset": reset, ...same } = headers;
+  const isJson = headers["content-type"]?.startsWith("application/json") && text !== "";
+  const masked = values.reduce((all, value) => all.replaceAll(value, "ID"), text);
+  return {
+    status: reply.status,
+    text: masked,
+    headers: same,
+    code: isJson ? JSON.parse(text).code : undefined,
+  };
+}
+
+/** What every reply carries, whatever it says (decisions, section 1). */
+const headersOf = (path: string) => ({
+  "x-correlation-id": "the-same-for-all",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": expect.stringContaining("frame-ancestors 'none'"),
+  ...(path.startsWith("/api/") ? { "cache-control": "no-store" } : {}),
+});
+
+function bodyOf({ body, bodyExample, consumes }: Operation): string | undefined {
+  if (consumes) return "{}";
+  return body && JSON.stringify(bodyExample ?? requestExampleOf(body));
+}
+
+function queryOf({ query }: Operation): string {
+  const asked = (query?.required ?? []).filter((name) => query?.properties[name]?.default === undefined);
+  if (!query || asked.length === 0) return "";
+  const example = requestExampleOf(query) as Record<string, string>;
+  return `?${new URLSearchParams(asked.map((name) => [name, String(example[name])]))}`;
+}
+
+/** An id of the right kind that nothing has; what names a place rather than a thing stays as it is. */
+const absent = ({ path, params }: Operation, values: readonly string[]) =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""], index) => {
+    if (name === "layer") return values[index] ?? "";
+    return params?.properties[name]?.format === "uuid" ? NOBODY : "neverwas";
+  });
+
+const hasThing = ({ path }: Operation) => path.includes("{");
+const isGuarded = ({ audience }: Operation) => audience !== "public" && audience !== "signature";
+
+/** Whom the owner of a personal thing is asked for: it is the principal's own, whoever that is. */
+const ownSide = (operation: Operation, who: Principal): Side =>
+  operation.personal ? (who.side ?? home) : { ...(who.side ?? home), call: ownerOf(who).call };
+const ownerOf = ({ side }: Principal): Side =>
+  side?.organizationId === abroad.organizationId ? abroad : home;
+const foreignSide = (who: Principal): Side => (ownerOf(who) === abroad ? home : abroad);
+
+for (const operation of operations) {
+  const name = `${operation.method} ${operation.path}`;
+
+  test(`${name} refuses whom it must, and nobody else`, async () => {
+    for (const who of principals) {
+      const expected = verdict(operation, who);
+      const own = hasThing(operation) ? await makeThings(ownSide(operation, who), operation.path) : [];
+      if (expected === "open") {
+        const { status, text } = await ask(operation, who, own);
+        const documented = isGuarded(operation) ? [] : (operation.errors ?? []);
+        if ([401, 403].includes(status) && !documented.includes(status))
+          throw new Error(`${name} as ${who.name}: ${status} ${text}`);
+        if (status >= 500) throw new Error(`${name} as ${who.name}: ${status} ${text}`);
+        if (hasThing(operation) && isGuarded(operation) && who.side)
+          expect([who.name, status]).not.toEqual([who.name, 404]);
+        continue;
+      }
+      const foreign = hasThing(operation) ? await makeThings(foreignSide(who), operation.path) : [];
+      const asked = hasThing(operation) ? [own, foreign, absent(operation, own)] : [own];
+      const answers: Answer[] = [];
+      for (const values of asked) answers.push(await ask(operation, who, values));
+      for (const answer of answers) {
+        expect([who.name, answer.status, answer.code]).toEqual([who.name, STATUS[expected], expected]);
+        expect(answer).toEqual(answers[0] as Answer);
+      }
+    }
+  }, 30_000);
+
+  if (!hasThing(operation) || !isGuarded(operation)) continue;
+  test(`${name} answers of a foreign thing as of one that never was`, async () => {
+    for (const who of principals) {
+      if (verdict(operation, who) !== "open") continue;
+      const foreign = await makeThings(foreignSide(who), operation.path);
+      const random = await ask(operation, who, absent(operation, foreign));
+      expect([who.name, random.status, random.code]).toEqual([who.name, 404, "not_found"]);
+      expect(await ask(operation, who, foreign)).toEqual(random);
+      if (!operation.personal || !who.side) continue;
+      const colleagues = await makeThings(home, operation.path);
+      expect(await ask(operation, who, colleagues)).toEqual(random);
+    }
+  }, 30_000);
+}
+
+test("thousands of calls were made", () => {
+  console.log(`Matrix: ${operations.length} operations, ${principals.length} principals, ${count} calls.`);
+  expect(count).toBeGreaterThan(2000);
+});

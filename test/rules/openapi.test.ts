@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { componentNames } from "../../src/resources/openapi/names.ts";
+import { startApp } from "../support/app.ts";
+import { misfits, readDocument } from "./document.ts";
+
+let weir: Awaited<ReturnType<typeof startApp>>;
+let read: Awaited<ReturnType<typeof readDocument>>;
+beforeAll(async () => {
+  weir = await startApp({ engine: false });
+  read = await readDocument(weir);
+});
+afterAll(() => weir[Symbol.asyncDispose]());
+
+test("an independent linter has nothing to say against the document", async () => {
+  const config = await createConfig({
+    extends: ["recommended"],
+    // `/actions/slug/{slug}` stands beside `/actions/{action_id}/run`, as the interface has it: an id is a UUID, which "slug" is not
+    rules: { "no-ambiguous-paths": "off" },
+  });
+  const found = await lintFromString({ source: read.text, config });
+  // both ends of a sign-in elsewhere only lead on: 302 is their success
+  const problems = found.filter(
+    ({ ruleId, location }) =>
+      !(ruleId === "operation-2xx-response" && location[0]?.pointer?.includes("~1auth~1oidc~1")),
+  );
+  expect(
+    problems.map(({ severity, ruleId, message, location }) =>
+      [severity, ruleId, message, location[0]?.pointer].join(" "),
+    ),
+  ).toEqual([]);
+});
+
+test("the linter finds what is wrong with a document that was tampered with", async () => {
+  const config = await createConfig({ extends: ["recommended"] });
+  const source = read.text
+    .replace('"in":"path"', '"in":"paht"')
+    .replace('"#/components/schemas/ActionPage"', '"#/components/schemas/No"');
+  const found = await lintFromString({ source, config });
+  expect(found.map(({ ruleId }) => ruleId)).toEqual(expect.arrayContaining(["struct", "no-unresolved-refs"]));
+});
+
+test("every example fits the schema that it stands beside", () => {
+  let count = 0;
+  for (const { method, path, requestBody, responses } of read.operations) {
+    const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)];
+    for (const { schema, example, examples } of contents.flatMap((content) => Object.values(content ?? {}))) {
+      const values = [
+        ...(example === undefined ? [] : [example]),
+        ...Object.values(examples ?? {}).map(({ value }) => value),
+      ];
+      for (const value of values) {
+        count++;
+        expect([method, path, misfits(schema, value)]).toEqual([method, path, []]);
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(read.operations.length * 4);
+});
+
+test("every JSON body has an example", () => {
+  for (const { method, path, requestBody, responses } of read.operations) {
+    const replies = Object.entries(responses).filter(([status]) => status < "300");
+    for (const content of [requestBody?.content, ...replies.map(([, { content }]) => content)]) {
+      const json = content?.["application/json"];
+      if (json) expect([method, path, "example" in json || "examples" in json]).toEqual([method, path, true]);
+    }
+  }
+});
+
+test("the things of the interface are schemas with names, and no reply holds one of them unnamed", () => {
+  const { document, text } = read;
+  const names = Object.keys(document.components.schemas ?? {});
+  expect(names).toEqual(
+    expect.arrayContaining([
+      "Action",
+      "ActionRun",
+      "Artifact",
+      "AuditEvent",
+      "Automation",
+      "AutomationRun",
+      "Connection",
+      "Problem",
+      "Session",
+      "User",
+      "ValidationError",
+    ]),
+  );
+  for (const name of names) expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
+  const given = [...componentNames().values()];
+  expect(given.filter((name, index) => given.indexOf(name) !== index)).toEqual([]);
+  expect(JSON.stringify(document.paths["/api/v1/connections"]?.get?.responses["200"])).toContain(
+    '"#/components/schemas/ConnectionPage"',
+  );
+  expect(text.length).toBeLessThan(400_000);
+});
+
+test("every room of the wire is known to the document", async () => {
+  const names = await Bun.file("src/resources/openapi/names.ts").text();
+  for (const path of new Bun.Glob("src/resources/*/wire.ts").scanSync()) {
+    const room = path.split("/")[2];
+    if (!names.includes(`"../${room}/wire.ts"`))
+      throw new Error(
+        `The shapes of ${path} have no names in the document: add the file to src/resources/openapi/names.ts.`,
+      );
+  }
+});
+
+test("every operation is called by a verb and what it is done to", () => {
+  for (const { operationId, method, path } of read.operations) {
+    const isRead = method === "GET" && !/\/(oidc|device)/.test(path);
+    if (isRead) expect(operationId).toMatch(/^(get|list|stream|download|preview|verify|find)[A-Z]?/);
+    expect(operationId).not.toMatch(/By(?!Slug)[A-Z]|Api[A-Z]?V1|^(post|put|patch)[A-Z]/);
+  }
+});

@@ -1,0 +1,157 @@
+import { contextFor, write } from "../../src/context.ts";
+import type { Role } from "../../src/resources/organizations/table.ts";
+import { openSession } from "../../src/resources/sessions/service.ts";
+import { newUser } from "../../src/resources/users/service.ts";
+import { users } from "../../src/resources/users/table.ts";
+import { operations } from "../../src/server.ts";
+import type { Client, startApp } from "../support/app.ts";
+import { join, type neighbour } from "../support/people.ts";
+import { created } from "../support/work.ts";
+import type { Side } from "./things.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+type Neighbour = Awaited<ReturnType<typeof neighbour>>;
+
+/** Somebody who asks, and all that the rules are about. */
+export interface Principal {
+  name: string;
+  /** New for each operation where the one before may have ended it. */
+  headers(): Promise<Record<string, string>> | Record<string, string>;
+  /** `broken`: present and not valid; `key`: an API key; `cookie`: sent by a browser. */
+  carrier: "none" | "broken" | "bearer" | "key" | "cookie";
+  /** Where a browser says that the request comes from. */
+  site?: "same-origin" | "cross-site";
+  /** In the organization that the request is for; null outside. */
+  role: Role | null;
+  /** True where the organization of the request is one that the principal is known not to be in. */
+  isShutOut?: boolean;
+  /** Whose things are its own; absent for one who has none. */
+  side?: Side;
+}
+
+const sideOf = (app: Started, organizationId: string, userId: string, call: Client): Side => ({
+  app,
+  organizationId,
+  userId,
+  call,
+});
+
+/** A person who is in no organization, by a session of their own. */
+async function outsider({ app }: Started): Promise<Record<string, string>> {
+  const email = `stranger-${app.ids.uuid()}@example.com`;
+  const user = newUser(app, { email, passwordHash: null, firstName: null, lastName: null });
+  await app.store.write(async (db) => void (await db.insert(users).values(user)));
+  return { authorization: `Bearer ${await sessionOf(app, "", user.id)}` };
+}
+
+const sessionOf = (app: Started["app"], organizationId: string, userId: string) =>
+  write(
+    contextFor(app, {
+      organizationId,
+      role: "owner",
+      actor: { type: "user", id: userId },
+      correlationId: "made-for-a-test",
+    }),
+    async (tx) => (await openSession(tx, "password")).token,
+  );
+
+/** Everybody whom the rules tell apart. */
+export async function makePrincipals(app: Started, other: Neighbour): Promise<Principal[]> {
+  const { organizationId } = app.ids;
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const people = await Promise.all(
+    (["owner", "admin", "member", "viewer"] as const).map(async (role): Promise<Principal> => {
+      const { user, token, call } = await join(app, role);
+      const side = sideOf(app, organizationId, user.id, call);
+      return { name: role, headers: () => bearer(token), carrier: "bearer", role, side };
+    }),
+  );
+
+  const left = await join(app, "owner");
+  created204(await app.owner("DELETE", `/api/v1/organizations/team/members/${left.membership.id}`));
+  const shut = await join(app, "owner");
+  const revoked = created(await app.owner("POST", "/api/v1/access-tokens", { name: "revoked" }));
+  created204(await app.owner("DELETE", `/api/v1/access-tokens/${revoked.id}`));
+  const surfer = await join(app, "owner");
+  const cookie = async () => `svc_token=${await sessionOf(app.app, organizationId, surfer.user.id)}`;
+  const byCookie = (site: "same-origin" | "cross-site"): Principal => ({
+    name: `owner by cookie, ${site}`,
+    headers: async () => ({
+      cookie: await cookie(),
+      "sec-fetch-site": site,
+      "x-organization-id": organizationId,
+    }),
+    carrier: "cookie",
+    site,
+    role: "owner",
+    side: sideOf(app, organizationId, surfer.user.id, surfer.call),
+  });
+
+  return [
+    ...people,
+    byCookie("same-origin"),
+    byCookie("cross-site"),
+    {
+      name: "owner of another organization",
+      headers: () => bearer(other.token),
+      carrier: "bearer",
+      role: "owner",
+      side: sideOf(app, other.organization.id, other.user.id, other.call),
+    },
+    {
+      name: "owner who names another organization",
+      headers: () => ({ ...bearer(shut.token), "x-organization-id": other.organization.id }),
+      carrier: "bearer",
+      role: null,
+      isShutOut: true,
+    },
+    {
+      name: "owner who has left",
+      headers: () => bearer(left.token),
+      carrier: "bearer",
+      role: null,
+      isShutOut: true,
+    },
+    { name: "stranger", headers: () => outsider(app), carrier: "bearer", role: null },
+    { name: "nobody", headers: () => ({}), carrier: "none", role: null },
+    { name: "revoked token", headers: () => bearer(revoked.token), carrier: "broken", role: null },
+    {
+      name: "revoked token before a good cookie",
+      headers: async () => ({
+        ...bearer(revoked.token),
+        cookie: await cookie(),
+        "sec-fetch-site": "same-origin",
+      }),
+      carrier: "broken",
+      role: null,
+    },
+    ...(await apiKeys(app)),
+  ];
+}
+
+async function apiKeys(app: Started): Promise<Principal[]> {
+  if (!operations.some(({ method, path }) => method === "POST" && path === "/api/v1/api-keys")) return [];
+  const { organizationId, userId } = app.ids;
+  const make = async (roleSlug: Role) =>
+    created(await app.owner("POST", "/api/v1/api-keys", { name: roleSlug, roleSlug }));
+  const gone = await make("owner");
+  created204(await app.owner("DELETE", `/api/v1/api-keys/${gone.id}`));
+  const working = await Promise.all(
+    (["admin", "member", "viewer"] as const).map(async (role): Promise<Principal> => {
+      const { key } = await make(role);
+      const side = sideOf(app, organizationId, userId, app.owner);
+      return { name: `API key, ${role}`, headers: () => ({ "x-api-key": key }), carrier: "key", role, side };
+    }),
+  );
+  const broken: Principal = {
+    name: "revoked API key",
+    headers: () => ({ "x-api-key": gone.key }),
+    carrier: "broken",
+    role: null,
+  };
+  return [...working, broken];
+}
+
+function created204({ status, text }: { status: number; text: string }): void {
+  if (status !== 204) throw new Error(`${status} ${text}`);
+}
