@@ -1,7 +1,10 @@
-import { and, asc, eq, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
 import { idempotencyKeys } from "../http/idempotency.ts";
+import { deviceCodes } from "../resources/device/table.ts";
+import { webhookAlerts } from "../resources/inbound/table.ts";
+import { invitations } from "../resources/invitations/table.ts";
 import { sessions } from "../resources/sessions/table.ts";
 import { settings } from "../store/settings.ts";
 
@@ -9,6 +12,8 @@ import { settings } from "../store/settings.ts";
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Sessions and set-up tokens that have ended stay in the lists for this long. */
 const ENDED_FOR_MS = 30 * 24 * 60 * 60 * 1000;
+/** A client that polls with a code past its time is told so for this long. */
+const CODE_EXPIRED_FOR_MS = 60 * 60 * 1000;
 const BATCH = 500;
 
 /** Deletes idempotency keys past their time, walking along their own order: an index on time would cost every request. */
@@ -50,6 +55,58 @@ export async function* sweepSessions(app: App): AsyncGenerator<void> {
     const ids = ended.map(({ id }) => id);
     await app.store.write(async (db) => void (await db.delete(sessions).where(inArray(sessions.id, ids))));
     if (ended.length < BATCH) return;
+    yield;
+  }
+}
+
+/** Deletes device codes that expired an hour ago, whatever became of them. */
+export async function* sweepDeviceCodes(app: App): AsyncGenerator<void> {
+  const old = lt(deviceCodes.expiresAt, timestamp(app.clock, -CODE_EXPIRED_FOR_MS));
+  for (;;) {
+    const found = await app.store.db.select({ id: deviceCodes.id }).from(deviceCodes).where(old).limit(BATCH);
+    if (found.length === 0) return;
+    const ids = found.map(({ id }) => id);
+    await app.store.write(
+      async (db) => void (await db.delete(deviceCodes).where(inArray(deviceCodes.id, ids))),
+    );
+    if (found.length < BATCH) return;
+    yield;
+  }
+}
+
+/** Deletes invitations that expired a month ago. */
+export async function* sweepInvitations(app: App): AsyncGenerator<void> {
+  const old = lt(invitations.expiresAt, timestamp(app.clock, -ENDED_FOR_MS));
+  for (;;) {
+    const found = await app.store.db.select({ id: invitations.id }).from(invitations).where(old).limit(BATCH);
+    if (found.length === 0) return;
+    const ids = found.map(({ id }) => id);
+    await app.store.write(
+      async (db) => void (await db.delete(invitations).where(inArray(invitations.id, ids))),
+    );
+    if (found.length < BATCH) return;
+    yield;
+  }
+}
+
+/** Deletes notices that were sent or given up a month ago: no window of failures is longer. */
+export async function* sweepNotices(app: App): AsyncGenerator<void> {
+  const old = and(
+    isNull(webhookAlerts.dueAt),
+    lt(webhookAlerts.createdAt, timestamp(app.clock, -ENDED_FOR_MS)),
+  );
+  for (;;) {
+    const found = await app.store.db
+      .select({ id: webhookAlerts.id })
+      .from(webhookAlerts)
+      .where(old)
+      .limit(BATCH);
+    if (found.length === 0) return;
+    const ids = found.map(({ id }) => id);
+    await app.store.write(
+      async (db) => void (await db.delete(webhookAlerts).where(inArray(webhookAlerts.id, ids))),
+    );
+    if (found.length < BATCH) return;
     yield;
   }
 }

@@ -1,7 +1,16 @@
 import type { App } from "../context.ts";
 import type { Loop } from "./loop.ts";
+import { sweepDeadLetters, sweepDeliveries, sweepOutbound, sweepSubscriptions } from "./sweep-deliveries.ts";
 import { sweepArtifacts, sweepLake, sweepRemoved, sweepScratch } from "./sweep-files.ts";
-import { sweepKeys, sweepSessions, sweepSetupToken } from "./sweep-rows.ts";
+import {
+  sweepDeviceCodes,
+  sweepInvitations,
+  sweepKeys,
+  sweepNotices,
+  sweepSessions,
+  sweepSetupToken,
+} from "./sweep-rows.ts";
+import { sweepActionRuns, sweepAutomationRuns } from "./sweep-runs.ts";
 
 /** What looks at everything comes so often. */
 const ROUND_MS = 60 * 60 * 1000;
@@ -13,7 +22,8 @@ type Sweep = (app: App) => AsyncGenerator<void>;
 
 /**
  * Takes away what nobody needs any more: files that loads took the place of, files that no row names, and
- * rows past their time. Every step may be done twice; one that fails is told, and the others go on.
+ * rows past their time. Events are never taken away: their chain has to lead back to its first. Every step may be done
+ * twice; one that fails is told, and the others go on.
  */
 export function sweeper(app: App): Loop {
   const chores = [
@@ -23,7 +33,16 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepScratch),
     chore(app, ROUND_MS, sweepKeys),
     chore(app, ROUND_MS, sweepSessions),
+    chore(app, ROUND_MS, sweepDeviceCodes),
     chore(app, ROUND_MS, sweepSetupToken),
+    chore(app, ROUND_MS, sweepInvitations),
+    chore(app, ROUND_MS, sweepNotices),
+    chore(app, ROUND_MS, sweepAutomationRuns),
+    chore(app, ROUND_MS, sweepActionRuns),
+    chore(app, ROUND_MS, sweepDeadLetters),
+    chore(app, ROUND_MS, sweepDeliveries),
+    chore(app, ROUND_MS, sweepOutbound),
+    chore(app, ROUND_MS, sweepSubscriptions),
   ];
   return {
     name: "sweeper",

@@ -317,7 +317,7 @@ async function resultOf(
       (status === "completed" && actionRunId !== null) || (items && ["completed", "failed"].includes(status)),
   );
   const known = isObject(seen?.steps ?? null) ? (seen?.steps as JsonObject) : {};
-  const results = done.every(({ key }) => key in known)
+  const results = done.every(({ key }) => Object.hasOwn(known, key))
     ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject).result ?? null]))
     : await storedResults(tx, done);
   if (run.steps.length > 1) return results;

@@ -6,8 +6,8 @@ import type { AutomationCall } from "../../executors/contract.ts";
 import type { RunError, RunRow } from "../runs/table.ts";
 import { settleWait } from "../runs/waits.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
-import { cancelAutomationRun, startAutomationRun } from "./runs.ts";
-import { type AutomationRow, type AutomationRunRow, automationRuns, automations } from "./table.ts";
+import { startAutomationRun } from "./runs.ts";
+import { type AutomationRow, type AutomationRunRow, automations } from "./table.ts";
 
 /** A larger result is read at the called run; the caller has null in its place. */
 const MAX_RESULT_CHARACTERS = 256 * 1024;
@@ -38,7 +38,7 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
     },
     input: call.input,
     cause,
-    called: { id, by: run.id },
+    called: { id: call.wait ? id : tx.ids.uuid(), by: run.id }, // a failure on the spot is no failure of who goes on
   });
   if (call.wait) return;
   const result = { automationRunId: called.id, status: called.status, result: null };
@@ -104,13 +104,4 @@ export async function callReturned(tx: WriteContext, run: AutomationRunRow): Pro
       details,
     },
   });
-}
-
-/** Nobody waits for a called run any more: it is cancelled with its caller, unless it has ended. */
-export async function cancelCalledRun(tx: WriteContext, id: string): Promise<void> {
-  const [run] = await tx.db
-    .select({ completedAt: automationRuns.completedAt })
-    .from(automationRuns)
-    .where(and(eq(automationRuns.organizationId, tx.organizationId), eq(automationRuns.id, id)));
-  if (run && run.completedAt === null) await cancelAutomationRun(tx, id);
 }

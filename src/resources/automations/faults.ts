@@ -25,7 +25,7 @@ const Work = {
 };
 
 const StepShape = object({
-  key: Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z_][A-Za-z0-9_-]*$" }),
+  key: Type.String({ minLength: 1, maxLength: 100, pattern: "^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$" }),
   name: optional(named()),
   ...Work,
   dependsOn: optional(Type.Array(Type.String({ minLength: 1, maxLength: 201 }), { maxItems: 100 })),

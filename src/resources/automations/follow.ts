@@ -1,9 +1,9 @@
-import { and, desc, eq, isNotNull, sql } from "drizzle-orm";
+import { isNotNull, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import { type Actor, type App, write } from "../../context.ts";
-import { settings } from "../../store/settings.ts";
-import type { ReadDb, WriteDb } from "../../store/store.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
+import { endOfTrail, movePlace, storedPlace } from "../events/followed.ts";
 import { type EventRow, type EventType, events } from "../events/table.ts";
 import { reactTo } from "./react.ts";
 import { automations } from "./table.ts";
@@ -46,7 +46,7 @@ export function openFollower(app: App): Follower {
       const end = await endOfTrail(db); // before the listeners: one that comes later wants no event up to here
       const listeners = await readListeners(db);
       if (listeners.length === 0) return "idle";
-      const stored = await storedPlace(db);
+      const stored = await storedPlace(db, PLACE);
       const from = Math.max(stored ?? 0, seen, Math.min(...listeners.map(({ afterSeq }) => afterSeq)));
       if (from >= end) return "idle";
       const reach = Math.min(end, from + WINDOW);
@@ -63,11 +63,6 @@ export function openFollower(app: App): Follower {
       return seen < end ? "more" : "idle";
     },
   };
-}
-
-async function endOfTrail(db: ReadDb): Promise<number> {
-  const [last] = await db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1);
-  return last?.seq ?? 0;
 }
 
 async function readListeners(db: ReadDb): Promise<Listener[]> {
@@ -98,11 +93,6 @@ function knownTypes(patterns: string): ReadonlySet<EventType> {
   if (typesByPatterns.size >= 1000) typesByPatterns.clear();
   typesByPatterns.set(patterns, types);
   return types;
-}
-
-async function storedPlace(db: ReadDb): Promise<number | null> {
-  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, PLACE));
-  return row ? Number(row.value) : null;
 }
 
 /** By the index on organization and type, so that events which nobody waits for cost nothing. */
@@ -172,7 +162,7 @@ async function move(
     correlationId: "",
   } as const;
   return write(ctx, async (tx) => {
-    if (!(await movePlace(tx.db, stored, to))) return null;
+    if (!(await movePlace(tx.db, PLACE, stored, to))) return null;
     for (const event of batch) {
       const own = { ...tx, organizationId: event.organizationId, correlationId: event.correlationId };
       const ids = listeners.filter((listener) => isFor(listener, event)).map(({ id }) => id);
@@ -184,17 +174,3 @@ async function move(
 
 const isFor = ({ organizationId, afterSeq, types }: Listener, event: EventRow): boolean =>
   organizationId === event.organizationId && event.seq > afterSeq && types.has(event.type);
-
-async function movePlace(db: WriteDb, stored: number | null, to: number): Promise<boolean> {
-  const value = String(to);
-  if (stored === null) {
-    const made = await db.insert(settings).values({ key: PLACE, value }).onConflictDoNothing().returning();
-    return made.length > 0;
-  }
-  const moved = await db
-    .update(settings)
-    .set({ value })
-    .where(and(eq(settings.key, PLACE), eq(settings.value, String(stored))))
-    .returning({ key: settings.key });
-  return moved.length > 0;
-}

@@ -7,7 +7,7 @@ import { record } from "../events/service.ts";
 import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
 import { SYSTEM } from "../runs/claim.ts";
 import type { Trigger } from "../runs/enqueue.ts";
-import { requestCancel } from "../runs/service.ts";
+import { findRun, isFinal, requestCancel } from "../runs/service.ts";
 import { actionRuns, type RunError } from "../runs/table.ts";
 import { advance, automationRunTopic, insertAutomationRun, isEnded } from "./advance.ts";
 import { type AutomationConfig, type Concurrency, stepsOf } from "./config.ts";
@@ -66,7 +66,7 @@ export async function startAutomationRun(
       return queued;
     }
     if (concurrency.policy === "cancel_previous") {
-      for (const id of await replacedBy(tx, automation.id, concurrency)) await cancelAutomationRun(tx, id);
+      for (const id of await replacedBy(tx, automation.id, concurrency)) await cancelUnlessEnded(tx, id);
     }
   }
   return advance(tx, row, { config, delivery: start.delivery ?? null });
@@ -141,6 +141,7 @@ async function skip(
   const data = { runId: row.id, status: "cancelled", error: { ...error } };
   await record(tx, "automation.cancelled", { type: "automation", id: row.automationId }, data, SYSTEM);
   if (row.deliveryId !== null) await deliverySettled(tx, { ...skipped, status: "completed" }, delivery);
+  await automationRunEnded(tx, skipped);
   return skipped;
 }
 
@@ -280,7 +281,10 @@ export async function cancelAutomationRun(ctx: Context, id: string): Promise<Aut
       .update(automationRuns)
       .set({ status: "cancelled", steps, dueAt: null, completedAt: at, updatedAt: at })
       .where(mine(tx, id));
-    for (const id of await openRunsOf(tx, run)) await requestCancel(tx, id);
+    for (const id of await openRunsOf(tx, run)) {
+      // One that is cancelled may make room in a line, and so let another end on the spot.
+      if (!isFinal(await findRun(tx, id))) await requestCancel(tx, id);
+    }
     await record(tx, "automation.cancelled", { type: "automation", id: run.automationId }, { runId: run.id });
     if (run.deliveryId !== null)
       await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at }, null);
@@ -288,6 +292,15 @@ export async function cancelAutomationRun(ctx: Context, id: string): Promise<Aut
     tx.afterCommit(() => tx.signals.notify(automationRunTopic(id)));
   });
   return findAutomationRun(ctx, id);
+}
+
+/** The same for a run that nobody needs any more: one that has ended, or is not kept, stays as it is. */
+export async function cancelUnlessEnded(tx: WriteContext, id: string): Promise<void> {
+  const [run] = await tx.db
+    .select({ completedAt: automationRuns.completedAt })
+    .from(automationRuns)
+    .where(mine(tx, id));
+  if (run && run.completedAt === null) await cancelAutomationRun(tx, id);
 }
 
 /** The action runs of its steps, and of their items, that have not ended. */
@@ -327,9 +340,10 @@ export async function retryAutomationRun(
     run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]),
   );
   const before = new Map(run.steps.map((step) => [step.key, step]));
-  const steps = stepsOf(automation.config as AutomationConfig).map(
-    ({ key }) => kept.get(key) ?? (fromFailed ? again(before.get(key) ?? fresh(key)) : fresh(key)),
-  );
+  const steps = stepsOf(automation.config as AutomationConfig).map(({ key, forEach }) => {
+    const begun = fromFailed && forEach !== undefined ? before.get(key) : undefined; // it may have had no list then
+    return kept.get(key) ?? (begun ? again(begun) : fresh(key));
+  });
   const scope = await triggerScope(tx.db, run);
   if (
     run.deliveryId !== null &&

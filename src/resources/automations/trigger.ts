@@ -1,7 +1,7 @@
-import { desc } from "drizzle-orm";
 import type { WriteContext } from "../../context.ts";
+import { endOfTrail } from "../events/followed.ts";
 import { typesMatching } from "../events/matching.ts";
-import { type EventType, events } from "../events/table.ts";
+import type { EventType } from "../events/table.ts";
 import type { AutomationConfig } from "./config.ts";
 import { instantAfter } from "./schedule.ts";
 import type { AutomationRow } from "./table.ts";
@@ -19,14 +19,8 @@ export async function triggerState(
   return {
     nextRunAt:
       isActive && triggerType === "schedule" && schedule ? instantAfter(schedule, tx.clock.now()) : null,
-    eventAfterSeq: isActive && triggerType === "event" ? await endOfTrail(tx) : null,
+    eventAfterSeq: isActive && triggerType === "event" ? await endOfTrail(tx.db) : null,
   };
-}
-
-/** The place of the newest event, of all organizations. */
-async function endOfTrail(tx: WriteContext): Promise<number> {
-  const [last] = await tx.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1);
-  return last?.seq ?? 0;
 }
 
 /** The types of events that these patterns stand for, each once. Throws `invalid` at `loc` for a pattern that fits none. */

@@ -68,8 +68,9 @@ async function judge(app: App, db: ReadDb, seen: Seen, counted: Counted): Promis
   const { expect, watch, run } = seen;
   if (watch === null) return {};
   const finding: Finding = {};
-  const completedAt = run?.completedAt ?? "";
-  const quietFrom = completedAt > watch.since ? completedAt : watch.since;
+  const completedAt = run?.completedAt ?? null;
+  const isBefore = completedAt === null || completedAt < watch.since;
+  const quietFrom = isBefore ? watch.since : completedAt;
   const isSilent =
     expect.maxSilenceSeconds !== undefined &&
     quietFrom <= timestamp(app.clock, -expect.maxSilenceSeconds * 1000) &&
@@ -79,7 +80,7 @@ async function judge(app: App, db: ReadDb, seen: Seen, counted: Counted): Promis
   const { minRows } = expect;
   const known = counted.get(seen.id);
   const isCounted = known !== undefined && known.runId === run?.id && known.minRows === minRows;
-  if (minRows === undefined || run === null || completedAt <= watch.since || isCounted) return finding;
+  if (minRows === undefined || run === null || isCounted) return finding;
   const rows = await rowsOf(db, run.id);
   if (rows < minRows && watch.emptyRunId === null) finding.empty = { runId: run.id, rows };
   else if (rows >= minRows && watch.emptyRunId !== null) finding.isFilled = true;
@@ -111,6 +112,8 @@ export async function watchAutomations(app: App, counted: Counted): Promise<void
   const unseen = seen.filter(({ watch }) => watch === null);
   if (unseen.length > 0) await beginWatches(app, unseen);
   await endWatches(app);
+  const ids = new Set(seen.map(({ id }) => id));
+  for (const id of counted.keys()) if (!ids.has(id)) counted.delete(id);
   for (const one of seen) {
     try {
       const finding = await judge(app, app.store.db, one, counted);

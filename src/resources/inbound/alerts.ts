@@ -1,12 +1,19 @@
 import { and, count, eq, gt, inArray, isNotNull, isNull, lte } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { App, WriteContext } from "../../context.ts";
-import { signDelivery } from "../../crypto/signature.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { secretLabel } from "../automations/service.ts";
 import { automations } from "../automations/table.ts";
 import type { RunError } from "../runs/table.ts";
-import { type AlertRow, type DeliveryRow, webhookAlerts, webhookDeliveries } from "./table.ts";
+import { postSigned } from "../webhooks/send.ts";
+import {
+  type AlertRow,
+  type DeliveryRow,
+  type NoticeType,
+  webhookAlerts,
+  webhookDeliveries,
+} from "./table.ts";
 
 /**
  * Puts an alert in line when the automation's failures within its window have reached the threshold, once a
@@ -21,12 +28,12 @@ export async function raiseAlert(
   const { alerts } = automation.config;
   if (!alerts) return;
   const { failureThreshold, failureWindow, notifyUrl } = alerts;
-  const { automationId, organizationId } = delivery;
+  const { automationId } = delivery;
   const since = timestamp(tx.clock, -failureWindow * 1000);
   const [told] = await tx.db
     .select({ id: webhookAlerts.id })
     .from(webhookAlerts)
-    .where(and(eq(webhookAlerts.automationId, automationId), gt(webhookAlerts.createdAt, since)))
+    .where(and(ofType(automationId, FAILING), gt(webhookAlerts.createdAt, since)))
     .limit(1);
   if (told) return;
   const [failed] = await tx.db
@@ -42,24 +49,35 @@ export async function raiseAlert(
     );
   const failures = failed?.n ?? 0;
   if (failures < failureThreshold) return;
-  const id = tx.ids.uuid();
-  const createdAt = timestamp(tx.clock);
-  const body = JSON.stringify({
-    id,
-    type: "webhook.failing",
-    timestamp: createdAt,
-    organizationId,
+  await putNotice(tx, automationId, FAILING, notifyUrl, {
     automation: { id: automationId, name: automation.name },
     failures,
     failureThreshold,
     failureWindow,
     lastFailure: { deliveryId: delivery.id, code: error.code, message: error.message },
   });
-  const old = and(eq(webhookAlerts.automationId, automationId), isNull(webhookAlerts.dueAt));
-  await tx.db.delete(webhookAlerts).where(old); // those of earlier windows say nothing any more
-  await tx.db
-    .insert(webhookAlerts)
-    .values({ id, organizationId, automationId, createdAt, notifyUrl, body, attempts: 0, dueAt: createdAt });
+}
+
+const FAILING: NoticeType = "webhook.failing";
+
+const ofType = (automationId: string, type: NoticeType) =>
+  and(eq(webhookAlerts.automationId, automationId), eq(webhookAlerts.type, type));
+
+/** Puts a signed notice in line, in the transaction of what it tells; the ones before it of its type say nothing any more. */
+export async function putNotice(
+  tx: WriteContext,
+  automationId: string,
+  type: NoticeType,
+  notifyUrl: string,
+  facts: JsonObject,
+): Promise<void> {
+  const { organizationId } = tx;
+  const id = tx.ids.uuid();
+  const createdAt = timestamp(tx.clock);
+  const body = JSON.stringify({ id, type, timestamp: createdAt, organizationId, ...facts });
+  await tx.db.delete(webhookAlerts).where(and(ofType(automationId, type), isNull(webhookAlerts.dueAt)));
+  const row = { id, organizationId, automationId, type, createdAt, notifyUrl, body };
+  await tx.db.insert(webhookAlerts).values({ ...row, attempts: 0, dueAt: createdAt });
 }
 
 const BATCH = 10;
@@ -90,26 +108,25 @@ export async function sendDueAlerts(app: App, signal: AbortSignal): Promise<numb
   return due.length;
 }
 
+const ABOUT = { "webhook.failing": "failing webhooks", "automation.stale": "a stale automation" } as const;
+
 async function sendAlert(app: App, alert: AlertRow, signal: AbortSignal): Promise<void> {
   const attempts = alert.attempts + 1;
   const pause = PAUSES_SECONDS[attempts - 1];
   const facts = { alertId: alert.id, automationId: alert.automationId, attempts };
+  const about = ABOUT[alert.type];
   let dueAt: string | null = null;
   try {
     const status = await post(app, alert, signal);
-    app.log.write("info", "an alert about failing webhooks was sent", { ...facts, status });
+    app.log.write("info", `an alert about ${about} was sent`, { ...facts, status });
   } catch (error) {
     if (signal.aborted) return; // its lease runs out, and it is sent after the next start
     if (pause !== undefined) dueAt = timestamp(app.clock, pause * 1000);
     const reason = error instanceof Error ? error.message : String(error);
-    app.log.write(
-      "warn",
-      `an alert about failing webhooks ${dueAt ? "waits for another try" : "was given up"}`,
-      {
-        ...facts,
-        reason,
-      },
-    );
+    app.log.write("warn", `an alert about ${about} ${dueAt ? "waits for another try" : "was given up"}`, {
+      ...facts,
+      reason,
+    });
   }
   await app.store.write(async (db) => {
     await db.update(webhookAlerts).set({ attempts, dueAt }).where(eq(webhookAlerts.id, alert.id));
@@ -119,21 +136,17 @@ async function sendAlert(app: App, alert: AlertRow, signal: AbortSignal): Promis
 /** Posts it, signed with the automation's secret of this moment. */
 async function post(
   app: App,
-  { automationId, notifyUrl, body }: AlertRow,
+  { id, automationId, notifyUrl, body }: AlertRow,
   signal: AbortSignal,
 ): Promise<number> {
   const [row] = await app.store.db.select().from(automations).where(eq(automations.id, automationId));
-  if (!row?.sealedSecret) throw new Error("the automation is gone");
-  const secret = app.secrets.open(row.sealedSecret, secretLabel(row));
-  const seconds = Math.floor(app.clock.now().getTime() / 1000);
-  const reply = await app.egress.fetch(notifyUrl, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...signDelivery(secret, seconds, body) },
-    body,
-    signal,
-    timeoutMs: TIMEOUT_MS,
-    maxRedirects: 0,
-  });
+  if (!row?.sealedSecret) throw new Error("the automation or its secret is gone");
+  const secrets = [app.secrets.open(row.sealedSecret, secretLabel(row))];
+  const reply = await postSigned(
+    app,
+    { url: notifyUrl, id, body, secrets },
+    { timeoutMs: TIMEOUT_MS, signal },
+  );
   await reply.body.cancel();
   if (reply.status < 200 || reply.status > 299) throw new Error(`the receiver answered ${reply.status}`);
   return reply.status;

@@ -4,6 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Rate } from "../../base/limit.ts";
 import type { Signals } from "../../base/signals.ts";
 import type { App } from "../../context.ts";
+import { PRESETS } from "../../crypto/presets.ts";
 import { hmac, matchesSignature } from "../../crypto/signature.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
@@ -126,10 +127,17 @@ export function checkAddress({ config }: Hook, address: string): void {
 }
 
 /**
- * Checks the HMAC of the raw body; with `X-SVC-Timestamp` that of `{timestamp}.{body}`. Throws
- * `unauthenticated`.
+ * Checks the HMAC of the raw body; with `X-SVC-Timestamp` that of `{timestamp}.{body}`, and with a preset as its
+ * sender makes it. Throws `unauthenticated`.
  */
 export function checkSignature(app: App, hook: Hook, headers: Headers, body: Uint8Array): void {
+  if (hook.config.signaturePreset !== undefined) {
+    const { secret } = hook;
+    const now = secondsNow(app);
+    const fault = PRESETS[hook.config.signaturePreset].fault({ headers, body, secret, now });
+    if (fault !== null) throw unsigned(fault);
+    return;
+  }
   const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = hook.config;
   const given = headers.get(signatureHeader);
   if (given === null) throw unsigned(`The request is not signed: it has no ${signatureHeader} header.`);
@@ -147,10 +155,11 @@ export function checkSignature(app: App, hook: Hook, headers: Headers, body: Uin
 }
 
 const unsigned = (message: string) => new AppError("unauthenticated", message);
+const secondsNow = (app: App) => app.clock.now().getTime() / 1000;
 
 function isFresh(app: App, timestamp: string): boolean {
   if (!/^\d{1,12}$/.test(timestamp)) return false;
-  return Math.abs(app.clock.now().getTime() / 1000 - Number(timestamp)) <= CLOCK_SKEW_SECONDS;
+  return Math.abs(secondsNow(app) - Number(timestamp)) <= CLOCK_SKEW_SECONDS;
 }
 
 /** Throws `rate_limited` when the organization's intake is used up. */

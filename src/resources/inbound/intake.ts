@@ -1,8 +1,9 @@
 import { and, desc, eq, gt, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
-import { type Json, type JsonObject, parseJson } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type App, type Context, contextFor, type WriteContext, write } from "../../context.ts";
+import { PRESETS } from "../../crypto/presets.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
@@ -10,6 +11,7 @@ import { automationRunTopic } from "../automations/advance.ts";
 import { startAutomationRun } from "../automations/runs.ts";
 import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
 import type { Hook } from "./gate.ts";
+import { payloadOf } from "./payload.ts";
 import { type HeldDelivery, storeHeld } from "./settle.ts";
 import { type DeliveryRow, webhookDeliveries } from "./table.ts";
 
@@ -69,9 +71,9 @@ const contextOf = (app: App, hook: Hook, arrived: Arrived): Context =>
   });
 
 /** Stores the delivery and starts its run, in one transaction; a repeat gets the first one's. */
-export function accept(app: App, hook: Hook, arrived: Arrived): Promise<Accepted> {
-  const key = repeatKey(arrived.headers);
-  const payload = payloadOf(arrived);
+export async function accept(app: App, hook: Hook, arrived: Arrived): Promise<Accepted> {
+  const payload = await payloadOf(arrived);
+  const key = repeatKey(hook, arrived.headers, payload);
   return write(contextOf(app, hook, arrived), async (tx) => {
     const earlier = key === null ? null : await findEarlier(tx, hook, key);
     if (earlier) return earlier;
@@ -140,37 +142,20 @@ async function findEarlier(tx: WriteContext, hook: Hook, key: string): Promise<A
 }
 
 /** The sender's own id of the message. Throws `invalid` for one that is too long to keep. */
-function repeatKey(headers: Headers): string | null {
+function repeatKey({ config }: Hook, headers: Headers, payload: Json): string | null {
+  if (config.signaturePreset !== undefined) {
+    const at = PRESETS[config.signaturePreset].repeatKey;
+    const [part, name] = at;
+    const own = part === "header" ? headers.get(name) : isObject(payload) ? payload[name] : null;
+    if (typeof own === "string" && own !== "") return short(own, at);
+  }
   const key = headers.get("idempotency-key") ?? headers.get("webhook-id");
-  if (key !== null && key.length > MAX_KEY_CHARACTERS) {
-    throw invalid(
-      ["header", "Idempotency-Key"],
-      `This takes at most ${MAX_KEY_CHARACTERS} characters`,
-      "string_too_long",
-    );
-  }
-  return key === "" ? null : key;
+  return key === null || key === "" ? null : short(key, ["header", "Idempotency-Key"]);
 }
 
-/** The parsed JSON, the form's fields, or the text. What comes without a type is JSON where it can be read so. */
-function payloadOf({ headers, body }: Arrived): Json {
-  if (body.length === 0) return null;
-  const type = headers.get("content-type")?.toLowerCase() ?? "";
-  const text = new TextDecoder("utf-8").decode(body);
-  if (/^application\/([\w.+-]+\+)?json\b/.test(type)) return parseJson(text);
-  if (type.startsWith("application/x-www-form-urlencoded")) return fieldsOf(new URLSearchParams(text));
-  return type === "" && /^\s*[[{]/.test(text) ? parseJson(text) : text;
-}
-
-/** A name that stands once is a text, one that is repeated a list. */
-export function fieldsOf(pairs: Iterable<[string, string]>): JsonObject {
-  const fields: JsonObject = Object.create(null);
-  for (const [name, value] of pairs) {
-    const before = fields[name];
-    fields[name] =
-      before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
-  }
-  return { ...fields };
+function short(key: string, loc: readonly string[]): string {
+  if (key.length <= MAX_KEY_CHARACTERS) return key;
+  throw invalid(loc, `This takes at most ${MAX_KEY_CHARACTERS} characters`, "string_too_long");
 }
 
 const NEVER_KEPT = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
@@ -193,7 +178,7 @@ export async function waitForRun(
   while (run.completedAt === null) {
     const left = until - app.clock.monotonic();
     const pause = run.dueAt === null ? 0 : Date.parse(run.dueAt) - app.clock.now().getTime();
-    if (left <= 0 || pause > left || signal.aborted) return run;
+    if (left <= 0 || pause > left || signal.aborted || app.closing.aborted) return run;
     const changed = app.signals.wait(automationRunTopic(run.id), Math.min(left, POLL_MS), signal);
     const [fresh] = await runById(app.store.db).all({ id: run.id });
     if (!fresh) throw new AppError("internal", "The run of an accepted webhook is gone.");

@@ -1,11 +1,14 @@
 import { AppError } from "../../base/errors.ts";
+import { isObject, parseJson } from "../../base/json.ts";
 import { object, uuid } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { readBytes } from "../../http/body.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { isSkipped } from "../automations/line.ts";
 import { findDelivery, listDeliveries } from "./deliveries.ts";
 import { checkAddress, checkRate, checkSignature, countRefusal, findHook, type Hook } from "./gate.ts";
-import { type Accepted, accept, fieldsOf, waitForRun } from "./intake.ts";
+import { type Accepted, accept, waitForRun } from "./intake.ts";
+import { fieldsOf } from "./payload.ts";
 import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
 
 const tag = "Webhooks in";
@@ -38,6 +41,7 @@ function placeOf(url: URL): [organization: string, path: string] {
 
 function replyTo({ deliveryId }: Accepted, run: Accepted["run"], correlationId: string): Reply {
   const ids = { deliveryId, automationRunId: run.id };
+  if (isSkipped(run)) return new Reply(200, { status: "processed", ...ids, result: null });
   if (run.status === "completed") return new Reply(200, { status: "processed", ...ids, result: run.result });
   if (run.completedAt === null) return new Reply(202, { status: "processing", ...ids });
   const detail = run.error?.message ?? "The run was cancelled.";
@@ -48,6 +52,22 @@ function replyTo({ deliveryId }: Accepted, run: Accepted["run"], correlationId: 
     correlationId,
     ...ids,
   });
+}
+
+const goingDown = () =>
+  new AppError("unavailable", "This server is stopping; send it again in a few seconds.", {
+    retryable: true,
+    retryAfterSeconds: 5,
+  });
+
+/** What Slack asks of a new address, which is to say it again; null for all else that it sends. */
+function challengeIn(body: Uint8Array): string | null {
+  const text = new TextDecoder().decode(body);
+  if (!text.startsWith("{")) return null;
+  const asked = parseJson(text);
+  return isObject(asked) && asked.type === "url_verification" && typeof asked.challenge === "string"
+    ? asked.challenge
+    : null;
 }
 
 /** For examples. */
@@ -64,7 +84,7 @@ export const inboundOperations = [
     tag,
     summary: "Takes a signed webhook and runs its automation",
     description:
-      "The signature is an HMAC of the raw body under the automation's secret. JSON, form fields and text are taken; a repeat with the same `Idempotency-Key` or `webhook-id` within 24 hours starts nothing and gets the first one's answer.",
+      "The signature is an HMAC of the raw body under the automation's secret; with a `signaturePreset` it is that of GitHub, Stripe, Shopify, Slack or Standard Webhooks. JSON, form fields and text are taken; a repeat with the same `Idempotency-Key` or `webhook-id`, or the same id of the preset's sender, within 24 hours starts nothing and gets the first one's answer. Slack's `url_verification` is answered with its challenge.",
     consumes: "application/json",
     bodyExample: { order: { id: 1042, total: "19.90" } },
     replies: {
@@ -84,9 +104,12 @@ export const inboundOperations = [
         },
       },
     },
-    errors: [401, 403, 404, 413, 415, 429],
+    errors: [401, 403, 404, 413, 415, 429, 503],
     async handle({ app, visit }) {
+      if (app.stopping.aborted) throw goingDown();
       const { hook, body } = await admit(app, visit);
+      const challenge = hook.config.signaturePreset === "slack" ? challengeIn(body) : null;
+      if (challenge !== null) return { challenge };
       const accepted = await accept(app, hook, {
         headers: visit.request.headers,
         query: visit.url.search === "" ? {} : fieldsOf(visit.url.searchParams),

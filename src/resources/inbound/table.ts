@@ -20,7 +20,7 @@ export const webhookDeliveries = sqliteTable("webhook_deliveries", {
   updatedAt: text().notNull(),
   nextAttemptAt: text(),
   error: json<RunError | null>(),
-  /** The sender's `Idempotency-Key` or `webhook-id`. */
+  /** The sender's own id of the message: `Idempotency-Key`, `webhook-id`, or where its preset has it. */
   repeatKey: text(),
   /** The delivery that this one replays. */
   replayOf: text(),
@@ -49,11 +49,15 @@ export const deliveryAttempts = sqliteTable(
 
 export type AttemptRow = typeof deliveryAttempts.$inferSelect;
 
-/** A notice that a webhook's deliveries fail, to be sent to its automation's `alerts.notifyUrl`. */
+/** What a notice tells: that a webhook's deliveries fail, or that an automation is stale. */
+export type NoticeType = "webhook.failing" | "automation.stale";
+
+/** A notice to be sent to an automation's `alerts.notifyUrl` or `expect.notifyUrl`. */
 export const webhookAlerts = sqliteTable("webhook_alerts", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
   automationId: text().notNull(),
+  type: text().$type<NoticeType>().notNull(),
   createdAt: text().notNull(),
   notifyUrl: text().notNull(),
   /** What is sent, as it is signed. */

@@ -1,0 +1,136 @@
+import { equalBytes, hmac, standardKey } from "./signature.ts";
+
+export const SIGNATURE_PRESETS = ["github", "stripe", "shopify", "slack", "standard"] as const;
+export type SignaturePreset = (typeof SIGNATURE_PRESETS)[number];
+
+/** What a sender signed and how, as it came. */
+interface Signed {
+  headers: Headers;
+  body: Uint8Array;
+  secret: string;
+  /** Unix seconds. */
+  now: number;
+}
+
+/** How one common sender signs what it sends, and by what it names a message that it sends again. All use SHA-256. */
+export interface Preset {
+  /** The header with the signature. */
+  readonly header: string;
+  /** What is wrong with the signature, as a sentence; null where it fits. */
+  fault(signed: Signed): string | null;
+  /** Where the sender's own id of the message stands, which stays the same when it is sent again. */
+  readonly repeatKey: readonly ["header" | "body", string];
+}
+
+/** All senders with a timestamp recommend this tolerance. */
+const TOLERANCE_SECONDS = 300;
+/** More signatures than a rotation of secrets needs are not looked at. */
+const MAX_SIGNATURES = 8;
+
+const HEX = /^[0-9a-f]{64}$/i;
+/** 32 bytes in base64. */
+const BASE64 = /^[A-Za-z0-9+/]{43}=$/;
+
+/** The bytes of each signature in `texts` that has the right form; `strip` is what stands before it. */
+function read(texts: readonly string[], strip: string, encoding: "hex" | "base64"): Buffer[] {
+  const form = encoding === "hex" ? HEX : BASE64;
+  return texts
+    .filter((text) => text.startsWith(strip))
+    .slice(0, MAX_SIGNATURES)
+    .map((text) => text.slice(strip.length))
+    .filter((text) => form.test(text))
+    .map((text) => Buffer.from(text, encoding));
+}
+
+/** A sentence unless one of `given` is the HMAC of `parts`. */
+function compare(
+  given: readonly Buffer[],
+  header: string,
+  key: string | Uint8Array,
+  parts: (string | Uint8Array)[],
+): string | null {
+  const expected = hmac("sha256", key, ...parts);
+  const fits = given.some((bytes) => equalBytes(bytes, expected));
+  return fits ? null : `The signature in ${header} does not fit the body and this webhook's secret.`;
+}
+
+const missing = (header: string) => `The request is not signed: it has no ${header} header.`;
+
+/** A sentence unless `text` is a time in Unix seconds near `now`. */
+const staleness = (text: string | undefined, now: number, name: string): string | null =>
+  text !== undefined && /^\d{1,12}$/.test(text) && Math.abs(now - Number(text)) <= TOLERANCE_SECONDS
+    ? null
+    : `${name} should be the time of sending in Unix seconds, at most ${TOLERANCE_SECONDS} s off.`;
+
+/** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
+const github: Preset = {
+  header: "X-Hub-Signature-256",
+  fault({ headers, body, secret }) {
+    const given = headers.get(this.header);
+    if (given === null) return missing(this.header);
+    return compare(read([given], "sha256=", "hex"), this.header, secret, [body]);
+  },
+  repeatKey: ["header", "X-GitHub-Delivery"],
+};
+
+/** https://docs.stripe.com/webhooks#verify-manually */
+const stripe: Preset = {
+  header: "Stripe-Signature",
+  fault({ headers, body, secret, now }) {
+    const given = headers.get(this.header);
+    if (given === null) return missing(this.header);
+    const items = given.split(",").map((item) => item.trim());
+    const time = items.find((item) => item.startsWith("t="))?.slice(2);
+    const stale = staleness(time, now, `t in ${this.header}`);
+    return stale ?? compare(read(items, "v1=", "hex"), this.header, secret, [`${time}.`, body]);
+  },
+  repeatKey: ["body", "id"],
+};
+
+/** https://shopify.dev/docs/apps/build/webhooks/subscribe/https */
+const shopify: Preset = {
+  header: "X-Shopify-Hmac-Sha256",
+  fault({ headers, body, secret }) {
+    const given = headers.get(this.header);
+    if (given === null) return missing(this.header);
+    return compare(read([given], "", "base64"), this.header, secret, [body]);
+  },
+  repeatKey: ["header", "X-Shopify-Webhook-Id"],
+};
+
+/** https://docs.slack.dev/authentication/verifying-requests-from-slack */
+const slack: Preset = {
+  header: "X-Slack-Signature",
+  fault({ headers, body, secret, now }) {
+    const given = headers.get(this.header);
+    if (given === null) return missing(this.header);
+    const time = headers.get("x-slack-request-timestamp") ?? undefined;
+    const stale = staleness(time, now, "X-Slack-Request-Timestamp");
+    return stale ?? compare(read([given], "v0=", "hex"), this.header, secret, [`v0:${time}:`, body]);
+  },
+  repeatKey: ["body", "event_id"],
+};
+
+/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+const standard: Preset = {
+  header: "webhook-signature",
+  fault({ headers, body, secret, now }) {
+    const given = headers.get(this.header);
+    const id = headers.get("webhook-id");
+    if (given === null) return missing(this.header);
+    if (id === null) return missing("webhook-id");
+    const time = headers.get("webhook-timestamp") ?? undefined;
+    const stale = staleness(time, now, "webhook-timestamp");
+    const parts = [`${id}.${time}.`, body];
+    return stale ?? compare(read(given.split(" "), "v1,", "base64"), this.header, standardKey(secret), parts);
+  },
+  repeatKey: ["header", "webhook-id"],
+};
+
+export const PRESETS: Readonly<Record<SignaturePreset, Preset>> = {
+  github,
+  stripe,
+  shopify,
+  slack,
+  standard,
+};

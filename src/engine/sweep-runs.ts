@@ -1,0 +1,72 @@
+import { inArray, sql } from "drizzle-orm";
+import type { App } from "../context.ts";
+import { artifacts } from "../resources/artifacts/table.ts";
+import { automationRuns } from "../resources/automations/table.ts";
+import { decisions } from "../resources/decisions/table.ts";
+import { actionRuns, runLogs } from "../resources/runs/table.ts";
+import { prune } from "./retention.ts";
+
+/**
+ * Kept whatever their age: the latest run of an automation, and the last one that its freshness goes by; what was
+ * tried again, for as long as that is kept, since it takes over steps and items; what led to a run that goes on; and
+ * what holds an action run that is kept for itself.
+ */
+const FREE_AUTOMATION_RUN = sql`
+  not exists (
+    select 1 from automations a where a.id = automation_runs.automation_id and a.deleted_at is null and (
+      automation_runs.id = (select max(r.id) from automation_runs r where r.automation_id = a.id)
+      or automation_runs.is_watched = 1 and automation_runs.id = (
+        select r.id from automation_runs r where r.automation_id = a.id and r.is_watched = 1 and r.status = 'completed'
+        order by r.completed_at desc limit 1)))
+  and not exists (select 1 from automation_runs c where c.parent_run_id = automation_runs.id)
+  and not exists (
+    select 1 from automation_runs c where c.cause_run_id = automation_runs.id and c.completed_at is null)
+  and not exists (
+    select 1 from action_runs r where r.automation_run_id = automation_runs.id and (
+      r.completed_at is null
+      or exists (select 1 from actions a where a.id = r.action_id and a.latest_run_id = r.id and a.deleted_at is null)
+      or exists (select 1 from action_runs c where c.parent_action_run_id = r.id and c.completed_at is null)))`;
+
+/** Deletes automation runs past their time; their items go by a trigger, their action runs by `sweepActionRuns`. */
+export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
+  const { id, status, completedAt } = automationRuns;
+  const history = { name: "automation runs", table: automationRuns, id, status, endedAt: completedAt };
+  return prune(app, history, FREE_AUTOMATION_RUN);
+};
+
+/** Kept: those of an automation run that is kept, the latest run of an action, and what is being tried again. */
+const FREE_ACTION_RUN = sql`
+  (action_runs.automation_run_id is null
+    or not exists (select 1 from automation_runs a where a.id = action_runs.automation_run_id))
+  and not exists (
+    select 1 from actions a
+    where a.id = action_runs.action_id and a.latest_run_id = action_runs.id and a.deleted_at is null)
+  and not exists (
+    select 1 from action_runs c where c.parent_action_run_id = action_runs.id and c.completed_at is null)`;
+
+const LOG_BATCH = 2_000;
+
+/**
+ * Deletes action runs past their time, with their logs, decisions and artifacts; files of artifacts are left to
+ * their own sweep. Cursors and loads are not a run's: they stay.
+ */
+export const sweepActionRuns = (app: App): AsyncGenerator<void> => {
+  const { id, status, completedAt } = actionRuns;
+  const history = { name: "action runs", table: actionRuns, id, status, endedAt: completedAt };
+  return prune(app, history, FREE_ACTION_RUN, {
+    async *before(ids) {
+      for (;;) {
+        const { changes } = await app.store.write((db) =>
+          db.delete(runLogs).where(sql`(run_id, seq) in (
+            select run_id, seq from run_logs where run_id in ${ids} limit ${LOG_BATCH})`),
+        );
+        if (changes < LOG_BATCH) return;
+        yield;
+      }
+    },
+    async with(db, gone) {
+      await db.delete(decisions).where(inArray(decisions.subjectId, gone));
+      await db.delete(artifacts).where(inArray(artifacts.actionRunId, gone));
+    },
+  });
+};

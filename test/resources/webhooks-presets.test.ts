@@ -1,0 +1,286 @@
+import { describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+import { PRESETS, type SignaturePreset } from "../../src/crypto/presets.ts";
+import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
+import vectors from "../crypto/vectors.json" with { type: "json" };
+import { startApp } from "../support/app.ts";
+import { makeHook, send } from "../support/hook.ts";
+import { AUTOMATIONS, branch, faultsOf } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const SECRET = "the-secret-of-a-sender";
+const WHSEC = `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`;
+const quick = { action: { kind: "conditional_branch", definition: branch() } };
+const stored = ({ app }: Started) => app.store.db.$count(webhookDeliveries);
+const now = ({ clock }: Started) => Math.floor(clock.now().getTime() / 1000);
+
+const hmacOf = (secret: string | Buffer, text: string, encoding: "hex" | "base64" = "hex") =>
+  createHmac("sha256", secret).update(text).digest(encoding);
+
+type Headers = Record<string, string>;
+
+/** How each sender signs `body` at `time`, in Unix seconds, worked out apart from the code that checks it. */
+const SENDERS: Record<SignaturePreset, (body: string, time: number, id: string) => Headers> = {
+  github: (body, _, id) => ({
+    "x-hub-signature-256": `sha256=${hmacOf(SECRET, body)}`,
+    "x-github-delivery": id,
+    "x-github-event": "push",
+  }),
+  stripe: (body, time) => ({
+    "stripe-signature": `t=${time},v1=${"0".repeat(64)},v1=${hmacOf(SECRET, `${time}.${body}`)},v0=${"1".repeat(64)}`,
+  }),
+  shopify: (body, _, id) => ({
+    "x-shopify-hmac-sha256": hmacOf(SECRET, body, "base64"),
+    "x-shopify-webhook-id": id,
+    "x-shopify-topic": "orders/create",
+  }),
+  slack: (body, time) => ({
+    "x-slack-request-timestamp": String(time),
+    "x-slack-signature": `v0=${hmacOf(SECRET, `v0:${time}:${body}`)}`,
+  }),
+  standard: (body, time, id) => ({
+    "webhook-id": id,
+    "webhook-timestamp": String(time),
+    "webhook-signature": new Webhook(WHSEC).sign(id, new Date(time * 1000), body),
+  }),
+};
+
+/** A signature, whatever stands before it. */
+const SIGNATURE = /[A-Za-z0-9+/]{43,}=?/g;
+
+const names = Object.keys(SENDERS) as SignaturePreset[];
+const secretOf = (preset: SignaturePreset) => (preset === "standard" ? WHSEC : SECRET);
+/** A body with an id where Stripe and Slack have theirs. */
+const bodyOf = (id: string) => JSON.stringify({ id, event_id: id, type: "event_callback", n: 1 });
+
+const hookFor = (app: Started, preset: SignaturePreset, more: object = {}) =>
+  makeHook(app, { ...quick, signaturePreset: preset, secret: secretOf(preset), path: preset, ...more });
+
+const post = (app: Started, preset: string, body: string, headers: Headers) =>
+  send(app, body, { "x-svc-signature": "", ...headers }, `/webhooks/acme/${preset}`);
+
+describe.each(names)("the preset %s", (preset) => {
+  const sign = SENDERS[preset];
+
+  test("takes what its sender signs, and starts nothing for what is sent again", async () => {
+    await using app = await startApp();
+    await hookFor(app, preset);
+    const first = await post(app, preset, bodyOf("m1"), sign(bodyOf("m1"), now(app), "m1"));
+    expect([first.status, first.body.status]).toEqual([200, "processed"]);
+    const again = await post(app, preset, bodyOf("m1"), sign(bodyOf("m1"), now(app) + 1, "m1"));
+    expect(again.body).toEqual(first.body);
+    const next = await post(app, preset, bodyOf("m2"), sign(bodyOf("m2"), now(app), "m2"));
+    expect(next.body.deliveryId).not.toBe(first.body.deliveryId);
+    expect(await stored(app)).toBe(2);
+  });
+
+  test("refuses another secret, an altered body, a signature of another form, and none", async () => {
+    await using app = await startApp();
+    const hook = await hookFor(app, preset);
+    const body = bodyOf("m1");
+    const good = sign(body, now(app), "m1");
+    const { header } = PRESETS[preset];
+    const name = header.toLowerCase();
+    const given = good[name] ?? "";
+    const bad: [string, Headers][] = [
+      [`${body} `, good],
+      [body, { ...good, [name]: "" }],
+      [body, { ...good, [name]: "nonsense" }],
+      [body, { ...good, [name]: given.replace(SIGNATURE, (text) => text.slice(0, -3)) }],
+      [body, { ...good, [name]: given.replace(SIGNATURE, (text) => `z${text.slice(1)}`) }],
+      [body, { ...good, [name]: given.replace(/(?:sha256=|v[01][=,]|(?=^[A-Za-z0-9+/]{43}=$))/g, "v9=") }],
+      [body, { ...good, [name]: "", "x-svc-signature": `sha256=${hmacOf(SECRET, body)}` }],
+    ];
+    for (const [text, headers] of bad) {
+      const answer = await post(app, preset, text, headers);
+      expect([answer.status, answer.body.code, answer.body.detail]).toEqual([
+        401,
+        "unauthenticated",
+        expect.stringContaining(header),
+      ]);
+    }
+    const config = { secret: "another-secret-of-the-sender" };
+    expect((await app.owner("PATCH", `${AUTOMATIONS}/${hook.id}`, { config })).status).toBe(200);
+    expect((await post(app, preset, body, good)).status).toBe(401);
+    expect(await stored(app)).toBe(0);
+  });
+
+  test("has a header and an algorithm of its own", async () => {
+    await using app = await startApp({ engine: false });
+    const body = (config: object) => ({
+      name: "x",
+      triggerType: "webhook",
+      config: { ...quick, path: "x", signaturePreset: preset, ...config },
+    });
+    const clash = { signatureHeader: "X-Other-Signature", signatureAlgorithm: "sha1" };
+    expect(faultsOf(await app.owner("POST", AUTOMATIONS, body(clash)))).toEqual([
+      "body.config.signatureHeader value_error",
+      "body.config.signatureAlgorithm value_error",
+    ]);
+    const same = { signatureHeader: PRESETS[preset].header, signatureAlgorithm: "sha256" };
+    expect((await app.owner("POST", AUTOMATIONS, body(same))).body.config).toMatchObject({
+      signaturePreset: preset,
+    });
+  });
+});
+
+test.each<[SignaturePreset, string]>([
+  ["stripe", "stripe-signature"],
+  ["slack", "x-slack-request-timestamp"],
+  ["standard", "webhook-timestamp"],
+])("a time of sending by %s is good for five minutes", async (preset, header) => {
+  await using app = await startApp();
+  await hookFor(app, preset);
+  const at = async (time: number) => {
+    const id = `m${time}`;
+    return (await post(app, preset, bodyOf(id), SENDERS[preset](bodyOf(id), time, id))).status;
+  };
+  for (const off of [0, -290, 290]) expect([off, await at(now(app) + off)]).toEqual([off, 200]);
+  for (const off of [-310, 310]) expect([off, await at(now(app) + off)]).toEqual([off, 401]);
+  const headers = SENDERS[preset](bodyOf("m"), now(app), "m");
+  const altered = (headers[header] ?? "").replace(/\d{10}/, (time) => String(Number(time) + 1));
+  expect((await post(app, preset, bodyOf("m"), { ...headers, [header]: altered })).status).toBe(401);
+  expect((await post(app, preset, bodyOf("m"), { ...headers, [header]: "" })).status).toBe(401);
+});
+
+describe("published examples", () => {
+  const fault = (
+    preset: SignaturePreset,
+    { secret, body, ts = "0" }: { secret: string; body: string; ts?: string },
+    headers: Headers,
+  ) => {
+    const given = new globalThis.Headers(headers);
+    return PRESETS[preset].fault({ headers: given, body: Buffer.from(body), secret, now: Number(ts) });
+  };
+
+  test("are those that the presets work out, and so do their libraries", () => {
+    const { github, slack, standardWebhooks } = vectors;
+    expect(`sha256=${hmacOf(github.secret, github.body)}`).toBe(github.header);
+    expect(fault("github", github, { "x-hub-signature-256": github.header })).toBeNull();
+
+    expect(`v0=${hmacOf(slack.secret, `v0:${slack.ts}:${slack.body}`)}`).toBe(slack.header);
+    const slackHeaders = { "x-slack-signature": slack.header, "x-slack-request-timestamp": slack.ts };
+    expect(fault("slack", slack, slackHeaders)).toBeNull();
+    expect(fault("slack", { ...slack, body: `${slack.body}&` }, slackHeaders)).toContain("does not fit");
+
+    const { id, ts, body, secret, header } = standardWebhooks;
+    expect(new Webhook(secret).sign(id, new Date(Number(ts) * 1000), body)).toBe(header);
+    const headers = {
+      "webhook-id": id,
+      "webhook-timestamp": ts,
+      "webhook-signature": `v1,AAAA v1a,x ${header}`,
+    };
+    expect(fault("standard", standardWebhooks, headers)).toBeNull();
+    expect(fault("standard", standardWebhooks, { ...headers, "webhook-id": "msg_another" })).not.toBeNull();
+  });
+
+  test("of an event that Slack sends come through with their fields", async () => {
+    await using app = await startApp();
+    const { slack } = vectors;
+    await hookFor(app, "slack", { debug: true });
+    const headers = {
+      ...SENDERS.slack(slack.body, now(app), ""),
+      "content-type": "application/x-www-form-urlencoded",
+    };
+    const { status, body } = await post(app, "slack", slack.body, headers);
+    expect(status).toBe(200);
+    const delivery = (await app.owner("GET", `/api/v1/webhook-deliveries/${body.deliveryId}`)).body;
+    expect(delivery.payload).toMatchObject({ command: "/webhook-collect", user_name: "roadrunner" });
+  });
+});
+
+describe("Slack's question for a new address", () => {
+  const asked = JSON.stringify({ type: "url_verification", token: "x", challenge: "3eZbrw1aBm2rZgRNFdxV" });
+
+  test("is answered with its challenge, and starts nothing", async () => {
+    await using app = await startApp();
+    await hookFor(app, "slack");
+    const answer = await post(app, "slack", asked, SENDERS.slack(asked, now(app), ""));
+    expect([answer.status, answer.body]).toEqual([200, { challenge: "3eZbrw1aBm2rZgRNFdxV" }]);
+    expect(await stored(app)).toBe(0);
+  });
+
+  test("has to be signed, and is an event like others for other senders", async () => {
+    await using app = await startApp();
+    await hookFor(app, "slack");
+    await hookFor(app, "github");
+    expect((await post(app, "slack", asked, {})).status).toBe(401);
+    const other = await post(app, "github", asked, SENDERS.github(asked, 0, "m1"));
+    expect(other.body.status).toBe("processed");
+  });
+});
+
+test("the secret that Weir makes is one that the libraries of Standard Webhooks take", async () => {
+  await using app = await startApp();
+  const hook = await makeHook(app, {
+    ...quick,
+    signaturePreset: "standard",
+    path: "standard",
+    secret: undefined,
+  });
+  const time = new Date(now(app) * 1000);
+  const signature = new Webhook(hook.config.secret).sign("m1", time, "{}");
+  const headers = {
+    "webhook-id": "m1",
+    "webhook-timestamp": String(now(app)),
+    "webhook-signature": signature,
+  };
+  expect((await post(app, "standard", "{}", headers)).status).toBe(200);
+});
+
+test("an id of a message that is too long to keep is refused, by its place", async () => {
+  await using app = await startApp();
+  const long = "m".repeat(256);
+  for (const [preset, place] of [
+    ["github", "header.X-GitHub-Delivery"],
+    ["stripe", "body.id"],
+  ] as const) {
+    await hookFor(app, preset);
+    const answer = await post(app, preset, bodyOf(long), SENDERS[preset](bodyOf(long), now(app), long));
+    expect(faultsOf(answer)).toEqual([`${place} string_too_long`]);
+    const fits = long.slice(1);
+    expect(
+      (await post(app, preset, bodyOf(fits), SENDERS[preset](bodyOf(fits), now(app), fits))).status,
+    ).toBe(200);
+  }
+});
+
+test("only the senders that are known have a preset, and only webhooks take one", async () => {
+  await using app = await startApp({ engine: false });
+  const body = (triggerType: string, config: object) => ({
+    name: "x",
+    triggerType,
+    config: { ...quick, ...config },
+  });
+  const unknown = body("webhook", { path: "x", signaturePreset: "gitlab" });
+  expect(faultsOf(await app.owner("POST", AUTOMATIONS, unknown))).toEqual([
+    "body.config.signaturePreset enum",
+  ]);
+  expect(
+    faultsOf(await app.owner("POST", AUTOMATIONS, body("manual", { signaturePreset: "github" }))),
+  ).toEqual(["body.config.signaturePreset extra_forbidden"]);
+});
+
+test("a form in parts comes through as its fields, files in base64; one that can't be read is refused", async () => {
+  await using app = await startApp();
+  await makeHook(app, { ...quick, debug: true, path: "form", secret: SECRET });
+  const part = (head: string, text: string) =>
+    `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`;
+  const form = `${part('name="a"', "1")}${part('name="b"', "x")}${part('name="b"', "y")}${part('name="f"; filename="../a.csv"\r\nContent-Type: text/csv', "1,2")}--b--\r\n`;
+  const sent = (text: string) =>
+    send(
+      app,
+      text,
+      { "content-type": "multipart/form-data; boundary=b", "x-svc-signature": hmacOf(SECRET, text) },
+      "/webhooks/acme/form",
+    );
+  const { body } = await sent(form);
+  expect((await app.owner("GET", `/api/v1/webhook-deliveries/${body.deliveryId}`)).body.payload).toEqual({
+    a: "1",
+    b: ["x", "y"],
+    f: { fileName: "../a.csv", mimeType: expect.stringContaining("text/csv"), data: btoa("1,2") },
+  });
+  expect(faultsOf(await sent(form.slice(0, -8)))).toEqual(["body form_invalid"]);
+});
