@@ -68,6 +68,38 @@ import { e } from "../../base/slug.ts";
   });
 });
 
+describe("the page", () => {
+  test("it takes types of the wire from the server, and nothing else", async () => {
+    const breach = (target: string) => [
+      `web/pages/runs.tsx: imports ${target} (use its own files, and types of wire.ts)`,
+    ];
+    const wire = "src/resources/runs/wire.ts";
+    const text = (line: string) => breachesOf("web/pages/runs.tsx", `${line}\n`);
+    expect(await text(`import type { Run } from "../../${wire}";`)).toEqual([]);
+    expect(await text(`import { call } from "../api.ts";`)).toEqual([]);
+    expect(await text(`import { Run } from "../../${wire}";`)).toEqual(breach(wire));
+    expect(await text(`const { Run } = await import("../../${wire}");`)).toEqual(breach(wire));
+    expect(await text(`import type { App } from "../../src/context.ts";`)).toEqual(breach("src/context.ts"));
+  });
+
+  test("the server takes nothing from it", async () => {
+    expect(await breachesOf("src/server.ts", `import { call } from "../web/api.ts";\n`)).toEqual([
+      "src/server.ts: imports web/api.ts, which is higher up",
+    ]);
+  });
+
+  test.each([
+    "const reply = await fetch(path);",
+    "box.innerHTML = name;",
+    "<p dangerouslySetInnerHTML={{ __html: name }} />",
+    "const value = eval(text);",
+    "console.log(1);",
+    spelt("const value = reply as an", "y;"),
+  ])("it may not say %s", async (line) => {
+    expect(await breachesOf("web/pages/runs.tsx", `${line}\n`)).toHaveLength(1);
+  });
+});
+
 describe("words", () => {
   test.each([
     ["src/sql/child.ts", "const t = Date.now();"],
