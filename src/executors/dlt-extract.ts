@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
+import type { Link } from "../providers/contract.ts";
 import type { SqlSession } from "../sql/contract.ts";
 import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
 import { isWhole } from "./extract/boundary.ts";
@@ -37,7 +38,16 @@ export const dltExtract = defineExecutor({
   description: "Copies tables or files from a connection into the lake, whole or only what is new.",
   definition,
   result,
-  providers: ["postgres", "s3", "local_files"],
+  providers: [
+    "postgres",
+    "s3",
+    "local_files",
+    "shopify",
+    "klaviyo",
+    "google_drive",
+    "amazon_seller",
+    "mysql",
+  ],
   writes: ({ layer = "raw", dataset, dryRun }) => (dryRun === true ? null : datasetOf(layer, dataset)),
   sqlFields: ["resources.*.where"],
   check: faultsOf,
@@ -200,7 +210,12 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
   const { provider, link } = await bench.connection();
   if (!provider.extract)
     throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
-  const extraction = await provider.extract(link, plan.request);
+  const told: Link = {
+    ...link,
+    warn: (text) => warn(`${plan.resource}: ${text}`),
+    waits: (until) => reporter.waits(until),
+  };
+  const extraction = await provider.extract(told, plan.request);
   const isCut = plan.incremental !== null && !options.dryRun;
   const intake: IntakeOptions = {
     table: plan.table,

@@ -15,6 +15,20 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   signal: AbortSignal;
   /** The organization's own `files/` folder, absolute. */
   filesFolder: string;
+  /** Where a token that the credentials were changed for is kept until it expires; absent where nothing is kept. */
+  tokens?: TokenStore;
+  /** Tells people what the work did not fail over, such as a field that may not be read; absent where nobody listens. */
+  warn?(text: string): void;
+  /** Tells people until when the work waits for the other side's limits, an ISO instant; null when it goes on. */
+  waits?(until: string | null): void;
+}
+
+/** One short-lived token of a connection, for as long as config and credentials stay as they are. */
+export interface TokenStore {
+  /** Null where there is none, or none any more. */
+  read(): Promise<string | null>;
+  /** `expiresAt` is an ISO instant. */
+  keep(token: string, expiresAt: string): Promise<void>;
 }
 
 /** As the interface's section 2 has it. */
@@ -56,8 +70,20 @@ export interface Tables {
 export interface HttpAccess {
   /** Where its paths begin; credentials go to no other origin. */
   baseUrl(link: Link): string;
-  /** What carries the credentials. Throws `upstream` where they can't be had. */
-  authorize(link: Link): Promise<{ headers: Record<string, string>; query: Record<string, string> }>;
+  /**
+   * What carries the credentials. Throws `upstream` where they can't be had. `isFresh` asks for a token that was
+   * not kept from before.
+   */
+  authorize(link: Link, options?: { isFresh?: boolean }): Promise<Grant>;
+}
+
+export interface Grant {
+  headers: Record<string, string>;
+  query: Record<string, string>;
+  /** Texts that are told nobody, wherever they come back from the other side. */
+  secrets: readonly string[];
+  /** True where a 401 may be due to a token that was kept and has ended meanwhile. */
+  isRenewable?: boolean;
 }
 
 /** What a `dlt_extract` asks of one resource. */

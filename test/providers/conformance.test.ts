@@ -13,9 +13,34 @@ const unreachable = (
   port: number,
 ): Record<string, { config: JsonObject; credentials: Record<string, string> } | undefined> => ({
   postgres: { config: { host: "127.0.0.1", port, database: "d" }, credentials: { user: "u", password: "p" } },
+  mysql: {
+    config: { host: "127.0.0.1", port, database: "d" },
+    credentials: { user: "u", password: "very-secret" },
+  },
+  google_drive: {
+    config: { baseUrl: `http://127.0.0.1:${port}` },
+    credentials: { clientId: "a", clientSecret: "very-secret", refreshToken: "very-secret" },
+  },
+  amazon_seller: {
+    config: {
+      region: "eu",
+      marketplaceIds: ["A1PA6795UKMFR9"],
+      baseUrl: `http://127.0.0.1:${port}`,
+      tokenUrl: `http://127.0.0.1:${port}/token`,
+    },
+    credentials: { clientId: "a", clientSecret: "very-secret", refreshToken: "very-secret" },
+  },
   s3: {
     config: { bucket: "some-bucket", endpointUrl: `http://127.0.0.1:${port}` },
     credentials: { accessKeyId: "a", secretAccessKey: "very-secret" },
+  },
+  shopify: {
+    config: { shopDomain: "acme.myshopify.com", baseUrl: `http://127.0.0.1:${port}` },
+    credentials: { accessToken: "very-secret" },
+  },
+  klaviyo: {
+    config: { baseUrl: `http://127.0.0.1:${port}` },
+    credentials: { apiKey: "very-secret" },
   },
 });
 

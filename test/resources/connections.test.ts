@@ -87,7 +87,9 @@ describe("creating a connection", () => {
     expect((await started.owner("POST", CONNECTIONS, database({ name: "é".repeat(255) }))).status).toBe(201);
     const unknown = await started.owner("POST", CONNECTIONS, database({ provider: "oracle" }));
     expect(faultsOf(unknown)).toEqual(["body.provider enum"]);
-    expect(unknown.body.detail[0].msg).toContain("'local_files', 'postgres', 's3'");
+    expect(unknown.body.detail[0].msg).toContain(
+      "'klaviyo', 'local_files', 'mysql', 'postgres', 's3', 'shopify'",
+    );
     expect((await started.owner("GET", CONNECTIONS)).body.total).toBe(1);
   });
 
@@ -579,8 +581,18 @@ describe("who may do what", () => {
 test("each provider is described with the JSON Schemas of its config and credentials", async () => {
   await using started = await startApp();
   const { body } = await started.owner("GET", "/api/v1/connection-providers");
-  expect(body.providers.map(({ id }: { id: string }) => id)).toEqual(["local_files", "postgres", "s3"]);
-  expect(body.providers[1]).toMatchObject({
+  expect(body.providers.map(({ id }: { id: string }) => id)).toEqual([
+    "amazon_seller",
+    "google_drive",
+    "klaviyo",
+    "local_files",
+    "mysql",
+    "postgres",
+    "s3",
+    "shopify",
+  ]);
+  const described = (id: string) => body.providers.find((each: { id: string }) => each.id === id);
+  expect(described("postgres")).toMatchObject({
     title: "PostgreSQL",
     configSchema: {
       type: "object",
@@ -590,5 +602,20 @@ test("each provider is described with the JSON Schemas of its config and credent
     credentialsSchema: { required: ["user"], properties: { password: { format: "password" } } },
     capabilities: { files: false, upload: false, schema: true, extract: true },
   });
-  expect(body.providers[0].capabilities).toMatchObject({ files: true, upload: true, schema: false });
+  expect(described("shopify")).toMatchObject({
+    title: "Shopify",
+    configSchema: {
+      required: ["shopDomain"],
+      properties: { apiVersion: { default: "2026-01" }, baseUrl: {} },
+    },
+    credentialsSchema: { required: ["accessToken"], properties: { accessToken: { format: "password" } } },
+    capabilities: { files: false, upload: false, schema: true, extract: true },
+  });
+  expect(described("klaviyo")).toMatchObject({
+    title: "Klaviyo",
+    configSchema: { properties: { revision: { default: "2025-10-15" }, baseUrl: {} } },
+    credentialsSchema: { required: ["apiKey"], properties: { apiKey: { format: "password" } } },
+    capabilities: { files: false, upload: false, schema: true, extract: true },
+  });
+  expect(described("local_files").capabilities).toMatchObject({ files: true, upload: true, schema: false });
 });

@@ -9,6 +9,8 @@ const PAUSE_MS = 250;
 export class Reporter implements Disposable {
   #progress: Progress = { phase: "extract" };
   #last = Number.NEGATIVE_INFINITY;
+  /** The message that stood before a wait. */
+  #before: string | null = null;
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(readonly bench: Pick<Bench, "progress" | "clock">) {
@@ -17,6 +19,22 @@ export class Reporter implements Disposable {
 
   phase(phase: "extract" | "normalize" | "load" | "commit", message: string, current?: number): void {
     this.#progress = { phase, message, unit: "rows", ...(current === undefined ? {} : { current }) };
+    this.#tell();
+  }
+
+  /** Shows that the source asks to wait until an instant; null when it goes on. */
+  waits(until: string | null): void {
+    const { message } = this.#progress;
+    if (until === null) {
+      this.#progress = { ...this.#progress, ...(this.#before === null ? {} : { message: this.#before }) };
+      this.#before = null;
+    } else {
+      this.#before ??= message ?? "";
+      this.#progress = {
+        ...this.#progress,
+        message: `${this.#before}; its rate limit lets it go on at ${until}`,
+      };
+    }
     this.#tell();
   }
 

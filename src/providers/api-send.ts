@@ -1,0 +1,103 @@
+import type { EgressResponse } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { type Draw, draw, hold, pause, throttled, type Waiter } from "./api-throttle.ts";
+
+/** What one reply means. */
+export type Verdict<T> =
+  | { kind: "value"; value: T }
+  /** The same may be asked again after so long; it never counts as a try. */
+  | { kind: "throttled"; waitMs: number }
+  /** Tried again where the error is retryable. */
+  | { kind: "failed"; error: AppError }
+  /** Not tried again here, whatever the error says of a later run: the same request would be refused the same way. */
+  | { kind: "refused"; error: AppError };
+
+export interface ApiCall<T> {
+  /** The system's name, as it stands at the beginning of a sentence. */
+  system: string;
+  /** Asked anew before each try, as what is known of the cost may change. */
+  draws(): readonly Draw[];
+  send(): Promise<EgressResponse>;
+  read(response: EgressResponse): Promise<Verdict<T>>;
+  /** True while a person waits: few tries, short waits. */
+  isHurried: boolean;
+}
+
+/** Failures in a row. */
+const MAX_TRIES = 5;
+const HURRIED_TRIES = 2;
+/** The first wait after a failure; each next one is twice as long. */
+const FIRST_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 300_000;
+/** Longer than this a worker is not held; the run is tried again later instead. */
+const PATIENCE_MS = 900_000;
+const HURRIED_PATIENCE_MS = 2_000;
+
+/** A page of 250 orders with all that hangs from them is about 3 MiB. */
+export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Makes one call of an API: waits for its rate limits, tries again when it fails in passing. Throws what `read` gives
+ * as the error, `upstream` (retryable) for limits that last too long, and the signal's reason when it aborts.
+ */
+export async function callApi<T>(link: Waiter, call: ApiCall<T>): Promise<T> {
+  const patienceMs = call.isHurried ? HURRIED_PATIENCE_MS : PATIENCE_MS;
+  const maxTries = call.isHurried ? HURRIED_TRIES : MAX_TRIES;
+  for (let failures = 0; ; ) {
+    const draws = call.draws();
+    await draw(link, call.system, draws, patienceMs);
+    const verdict = await ask(link, call);
+    if (verdict.kind === "value") return verdict.value;
+    if (verdict.kind === "throttled") {
+      if (verdict.waitMs > patienceMs) throw throttled(call.system, verdict.waitMs);
+      hold(link, draws, verdict.waitMs);
+      if (!call.isHurried) failures = 0; // it answers: what failed before is over
+      continue;
+    }
+    const { error } = verdict;
+    failures++;
+    if (verdict.kind === "refused" || !error.retryable || failures >= maxTries) throw error;
+    const waitMs = error.retryAfterSeconds === null ? backoff(failures) : error.retryAfterSeconds * 1000;
+    if (waitMs > patienceMs) throw error;
+    await pause(link, waitMs);
+  }
+}
+
+async function ask<T>(link: Waiter, call: ApiCall<T>): Promise<Verdict<T>> {
+  try {
+    return await call.read(await call.send());
+  } catch (error) {
+    if (error instanceof AppError && !link.signal.aborted) return { kind: "failed", error };
+    throw error;
+  }
+}
+
+/** With a fifth more or less by chance, so that those that failed together do not come back together. */
+const backoff = (failures: number): number =>
+  Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1)) * (0.8 + Math.random() * 0.4);
+
+/** The text of a reply; throws `upstream` for one that is beyond all measure. */
+export async function textOf(system: string, response: EgressResponse): Promise<string> {
+  const { bytes, truncated } = await response.bytes(MAX_REPLY_BYTES);
+  if (truncated) {
+    throw new AppError(
+      "upstream",
+      `${system} sent a page of more than ${MAX_REPLY_BYTES} bytes; lower batchSize.`,
+    );
+  }
+  return new TextDecoder().decode(bytes);
+}
+
+/** JSON of a reply, integers beyond 2^53 as `bigint`; undefined where it is none, such as the page of a gateway. */
+export function jsonOf(text: string): unknown {
+  try {
+    return /\d{16}/.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
+  } catch {
+    return undefined; // the status tells what there is to tell
+  }
+}
+
+const exactInteger = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "")
+    ? BigInt(context?.source ?? 0)
+    : value;
