@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
+import { hideSecrets, withoutSecrets } from "../base/hide.ts";
 import { searchJson } from "../base/jmespath.ts";
 import type { Json } from "../base/json.ts";
 import { anything, map, nullable, object } from "../base/shape.ts";
@@ -56,12 +57,16 @@ export const httpRequest = defineExecutor({
     const fault = bodyFault(definition);
     if (fault) throw new AppError("definition_invalid", fault);
     const access = await openAccess(bench);
-    const start = startOf(definition, access);
-    const send = sender(bench, definition, access);
-    const replies = pagination
-      ? await readPages(bench, definition, pagination, start, send)
-      : [await readOne(bench, definition, start, send)];
-    return { result: resultOf(definition, replies) };
+    try {
+      const start = startOf(definition, access);
+      const send = sender(bench, definition, access);
+      const replies = pagination
+        ? await readPages(bench, definition, pagination, start, send)
+        : [await readOne(bench, definition, start, send)];
+      return { result: hideSecrets(resultOf(definition, replies), access?.secrets() ?? []) };
+    } catch (error) {
+      throw withoutSecrets(error, access?.secrets() ?? []);
+    }
   },
 });
 

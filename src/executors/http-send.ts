@@ -1,5 +1,5 @@
 import { AppError } from "../base/errors.ts";
-import type { HttpAccess } from "../providers/contract.ts";
+import type { Grant, HttpAccess } from "../providers/contract.ts";
 import type { Bench } from "./contract.ts";
 import { type Definition, isBodiless, urlFault } from "./http-definition.ts";
 import { bodyOf, headersOf, type Reply, readReply, unexpectedStatus, withQuery } from "./http-message.ts";
@@ -11,9 +11,11 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The connection that a request is made with: where it leads, and what carries its credentials. */
-interface Access {
+export interface Access {
   baseUrl: string;
-  authorize(): ReturnType<HttpAccess["authorize"]>;
+  authorize(options?: { isFresh?: boolean }): ReturnType<HttpAccess["authorize"]>;
+  /** What was granted so far that is told nobody. */
+  secrets(): readonly string[];
 }
 
 /** Null without a connection; throws `definition_invalid` for one that HTTP requests can't be made with. */
@@ -25,7 +27,16 @@ export async function openAccess(bench: Bench): Promise<Access | null> {
     const message = `Provider ${provider.id} can't authorise HTTP requests; leave the connection out.`;
     throw new AppError("definition_invalid", message);
   }
-  return { baseUrl: http.baseUrl(link), authorize: () => http.authorize(link) };
+  const secrets: string[] = [];
+  return {
+    baseUrl: http.baseUrl(link),
+    async authorize(options) {
+      const grant = await http.authorize(link, options);
+      secrets.push(...grant.secrets);
+      return grant;
+    },
+    secrets: () => secrets,
+  };
 }
 
 /** The first request, before its pages are counted. */
@@ -55,24 +66,35 @@ export function sender(bench: Bench, definition: Definition, access: Access | nu
   const isExpected = (status: number) =>
     expectStatus ? expectStatus.includes(status) : status >= 200 && status < (followRedirects ? 300 : 400);
 
-  return async (turn, page, maxBytes) => {
+  const ask = (turn: Turn, page: number, grant: Grant | undefined) => {
     const body = turn.body === undefined ? null : bodyOf(turn.body, bodyType);
-    const granted = await access?.authorize();
     const headers = {
       ...(body ? { "content-type": body.contentType } : {}),
       ...(isSafe(method) ? {} : { "idempotency-key": page === 1 ? bench.run.id : `${bench.run.id}-${page}` }),
       "user-agent": "Weir",
       ...headersOf(definition.headers ?? {}),
-      ...headersOf(granted?.headers ?? {}),
+      ...headersOf(grant?.headers ?? {}),
     };
-    const response = await bench.egress.fetch(withQuery(turn.url, granted?.query ?? {}).href, {
+    const url = new URL(turn.url);
+    for (const [name, value] of Object.entries(grant?.query ?? {})) url.searchParams.set(name, value);
+    return bench.egress.fetch(url.href, {
       method,
       headers,
       ...(body ? { body: body.text } : {}),
       signal: bench.signal,
       timeoutMs: REQUEST_TIMEOUT_MS,
+      credentialHeaders: Object.keys(grant?.headers ?? {}),
       ...(followRedirects ? {} : { maxRedirects: 0 }),
     });
+  };
+
+  return async (turn, page, maxBytes) => {
+    const grant = await access?.authorize();
+    let response = await ask(turn, page, grant);
+    if (response.status === 401 && access && grant?.isRenewable && !isExpected(401)) {
+      await response.body.cancel();
+      response = await ask(turn, page, await access.authorize({ isFresh: true })); // the kept token has ended
+    }
     const good = isExpected(response.status);
     const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES);
     const told = `${method} ${turn.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;

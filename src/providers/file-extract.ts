@@ -76,7 +76,7 @@ async function* rest(first: SourceFile, more: AsyncGenerator<SourceFile>): Async
 }
 
 /** Undoes gzip, unless somebody on the way did already: an object store's Content-Encoding does so. */
-function gunzip(packed: ReadableStream<Uint8Array>, path: string): ReadableStream<Uint8Array> {
+export function gunzip(packed: ReadableStream<Uint8Array>, path: string): ReadableStream<Uint8Array> {
   return toStream(unpack(packed, path));
 }
 

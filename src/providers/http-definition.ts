@@ -95,10 +95,17 @@ function textsOf(definition: HttpTemplate): { path: string[]; value: string; nam
   return found;
 }
 
+/** Where the credentials go, as it is written: `{{config.x}}` may stand in it. */
+export const addressesOf = ({ http }: HttpTemplate): string[] => [
+  http.baseUrl,
+  ...("tokenUrl" in http.auth ? [http.auth.tokenUrl] : []),
+];
+
 /** The config fields that say where the credentials go. */
-export function destinationsOf({ http }: HttpTemplate): string[] {
-  const addresses = [http.baseUrl, ...("tokenUrl" in http.auth ? [http.auth.tokenUrl] : [])];
-  const named = addresses.flatMap((address) => templatesOf(address).map(({ path }) => path[1] ?? ""));
+export function destinationsOf(definition: HttpTemplate): string[] {
+  const named = addressesOf(definition).flatMap((address) =>
+    templatesOf(address).map(({ path }) => path[1] ?? ""),
+  );
   return [...new Set(named.filter((name) => name !== ""))];
 }
 

@@ -1,9 +1,23 @@
+import { amazonSeller } from "./amazon-seller.ts";
 import type { Provider, Providers } from "./contract.ts";
+import { googleDrive } from "./google-drive.ts";
+import { klaviyo } from "./klaviyo.ts";
 import { localFiles } from "./local-files.ts";
+import { mysql } from "./mysql.ts";
 import { postgres } from "./postgres.ts";
 import { s3 } from "./s3.ts";
+import { shopify } from "./shopify.ts";
 
-const all: readonly Provider[] = [localFiles, postgres, s3];
+const all: readonly Provider[] = [
+  amazonSeller,
+  googleDrive,
+  klaviyo,
+  localFiles,
+  mysql,
+  postgres,
+  s3,
+  shopify,
+];
 
 /** To add a provider: write its file, add its line. The conformance test runs over it at once. */
 export const providers: Providers = new Map(all.map((provider) => [provider.id, provider]));

@@ -1,0 +1,295 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface DriveEntry {
+  id: string;
+  name: string;
+  mimeType: string;
+  parents?: string[];
+  /** Bytes of a file; of a document of Google's what it is exported as, by MIME type. */
+  content?: string | Uint8Array;
+  exports?: Record<string, string>;
+  createdTime?: string;
+  modifiedTime?: string;
+  trashed?: boolean;
+  /** The shared drive that it lies in. */
+  driveId?: string;
+  shared?: boolean;
+  shortcutDetails?: { targetId: string; targetMimeType: string };
+}
+
+export interface DriveAsked {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingMessage["headers"];
+}
+
+/** What comes instead of an answer; `cut` ends the connection in the middle of the answer. */
+type Instead =
+  | { status: number; reason?: string; message?: string; body?: string; headers?: Record<string, string> }
+  | "cut"
+  | null;
+
+const NATIVE = "application/vnd.google-apps.";
+export const FOLDER = `${NATIVE}folder`;
+const EMAIL = "reader@project.iam.gserviceaccount.com";
+const READ_SCOPE = "https://www.googleapis.com/auth/drive.readonly";
+
+export const driveUser = {
+  clientId: "id.apps.googleusercontent.com",
+  clientSecret: "GOCSPX-very-secret",
+  refreshToken: "1//refresh",
+};
+
+/**
+ * Google Drive's API v3 with its token endpoint over a real socket, written from developers.google.com: searches, page
+ * tokens that belong to their search, shared drives that have to be asked for, exports with their limit, and errors
+ * with Google's reasons. `await using` ends it.
+ */
+export async function startDrive() {
+  const keys = await crypto.subtle.generateKey(
+    {
+      name: "RSASSA-PKCS1-v1_5",
+      modulusLength: 2048,
+      publicExponent: new Uint8Array([1, 0, 1]),
+      hash: "SHA-256",
+    },
+    true,
+    ["sign", "verify"],
+  );
+  const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
+  const entries = new Map<string, DriveEntry>([
+    ["root", { id: "my-drive", name: "My Drive", mimeType: FOLDER }],
+  ]);
+  const asked: DriveAsked[] = [];
+  const tokens = new Set<string>();
+  const state = {
+    pageLimit: 1_000,
+    scope: READ_SCOPE,
+    /** The user took the app's access away. */
+    isRevoked: false,
+    maxExportBytes: 10 * 1024 * 1024,
+    issued: 0,
+    /** Milliseconds that a token takes to come. */
+    tokenDelayMs: 0,
+    instead: (_asked: DriveAsked): Instead => null,
+  };
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      response.writeHead(500).end(String(error));
+    });
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const url = new URL(request.url ?? "/", "http://peer");
+    const seen = {
+      method: request.method ?? "",
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+    };
+    asked.push(seen);
+    const instead = state.instead(seen);
+    if (instead === "cut") {
+      response.writeHead(200, { "content-type": "application/octet-stream", "content-length": "1000000" });
+      response.write("id,name\n1,a\n");
+      return void setTimeout(() => response.destroy(), 20);
+    }
+    if (instead) {
+      const text = instead.body ?? fault(instead.status, instead.reason ?? "", instead.message ?? "No.");
+      return void response
+        .writeHead(instead.status, { "content-type": "application/json", ...instead.headers })
+        .end(text);
+    }
+    if (url.pathname === "/token") {
+      await Bun.sleep(state.tokenDelayMs);
+      return send(response, await issue(new URLSearchParams(Buffer.concat(chunks).toString())));
+    }
+    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
+    if (!token || !tokens.has(token)) {
+      return send(response, [401, fault(401, "authError", "Invalid Credentials")]);
+    }
+    send(response, serve(url));
+  }
+
+  async function issue(form: URLSearchParams): Promise<[number, string]> {
+    const refuse = (status: number, error: string, error_description: string): [number, string] => [
+      status,
+      JSON.stringify({ error, error_description }),
+    ];
+    if (form.get("grant_type") === "refresh_token") {
+      if (
+        form.get("client_id") !== driveUser.clientId ||
+        form.get("client_secret") !== driveUser.clientSecret
+      )
+        return refuse(401, "invalid_client", "The OAuth client was not found.");
+      if (form.get("refresh_token") !== driveUser.refreshToken || state.isRevoked)
+        return refuse(400, "invalid_grant", "Token has been expired or revoked.");
+    } else if (!(await isSigned(form.get("assertion") ?? ""))) {
+      return refuse(400, "invalid_grant", "Invalid JWT Signature.");
+    }
+    const token = `ya29.${++state.issued}-${crypto.randomUUID()}`;
+    tokens.add(token);
+    const reply = { access_token: token, expires_in: 3_599, scope: state.scope, token_type: "Bearer" };
+    return [200, JSON.stringify(reply)];
+  }
+
+  async function isSigned(assertion: string): Promise<boolean> {
+    const [head = "", body = "", signature = ""] = assertion.split(".");
+    const claims = JSON.parse(Buffer.from(body, "base64url").toString() || "{}");
+    const header = JSON.parse(Buffer.from(head, "base64url").toString() || "{}");
+    const isRight =
+      header.alg === "RS256" &&
+      header.kid === "key-1" &&
+      claims.iss === EMAIL &&
+      claims.aud === `${baseUrl}/token` &&
+      claims.scope === READ_SCOPE &&
+      claims.exp - claims.iat <= 3_600;
+    const data = new TextEncoder().encode(`${head}.${body}`);
+    return (
+      isRight &&
+      (await crypto.subtle.verify(
+        "RSASSA-PKCS1-v1_5",
+        keys.publicKey,
+        Buffer.from(signature, "base64url"),
+        data,
+      ))
+    );
+  }
+
+  function serve(url: URL): [number, string | Uint8Array] {
+    const query = url.searchParams;
+    const [, id, verb] = /^\/drive\/v3\/files(?:\/([^/]+)(\/export)?)?$/.exec(url.pathname) ?? [null];
+    if (url.pathname === "/drive/v3/files") return list(query);
+    const entry = id ? find(decodeURIComponent(id)) : undefined;
+    if (!entry || (entry.driveId && query.get("supportsAllDrives") !== "true")) {
+      return [404, fault(404, "notFound", `File not found: ${id}.`)];
+    }
+    if (verb) return exported(entry, query.get("mimeType") ?? "");
+    if (query.get("alt") !== "media")
+      return [200, JSON.stringify(shown(entry, query.get("fields") ?? "id,name,mimeType"))];
+    if (entry.mimeType.startsWith(NATIVE)) {
+      return [403, fault(403, "fileNotDownloadable", "Only files with binary content can be downloaded.")];
+    }
+    return [200, entry.content ?? ""];
+  }
+
+  const find = (id: string) => entries.get(id) ?? [...entries.values()].find((entry) => entry.id === id);
+
+  function exported(entry: DriveEntry, mimeType: string): [number, string] {
+    const text = entry.exports?.[mimeType];
+    if (text === undefined)
+      return [400, fault(400, "badRequest", "The requested conversion is not supported.")];
+    if (text.length > state.maxExportBytes) {
+      return [403, fault(403, "exportSizeLimitExceeded", "This file is too large to be exported.")];
+    }
+    return [200, text];
+  }
+
+  function list(query: URLSearchParams): [number, string] {
+    const search = query.get("q") ?? "";
+    const own = [...query].filter(([name]) => name !== "pageToken").join();
+    const page = JSON.parse(Buffer.from(query.get("pageToken") ?? "", "base64url").toString() || "[0,null]");
+    if (page[1] !== null && page[1] !== own) return [400, fault(400, "invalid", "Invalid Value")];
+    const drive = query.get("corpora") === "drive" ? query.get("driveId") : null;
+    const withDrives =
+      query.get("includeItemsFromAllDrives") === "true" && query.get("supportsAllDrives") === "true";
+    if (query.get("corpora") === "drive" && !withDrives)
+      return [403, fault(403, "teamDrivesParentLimit", "No.")];
+    const matches = matcher(search);
+    const found = [...entries.values()]
+      .filter((entry) => entry.id !== "my-drive" && matches(entry))
+      .filter((entry) =>
+        entry.driveId ? withDrives && (drive ?? entry.driveId) === entry.driveId : drive === null,
+      )
+      .sort(
+        (a, b) => Number(b.mimeType === FOLDER) - Number(a.mimeType === FOLDER) || (a.name < b.name ? -1 : 1),
+      );
+    const size = Math.min(Number(query.get("pageSize") ?? 100), state.pageLimit);
+    const fields = /files\(([^)]*)\)/.exec(query.get("fields") ?? "")?.[1] ?? "id,name,mimeType";
+    const more = found.length > page[0] + size;
+    const reply = {
+      incompleteSearch: false,
+      files: found.slice(page[0], page[0] + size).map((entry) => shown(entry, fields)),
+      ...(more
+        ? { nextPageToken: Buffer.from(JSON.stringify([page[0] + size, own])).toString("base64url") }
+        : {}),
+    };
+    return [200, JSON.stringify(reply)];
+  }
+
+  /** The part of Drive's search language that is documented with these operators. */
+  function matcher(search: string): (entry: DriveEntry) => boolean {
+    if (search.startsWith("(")) {
+      const [, inside = "", rest = ""] = /^\((.*?)\) and (.*)$/.exec(search) ?? [];
+      const either = inside.split(" or ").map(matcher);
+      const also = matcher(rest);
+      return (entry) => either.some((each) => each(entry)) && also(entry);
+    }
+    const terms =
+      search.match(/(?:'(?:[^'\\]|\\.)*' in parents|\w+ = (?:'(?:[^'\\]|\\.)*'|true|false))/g) ?? [];
+    const value = (text: string) => text.replace(/^'|'$/g, "").replace(/\\(.)/g, "$1");
+    return (entry) =>
+      terms.every((term) => {
+        const parent = /^('.*') in parents$/.exec(term)?.[1];
+        if (parent)
+          return (entry.parents ?? []).includes(value(parent) === "root" ? "my-drive" : value(parent));
+        const [name, wanted = ""] = term.split(/ = (.*)/s);
+        if (name === "name") return entry.name.toLowerCase() === value(wanted).toLowerCase();
+        if (name === "trashed") return String(entry.trashed ?? false) === wanted;
+        return name === "sharedWithMe" && String(entry.shared ?? false) === wanted;
+      });
+  }
+
+  function shown(entry: DriveEntry, fields: string): object {
+    const { content, exports: _, shared: __, ...rest } = entry;
+    const bytes = content ?? "";
+    const md5Checksum = new Bun.CryptoHasher("md5").update(bytes).digest("hex");
+    const size = entry.mimeType.startsWith(NATIVE)
+      ? {}
+      : { size: String(Buffer.byteLength(bytes)), md5Checksum };
+    const all: Record<string, unknown> = { trashed: false, ...rest, ...size };
+    return Object.fromEntries(fields.split(",").flatMap((name) => (name in all ? [[name, all[name]]] : [])));
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const serviceAccount = {
+    type: "service_account",
+    client_email: EMAIL,
+    private_key_id: "key-1",
+    private_key: `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`,
+    token_uri: `${baseUrl}/token`,
+  };
+  return {
+    baseUrl,
+    state,
+    asked,
+    serviceAccountJson: JSON.stringify(serviceAccount),
+    put(...given: DriveEntry[]) {
+      for (const entry of given) {
+        const times = { createdTime: "2026-01-01T00:00:00.000Z", modifiedTime: "2026-02-01T00:00:00.000Z" };
+        entries.set(entry.id, { parents: ["my-drive"], ...times, ...entry });
+      }
+    },
+    /** Tokens given out so far are good no more. */
+    expireTokens: () => tokens.clear(),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+export type TestDrive = Awaited<ReturnType<typeof startDrive>>;
+
+const fault = (code: number, reason: string, message: string): string =>
+  JSON.stringify({ error: { code, message, errors: [{ domain: "global", reason, message }] } });
+
+function send(response: ServerResponse, [status, body]: [number, string | Uint8Array]): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(body);
+}
