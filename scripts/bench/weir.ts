@@ -71,6 +71,11 @@ export async function serveWeir({
       child.kill("SIGTERM");
       await child.exited;
     },
+    /** Ends it without warning. */
+    async kill() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
   };
 }
 

@@ -9,7 +9,7 @@ import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 
 /** A worker that has not renewed its lease for so long is taken for dead. */
-const LEASE_MS = 30_000;
+export const LEASE_MS = 30_000;
 /** A run goes on after so many ends of its process, and fails at the next. */
 const MAX_INTERRUPTS = 3;
 
@@ -30,15 +30,21 @@ export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", ve
 
 /**
  * Runs of one concurrency key go one at a time and in order: a run is held back while an older one of
- * its key is not finished. Runs that write to one dataset go one at a time: a run is held back while
- * another is under way, and while an older one is due.
+ * its key is not finished, and while any is under way: after the clock was set back the newer one may have
+ * the smaller id. Runs that write to one dataset go one at a time: a run is held back while another is under
+ * way, and while an older one is due.
  */
 const isClaimable = sql`
   r.status in ('pending', 'waiting') and r.due_at is not null and r.due_at <= ${sql.placeholder("now")}
-  and (r.concurrency_key is null or not exists (
-    select 1 from action_runs older
-    where older.organization_id = r.organization_id and older.concurrency_key = r.concurrency_key
-      and older.status in ('pending', 'running', 'waiting') and older.id < r.id))
+  and (r.concurrency_key is null or case
+    when exists (
+      select 1 from action_runs older
+      where older.organization_id = r.organization_id and older.concurrency_key = r.concurrency_key
+        and older.status in ('pending', 'running', 'waiting') and older.id < r.id) then 0
+    else not exists (
+      select 1 from action_runs other indexed by action_runs_leased
+      where other.status = 'running' and other.organization_id = r.organization_id
+        and other.concurrency_key = r.concurrency_key) end)
   and (r.dataset_key is null or not exists (
     select 1 from action_runs other
     where other.organization_id = r.organization_id and other.dataset_key = r.dataset_key

@@ -73,7 +73,8 @@ export const runOperations = [
     params,
     query: LogQuery,
     response: LogPage,
-    handle: ({ ctx, params, query, visit }) => pageLogs(ctx, params.run_id, query, visit.request.signal),
+    handle: ({ ctx, params, query, visit }) =>
+      pageLogs(ctx, params.run_id, query, AbortSignal.any([visit.request.signal, visit.closing])),
   }),
   operation({
     method: "GET",

@@ -4,7 +4,8 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
 import type { Waiting, WaitKind, Waits } from "../../executors/contract.ts";
 import { stepSettled, stepWaits } from "../automations/advance.ts";
-import { callAutomation, cancelCalledRun } from "../automations/call.ts";
+import { callAutomation } from "../automations/call.ts";
+import { cancelUnlessEnded } from "../automations/runs.ts";
 import { cancelDecision, openDecision } from "../decisions/open.ts";
 import { SYSTEM } from "./claim.ts";
 import { recordOutcome, tellChanged } from "./finish.ts";
@@ -25,7 +26,7 @@ const services: { readonly [K in WaitKind]: WaitService<Waits[K]> } = {
   },
   automation: {
     begin: (tx, run, request) => callAutomation(tx, run, request),
-    abandon: (tx, id) => cancelCalledRun(tx, id),
+    abandon: (tx, id) => cancelUnlessEnded(tx, id),
   },
 };
 

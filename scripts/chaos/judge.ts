@@ -1,0 +1,110 @@
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { auditBooks } from "./audit.ts";
+import type { Case, Figures } from "./books.ts";
+import { ROWS } from "./plant.ts";
+import { ask, type Call, type Place, type Weir } from "./weir.ts";
+
+const SETTLE_MS = 180_000;
+
+/** Lets everything come to its end, stops the server, and says all that is wrong. */
+export async function judge(
+  weir: Weir,
+  place: Place,
+  given: Case,
+  log: (line: string) => void,
+): Promise<{ figures: Figures; faults: string[] }> {
+  const faults: string[] = [];
+  for (const { id } of given.plant.schedules)
+    await ask(weir.call, "PATCH", `/api/v1/automations/${id}`, { status: "disabled" });
+  const open = await settle(weir.call, given, log);
+  if (open !== null) faults.push(`it did not come to rest: ${open}`);
+  faults.push(...(await checkTables(weir.call)));
+  const exit = await weir.end("SIGTERM");
+  if (exit !== 0) faults.push(`SIGTERM ended with exit code ${exit}`);
+  const verified = Bun.spawnSync([...place.command, "events", "verify", "--data", place.folder], {
+    env: place.env,
+  });
+  if (verified.exitCode !== 0)
+    faults.push(`the audit trail: ${verified.stdout.toString()}${verified.stderr.toString()}`);
+  const books = auditBooks(given);
+  faults.push(...given.ledger.faults, ...given.receiver.faults, ...books.faults);
+  return { figures: books.figures, faults };
+}
+
+/** Takes the decisions that are open, until nothing is; otherwise what still is. */
+async function settle(call: Call, { folder }: Case, log: (line: string) => void): Promise<string | null> {
+  const db = new Database(join(folder, "weir.db"), { readonly: true });
+  const opens = {
+    "action runs": `select count(*) from action_runs where status in ('pending', 'running', 'waiting')`,
+    "automation runs": `select count(*) from automation_runs where completed_at is null`,
+    "events for triggers": `select count(*) from events e where type = 'action.created'
+      and e.id not in (select trigger_source_id from automation_runs where trigger_method = 'event')`,
+    deliveries: `select count(*) from outbound_deliveries where status in ('pending', 'retrying')`,
+    "events for subscribers": `select count(*) from webhooks w join events e on e.seq > w.after_seq
+      where e.type in ('action.created', 'automation.completed')
+        and not exists (select 1 from outbound_deliveries d where d.webhook_id = w.id and d.event_seq = e.seq and d.replay_of is null)`,
+  };
+  try {
+    for (const start = performance.now(); performance.now() - start < SETTLE_MS; await Bun.sleep(250)) {
+      const { decisions } = await ask(call, "GET", "/api/v1/decisions/pending");
+      for (const { id } of decisions as { id: string }[])
+        await call("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "approved" });
+      const left = openOnes(db, opens);
+      if (left.length === 0) return null;
+      log(`waits for ${left.join(", ")}`);
+    }
+    return openOnes(db, opens).join(", ");
+  } finally {
+    db.close();
+  }
+}
+
+const openOnes = (db: Database, opens: Record<string, string>): string[] =>
+  Object.entries(opens).flatMap(([what, sql]) => {
+    const count = Number(db.query(sql).values()[0]?.[0]);
+    return count === 0 ? [] : [`${count} ${what}`];
+  });
+
+/** What was loaded is the source, whole and once, however often it was loaded. */
+async function checkTables(call: Call): Promise<string[]> {
+  const faults: string[] = [];
+  const query = async (sql: string) => (await ask(call, "POST", "/api/v1/query", { sql })).rows[0];
+  const listed = await ask(call, "GET", "/api/v1/datasets?limit=100");
+  if (!JSON.stringify(listed).includes("chaos")) return faults; // no load came to its end
+  const { n, d } = await query("SELECT count(*) AS n, count(DISTINCT id) AS d FROM raw.chaos__rows");
+  if (n !== ROWS || d !== ROWS) faults.push(`the table has ${n} rows with ${d} ids; ${ROWS} were right`);
+  const tags = await query("SELECT count(*) AS n FROM raw.chaos__rows__tags");
+  if (tags.n !== 2 * ROWS) faults.push(`the child table has ${tags.n} rows; ${2 * ROWS} were right`);
+  return faults;
+}
+
+/** A longer line is let shrink before more is asked for, so that a slow machine comes to an end as well. */
+const LONGEST_LINE = 150;
+const CALM_MS = 10_000;
+
+/** Waits a little where more stands in line than the server gets done between two kills. */
+export async function calmDown(folder: string): Promise<void> {
+  const db = new Database(join(folder, "weir.db"), { readonly: true });
+  const line = db.query("select count(*) from action_runs where status in ('pending', 'running')");
+  try {
+    for (const start = performance.now(); performance.now() - start < CALM_MS; await Bun.sleep(100))
+      if (Number(line.values()[0]?.[0]) <= LONGEST_LINE) return;
+  } finally {
+    line.finalize();
+    db.close();
+  }
+}
+
+/** Runs that are under way belong to the process that lives: at most one start's are there. */
+export function strayLeases(folder: string): string[] {
+  const db = new Database(join(folder, "weir.db"), { readonly: true });
+  try {
+    const boots = db
+      .query("select boot_id, count(*) from action_runs where status = 'running' group by 1")
+      .values();
+    return boots.length > 1 ? [`runs under way belong to ${boots.length} processes`] : [];
+  } finally {
+    db.close();
+  }
+}

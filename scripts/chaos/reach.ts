@@ -1,0 +1,110 @@
+import type { Books, Case, Figures } from "./books.ts";
+import { OUTBOUND } from "./plant.ts";
+
+/** A kill may cut off what was due so shortly before it. */
+const MISSED_MS = 3_000;
+/** Every second has its run, or lies in a stretch that was told as missed, with a kill in it. */
+export function checkSchedules(books: Books, { plant, kills }: Case): Figures["instants"] {
+  let run = 0;
+  let missed = 0;
+  for (const { id, catchUp, first } of plant.schedules) {
+    const instants = new Map<number, number>();
+    const at = (instant: string) => Math.round(Date.parse(instant) / 1000);
+    const ran = books.rows<{ at: string }>(
+      "select scheduled_at as at from automation_runs where automation_id = ?",
+      id,
+    );
+    for (const each of ran) instants.set(at(each.at), (instants.get(at(each.at)) ?? 0) + 1);
+    const told = books.rows<{ seq: number; data: string }>(
+      "select seq, data from events where entity_id = ? and type = 'automation.schedule_missed'",
+      id,
+    );
+    for (const { data } of told) {
+      const gap = JSON.parse(data) as { from: string; to: string; missed: number; madeUpFor: string | null };
+      const seconds = Array.from({ length: at(gap.to) - at(gap.from) + 1 }, (_, n) => at(gap.from) + n);
+      const others = seconds.filter((second) => gap.madeUpFor === null || second !== at(gap.madeUpFor));
+      if (others.length !== gap.missed)
+        books.faults.push(`${catchUp}: a gap of ${others.length} instants was told as ${gap.missed}`);
+      for (const second of others) instants.set(second, (instants.get(second) ?? 0) + 1);
+      const hasKill = kills.some(
+        (kill) => Date.parse(gap.from) - MISSED_MS <= kill && kill <= Date.parse(gap.to) + MISSED_MS,
+      );
+      if (!hasKill) books.faults.push(`${catchUp}: from ${gap.from} to ${gap.to} was missed without a kill`);
+      missed += others.length;
+    }
+    run += ran.length;
+    const last = Math.max(...instants.keys());
+    for (let second = at(first); second <= last; second++) {
+      const times = instants.get(second) ?? 0;
+      if (times !== 1)
+        books.faults.push(
+          `${catchUp}: the instant ${new Date(second * 1000).toISOString()} came ${times} times`,
+        );
+    }
+  }
+  return { run, missed };
+}
+
+export function checkEventRuns(books: Books, { plant }: Case): number {
+  const made = `select e.id from events e where e.type = 'action.created'`;
+  books.none(
+    "events that did not start exactly one run",
+    `select e.id, count(r.id) as runs from (${made}) e
+      left join automation_runs r on r.trigger_source_id = e.id and r.automation_id = ?
+      group by e.id having runs <> 1`,
+    plant.listener,
+  );
+  return books.count("select count(*) from automation_runs where automation_id = ?", plant.listener);
+}
+
+/** A request to another system is repeated only by an interrupt or another try of its run. */
+export function checkEffects(books: Books, { receiver }: Case): Pick<Figures, "effects" | "repeatedEffects"> {
+  const runs = new Map(
+    books
+      .rows<{ id: string; status: string; repeats: number }>(
+        "select id, status, interrupt_count + retry_count as repeats from action_runs where kind = 'http_request'",
+      )
+      .map((row) => [row.id, row]),
+  );
+  let repeatedEffects = 0;
+  for (const [id, times] of receiver.effects) {
+    const run = runs.get(id);
+    if (!run) books.faults.push(`an effect came of the run ${id}, which there is not`);
+    else if (times > 1 + run.repeats)
+      books.faults.push(`the run ${id} had ${times} effects, and ${run.repeats} reasons to repeat one`);
+    repeatedEffects += times - 1;
+  }
+  for (const { id, status } of runs.values()) {
+    if (status === "completed" && !receiver.effects.has(id))
+      books.faults.push(`the run ${id} completed without its effect`);
+  }
+  return { effects: receiver.effects.size, repeatedEffects };
+}
+
+/** Each event that the subscription wants was delivered at least once, under its own id. */
+export function checkDeliveries(
+  books: Books,
+  { plant, receiver }: Case,
+): Pick<Figures, "delivered" | "deliveredAgain"> {
+  const types = OUTBOUND.map((pattern) => `e.type glob '${pattern}'`).join(" or ");
+  const wanted = books.rows<{ id: string }>(
+    `select e.id from events e where (${types}) and e.seq > (select after_seq from webhooks where id = ?)`,
+    plant.outbound,
+  );
+  const missing = wanted.filter(({ id }) => !receiver.events.get(id)?.isTaken);
+  if (missing.length > 0)
+    books.faults.push(`${missing.length} events were never delivered, such as ${missing[0]?.id}`);
+  const known = new Set(wanted.map(({ id }) => id));
+  for (const id of receiver.events.keys())
+    if (!known.has(id)) books.faults.push(`the event ${id} was delivered, which nobody wanted`);
+  books.none(
+    "deliveries that have not ended well",
+    "select id, status, attempts from outbound_deliveries where status <> 'delivered'",
+  );
+  books.none(
+    "events with more than one delivery",
+    "select event_id, count(*) as n from outbound_deliveries where replay_of is null group by webhook_id, event_id having n > 1",
+  );
+  const times = [...receiver.events.values()].reduce((sum, { count }) => sum + count, 0);
+  return { delivered: receiver.events.size, deliveredAgain: times - receiver.events.size };
+}

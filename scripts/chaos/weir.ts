@@ -1,0 +1,135 @@
+import { join } from "node:path";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+export const SOURCE: readonly string[] = [process.execPath, MAIN];
+const PASSWORD = "a long password for chaos";
+const MAX_TRIES = 6000;
+
+/** Servers that would outlive this process. */
+const living = new Set<Bun.Subprocess>();
+process.on("exit", () => {
+  for (const child of living) child.kill("SIGKILL");
+});
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape are looked into
+  body: any;
+}
+
+/** The answer to a request; null where the server was killed before it came. */
+export type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer | null>;
+
+/** A data directory with an owner, and the command that serves it. */
+export interface Place {
+  command: readonly string[];
+  folder: string;
+  env: Record<string, string>;
+  token: string;
+  organizationId: string;
+}
+
+/** A `weir serve` that lives until it is killed. */
+export interface Weir {
+  origin: string;
+  call: Call;
+  /** The wall clock's milliseconds at which it answered for the first time. */
+  readyAtMs: number;
+  /** Gives back the exit code. */
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
+}
+
+export function makePlace(command: readonly string[], folder: string): Place {
+  const env = {
+    PATH: process.env.PATH ?? "",
+    HOME: folder,
+    WEIR_API_RATE: "off",
+    WEIR_DEFAULT_PLAN: "enterprise",
+    WEIR_LOG: "error",
+    WEIR_CONCURRENCY: "32",
+    WEIR_EGRESS_ALLOW: "127.0.0.0/8",
+    WEIR_WEBHOOK_SCHEDULE: "0,1,1,1,1,1,1,1,1,1",
+  };
+  const owner = ["--email", "chaos@example.com", "--password-stdin", "--org", "Chaos"];
+  const made = Bun.spawnSync([...command, "init", ...owner, "--data", folder, "--json"], {
+    stdin: Buffer.from(PASSWORD),
+    env,
+  });
+  if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
+  const { token, organizationId } = JSON.parse(made.stdout.toString()) as Pick<
+    Place,
+    "token" | "organizationId"
+  >;
+  return { command, folder, env, token, organizationId };
+}
+
+export async function serve({ command, folder, env, token }: Place): Promise<Weir> {
+  const port = freePort();
+  const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], {
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  living.add(child);
+  const origin = `http://127.0.0.1:${port}`;
+  for (let tries = 0; ; tries++) {
+    if ((await fetch(`${origin}/health`).catch(() => null))?.ok) break;
+    if (tries > MAX_TRIES || child.exitCode !== null) throw new Error("Weir did not start again.");
+    await Bun.sleep(5);
+  }
+  return {
+    origin,
+    call: caller(origin, token),
+    readyAtMs: Date.now(),
+    end(signal) {
+      child.kill(signal);
+      return child.exited.finally(() => living.delete(child));
+    },
+  };
+}
+
+/** Starts it, and kills it before it is ready, or just after. */
+export async function serveBriefly({ command, folder, env }: Place, ms: number): Promise<void> {
+  const words = ["serve", "--data", folder, "--port", String(freePort())];
+  const child = Bun.spawn([...command, ...words], { env, stdio: ["ignore", "ignore", "inherit"] });
+  await Bun.sleep(ms);
+  child.kill("SIGKILL");
+  await child.exited;
+}
+
+function caller(origin: string, token: string): Call {
+  return async (method, path, body, headers = {}) => {
+    const isRaw = body instanceof Uint8Array;
+    const type = body === undefined || isRaw ? {} : { "content-type": "application/json" };
+    try {
+      const reply = await fetch(origin + path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...type, ...headers },
+        ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
+      } as RequestInit);
+      const text = await reply.text();
+      return { status: reply.status, body: text === "" ? null : JSON.parse(text) };
+    } catch {
+      return null; // killed, or cut off within the answer
+    }
+  };
+}
+
+/** The body of an answer that has to be a good one. */
+export async function ask(call: Call, method: string, path: string, body?: unknown): Promise<Answer["body"]> {
+  const answer = await call(method, path, body);
+  if (answer === null || answer.status >= 300)
+    throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  return answer.body;
+}
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop(true);
+  return port;
+}

@@ -1,0 +1,123 @@
+import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import type { App } from "../context.ts";
+import type { AutomationConfig } from "../resources/automations/config.ts";
+import { instantAfter } from "../resources/automations/schedule.ts";
+import { automationRuns, automations } from "../resources/automations/table.ts";
+import { webhookAlerts, webhookDeliveries } from "../resources/inbound/table.ts";
+import { LEASE_MS } from "../resources/runs/claim.ts";
+import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
+import { actionRuns } from "../resources/runs/table.ts";
+import { OUTBOUND_TOPIC, outboundDeliveries } from "../resources/webhooks/table.ts";
+import type { WriteDb } from "../store/store.ts";
+import type { Loop } from "./loop.ts";
+
+/** The wall clock may be corrected by so much without anybody waiting longer for it. */
+const STEP_MS = 1_000;
+
+/** Goes by the clock as it is now: where it was set back, nothing waits for an instant of the time before. */
+export function timekeeper(app: App): Loop {
+  const ahead = () => app.clock.now().getTime() - app.clock.monotonic();
+  /** Unknown at the start: the clock may have been set back while nothing ran. */
+  let known = Number.POSITIVE_INFINITY;
+  return {
+    name: "timekeeper",
+    async tick() {
+      const now = ahead();
+      if (now < known - STEP_MS) {
+        const mended = await mendInstants(app);
+        if (mended > 0)
+          app.log.write("warn", "the clock was set back; what waits goes by it as it is now", { mended });
+      }
+      known = now;
+      return "idle";
+    },
+  };
+}
+
+/**
+ * Reckons anew what was reckoned by a clock that was ahead: a pause lasts as long as it was to last, from now on, a run
+ * in line is due at once, a schedule comes at its next instant. Gives back how many rows that were.
+ */
+async function mendInstants(app: App): Promise<number> {
+  const mended = await app.store.write(async (db) => {
+    const now = timestamp(app.clock);
+    let count = await mendRuns(app, db, now);
+    count += await mendDeliveries(db, now);
+    return count + (await mendSchedules(app, db));
+  });
+  app.signals.notify(RUNS_TOPIC);
+  app.signals.notify(OUTBOUND_TOPIC);
+  return mended;
+}
+
+async function mendRuns(app: App, db: WriteDb, now: string): Promise<number> {
+  const runs = await db
+    .update(actionRuns)
+    .set({ dueAt: pausedFrom(now, sql`${actionRuns.dueAt}`, sql`${actionRuns.updatedAt}`) })
+    .where(
+      sql`${actionRuns.status} in ('pending', 'waiting') and ${actionRuns.dueAt} > ${now} and ${actionRuns.updatedAt} > ${now}`,
+    )
+    .returning({ id: actionRuns.id });
+  const leaseUntil = timestamp(app.clock, LEASE_MS);
+  const leased = await db
+    .update(actionRuns)
+    .set({ leaseUntil })
+    .where(sql`${actionRuns.status} = 'running' and ${actionRuns.leaseUntil} > ${leaseUntil}`)
+    .returning({ id: actionRuns.id });
+  const flows = await db
+    .update(automationRuns)
+    .set({ dueAt: pausedFrom(now, sql`${automationRuns.dueAt}`, sql`${automationRuns.updatedAt}`) })
+    .where(sql`${automationRuns.dueAt} > ${now} and ${automationRuns.updatedAt} > ${now}`)
+    .returning({ id: automationRuns.id, deliveryId: automationRuns.deliveryId, dueAt: automationRuns.dueAt });
+  for (const { deliveryId, dueAt } of flows) {
+    if (deliveryId === null) continue;
+    await db
+      .update(webhookDeliveries)
+      .set({ nextAttemptAt: dueAt })
+      .where(eq(webhookDeliveries.id, deliveryId));
+  }
+  return runs.length + leased.length + flows.length;
+}
+
+/** Outbound deliveries and alerts. What a process has in hand is left to it. */
+async function mendDeliveries(db: WriteDb, now: string): Promise<number> {
+  const since = sql`coalesce(${outboundDeliveries.completedAt}, ${outboundDeliveries.createdAt})`;
+  const deliveries = await db
+    .update(outboundDeliveries)
+    .set({ dueAt: pausedFrom(now, sql`${outboundDeliveries.dueAt}`, since) })
+    .where(
+      and(
+        isNotNull(outboundDeliveries.dueAt),
+        isNull(outboundDeliveries.takenBy),
+        sql`${outboundDeliveries.dueAt} > ${now} and ${since} > ${now}`,
+      ),
+    )
+    .returning({ id: outboundDeliveries.id });
+  const alerts = await db
+    .update(webhookAlerts)
+    .set({ dueAt: now })
+    .where(sql`${webhookAlerts.dueAt} > ${now} and ${webhookAlerts.createdAt} > ${now}`)
+    .returning({ id: webhookAlerts.id });
+  return deliveries.length + alerts.length;
+}
+
+/** `now`, and the time that lay between `since` and `due`. */
+const pausedFrom = (now: string, due: SQL, since: SQL): SQL<string> =>
+  sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', unixepoch(${now}, 'subsec')
+    + max(0, unixepoch(${due}, 'subsec') - unixepoch(${since}, 'subsec')), 'unixepoch')`;
+
+/** An instant that has had its run does not come again; see `startDueSchedules`. */
+async function mendSchedules(app: App, db: WriteDb): Promise<number> {
+  const { id, config, nextRunAt } = automations;
+  const rows = await db.select({ id, config, nextRunAt }).from(automations).where(isNotNull(nextRunAt));
+  let mended = 0;
+  for (const row of rows) {
+    const { schedule } = row.config as AutomationConfig;
+    const next = schedule ? instantAfter(schedule, app.clock.now()) : null;
+    if (next === null || row.nextRunAt === null || next >= row.nextRunAt) continue;
+    await db.update(automations).set({ nextRunAt: next }).where(eq(id, row.id));
+    mended++;
+  }
+  return mended;
+}
