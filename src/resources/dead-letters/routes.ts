@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { Delivery, toDelivery } from "../inbound/wire.ts";
+import { OutboundDelivery, toOutbound } from "../webhooks/wire.ts";
 import { deleteDeadLetter, listDeadLetters, replayDeadLetter, replayMany } from "./service.ts";
 import { DeadLetterPage, DeadLetterQuery, ReplayMany } from "./wire.ts";
 
@@ -27,17 +28,20 @@ export const deadLetterOperations = [
     summary: "Delivers a dead letter once more",
     params,
     status: 201,
-    response: Delivery,
+    response: Type.Union([Delivery, OutboundDelivery]),
     idempotent: true,
     errors: [409, 410],
-    handle: async ({ ctx, params }) => toDelivery(await replayDeadLetter(ctx, params.dead_letter_id)),
+    async handle({ ctx, params }) {
+      const replayed = await replayDeadLetter(ctx, params.dead_letter_id);
+      return "inbound" in replayed ? toDelivery(replayed.inbound) : toOutbound(replayed.outbound);
+    },
   }),
   operation({
     method: "POST",
     path: "/api/v1/dead-letters/replay",
     audience: "member",
     tag,
-    summary: "Delivers many dead letters once more: those named, or all of an automation",
+    summary: "Delivers many dead letters once more: those named, or all of an automation or a webhook",
     body: ReplayMany,
     response: object({ replayed: Type.Integer() }),
     idempotent: true,

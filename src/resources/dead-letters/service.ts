@@ -7,8 +7,13 @@ import { automations } from "../automations/table.ts";
 import { record } from "../events/service.ts";
 import { storeDelivery } from "../inbound/intake.ts";
 import { type DeliveryRow, webhookDeliveries } from "../inbound/table.ts";
+import { replayOutbound } from "../webhooks/deliveries.ts";
+import type { OutboundRow } from "../webhooks/table.ts";
 import { type DeadLetterRow, deadLetters } from "./table.ts";
 import { type DeadLetterQuery, type ReplayMany, toDeadLetter } from "./wire.ts";
+
+const from = (source: "inbound" | "outbound", sourceId: string) =>
+  and(eq(deadLetters.source, source), eq(deadLetters.sourceId, sourceId));
 
 /** Newest first. */
 export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
@@ -28,12 +33,8 @@ export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
       and(
         eq(deadLetters.organizationId, ctx.organizationId),
         source === undefined ? undefined : eq(deadLetters.source, source),
-        automation_id === undefined
-          ? undefined
-          : and(eq(deadLetters.source, "inbound"), eq(deadLetters.sourceId, automation_id)),
-        webhook_id === undefined
-          ? undefined
-          : and(eq(deadLetters.source, "outbound"), eq(deadLetters.sourceId, webhook_id)),
+        automation_id === undefined ? undefined : from("inbound", automation_id),
+        webhook_id === undefined ? undefined : from("outbound", webhook_id),
         before === null ? undefined : lt(deadLetters.id, before),
       ),
     )
@@ -47,9 +48,9 @@ export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
 
 /**
  * Delivers a dead letter once more, as a new delivery with the same content. Throws `invalid_state` while
- * a replay is under way or after one succeeded, and when its automation is gone or disabled.
+ * a replay is under way or after one succeeded, and when its automation or webhook is gone or disabled.
  */
-export async function replayDeadLetter(tx: WriteContext, id: string): Promise<DeliveryRow> {
+export async function replayDeadLetter(tx: WriteContext, id: string): Promise<Replayed> {
   const [letter] = await tx.db
     .select()
     .from(deadLetters)
@@ -60,7 +61,31 @@ export async function replayDeadLetter(tx: WriteContext, id: string): Promise<De
   return replay(tx, letter);
 }
 
-async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<DeliveryRow> {
+/** The new delivery, of the letter's direction. */
+export type Replayed = { inbound: DeliveryRow } | { outbound: OutboundRow };
+
+async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<Replayed> {
+  const { replayed, data } =
+    letter.source === "inbound" ? await again(tx, letter) : await againOut(tx, letter);
+  await tx.db
+    .update(deadLetters)
+    .set({ status: "replaying", replayCount: letter.replayCount + 1 })
+    .where(eq(deadLetters.id, letter.id));
+  await record(tx, "webhook.replayed", { type: "dead_letter", id: letter.id }, data);
+  return replayed;
+}
+
+async function again(tx: WriteContext, letter: DeadLetterRow) {
+  const inbound = await replayInbound(tx, letter);
+  return { replayed: { inbound }, data: { deliveryId: inbound.id, automationId: letter.sourceId } };
+}
+
+async function againOut(tx: WriteContext, letter: DeadLetterRow) {
+  const outbound = await replayOutbound(tx, letter.deliveryId);
+  return { replayed: { outbound }, data: { deliveryId: outbound.id, webhookId: letter.sourceId } };
+}
+
+async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<DeliveryRow> {
   const [hook] = await tx.db
     .select()
     .from(automations)
@@ -92,16 +117,6 @@ async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<Delivery
       replayOf: delivery.id,
     },
   );
-  await tx.db
-    .update(deadLetters)
-    .set({ status: "replaying", replayCount: letter.replayCount + 1 })
-    .where(eq(deadLetters.id, letter.id));
-  await record(
-    tx,
-    "webhook.replayed",
-    { type: "dead_letter", id: letter.id },
-    { deliveryId, automationId: hook.id },
-  );
   const [row] = await tx.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, deliveryId));
   if (!row) throw notFound("webhook delivery");
   return row;
@@ -109,10 +124,11 @@ async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<Delivery
 
 const MAX_AT_ONCE = 1000;
 
-/** Replays the named letters, or all dead ones of an automation (1,000 at most); gives back how many. */
+/** Replays the named letters, or all dead ones of an automation or a webhook (1,000 at most); gives back how many. */
 export async function replayMany(tx: WriteContext, input: ReplayMany): Promise<number> {
-  if ((input.ids === undefined) === (input.automationId === undefined)) {
-    throw invalid(["body"], "Give either ids or automationId", "value_error");
+  const { ids, automationId, webhookId } = input;
+  if ([ids, automationId, webhookId].filter((given) => given !== undefined).length !== 1) {
+    throw invalid(["body"], "Give either ids, or automationId, or webhookId", "value_error");
   }
   const letters = await tx.db
     .select()
@@ -120,11 +136,10 @@ export async function replayMany(tx: WriteContext, input: ReplayMany): Promise<n
     .where(
       and(
         eq(deadLetters.organizationId, tx.organizationId),
-        eq(deadLetters.source, "inbound"),
         eq(deadLetters.status, "dead"),
-        input.ids === undefined
-          ? eq(deadLetters.sourceId, input.automationId ?? "")
-          : inArray(deadLetters.id, input.ids),
+        ids === undefined ? undefined : inArray(deadLetters.id, ids),
+        automationId === undefined ? undefined : from("inbound", automationId),
+        webhookId === undefined ? undefined : from("outbound", webhookId),
       ),
     )
     .orderBy(deadLetters.id)

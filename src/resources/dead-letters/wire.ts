@@ -37,6 +37,7 @@ export const DeadLetterPage = object({ items: Type.Array(DeadLetter), nextCursor
 export const ReplayMany = object({
   ids: optional(Type.Array(uuid(), { minItems: 1, maxItems: 1000 })),
   automationId: optional(uuid()),
+  webhookId: optional(uuid()),
 });
 export type ReplayMany = Static<typeof ReplayMany>;
 

@@ -1,4 +1,4 @@
-import { invalid } from "../../base/errors.ts";
+import { type Fault, InvalidInput, invalid } from "../../base/errors.ts";
 import { EVENT_TYPES, type EventType } from "./table.ts";
 
 /**
@@ -11,4 +11,15 @@ export function typesMatching(pattern: string, loc: readonly string[]): readonly
     : EVENT_TYPES.filter((type) => type === pattern);
   if (types.length > 0) return types;
   throw invalid(loc, `No event has the type '${pattern}'; GET /api/v1/meta lists them all`, "enum");
+}
+
+/** The same, for where all faults of an input are told together. */
+export function faultsOfTypes(pattern: string, loc: readonly string[]): readonly Fault[] {
+  try {
+    typesMatching(pattern, loc);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidInput) return error.faults;
+    throw error;
+  }
 }

@@ -14,14 +14,20 @@ export interface Entity {
     | "action_run"
     | "automation"
     | "automation_run"
+    | "decision"
     | "session"
+    | "device_code"
     | "access_token"
     | "api_key"
     | "user"
     | "organization"
     | "membership"
+    | "invitation"
     | "artifact"
     | "dataset"
+    | "template"
+    | "bundle"
+    | "webhook"
     | "webhook_delivery"
     | "dead_letter";
   id: string;
@@ -40,7 +46,8 @@ const lastHash = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-type NewEvent = Omit<EventRow, "seq">;
+/** As it is stored: `data` and `actor` are JSON texts already. */
+type NewEvent = Omit<EventRow, "seq" | "data" | "actor"> & { data: string; actor: string };
 
 /**
  * Appends one event to the organization's trail, in the transaction of the change that it tells of.
@@ -57,7 +64,7 @@ export async function record(
   const rows = tx.trail.rows as NewEvent[];
   const { organizationId } = tx;
   const previous = heads.get(organizationId) ?? before.get(organizationId) ?? (await storedHead(tx));
-  const { carried, canonical } = shownActor(actor);
+  const shown = shownActor(actor);
   const row = {
     id: tx.ids.uuid(),
     organizationId,
@@ -67,11 +74,11 @@ export async function record(
     entityId: entity.id,
     actorType: actor.type,
     actorId: actor.id,
-    actor: carried,
-    data,
+    actor: shown.stored,
+    data: canonicalJson(data),
     correlationId: tx.correlationId,
   };
-  const hash = hashOf(previous, row, canonical);
+  const hash = hashOf(previous, row, shown.canonical, row.data);
   if (!heads.has(organizationId)) tx.afterCommit(() => tx.signals.notify(eventsTopic(organizationId)));
   heads.set(organizationId, hash);
   if (rows.length === 0) tx.beforeCommit(() => insertAll(tx, rows));
@@ -95,29 +102,39 @@ async function storedHead(tx: WriteContext): Promise<string> {
 /** Signalled when an organization's trail has grown. */
 export const eventsTopic = (organizationId: string) => `events:${organizationId}`;
 
-const insertEvents = insertInto(events, ["seq"]);
+const insertEvents = insertInto(events, ["seq"], ["data", "actor"]);
 
 /** SHA-256, hex, over the hash before and the row's canonical JSON (decisions, section 9). */
 export const chainHash = (previous: string, row: Omit<EventRow, "seq" | "hash">): string =>
-  hashOf(previous, row, canonicalJson({ ...row.actor, type: row.actorType, id: row.actorId }));
+  hashOf(
+    previous,
+    row,
+    canonicalJson({ ...row.actor, type: row.actorType, id: row.actorId }),
+    canonicalJson(row.data),
+  );
 
-/** What is shown of an actor, and its canonical JSON; worked out once for each. */
-const shown = new WeakMap<Actor, { carried: JsonObject; canonical: string }>();
+/** An actor as the trail stores it and as it goes into the hash, both as JSON; worked out once for each. */
+const shownActors = new WeakMap<Actor, { stored: string; canonical: string }>();
 
-function shownActor(actor: Actor): { carried: JsonObject; canonical: string } {
-  const known = shown.get(actor);
+function shownActor(actor: Actor): { stored: string; canonical: string } {
+  const known = shownActors.get(actor);
   if (known) return known;
   const { type, id, ...carried } = actor;
-  const made = { carried: carried as JsonObject, canonical: canonicalJson(actor) };
-  shown.set(actor, made);
+  const made = { stored: JSON.stringify(carried), canonical: canonicalJson(actor) };
+  shownActors.set(actor, made);
   return made;
 }
 
 /** Over `canonicalJson` of the event, whose outer keys are put in order by hand. */
-function hashOf(previous: string, row: Omit<EventRow, "seq" | "hash">, actor: string): string {
+function hashOf(
+  previous: string,
+  row: Omit<EventRow, "seq" | "hash" | "data" | "actor">,
+  actor: string,
+  data: string,
+): string {
   const text = JSON.stringify;
   const event =
-    `{"actor":${actor},"data":${canonicalJson(row.data)},` +
+    `{"actor":${actor},"data":${data},` +
     `"entity":{"id":${text(row.entityId)},"type":${text(row.entityType)}},"id":${text(row.id)},` +
     `"metadata":{"correlationId":${text(row.correlationId)},"organizationId":${text(row.organizationId)}},` +
     `"timestamp":${text(row.timestamp)},"type":${text(row.type)}}`;

@@ -1,0 +1,10 @@
+/** A receiver that reads what it gets and answers 200; in a process of its own, as receivers are. */
+const server = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  async fetch(request) {
+    await request.arrayBuffer();
+    return new Response("ok");
+  },
+});
+console.log(JSON.stringify({ origin: `http://127.0.0.1:${server.port}` }));

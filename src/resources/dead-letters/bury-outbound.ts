@@ -1,0 +1,104 @@
+import { and, eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { WriteContext } from "../../context.ts";
+import type { WriteDb } from "../../store/store.ts";
+import { record } from "../events/service.ts";
+import type { RunError } from "../runs/table.ts";
+import { type OutboundRow, outboundAttempts } from "../webhooks/table.ts";
+import { deadLetters } from "./table.ts";
+
+/** A letter names the first delivery of its event, so that every replay finds it. */
+const rootOf = (delivery: Pick<OutboundRow, "id" | "replayOf">) => delivery.replayOf ?? delivery.id;
+
+const letterOf = (rootId: string) =>
+  and(eq(deadLetters.source, "outbound"), eq(deadLetters.deliveryId, rootId));
+
+/**
+ * Puts an outbound delivery that failed for good among the dead letters; a replay that failed goes back to its letter.
+ * Leaves no event where the delivery was itself of an event about webhooks: else two receivers that are down would
+ * tell of each other for ever.
+ */
+export async function buryOutbound(tx: WriteContext, delivery: OutboundRow, error: RunError): Promise<void> {
+  const id = (await putOutboundBack(tx, delivery, error)) ?? (await putNew(tx, delivery, error));
+  if (delivery.eventType.startsWith("webhook.")) return;
+  await record(
+    tx,
+    "webhook.dead_lettered",
+    { type: "dead_letter", id },
+    {
+      deliveryId: delivery.id,
+      webhookId: delivery.webhookId,
+      eventId: delivery.eventId,
+      eventType: delivery.eventType,
+      attempts: delivery.attempts,
+      error: { code: error.code, message: error.message },
+    },
+  );
+}
+
+/** The letter that the delivery replays, dead again; null where there is none. */
+export async function putOutboundBack(
+  tx: WriteContext,
+  delivery: OutboundRow,
+  error: RunError,
+): Promise<string | null> {
+  if (delivery.replayOf === null) return null;
+  const [letter] = await tx.db
+    .update(deadLetters)
+    .set({
+      status: "dead",
+      lastFailedAt: timestamp(tx.clock),
+      error,
+      attempts: sql`${deadLetters.attempts} + ${delivery.attempts}`,
+    })
+    .where(letterOf(rootOf(delivery)))
+    .returning({ id: deadLetters.id });
+  return letter?.id ?? null;
+}
+
+async function putNew(tx: WriteContext, delivery: OutboundRow, error: RunError): Promise<string> {
+  const at = timestamp(tx.clock);
+  const [first] = await tx.db
+    .select({ startedAt: outboundAttempts.startedAt, durationMs: outboundAttempts.durationMs })
+    .from(outboundAttempts)
+    .where(and(eq(outboundAttempts.deliveryId, delivery.id), eq(outboundAttempts.number, 1)));
+  const firstFailedAt = first ? new Date(Date.parse(first.startedAt) + first.durationMs).toISOString() : at;
+  const id = tx.ids.uuid();
+  await tx.db.insert(deadLetters).values({
+    id,
+    organizationId: tx.organizationId,
+    source: "outbound",
+    sourceId: delivery.webhookId,
+    deliveryId: rootOf(delivery),
+    attempts: delivery.attempts,
+    firstFailedAt,
+    lastFailedAt: at,
+    error,
+    replayCount: 0,
+    status: "dead",
+  });
+  return id;
+}
+
+/** Marks the letters of these deliveries as replayed, once what repeats them has arrived. */
+export async function digUpOutbound(db: WriteDb, rootIds: readonly string[]): Promise<void> {
+  await db
+    .update(deadLetters)
+    .set({ status: "replayed" })
+    .where(
+      and(
+        eq(deadLetters.source, "outbound"),
+        sql`${deadLetters.deliveryId} in (select value from json_each(${JSON.stringify(rootIds)}))`,
+      ),
+    );
+}
+
+/** Marks the dead letter of a delivery as being replayed; null where it has none. */
+export async function markReplaying(db: WriteDb, delivery: OutboundRow): Promise<string | null> {
+  const [letter] = await db
+    .update(deadLetters)
+    .set({ status: "replaying", replayCount: sql`${deadLetters.replayCount} + 1` })
+    .where(letterOf(rootOf(delivery)))
+    .returning({ id: deadLetters.id });
+  return letter?.id ?? null;
+}

@@ -1,0 +1,138 @@
+import { timestamp } from "../../base/clock.ts";
+import type { EgressResponse } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import { hideSecrets } from "../../base/hide.ts";
+import { type Json, parseJson } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import type { App } from "../../context.ts";
+import { signMessage } from "../../crypto/signature.ts";
+import type { RunError } from "../runs/table.ts";
+import { secretsOf } from "./hooks.ts";
+import type { Taken } from "./take.ts";
+
+/** How one try ended. */
+export interface Outcome {
+  taken: Taken;
+  startedAt: string;
+  durationMs: number;
+  /** Null where there was no reply. */
+  replyCode: number | null;
+  replyExcerpt: string | null;
+  /** Null where it went well. */
+  error: RunError | null;
+  /** What the receiver asked for in `Retry-After`. */
+  retryAfterSeconds: number | null;
+}
+
+const EXCERPT_BYTES = 1024;
+const decoder = new TextDecoder();
+
+/** Posts a JSON text under signatures of this moment. Follows no redirect. */
+export function postSigned(
+  app: App,
+  message: { url: string; id: string; body: string; secrets: readonly string[] },
+  options: { timeoutMs: number; signal?: AbortSignal },
+): Promise<EgressResponse> {
+  const { url, id, body, secrets } = message;
+  const seconds = Math.floor(app.clock.now().getTime() / 1000);
+  return app.egress.fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...signMessage(secrets, id, seconds, body) },
+    body,
+    maxRedirects: 0,
+    ...options,
+  });
+}
+
+/** Sends a delivery once; null where `signal` put an end to it. Its id is that of the event, however often it is sent. */
+export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Promise<Outcome | null> {
+  const { hook, event, delivery } = taken;
+  const startedAt = timestamp(app.clock);
+  const startedMs = app.clock.monotonic();
+  const secrets = secretsOf(app, hook.row);
+  const ended = (how: Pick<Outcome, "replyCode" | "replyExcerpt" | "error" | "retryAfterSeconds">) => ({
+    taken,
+    startedAt,
+    durationMs: Math.max(0, Math.round(app.clock.monotonic() - startedMs)),
+    ...how,
+  });
+  const attempt = delivery.attempts + 1;
+  try {
+    const message = { url: hook.url, id: event.id, body: event.body, secrets };
+    const reply = await postSigned(app, message, { timeoutMs: app.config.webhookTimeout * 1000, signal });
+    const replyCode = reply.status;
+    const isDone = replyCode >= 200 && replyCode <= 299;
+    return ended({
+      replyCode,
+      replyExcerpt: await readExcerpt(reply, secrets),
+      error: isDone ? null : unexpected(replyCode, attempt),
+      retryAfterSeconds: isDone ? null : retryAfter(app, reply.headers.get("retry-after")),
+    });
+  } catch (error) {
+    if (signal?.aborted) return null;
+    if (!(error instanceof AppError))
+      app.log.report(error, { at: "send a delivery", deliveryId: delivery.id });
+    return ended({
+      replyCode: null,
+      replyExcerpt: null,
+      error: failure(error, attempt, secrets),
+      retryAfterSeconds: null,
+    });
+  }
+}
+
+function unexpected(status: number, attempt: number): RunError {
+  const isRedirect = status >= 300 && status <= 399;
+  const message = `The receiver answered ${status}${isRedirect ? "; redirects are not followed" : ""}.`;
+  return { code: "unexpected_status", message, retryable: true, attempt, details: { status } };
+}
+
+function failure(error: unknown, attempt: number, secrets: readonly string[]): RunError {
+  const isKnown = error instanceof AppError;
+  const message = isKnown ? error.message : "Something of ours went wrong; the log tells more.";
+  return {
+    code: isKnown ? error.code : "internal",
+    message: hideSecrets(message, secrets),
+    retryable: true,
+    attempt,
+    details: null,
+  };
+}
+
+/** Seconds, of a number or of an instant; null for none and for what is neither. */
+function retryAfter({ clock }: App, text: string | null): number | null {
+  if (text === null) return null;
+  if (/^\s*\d{1,9}\s*$/.test(text)) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, (at - clock.now().getTime()) / 1000);
+}
+
+/** The beginning of the reply as people may see it. A reply that breaks off or never ends is one all the same. */
+async function readExcerpt(reply: EgressResponse, secrets: readonly string[]): Promise<string | null> {
+  const read = await reply.bytes(EXCERPT_BYTES);
+  if (read.bytes.length === 0) return null;
+  const text = decoder.decode(read.bytes);
+  if (/^\w{0,4}$/.test(text)) return text; // most answer "ok"
+  return hideSecrets(masked(text.replaceAll("\0", "\uFFFD")), secrets);
+}
+
+/** JSON is masked by the names of its fields, also where it is cut off. */
+function masked(text: string): string {
+  if (!/^\s*[[{]/.test(text)) return String(maskSecrets(text));
+  try {
+    return JSON.stringify(maskSecrets(parseJson(text)));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return String(maskSecrets(text)).replace(FIELD, (whole, name: string) =>
+      hidesField(name) ? `"${name}":"***"` : whole,
+    );
+  }
+}
+
+/** A field of JSON text with a plain value, at the end perhaps without its last quote. */
+const FIELD = /"([^"\\]{1,100})"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s"{}[\],]+)/g;
+
+const hidesField = (name: string): boolean => {
+  const shown = maskSecrets({ [name]: "x" } as Json) as Record<string, Json>;
+  return shown[name] !== "x";
+};

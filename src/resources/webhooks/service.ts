@@ -1,0 +1,177 @@
+import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { notFound } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { endOfTrail } from "../events/followed.ts";
+import { changesBetween, record } from "../events/service.ts";
+import { hold, wake } from "./hold.ts";
+import { outboundDeliveries, type WebhookRow, webhookLabel, webhooks } from "./table.ts";
+import type { NewWebhook, WebhookPatch } from "./wire.ts";
+
+/** Every query here passes through this: another organization's subscription does not exist, nor does a deleted one. */
+const mine = (ctx: Context, id: string) =>
+  and(eq(webhooks.organizationId, ctx.organizationId), eq(webhooks.id, id), isNull(webhooks.deletedAt));
+
+const entity = (id: string) => ({ type: "webhook" as const, id });
+
+const SECRET_BYTES = 32;
+/** After a change of the secret the one before signs as well for so long (decisions, section 8). */
+const OVERLAP_MS = 24 * 60 * 60 * 1000;
+
+/** As the libraries of Standard Webhooks expect it. */
+const makeSecret = (ctx: Context) => `whsec_${Buffer.from(ctx.ids.bytes(SECRET_BYTES)).toString("base64")}`;
+
+/** Newest first. */
+export async function listWebhooks(
+  ctx: Context,
+  { limit, cursor }: { limit: number; cursor?: string },
+): Promise<{ rows: WebhookRow[]; nextCursor?: string }> {
+  const scope = ["webhooks", ctx.organizationId];
+  const before = cursor === undefined ? undefined : lt(webhooks.id, String(readCursor(ctx, scope, cursor)));
+  const rows = await ctx.db
+    .select()
+    .from(webhooks)
+    .where(and(eq(webhooks.organizationId, ctx.organizationId), isNull(webhooks.deletedAt), before))
+    .orderBy(desc(webhooks.id))
+    .limit(limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+}
+
+export async function findWebhook(ctx: Context, id: string): Promise<WebhookRow> {
+  const [row] = await ctx.db.select().from(webhooks).where(mine(ctx, id));
+  if (!row) throw notFound("webhook");
+  return row;
+}
+
+/** Subscribes to what happens from now on; `secret` is told this once. */
+export async function createWebhook(
+  ctx: Context,
+  input: NewWebhook,
+): Promise<{ row: WebhookRow; secret: string }> {
+  const secret = input.secret ?? makeSecret(ctx);
+  return write(ctx, async (tx) => {
+    const id = tx.ids.uuid();
+    const { organizationId } = tx;
+    const row: WebhookRow = {
+      id,
+      ...created(tx),
+      url: input.url,
+      events: input.events,
+      sealedSecret: tx.secrets.seal(secret, webhookLabel({ id, organizationId })),
+      sealedPreviousSecret: null,
+      previousUntil: null,
+      status: "active",
+      disabledReason: null,
+      failingSince: null,
+      afterSeq: await endOfTrail(tx.db),
+      heldFrom: null,
+      heldTo: null,
+      deletedAt: null,
+    };
+    await tx.db.insert(webhooks).values(row);
+    wake(tx);
+    await record(tx, "webhook.created", entity(id), { url: maskSecrets(row.url), events: row.events });
+    return { row, secret };
+  });
+}
+
+/** Disabled, it holds what happens; active again, it delivers all of that. */
+export async function updateWebhook(ctx: Context, id: string, patch: WebhookPatch): Promise<WebhookRow> {
+  return write(ctx, async (tx) => {
+    const before = await findWebhook(tx, id);
+    const { status, ...rest } = patch;
+    const changes = changesBetween(before, rest);
+    const isTurned = status !== undefined && status !== before.status;
+    if (changes.length === 0 && !isTurned) return before;
+    const turned = !isTurned ? {} : status === "active" ? await release(tx, before) : await hold(tx, before);
+    const [row] = await tx.db
+      .update(webhooks)
+      .set({ ...rest, ...turned, ...touched(tx) })
+      .where(mine(tx, id))
+      .returning();
+    if (!row) throw notFound("webhook");
+    wake(tx);
+    if (changes.length > 0) {
+      const told = maskSecrets(changes as unknown as Json);
+      await record(tx, "webhook.updated", entity(id), { changes: told });
+    }
+    if (isTurned) {
+      await record(tx, status === "active" ? "webhook.enabled" : "webhook.disabled", entity(id), {
+        url: maskSecrets(row.url),
+        reason: row.disabledReason,
+      });
+    }
+    return row;
+  });
+}
+
+/** What makes it active: held events are followed up to this moment, and what waits for another try is due now. */
+async function release(tx: WriteContext, { id, heldFrom }: WebhookRow) {
+  const now = timestamp(tx.clock);
+  await tx.db
+    .update(outboundDeliveries)
+    .set({ dueAt: now })
+    .where(
+      and(
+        eq(outboundDeliveries.webhookId, id),
+        sql`${outboundDeliveries.dueAt} > ${now}`,
+        isNull(outboundDeliveries.takenBy),
+      ),
+    );
+  const afterSeq = await endOfTrail(tx.db);
+  return {
+    status: "active" as const,
+    disabledReason: null,
+    failingSince: null,
+    afterSeq,
+    heldTo: heldFrom === null ? null : afterSeq,
+  };
+}
+
+/** Both secrets sign for a day; a third one before is forgotten. The new one is told this once. */
+export async function rotateSecret(
+  ctx: Context,
+  id: string,
+  given: string | undefined,
+): Promise<{ row: WebhookRow; secret: string }> {
+  const secret = given ?? makeSecret(ctx);
+  return write(ctx, async (tx) => {
+    const before = await findWebhook(tx, id);
+    const previousUntil = timestamp(tx.clock, OVERLAP_MS);
+    const [row] = await tx.db
+      .update(webhooks)
+      .set({
+        sealedSecret: tx.secrets.seal(secret, webhookLabel(before)),
+        sealedPreviousSecret: before.sealedSecret,
+        previousUntil,
+        ...touched(tx),
+      })
+      .where(mine(tx, id))
+      .returning();
+    if (!row) throw notFound("webhook");
+    await record(tx, "webhook.secret_rotated", entity(id), { previousUntil });
+    return { row, secret };
+  });
+}
+
+/** Its deliveries go with it, little by little. */
+export async function deleteWebhook(ctx: Context, id: string): Promise<void> {
+  await write(ctx, async (tx) => {
+    const { url } = await findWebhook(tx, id);
+    await tx.db
+      .update(webhooks)
+      .set({
+        deletedAt: timestamp(tx.clock),
+        status: "disabled",
+        sealedSecret: null,
+        sealedPreviousSecret: null,
+        ...touched(tx),
+      })
+      .where(mine(tx, id));
+    await record(tx, "webhook.deleted", entity(id), { url: maskSecrets(url) });
+  });
+}

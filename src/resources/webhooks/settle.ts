@@ -1,0 +1,214 @@
+import { and, eq, inArray, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { type Actor, type App, contextFor, type WriteContext, writeFor } from "../../context.ts";
+import { insertInto } from "../../store/prepared.ts";
+import type { WriteDb } from "../../store/store.ts";
+import { version } from "../../version.ts";
+import { buryOutbound, digUpOutbound, putOutboundBack } from "../dead-letters/bury-outbound.ts";
+import { record } from "../events/service.ts";
+import type { RunError } from "../runs/table.ts";
+import { hold } from "./hold.ts";
+import type { Outcome } from "./send.ts";
+import {
+  type OutboundRow,
+  outboundAttempts,
+  outboundDeliveries,
+  type WebhookRow,
+  webhooks,
+} from "./table.ts";
+
+/** Pauses vary by so much, so that failures that came together don't come back together. */
+const JITTER = 0.1;
+/** Status of a receiver that wants nothing any more. */
+const GONE = 410;
+
+const DELIVERER: Actor = { type: "system", id: "deliverer", process: "weir", version };
+
+const insertAttempts = insertInto(outboundAttempts);
+
+/** Writes down how tries ended, in one transaction, with what follows from it. */
+export async function settle(app: App, outcomes: readonly Outcome[]): Promise<void> {
+  if (outcomes.length === 0) return;
+  const done = outcomes.filter(({ error }) => error === null);
+  const failed = outcomes.filter(({ error }) => error !== null);
+  await writeFor(app, async (inside, db) => {
+    if (done.length > 0) await settleDone(app, db, done);
+    if (failed.length > 0) await settleFailed(app, inside, db, failed, done);
+  });
+}
+
+/** Both hold up nobody: what they change is there, or was settled before. */
+const DELIVERED = `update outbound_deliveries set status = 'delivered', attempts = attempts + 1, due_at = null,
+    taken_by = null, completed_at = ?, error = null, reply_code = v.code, duration_ms = v.ms, reply_excerpt = v.excerpt
+  from (select value ->> 0 as id, value ->> 1 as code, value ->> 2 as ms, value ->> 3 as excerpt from json_each(?)) v
+  where outbound_deliveries.id = v.id and outbound_deliveries.status in ('pending', 'retrying')`;
+const WELL = `update webhooks set failing_since = null
+  where failing_since is not null and id in (select value from json_each(?))`;
+
+async function settleDone(app: App, db: WriteDb, done: readonly Outcome[]): Promise<void> {
+  const rows = done.map(({ taken, durationMs, replyCode, replyExcerpt }) => [
+    taken.delivery.id,
+    replyCode,
+    durationMs,
+    replyExcerpt,
+  ]);
+  await db.statement(DELIVERED)([timestamp(app.clock), JSON.stringify(rows)]);
+  const real = done.filter(({ taken }) => !taken.delivery.isTest);
+  const hookIds = new Set(real.map(({ taken }) => taken.hook.id));
+  await db.statement(WELL)([JSON.stringify([...hookIds])]);
+  const replayed = real.flatMap(({ taken }) => taken.delivery.replayOf ?? []);
+  if (replayed.length > 0) await digUpOutbound(db, replayed);
+}
+
+/** A delivery whose try failed, while it is this process's still. */
+interface Failed {
+  outcome: Outcome;
+  error: RunError;
+  row: OutboundRow;
+  hook: WebhookRow;
+}
+
+async function settleFailed(
+  app: App,
+  inside: (ctx: ReturnType<typeof contextFor>) => WriteContext,
+  db: WriteDb,
+  outcomes: readonly Outcome[],
+  done: readonly Outcome[],
+): Promise<void> {
+  const all = await readFailed(app, db, outcomes);
+  const well = new Set(done.filter(({ taken }) => !taken.delivery.isTest).map(({ taken }) => taken.hook.id));
+  const fates = all.map((failed) => ({ ...failed, fate: fateOf(app, failed) }));
+  await insertAll(db, all);
+  await moveAll(app, db, fates);
+  const contextOf = (hook: WebhookRow, correlationId: string) =>
+    inside(
+      contextFor(app, {
+        organizationId: hook.organizationId,
+        actor: DELIVERER,
+        role: "member",
+        correlationId,
+      }),
+    );
+  for (const { fate, row, hook, error, outcome } of fates) {
+    if (fate.status === "retrying") continue;
+    const tx = contextOf(hook, outcome.taken.event.correlationId);
+    const buried = { ...row, attempts: row.attempts + 1 };
+    if (fate.status === "dead_letter") await buryOutbound(tx, buried, error);
+    else await putOutboundBack(tx, buried, error);
+  }
+  const byHook = Map.groupBy(
+    fates.filter(({ row }) => !row.isTest),
+    ({ hook }) => hook.id,
+  );
+  for (const [id, group] of byHook) {
+    const first = group[0];
+    if (!first || well.has(id)) continue;
+    const { hook, outcome } = first;
+    await noteFailing(
+      contextOf(hook, outcome.taken.event.correlationId),
+      hook,
+      group.map(({ outcome: one }) => one),
+    );
+  }
+}
+
+async function readFailed(app: App, db: WriteDb, outcomes: readonly Outcome[]): Promise<Failed[]> {
+  const ids = JSON.stringify(outcomes.map(({ taken }) => taken.delivery.id));
+  const rows = await db
+    .select({ row: outboundDeliveries, hook: webhooks })
+    .from(outboundDeliveries)
+    .innerJoin(webhooks, eq(webhooks.id, outboundDeliveries.webhookId))
+    .where(
+      and(
+        sql`${outboundDeliveries.id} in (select value from json_each(${ids}))`,
+        eq(outboundDeliveries.takenBy, app.bootId),
+        inArray(outboundDeliveries.status, ["pending", "retrying"]),
+      ),
+    );
+  const byId = new Map(rows.map((one) => [one.row.id, one]));
+  return outcomes.flatMap((outcome) => {
+    const found = byId.get(outcome.taken.delivery.id);
+    return found && outcome.error ? [{ outcome, error: outcome.error, ...found }] : [];
+  });
+}
+
+interface Fate {
+  status: "retrying" | "failed" | "dead_letter";
+  dueAt: string | null;
+}
+
+function fateOf(app: App, { outcome, row, hook }: Failed): Fate {
+  if (row.isTest || hook.deletedAt !== null) return { status: "failed", dueAt: null };
+  if (outcome.replyCode === GONE) return { status: "retrying", dueAt: timestamp(app.clock) }; // held with the rest
+  const step = app.config.webhookSchedule[row.attempts + 1];
+  if (step === undefined) return { status: "dead_letter", dueAt: null };
+  const asked = Math.min(outcome.retryAfterSeconds ?? 0, 2 * step);
+  return {
+    status: "retrying",
+    dueAt: timestamp(app.clock, Math.max(step * jitter(app), asked) * 1000),
+  };
+}
+
+const jitter = ({ ids }: App) => 1 - JITTER + 2 * JITTER * ((ids.bytes(1)[0] ?? 128) / 255);
+
+async function insertAll(db: WriteDb, all: readonly Failed[]): Promise<void> {
+  for (const { outcome, row, error } of all) {
+    const { startedAt, durationMs, replyCode, replyExcerpt } = outcome;
+    const number = row.attempts + 1;
+    await insertAttempts(db, {
+      deliveryId: row.id,
+      number,
+      startedAt,
+      durationMs,
+      replyCode,
+      replyExcerpt,
+      error: { ...error, attempt: number },
+    });
+  }
+}
+
+async function moveAll(app: App, db: WriteDb, fates: readonly (Failed & { fate: Fate })[]): Promise<void> {
+  const rows = fates.map(({ outcome, row, error, fate }) => [
+    row.id,
+    fate.status,
+    fate.dueAt,
+    outcome.replyCode,
+    outcome.durationMs,
+    outcome.replyExcerpt,
+    JSON.stringify({ ...error, attempt: row.attempts + 1 }),
+  ]);
+  await db.run(
+    sql`update outbound_deliveries set status = v.status, attempts = attempts + 1, due_at = v.due, taken_by = null,
+        completed_at = ${timestamp(app.clock)}, reply_code = v.code, duration_ms = v.ms, reply_excerpt = v.excerpt,
+        error = v.error
+      from (select value ->> 0 as id, value ->> 1 as status, value ->> 2 as due, value ->> 3 as code,
+        value ->> 4 as ms, value ->> 5 as excerpt, value ->> 6 as error
+        from json_each(${JSON.stringify(rows)})) v
+      where outbound_deliveries.id = v.id`,
+  );
+}
+
+/** Keeps since when there are only failures, and disables a subscription after too long or at its receiver's word. */
+async function noteFailing(tx: WriteContext, hook: WebhookRow, outcomes: readonly Outcome[]): Promise<void> {
+  if (hook.status !== "active") return;
+  const starts = outcomes.map(({ startedAt }) => startedAt).sort();
+  const since = hook.failingSince ?? starts[0] ?? timestamp(tx.clock);
+  const seconds = (tx.clock.now().getTime() - Date.parse(since)) / 1000;
+  const reason = outcomes.some(({ replyCode }) => replyCode === GONE)
+    ? "The receiver answered 410: it is gone."
+    : seconds >= tx.config.webhookDisableAfter
+      ? `Every delivery has failed since ${since}.`
+      : null;
+  if (reason === null) {
+    if (hook.failingSince === null)
+      await tx.db.update(webhooks).set({ failingSince: since }).where(eq(webhooks.id, hook.id));
+    return;
+  }
+  await tx.db
+    .update(webhooks)
+    .set({ ...(await hold(tx, hook, reason)), failingSince: since, updatedAt: timestamp(tx.clock) })
+    .where(eq(webhooks.id, hook.id));
+  const data = { url: maskSecrets(hook.url), reason };
+  await record(tx, "webhook.disabled", { type: "webhook", id: hook.id }, data);
+}
