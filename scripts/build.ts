@@ -4,7 +4,8 @@
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { duckdbNative, isWorker, noOtherNative, workerAddresses } from "./plugins.ts";
+import { duckdbNative, embedWeb, isWorker, noOtherNative, workerAddresses } from "./plugins.ts";
+import { buildWeb } from "./web.ts";
 
 const root = resolve(import.meta.dir, "..");
 const [entry = "src/main.ts", out = "dist/weir"] = process.argv.slice(2);
@@ -17,6 +18,9 @@ const workers = [...new Bun.Glob("src/**/*.ts").scanSync(root)].filter(isWorker)
 mkdirSync(dirname(outfile), { recursive: true });
 const workshop = mkdtempSync(join(dirname(outfile), ".build-"));
 process.on("exit", () => rmSync(workshop, { recursive: true, force: true }));
+
+// Before the build, never inside it: a bundler's plugin that bundles waits for itself.
+const webFiles = await buildWeb();
 
 const built = await Bun.build({
   root,
@@ -37,7 +41,12 @@ const built = await Bun.build({
     "process.env.NODE_ENV": '"production"',
     WEIR_COMMIT: JSON.stringify(commitOf(root)) ?? "undefined",
   },
-  plugins: [noOtherNative, workerAddresses, duckdbNative(`${process.platform}-${process.arch}`)],
+  plugins: [
+    noOtherNative,
+    embedWeb(webFiles, join(workshop, "web")),
+    workerAddresses,
+    duckdbNative(`${process.platform}-${process.arch}`),
+  ],
 });
 for (const line of built.logs) console.error(line);
 if (!built.success) process.exit(1);

@@ -2,7 +2,7 @@
  * The house rules that a compiler cannot see. `bun scripts/house.ts` prints each breach;
  * `test/house/rules.test.ts` fails on any.
  *
- * 1. Floors. A file's name is its floor; an import goes down or stays level, never up.
+ * 1. Floors. A file's name is its floor; an import goes down or stays level, never up. The page in web/ stands apart.
  * 2. Words. What is threaded through `App` is not also taken from the air.
  * 3. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
  *
@@ -37,7 +37,8 @@ interface Rule {
 }
 
 const SOURCE = /^src\/.*\.tsx?$/;
-const CODE = /^(src|test|scripts)\/.*\.tsx?$/;
+const WEB = /^web\/.*\.tsx?$/;
+const CODE = /^(src|test|scripts|web)\/.*\.tsx?$/;
 
 const WORDS: readonly Rule[] = [
   {
@@ -62,7 +63,19 @@ const WORDS: readonly Rule[] = [
     except: /^src\/(http\/|server\.ts$|resources\/[\w-]+\/routes\.ts$)/,
     instead: "routes.ts",
   },
-  { word: /\bas an[y]\b|: an[y]\b|<an[y]>|\bany\[\]/, where: SOURCE, instead: "unknown, and a check" },
+  {
+    word: /\bas an[y]\b|: an[y]\b|<an[y]>|\bany\[\]/,
+    where: /^(src|web)\/.*\.tsx?$/,
+    instead: "unknown, and a check",
+  },
+  { word: /(?<![.\w])fetch\(/, where: WEB, except: /^web\/api\.ts$/, instead: "call, of web/api.ts" },
+  { word: /\bconsole\./, where: WEB, instead: "tell, of web/parts/toast.tsx" },
+  // What a name or a reply holds is never read as markup or as code.
+  {
+    word: /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval)\b|\bnew Function\b/,
+    where: WEB,
+    instead: "elements",
+  },
   { word: /@ts-(?:ig[n]ore|no[c]heck)/, where: CODE, instead: "a type that is right" },
   { word: /@ts-exp[e]ct-error/, where: SOURCE, instead: "a type that is right" },
   {
@@ -106,6 +119,7 @@ export async function inspect(root: string): Promise<Inspection> {
     if (bytes.includes(0)) continue;
     const text = new TextDecoder().decode(bytes);
     breaches.push(...marks(path, text), ...strays(path, text));
+    if (WEB.test(path)) breaches.push(...leaves(path, text));
     if (!SOURCE.test(path) || path.endsWith(".d.ts")) continue;
     breaches.push(...climbs(path, text));
     const lines = text.split("\n").length - 1;
@@ -133,8 +147,24 @@ function climbs(path: string, text: string): string[] {
   if (height < 0) return [`${path}: stands on no floor`];
   return [...withoutComments(text).matchAll(IMPORT)]
     .map(([, name]) => posix.join(posix.dirname(path), name ?? ""))
-    .filter((target) => heightOf(target) > height)
+    .filter((target) => heightOf(target) > height || target.startsWith("web/"))
     .map((target) => `${path}: imports ${target}, which is higher up`);
+}
+
+/** The page knows the server by the types of its wire only, and so can't carry a part of it into browsers. */
+function leaves(path: string, text: string): string[] {
+  return [
+    ...withoutComments(text).matchAll(/(?:\bimport\b([^"';]*?)\bfrom|\bimport\(?)\s*"(\.{1,2}\/[^"]+)"/g),
+  ]
+    .map(([, what, name]) => ({
+      isType: /^\s*type\b/.test(what ?? ""),
+      target: posix.join(posix.dirname(path), name ?? ""),
+    }))
+    .filter(({ isType, target }) => {
+      const isWire = /^src\/resources\/[\w-]+\/wire\.ts$/.test(target);
+      return !target.startsWith("web/") && !(isType && isWire);
+    })
+    .map(({ target }) => `${path}: imports ${target} (use its own files, and types of wire.ts)`);
 }
 
 function strays(path: string, text: string): string[] {

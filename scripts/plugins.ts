@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { brotliCompressSync, constants } from "node:zlib";
 import type { BunPlugin } from "bun";
+import type { BuiltFile } from "./web.ts";
 
 const project = join(import.meta.dir, "..");
 const modules = join(project, "node_modules");
@@ -38,6 +41,41 @@ module.exports = loadNative(${JSON.stringify(folder)}, [${files.join(", ")}]);
     });
   },
 });
+
+/**
+ * Embeds the admin page: src/http/web.embed.ts becomes a module that carries `files`, each raw and compressed.
+ * They are laid in `folder` for the bundler, which must last until the build is done.
+ */
+export const embedWeb = (files: readonly BuiltFile[], folder: string): BunPlugin => ({
+  name: "embed-web",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]src[\\/]http[\\/]web\.embed\.ts$/ }, () => {
+      const imports: string[] = [];
+      const carry = (name: string, path: string, bytes: Uint8Array) => {
+        mkdirSync(dirname(join(folder, path)), { recursive: true });
+        writeFileSync(join(folder, path), bytes);
+        imports.push(`import ${name} from ${JSON.stringify(join(folder, path))} with { type: "file" };`);
+        return `Bun.file(${name})`;
+      };
+      const rows = files.map(({ path, type, isHashed, bytes }, at) => {
+        const body = carry(`file${at}`, path, bytes);
+        const small = /^(text|image\/svg|application\/(json|javascript))/.test(type)
+          ? carry(`brotli${at}`, `${path}.br`, brotliCompressSync(bytes, BEST))
+          : "null";
+        const etag = `"${Bun.hash(bytes).toString(36)}"`;
+        return `{ ${Object.entries({ path, type, isHashed, etag })
+          .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+          .join(", ")}, body: ${body}, brotli: ${small} }`;
+      });
+      return {
+        loader: "js",
+        contents: `${imports.join("\n")}\nexport const openWebFiles = async () => [${rows.join(",\n")}];\n`,
+      };
+    });
+  },
+});
+
+const BEST = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
 
 /**
  * Stops the build when a native module other than DuckDB's would come along: it would need a plugin of its

@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import tailwind from "bun-plugin-tailwind";
+
+export interface BuiltFile {
+  /** From the root of the server, without a leading slash: `assets/main-1a2b3c4d.js`. */
+  path: string;
+  type: string;
+  /** Its name changes with its content, so that browsers may keep it for good. */
+  isHashed: boolean;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Bundles web/ once, for a start from source, for tests and for the executable alike: hashed names, a chunk
+ * for each page, nothing inline. Never called from within a bundler's plugin: that would hang.
+ */
+export async function buildWeb(options: { minify?: boolean } = {}): Promise<BuiltFile[]> {
+  const { minify = true } = options;
+  const built = await Bun.build({
+    entrypoints: [join(import.meta.dir, "../web/index.html")],
+    target: "browser",
+    minify,
+    splitting: true,
+    publicPath: "/",
+    naming: {
+      entry: "[name].[ext]",
+      chunk: "assets/[name]-[hash].[ext]",
+      asset: "assets/[name]-[hash].[ext]",
+    },
+    define: { "process.env.NODE_ENV": JSON.stringify(minify ? "production" : "development") },
+    plugins: [tailwind],
+    sourcemap: "none",
+  });
+  return Promise.all(
+    built.outputs.map(async (output) => ({
+      path: output.path.replace(/^\.?\//, ""),
+      type: output.type,
+      isHashed: /-[a-z0-9]{8}\.\w+$/.test(output.path),
+      bytes: new Uint8Array(await output.arrayBuffer()),
+    })),
+  );
+}

@@ -1,0 +1,54 @@
+import type { App } from "../context.ts";
+import type { Visit } from "./operation.ts";
+import { headersFor } from "./serve.ts";
+import { openWebFiles, type WebFile } from "./web.embed.ts";
+
+/** What the admin page may load: its own files and the API, nothing inline and nothing from elsewhere. */
+const WEB_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Programs speak here; what isn't there is said in JSON. */
+const NOT_PAGES = /^\/(api|webhooks\/[^/]+\/.)(\/|$)/;
+
+let opened: Promise<Map<string, WebFile>> | null = null;
+
+const filesByPath = () => {
+  opened ??= openWebFiles().then((files) => new Map(files.map((file) => [file.path, file])));
+  return opened;
+};
+
+/**
+ * The admin page, for an address that no operation has: `/`, a file of the page, or where a browser goes to
+ * (it asks for HTML), since the page knows its own addresses. Null for all else, which is not found.
+ */
+export async function webReply(app: App, visit: Visit): Promise<Response | null> {
+  const { request, url } = visit;
+  if (request.method !== "GET" && request.method !== "HEAD") return null;
+  const path = url.pathname.slice(1);
+  const isPage =
+    path === "" ||
+    (!NOT_PAGES.test(url.pathname) &&
+      !path.startsWith("assets/") &&
+      (request.headers.get("accept") ?? "").includes("text/html"));
+  if (!isPage && !path.startsWith("assets/")) return null;
+  const file = (await filesByPath()).get(isPage ? "index.html" : path);
+  return file ? send(app, visit, file) : null;
+}
+
+function send(app: App, visit: Visit, file: WebFile): Response {
+  const { headers: asked } = visit.request;
+  const headers: Record<string, string> = {
+    ...headersFor(app, visit),
+    "cache-control": file.isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+    "content-security-policy": WEB_POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "content-type": file.type,
+    etag: file.etag,
+    vary: "accept-encoding",
+  };
+  if (asked.get("if-none-match")?.includes(file.etag)) return new Response(null, { status: 304, headers });
+  if (file.brotli && /\bbr\b/.test(asked.get("accept-encoding") ?? "")) {
+    return new Response(file.brotli, { headers: { ...headers, "content-encoding": "br" } });
+  }
+  return new Response(file.body, { headers });
+}

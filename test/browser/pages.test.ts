@@ -1,0 +1,372 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { mountedRoutes } from "../../src/server.ts";
+import { PASSWORD, startApp } from "../support/app.ts";
+import { openBrowser } from "../support/chromium.ts";
+
+const SECRET = "a secret of sixteen characters";
+const MARKUP = `<img src=x onerror=alert(1)> & "Ünïcödé" مرحبا`;
+
+let browser: Awaited<ReturnType<typeof openBrowser>>;
+let weir: Awaited<ReturnType<typeof startApp>>;
+let seen: Awaited<ReturnType<typeof browser.open>>;
+let page: Page;
+const made = { connection: "", load: "", broken: "", automation: "" };
+
+/** One installation for the file: files, a dataset, runs that went well and badly, a webhook automation. */
+beforeAll(async () => {
+  weir = await startApp();
+  browser = await openBrowser();
+  const create = async (path: string, body: unknown) =>
+    (await weir.owner("POST", path, body)).body.id as string;
+  made.connection = await create("/api/v1/connections", {
+    name: MARKUP,
+    slug: "shop",
+    provider: "local_files",
+  });
+  const files = `/api/v1/connections/${made.connection}/files?path=`;
+  const raw = { "content-type": "application/octet-stream" };
+  await weir.owner("PUT", `${files}/in/orders.csv`, "id,total\n1,12.5\n2,40\n", raw);
+  made.load = await create("/api/v1/actions", {
+    kind: "dlt_extract",
+    name: "Load orders",
+    connectionId: made.connection,
+    definition: { dataset: "orders", resources: [{ spec: "in/orders.csv", name: "orders" }] },
+  });
+  made.broken = await create("/api/v1/actions", {
+    kind: "duckdb_transform",
+    name: MARKUP,
+    slug: "broken",
+    definition: { sql: "SELECT * FROM raw.nothing" },
+  });
+  made.automation = await create("/api/v1/automations", {
+    name: "Orders came",
+    triggerType: "webhook",
+    config: {
+      path: "orders",
+      secret: SECRET,
+      steps: [
+        { key: "load", actionId: made.load },
+        {
+          key: "route",
+          kind: "conditional_branch",
+          definition: { branches: [{ key: "big", when: "true" }] },
+          dependsOn: ["load"],
+        },
+        {
+          key: "sum",
+          kind: "duckdb_transform",
+          definition: { sql: "SELECT sum(total) AS sum FROM raw.orders" },
+          dependsOn: ["route:big"],
+        },
+      ],
+    },
+  });
+  for (const id of [made.load, made.broken]) await weir.owner("POST", `/api/v1/actions/${id}/run`, {});
+  const isOver = async () => {
+    const { runs } = (await weir.owner("GET", "/api/v1/action-runs")).body;
+    return runs.every(({ status }: { status: string }) => ["completed", "failed"].includes(status));
+  };
+  while (!(await isOver())) await Bun.sleep(50);
+
+  seen = await browser.open(weir.origin);
+  page = seen.page;
+  await page.goto(`${weir.origin}/login`);
+  await page.getByLabel("Email").fill("ada@example.com");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await weir?.[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  seen.faults.length = 0;
+  seen.foreign.length = 0;
+});
+
+/** What axe finds serious on the page as it stands, and what the watch saw. */
+async function troubles() {
+  const axe = readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8");
+  await page.evaluate(axe); // by the debugger, which the page's policy does not bind
+  const found = await page.evaluate(async () => {
+    const { axe: checker } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    interface Violation {
+      id: string;
+      impact: string;
+      nodes: { html: string }[];
+    }
+    const { violations } = await checker.run();
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  });
+  return [...found, ...seen.faults, ...seen.foreign];
+}
+
+/** As a person does it: what the debugger's own `fill` puts into an editor the policy would refuse. */
+async function write(name: string, text: string) {
+  await page.getByRole("textbox", { name }).click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+}
+
+const go = (path: string) => page.goto(weir.origin + path);
+const heading = (name: string) => page.getByRole("heading", { name, exact: true }).waitFor();
+
+describe("each page does its work, is open to all, and breaks no policy", () => {
+  test("home says what needs attention and what ran", async () => {
+    await go("/");
+    await page.getByText("1 run failed in the last day").waitFor();
+    await page.getByRole("table", { name: "Runs" }).getByText("Load orders").waitFor();
+    await page.getByRole("button", { name: /2 runs, 1 failed/ }).waitFor();
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("runs are filtered by the address", async () => {
+    await go("/runs?status=failed");
+    const table = page.getByRole("table", { name: "Runs" });
+    await table.getByText(MARKUP).waitFor();
+    expect(await table.getByRole("row").count()).toBe(2);
+    await page.getByLabel("Status").selectOption("completed");
+    await table.getByText("Load orders").waitFor();
+    expect(page.url()).toContain("status=completed");
+    expect(await table.getByText(MARKUP).count()).toBe(0);
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("a failed run shows why, and is retried from there", async () => {
+    await go("/runs?status=failed");
+    await page.getByRole("table", { name: "Runs" }).getByText(MARKUP).click();
+    await page
+      .getByRole("alert")
+      .getByText(/nothing/)
+      .waitFor();
+    await page.getByText("raw.nothing").first().waitFor();
+    expect(await troubles()).toEqual([]);
+    const before = page.url();
+    await page.getByRole("button", { name: "Retry" }).click();
+    await page.waitForURL((url) => url.href !== before);
+    await page.getByText("Retry of").waitFor();
+    await page.locator("h1 + span", { hasText: "Failed" }).waitFor();
+  });
+
+  test("an action is made as a draft or by its form, its faults stand at their fields, and a run may override it", async () => {
+    await go("/actions/new?kind=duckdb_transform");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
+    await page.getByRole("button", { name: "Create the action" }).click();
+    await heading("Count");
+    await go("/actions/new?kind=duckdb_transform");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
+    await page.getByRole("group", { name: "Output" }).getByRole("button", { name: "Set" }).click();
+    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByText("Field required").nth(2).waitFor();
+    expect(await page.getByLabel("Layer").getAttribute("aria-invalid")).toBe("true");
+    await page.getByRole("button", { name: "Remove Output" }).click();
+    await write("SQL", "SELECT 1 AS one");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Create the action" }).click();
+    await heading("Count");
+
+    await page.getByRole("button", { name: "JSON" }).click();
+    await write("Definition", '{"sql": "SELECT 2 AS two"}');
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await write("Overrides", '{"sql": "SELECT 3 AS three"}');
+    await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+    await page.waitForURL(/\/runs\//);
+    await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+    await page.getByText("SELECT 3 AS three").waitFor();
+  });
+
+  test("actions are searched by name", async () => {
+    await go("/actions");
+    await page.getByRole("searchbox").fill("load");
+    await page.waitForURL(/q=load/);
+    const table = page.getByRole("table", { name: "Actions" });
+    await table.getByText("Load orders").waitFor();
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("a connection's folders open, and deleting it says what hangs on it", async () => {
+    await go("/connections");
+    await page.getByRole("link", { name: MARKUP }).click();
+    await page.getByRole("button", { name: "in", exact: true }).click();
+    await page.getByText("orders.csv").waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Delete the connection" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Load orders").waitFor();
+    expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
+    await dialog.getByLabel(/Type shop/).fill("shop");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText(/^This connection is used by/).waitFor();
+  });
+
+  test("a database's connection is made by the form of its provider", async () => {
+    await go("/connections/new?provider=postgres");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Nobody there");
+    await page.getByRole("button", { name: "Create and verify" }).click();
+    await page.getByText("Field required").first().waitFor();
+    expect(await page.locator("[aria-invalid=true]").count()).toBe(3);
+    expect(await troubles()).toEqual([]);
+    await page.getByLabel("Host").fill("127.0.0.1");
+    await page.getByLabel("Port").fill("9");
+    await page.getByLabel("Database").fill("shop");
+    await page.getByLabel("User").fill("ada");
+    await page.getByRole("button", { name: "Create and verify" }).click();
+    await heading("Nobody there");
+    await page.getByText("Error", { exact: true }).waitFor();
+  });
+
+  test("a webhook is signed and sent from the page, and its run is drawn step by step", async () => {
+    await go(`/automations/${made.automation}?tab=webhook`);
+    await page.getByLabel("Secret").fill(SECRET);
+    await page.getByRole("button", { name: "Sign and send" }).click();
+    await page.getByText("200", { exact: true }).first().waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("link", { name: "Steps and runs" }).click();
+    await page.getByRole("button", { name: /sum/ }).click();
+    await page.getByRole("link", { name: "Open the run" }).waitFor();
+    expect(await page.getByRole("img", { name: "Completed" }).count()).toBeGreaterThanOrEqual(3);
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
+    await page.waitForURL(/\/automation-runs\//);
+    await page.getByRole("heading", { name: "Runs of the steps" }).waitFor();
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("an automation is built of actions, disabled and enabled", async () => {
+    await go("/automations/new");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Every morning");
+    await page.getByLabel("Trigger").selectOption("schedule");
+    await page.getByLabel("Add an action as a step").selectOption({ label: "Load orders" });
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Create the automation" }).click();
+    await heading("Every morning");
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("button", { name: "Enable" }).click();
+    await page.getByText("Active", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Automations", exact: true }).first().click();
+    await page.getByRole("table", { name: "Automations" }).getByText("Every morning").waitFor();
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("a dataset shows its columns and rows", async () => {
+    await go("/datasets");
+    await page
+      .getByRole("table", { name: "Datasets" })
+      .getByRole("link", { name: /orders/ })
+      .click();
+    await page.getByRole("region", { name: "Rows of orders" }).getByText("12.5").first().waitFor();
+    await page.getByText("_dlt_load_id").first().waitFor();
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("SQL is run, its mistakes are told, and the result is had as CSV", async () => {
+    await go("/sql");
+    await write("SQL", "SELECT * FROM raw.nowhere");
+    await page.keyboard.press("Control+Enter");
+    await page
+      .getByRole("alert")
+      .getByText(/nowhere/)
+      .waitFor();
+    await write("SQL", "SELECT DISTINCT id, total FROM raw.orders ORDER BY id");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("2 rows").waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    expect(readFileSync(await file.path(), "utf8")).toBe("id,total\r\n1,12.5\r\n2,40");
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("events come in by themselves, lead to their chain, and are verified", async () => {
+    await go("/events?type=connection.*");
+    await page
+      .getByRole("button", { name: /connection.created/ })
+      .first()
+      .waitFor();
+    await page.locator("aside [title^='Live']").waitFor();
+    await weir.owner("POST", "/api/v1/connections", { name: "Warehouse", provider: "local_files" });
+    await page.getByText("Warehouse").waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Verify the trail" }).click();
+    await page.getByText(/^Intact: \d+ events/).waitFor();
+    await page.getByText("Warehouse").click();
+    await page.getByRole("link", { name: "What it belongs to" }).click();
+    await page.getByRole("heading", { name: "What one cause led to" }).waitFor();
+  });
+
+  test("Ctrl-K finds by name and by id, and letters lead to areas", async () => {
+    await go("/");
+    await heading("Hello, Ada");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("orders came");
+    await page.getByRole("option", { name: /Orders came/ }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.keyboard.press("Enter");
+    await heading("Orders came");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(made.load);
+    await page.getByRole("option", { name: /Load orders/ }).click();
+    await heading("Load orders");
+    await page.keyboard.press("g");
+    await page.keyboard.press("d");
+    await heading("Datasets");
+    await page.goBack();
+    await heading("Load orders");
+  });
+
+  test("dark is as readable as light, and stays chosen", async () => {
+    await go("/runs");
+    await page.getByRole("button", { name: /Ada Lovelace/ }).click();
+    await page.getByRole("menuitem", { name: "Dark" }).click();
+    for (const path of ["/runs", `/automations/${made.automation}`, "/events"]) {
+      await go(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForLoadState("load");
+      expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+      expect(await troubles()).toEqual([]);
+    }
+    await page.evaluate(() => localStorage.setItem("weir.theme", "light"));
+  });
+
+  test("on a phone nothing but tables and graphs is wider than the screen", async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const path of ["/", "/runs", `/actions/${made.load}`, `/automations/${made.automation}`]) {
+      await go(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    }
+    await page.getByRole("button", { name: "Navigation" }).click();
+    await page.getByRole("link", { name: "Events" }).click();
+    await heading("Events");
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  test("an id that does not exist, and an address that is none, say so", async () => {
+    await go("/runs/01890a5d-ac96-774b-bcce-b302099a8057");
+    await page.getByText("Nothing is here").waitFor();
+    await go("/no/such/page");
+    await page.getByText("There is no page at this address").waitFor();
+    expect(seen.faults).toEqual([]);
+  });
+});
+
+test("the page calls operations that exist", () => {
+  const mounted = new Set(mountedRoutes().map(({ method, path }) => `${method} ${path}`));
+  const calls = readFileSync(`${import.meta.dir}/../../web/calls.ts`, "utf8").matchAll(
+    /^ {2}"([A-Z]+ \/\S+)": /gm,
+  );
+  const called = [...calls].map(([, call]) => call ?? "");
+  expect(called.length).toBeGreaterThan(40);
+  expect(called.filter((call) => !mounted.has(call))).toEqual([]);
+});

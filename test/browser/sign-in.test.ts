@@ -1,0 +1,38 @@
+import { expect, test } from "bun:test";
+import chromium from "@sparticuz/chromium";
+import { chromium as browsers } from "playwright-core";
+import { PASSWORD, startApp } from "../support/app.ts";
+
+test("the sign-in page leads to places of this Weir alone", async () => {
+  await using app = await startApp({ engine: false });
+  const browser = await browsers.launch({
+    executablePath: await chromium.executablePath(),
+    args: chromium.args,
+  });
+  try {
+    const page = await browser.newPage();
+    const from = (place: string) => `${app.origin}/login?return_to=${encodeURIComponent(place)}`;
+    await page.goto(from("/health?from=here"));
+    await page.fill("#password [name=email]", "ada@example.com");
+    await page.fill("#password [name=password]", PASSWORD);
+    await page.click("#password button");
+    await page.waitForURL(`${app.origin}/health?from=here`);
+
+    for (const place of [
+      "/.//elsewhere.example/",
+      "/a/..//elsewhere.example/",
+      "/.//\\elsewhere.example/",
+      "//elsewhere.example/",
+      "/\\elsewhere.example/",
+      "https://elsewhere.example/",
+      "javascript:alert(1)",
+    ]) {
+      await page.goto(from(place));
+      await page.waitForSelector("#signed-in:not([hidden])");
+      const leadsTo = await page.locator("#go-on").evaluate((link) => (link as HTMLAnchorElement).href);
+      expect([place, leadsTo]).toEqual([place, `${app.origin}/`]);
+    }
+  } finally {
+    await browser.close();
+  }
+}, 60_000);

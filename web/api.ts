@@ -1,0 +1,168 @@
+import type { Call, Given, Reply } from "./calls.ts";
+
+/** One fault of an input, with its place: `["body", "definition", "url"]`. */
+export interface Fault {
+  readonly loc: readonly string[];
+  readonly msg: string;
+  readonly type: string;
+}
+
+/** What the API refused, or `unreachable` where no reply came. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly code: string;
+  readonly faults: readonly Fault[];
+  readonly correlationId: string | null;
+
+  constructor(status: number, body: unknown, correlationId: string | null) {
+    const detail = (body as { detail?: unknown } | null)?.detail;
+    const faults = Array.isArray(detail) ? (detail as Fault[]) : [];
+    const told = faults.map(({ loc, msg }) => `${loc.slice(1).join(".") || "The input"}: ${msg}`).join("; ");
+    super(typeof detail === "string" ? detail : told || `Weir answered ${status}.`);
+    this.status = status;
+    this.code = (body as { code?: string } | null)?.code ?? (faults.length > 0 ? "invalid" : "unreachable");
+    this.faults = faults;
+    this.correlationId = correlationId;
+  }
+}
+
+const ORGANIZATION = "weir.organization";
+
+/** The organization that this tab looks at; null for the one that the server picks. */
+const chosenOrganization = (): string | null =>
+  sessionStorage.getItem(ORGANIZATION) ?? localStorage.getItem(ORGANIZATION);
+
+/** Kept for this tab, and for tabs that are opened later. */
+export function chooseOrganization(id: string | null): void {
+  for (const storage of [sessionStorage, localStorage]) {
+    if (id === null) storage.removeItem(ORGANIZATION);
+    else storage.setItem(ORGANIZATION, id);
+  }
+}
+
+type Listener = () => void;
+let onSignedOut: Listener = () => undefined;
+
+/** Called whenever a reply says that the session has ended. */
+export function whenSignedOut(listener: Listener): void {
+  onSignedOut = listener;
+}
+
+interface Parts {
+  path?: Record<string, string>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+}
+
+interface Options {
+  signal?: AbortSignal;
+  /** Sent as it is, in place of a JSON body. */
+  raw?: Blob;
+  headers?: Record<string, string>;
+}
+
+/** The address of a call, with its names and query filled in. */
+function addressOf(call: Call, { path = {}, query = {} }: Parts): string {
+  const template = call.slice(call.indexOf(" ") + 1);
+  const address = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null || value === "") continue;
+    for (const each of Array.isArray(value) ? value : [value]) search.append(name, String(each));
+  }
+  const text = search.toString();
+  return text === "" ? address : `${address}?${text}`;
+}
+
+async function send(call: Call, given: Parts, options: Options): Promise<Response> {
+  const organization = chosenOrganization();
+  const hasBody = given.body !== undefined;
+  const reply = await fetch(addressOf(call, given), {
+    method: call.slice(0, call.indexOf(" ")),
+    signal: options.signal ?? null,
+    headers: {
+      ...(hasBody ? { "content-type": "application/json" } : {}),
+      ...(options.raw ? { "content-type": "application/octet-stream" } : {}),
+      ...(organization ? { "x-organization-id": organization } : {}),
+      ...options.headers,
+    },
+    ...(hasBody ? { body: JSON.stringify(given.body) } : options.raw ? { body: options.raw } : {}),
+  }).catch((cause: unknown) => {
+    if (options.signal?.aborted) throw cause;
+    throw new ApiError(0, { detail: "Weir could not be reached.", code: "unreachable" }, null);
+  });
+  if (reply.ok) return reply;
+  const body: unknown = await reply.json().catch(() => null);
+  if (reply.status === 401 && call !== "POST /api/v1/auth/login") onSignedOut();
+  throw new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
+}
+
+/** Calls an operation of the API and gives its reply, or throws `ApiError`. */
+export async function call<K extends Call>(
+  name: K,
+  given: Given<K>,
+  options: Options = {},
+): Promise<Reply<K>> {
+  const reply = await send(name, given as Parts, options);
+  return reply.status === 204 ? (null as Reply<K>) : ((await reply.json()) as Reply<K>);
+}
+
+/** A message of server-sent events. */
+export interface Message {
+  event: string;
+  id: string | null;
+  data: unknown;
+}
+
+/** Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is told once it stands. */
+export async function* follow<K extends Call>(
+  name: K,
+  given: Given<K>,
+  options: Options & { lastEventId?: string | null; onOpen?: () => void },
+): AsyncGenerator<Message> {
+  const headers: Record<string, string> = options.lastEventId ? { "last-event-id": options.lastEventId } : {};
+  const reply = await send(name, given as Parts, { ...options, headers });
+  options.onOpen?.();
+  const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (reader) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const message = readMessage(block);
+      if (message) yield message;
+    }
+  }
+}
+
+/** Null for a comment, which only keeps the line open. */
+function readMessage(block: string): Message | null {
+  const message = { event: "message", id: null as string | null, data: "" };
+  for (const line of block.split("\n")) {
+    if (line.startsWith(":")) continue;
+    const [, name = "", value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name === "event") message.event = value;
+    if (name === "id") message.id = value;
+    if (name === "data") message.data += value;
+  }
+  return message.data === "" ? null : { ...message, data: JSON.parse(message.data) };
+}
+
+/** What the tester of a webhook got back. */
+export interface Answer {
+  status: number;
+  text: string;
+  durationSeconds: number;
+}
+
+/** Sends `body` to an address of this server outside the API, such as an automation's webhook. */
+export async function post(path: string, body: string, headers: Record<string, string>): Promise<Answer> {
+  const started = performance.now();
+  const reply = await fetch(path, { method: "POST", body, headers, credentials: "omit" });
+  const text = await reply.text();
+  return { status: reply.status, text, durationSeconds: (performance.now() - started) / 1000 };
+}

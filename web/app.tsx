@@ -1,0 +1,56 @@
+import { Suspense, useEffect, useState } from "react";
+import { Route, Switch } from "wouter";
+import { ApiError, whenSignedOut } from "./api.ts";
+import { useApi } from "./data.ts";
+import { Frame } from "./frame.tsx";
+import { startLive } from "./live.ts";
+import { Failed, Loading } from "./parts/page.tsx";
+import { SignIn } from "./parts/sign-in.tsx";
+import { Toasts } from "./parts/toast.tsx";
+import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
+
+/** Leads to the sign-in page, and back here afterwards. */
+const leaveToSignIn = () =>
+  location.replace(`/login?return_to=${encodeURIComponent(location.pathname + location.search)}`);
+
+export function App() {
+  const [isSignedOut, setSignedOut] = useState(false);
+  useEffect(() => whenSignedOut(() => setSignedOut(true)), []);
+  const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
+  const isIn = me.data !== undefined;
+  useEffect(() => (isIn && !isSignedOut ? startLive() : undefined), [isIn, isSignedOut]);
+
+  if (!isIn) {
+    if (me.error instanceof ApiError && me.error.status === 401) {
+      leaveToSignIn();
+      return null;
+    }
+    return me.error ? <Failed error={me.error} again={() => void me.refetch()} /> : <Loading />;
+  }
+  return (
+    <>
+      <Frame>
+        <Suspense fallback={<Loading />}>
+          <Switch>
+            {ROUTES.map((route) => (
+              <Route key={route.path} path={route.path}>
+                {(given) => (
+                  <PageOf
+                    key={Object.values(given).join("/")}
+                    route={route}
+                    given={given as Record<string, string>}
+                  />
+                )}
+              </Route>
+            ))}
+            <Route>
+              <PageOf route={NOWHERE} given={{}} />
+            </Route>
+          </Switch>
+        </Suspense>
+      </Frame>
+      <Toasts />
+      {isSignedOut && <SignIn email={me.data.email} onDone={() => setSignedOut(false)} />}
+    </>
+  );
+}

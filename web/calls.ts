@@ -1,0 +1,222 @@
+import type { Static, TSchema } from "@sinclair/typebox";
+import type {
+  AccessTokenList,
+  CreatedAccessToken,
+  NewAccessToken,
+} from "../src/resources/access-tokens/wire.ts";
+import type {
+  ActionCreate,
+  ActionPage,
+  ActionPatch,
+  ActionQuery,
+  Action as ActionShape,
+  RunCreate,
+  StatePage,
+  StateReset,
+} from "../src/resources/actions/wire.ts";
+import type { ApprovalPage, ApprovalQuery } from "../src/resources/approvals/wire.ts";
+import type { ArtifactPage, ArtifactQuery } from "../src/resources/artifacts/wire.ts";
+import type {
+  AutomationCreate,
+  AutomationPage,
+  AutomationPatch,
+  AutomationQuery,
+  AutomationRetry,
+  AutomationRunCreate,
+  AutomationRunPage,
+  AutomationRunQuery,
+  AutomationRun as AutomationRunShape,
+  Automation as AutomationShape,
+} from "../src/resources/automations/wire.ts";
+import type { BundleInstall, BundlePage, BundleQuery, Install } from "../src/resources/bundles/wire.ts";
+import type {
+  ColumnList,
+  ColumnQuery,
+  ConnectionCreate,
+  ConnectionPage,
+  ConnectionPatch,
+  ConnectionQuery,
+  Connection as ConnectionShape,
+  FileItem,
+  FilePage,
+  FileQuery,
+  ProviderList,
+  TableList,
+  TableQuery,
+  UploadQuery,
+} from "../src/resources/connections/wire.ts";
+import type {
+  DatasetPage,
+  DatasetQuery,
+  PreviewQuery,
+  Preview as PreviewShape,
+} from "../src/resources/datasets/wire.ts";
+import type { DeadLetterPage, DeadLetterQuery } from "../src/resources/dead-letters/wire.ts";
+import type { EventFilter, EventPage, EventQuery, Verification } from "../src/resources/events/wire.ts";
+import type { DeliveryPage, DeliveryQuery } from "../src/resources/inbound/wire.ts";
+import type { Meta } from "../src/resources/meta/wire.ts";
+import type { Membership, Organization } from "../src/resources/organizations/wire.ts";
+import type { QueryRequest, QueryResult } from "../src/resources/query/wire.ts";
+import type { LogPage, LogQuery, RunPage, RunQuery, Run as RunShape } from "../src/resources/runs/wire.ts";
+import type { User } from "../src/resources/users/wire.ts";
+
+/** What a shape of the server is here: instants are text, JSON is `unknown` until it is looked at. */
+type Of<T extends TSchema> = Static<T>;
+/** Fields with a default may be left out of a request. */
+type Asked<T extends TSchema> = Partial<Of<T>>;
+type Nothing = null;
+
+export interface ActionKindInfo {
+  kind: string;
+  title: string;
+  description: string;
+  definitionSchema: Schema;
+  resultSchema: Schema;
+  providers: string[];
+}
+
+/** A JSON Schema as the server describes its inputs with one. */
+export interface Schema {
+  readonly [keyword: string]: unknown;
+}
+
+/**
+ * Every operation that the page calls, by the address that the interface writes. The types are the server's
+ * own; a test holds the addresses against the operations that are mounted.
+ */
+interface Calls {
+  "GET /api/v1/meta": { reply: Of<typeof Meta> };
+  "GET /api/v1/auth/methods": {
+    reply: { setupRequired: boolean; password: boolean; oidc: { name: string } | null };
+  };
+  "POST /api/v1/auth/login": { body: { email: string; password: string }; reply: Of<typeof User> };
+  "POST /api/v1/auth/logout": { reply: Nothing };
+  "GET /api/v1/users/me": { reply: Of<typeof User> };
+  "GET /api/v1/users/me/memberships": { reply: { items: Of<typeof Membership>[] } };
+  "GET /api/v1/organizations/current": { reply: Of<typeof Organization> };
+  "GET /api/v1/access-tokens": {
+    query: { limit?: number; cursor?: string };
+    reply: Of<typeof AccessTokenList>;
+  };
+  "POST /api/v1/access-tokens": { body: Asked<typeof NewAccessToken>; reply: Of<typeof CreatedAccessToken> };
+
+  "GET /api/v1/action-kinds": { reply: { kinds: ActionKindInfo[] } };
+  "GET /api/v1/actions": { query: Asked<typeof ActionQuery>; reply: Of<typeof ActionPage> };
+  "POST /api/v1/actions": { body: Of<typeof ActionCreate>; reply: Of<typeof ActionShape> };
+  "GET /api/v1/actions/{action_id}": { reply: Of<typeof ActionShape> };
+  "PATCH /api/v1/actions/{action_id}": { body: Of<typeof ActionPatch>; reply: Of<typeof ActionShape> };
+  "DELETE /api/v1/actions/{action_id}": { reply: Nothing };
+  "POST /api/v1/actions/{action_id}/run": { body: Of<typeof RunCreate>; reply: Of<typeof RunShape> };
+  "GET /api/v1/actions/{action_id}/state": { reply: Of<typeof StatePage> };
+  "POST /api/v1/actions/{action_id}/state/reset": {
+    body: Of<typeof StateReset>;
+    reply: Of<typeof StatePage>;
+  };
+
+  "GET /api/v1/action-runs": { query: Asked<typeof RunQuery>; reply: Of<typeof RunPage> };
+  "GET /api/v1/action-runs/{run_id}": { reply: Of<typeof RunShape> };
+  "POST /api/v1/action-runs/{run_id}/cancel": { reply: Of<typeof RunShape> };
+  "POST /api/v1/action-runs/{run_id}/retry": { reply: Of<typeof RunShape> };
+  "GET /api/v1/action-runs/{run_id}/logs": { query: Asked<typeof LogQuery>; reply: Of<typeof LogPage> };
+  "GET /api/v1/action-runs/{run_id}/stream": { reply: never };
+
+  "GET /api/v1/connection-providers": { reply: Of<typeof ProviderList> };
+  "GET /api/v1/connections": { query: Asked<typeof ConnectionQuery>; reply: Of<typeof ConnectionPage> };
+  "POST /api/v1/connections": { body: Of<typeof ConnectionCreate>; reply: Of<typeof ConnectionShape> };
+  "GET /api/v1/connections/{connection_id}": { reply: Of<typeof ConnectionShape> };
+  "PATCH /api/v1/connections/{connection_id}": {
+    body: Of<typeof ConnectionPatch>;
+    reply: Of<typeof ConnectionShape>;
+  };
+  "DELETE /api/v1/connections/{connection_id}": { reply: Nothing };
+  "POST /api/v1/connections/{connection_id}/verify": { reply: Of<typeof ConnectionShape> };
+  "POST /api/v1/connections/{connection_id}/disable": { reply: Of<typeof ConnectionShape> };
+  "POST /api/v1/connections/{connection_id}/reactivate": { reply: Of<typeof ConnectionShape> };
+  "POST /api/v1/connections/{connection_id}/set-default": { reply: Of<typeof ConnectionShape> };
+  "GET /api/v1/connections/{connection_id}/files": {
+    query: Asked<typeof FileQuery>;
+    reply: Of<typeof FilePage>;
+  };
+  "PUT /api/v1/connections/{connection_id}/files": {
+    query: Of<typeof UploadQuery>;
+    reply: Of<typeof FileItem>;
+  };
+  "GET /api/v1/connections/{connection_id}/schema/tables": {
+    query: Asked<typeof TableQuery>;
+    reply: Of<typeof TableList>;
+  };
+  "GET /api/v1/connections/{connection_id}/schema/columns": {
+    query: Of<typeof ColumnQuery>;
+    reply: Of<typeof ColumnList>;
+  };
+
+  "GET /api/v1/automations": { query: Asked<typeof AutomationQuery>; reply: Of<typeof AutomationPage> };
+  "POST /api/v1/automations": { body: Asked<typeof AutomationCreate>; reply: Of<typeof AutomationShape> };
+  "GET /api/v1/automations/{automation_id}": { reply: Of<typeof AutomationShape> };
+  "PATCH /api/v1/automations/{automation_id}": {
+    body: Of<typeof AutomationPatch>;
+    reply: Of<typeof AutomationShape>;
+  };
+  "DELETE /api/v1/automations/{automation_id}": { reply: Nothing };
+  "POST /api/v1/automations/{automation_id}/run": {
+    body: Of<typeof AutomationRunCreate>;
+    reply: Of<typeof AutomationRunShape>;
+  };
+  "GET /api/v1/automations/{automation_id}/runs": {
+    query: Asked<typeof AutomationRunQuery>;
+    reply: Of<typeof AutomationRunPage>;
+  };
+  "GET /api/v1/automation-runs/{run_id}": { reply: Of<typeof AutomationRunShape> };
+  "POST /api/v1/automation-runs/{run_id}/cancel": { reply: Of<typeof AutomationRunShape> };
+  "POST /api/v1/automation-runs/{run_id}/retry": {
+    body: Asked<typeof AutomationRetry>;
+    reply: Of<typeof AutomationRunShape>;
+  };
+  "GET /api/v1/webhook-deliveries": { query: Asked<typeof DeliveryQuery>; reply: Of<typeof DeliveryPage> };
+  "GET /api/v1/dead-letters": { query: Asked<typeof DeadLetterQuery>; reply: Of<typeof DeadLetterPage> };
+
+  "GET /api/v1/approvals": { query: Asked<typeof ApprovalQuery>; reply: Of<typeof ApprovalPage> };
+  "GET /api/v1/artifacts": { query: Asked<typeof ArtifactQuery>; reply: Of<typeof ArtifactPage> };
+  "GET /api/v1/bundles": { query: Asked<typeof BundleQuery>; reply: Of<typeof BundlePage> };
+  "POST /api/v1/bundles/{slug}/install": { body: Of<typeof BundleInstall>; reply: Of<typeof Install> };
+
+  "GET /api/v1/datasets": { query: Asked<typeof DatasetQuery>; reply: Of<typeof DatasetPage> };
+  "GET /api/v1/datasets/{layer}/{dataset}/preview": {
+    query: Asked<typeof PreviewQuery>;
+    reply: Of<typeof PreviewShape>;
+  };
+  "DELETE /api/v1/datasets/{layer}/{dataset}": { reply: Nothing };
+  "POST /api/v1/query": {
+    body: Partial<Of<typeof QueryRequest>> & { sql: string };
+    reply: Of<typeof QueryResult>;
+  };
+
+  "GET /api/v1/events": { query: Asked<typeof EventQuery>; reply: Of<typeof EventPage> };
+  "GET /api/v1/events/verify": { reply: Of<typeof Verification> };
+  "GET /api/v1/events/stream": { query: Asked<typeof EventFilter>; reply: never };
+}
+
+export type Call = keyof Calls;
+export type Reply<K extends Call> = Calls[K]["reply"];
+
+type PathNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathNames<Rest>
+  : never;
+type WithPath<K extends Call> = [PathNames<K>] extends [never]
+  ? unknown
+  : { path: Record<PathNames<K>, string> };
+type WithQuery<K extends Call> = Calls[K] extends { query: infer Q } ? { query?: Q } : unknown;
+type WithBody<K extends Call> = Calls[K] extends { body: infer B } ? { body: B } : unknown;
+
+/** What one call is given: the names of its path, its query, its body. */
+export type Given<K extends Call> = WithPath<K> & WithQuery<K> & WithBody<K>;
+
+export type Run = Reply<"GET /api/v1/action-runs/{run_id}">;
+export type Action = Reply<"GET /api/v1/actions/{action_id}">;
+export type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
+export type Provider = Reply<"GET /api/v1/connection-providers">["providers"][number];
+export type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
+export type AutomationRun = Reply<"GET /api/v1/automation-runs/{run_id}">;
+export type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];
+export type AuditEvent = Reply<"GET /api/v1/events">["items"][number];
+export type LogLine = Reply<"GET /api/v1/action-runs/{run_id}/logs">["items"][number];

@@ -1,0 +1,99 @@
+import {
+  keepPreviousData,
+  QueryClient,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { ApiError, call } from "./api.ts";
+import type { Call, Given, Reply } from "./calls.ts";
+import { tell } from "./parts/toast.tsx";
+
+/** The server changes rarely without an event that says so; see live.ts. */
+const FRESH_MS = 20_000;
+
+export const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: FRESH_MS,
+      retry: (count, error) => count < 2 && error instanceof ApiError && error.status === 0,
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+
+interface Reading {
+  enabled?: boolean;
+  /** Shows what was there before while another page or filter loads. */
+  keep?: boolean;
+  /** For what does not change while the page is open. */
+  isFixed?: boolean;
+  refetchMs?: number;
+}
+
+/** What an operation of the API says, kept up to date by events. */
+export function useApi<K extends Call>(
+  name: K,
+  given: Given<K>,
+  { enabled = true, keep = false, isFixed = false, refetchMs }: Reading = {},
+): UseQueryResult<Reply<K>, Error> {
+  return useQuery<Reply<K>, Error>({
+    queryKey: [name, given],
+    queryFn: ({ signal }) => call(name, given, { signal }),
+    enabled,
+    ...(isFixed ? { staleTime: Number.POSITIVE_INFINITY } : {}),
+    ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
+    ...(keep ? { placeholderData: keepPreviousData as never } : {}),
+  });
+}
+
+/** Asks anew for everything under these addresses, such as `/connections`. */
+export const refresh = (queries: QueryClient, ...paths: string[]) =>
+  queries.invalidateQueries({
+    predicate: ({ queryKey: [name] }) =>
+      typeof name === "string" && paths.some((path) => name.includes(path)),
+  });
+
+interface Changing<K extends Call> {
+  /** Addresses whose lists change by it. */
+  touches: readonly string[];
+  /** Said once it is done. */
+  done?: string | ((reply: Reply<K>) => string);
+  onDone?: (reply: Reply<K>) => void;
+  /** False where the caller shows the error itself, at its field. */
+  tellsErrors?: boolean;
+}
+
+/** A call that changes something. */
+export function useChange<K extends Call>(name: K, changing: Changing<K>) {
+  const queries = useQueryClient();
+  return useMutation<Reply<K>, Error, Given<K>>({
+    mutationFn: (given) => call(name, given),
+    async onSuccess(reply) {
+      await refresh(queries, ...changing.touches);
+      const { done } = changing;
+      if (done !== undefined) tell(typeof done === "string" ? done : done(reply));
+      changing.onDone?.(reply);
+    },
+    onError(error) {
+      if (changing.tellsErrors !== false) tell(error.message, "bad");
+    },
+  });
+}
+
+/** Who is signed in, in which organization, and what they may do there. */
+export function useMe() {
+  const user = useApi("GET /api/v1/users/me", {}, { isFixed: true });
+  const memberships = useApi("GET /api/v1/users/me/memberships", {}, { isFixed: true });
+  const items = memberships.data?.items ?? [];
+  const current = items.find(({ isCurrent }) => isCurrent) ?? null;
+  return { user: user.data ?? null, memberships: items, current, role: current?.role ?? "viewer" };
+}
+
+const ROLES = ["viewer", "member", "admin", "owner"];
+
+/** Whether the person has at least this role here. */
+export function useMay(role: "member" | "admin" | "owner"): boolean {
+  return ROLES.indexOf(useMe().role) >= ROLES.indexOf(role);
+}

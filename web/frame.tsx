@@ -1,0 +1,262 @@
+import {
+  Building2,
+  Check,
+  ChevronsUpDown,
+  Keyboard,
+  KeyRound,
+  LogOut,
+  Menu as MenuIcon,
+  Moon,
+  Search,
+  Sun,
+  SunMoon,
+  WifiOff,
+} from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { call, chooseOrganization } from "./api.ts";
+import { AREAS, type Area } from "./areas.ts";
+import { client, useMe } from "./data.ts";
+import { useKeys } from "./keys.ts";
+import { useLink } from "./live.ts";
+import { IconButton } from "./parts/button.tsx";
+import { Keys } from "./parts/keys-help.tsx";
+import { Menu } from "./parts/menu.tsx";
+import { Palette } from "./parts/palette.tsx";
+import { chooseTheme, type Theme, useTheme } from "./theme.ts";
+
+const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch"];
+
+/** What stands around every page: navigation, organization, person, search. */
+export function Frame({ children }: { children: ReactNode }) {
+  const [at] = useLocation();
+  const [isNavOpen, setNavOpen] = useState(false);
+  const [opened, setOpened] = useState<"palette" | "keys" | null>(null);
+  useKeys({ onPalette: () => setOpened("palette"), onHelp: () => setOpened("keys") });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a phone
+  useEffect(() => setNavOpen(false), [at]);
+
+  return (
+    <div className="min-h-screen md:pl-56">
+      <a
+        href="#main"
+        className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        Skip to the content
+      </a>
+      <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden">
+        <IconButton
+          icon={MenuIcon}
+          label="Navigation"
+          aria-expanded={isNavOpen}
+          onClick={() => setNavOpen(!isNavOpen)}
+        />
+        <Brand />
+        <span className="grow" />
+        <LiveMark />
+        <IconButton icon={Search} label="Search" onClick={() => setOpened("palette")} />
+      </header>
+      <aside
+        className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl ${isNavOpen ? "" : "max-md:hidden"}`}
+      >
+        <div className="flex h-13 items-center justify-between px-4">
+          <Brand />
+          <span className="max-md:hidden">
+            <LiveMark />
+          </span>
+        </div>
+        <div className="space-y-1.5 px-2 pb-2">
+          <Switcher />
+          <button
+            type="button"
+            onClick={() => setOpened("palette")}
+            className="flex h-8 w-full items-center gap-2 rounded-md border border-line bg-ground px-2 text-sm text-soft hover:border-strong-line"
+          >
+            <Search size={14} aria-hidden />
+            <span className="grow text-left">Search</span>
+            <kbd className="font-sans text-xs text-faint">Ctrl K</kbd>
+          </button>
+        </div>
+        <nav aria-label="Areas" className="grow overflow-y-auto px-2 pb-3">
+          {GROUPS.map((group) => (
+            <div key={group} className="mb-1">
+              {group && <p className="px-2 pt-3 pb-1 text-xs font-medium text-faint">{group}</p>}
+              <ul>
+                {AREAS.filter((area) => area.group === group).map((area) => (
+                  <NavItem key={area.href} area={area} at={at} />
+                ))}
+              </ul>
+            </div>
+          ))}
+        </nav>
+        <div className="border-t border-line p-2">
+          <Person onKeys={() => setOpened("keys")} />
+        </div>
+      </aside>
+      {isNavOpen && (
+        <button
+          type="button"
+          aria-label="Close the navigation"
+          className="fixed inset-0 z-30 bg-black/40 md:hidden"
+          onClick={() => setNavOpen(false)}
+        />
+      )}
+      <main id="main" tabIndex={-1} className="mx-auto max-w-6xl px-4 pt-6 pb-16 outline-none sm:px-6">
+        {children}
+      </main>
+      {opened === "palette" && <Palette onClose={() => setOpened(null)} />}
+      {opened === "keys" && <Keys onClose={() => setOpened(null)} />}
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <Link href="/" className="flex items-center gap-2 rounded font-semibold tracking-tight">
+      <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+        <rect width="32" height="32" rx="8" fill="var(--accent)" />
+        <path
+          d="M6 11c3.300 0 3.300 3 6.600 3s3.400-3 6.700-3 3.300 3 6.700 3M6 18c3.300 0 3.300 3 6.600 3s3.400-3 6.700-3 3.300 3 6.700 3"
+          fill="none"
+          stroke="var(--on-accent)"
+          strokeWidth="2.600"
+          strokeLinecap="round"
+        />
+      </svg>
+      Weir
+    </Link>
+  );
+}
+
+function NavItem({ area: { href, name, icon: Icon }, at }: { area: Area; at: string }) {
+  const isHere =
+    href === "/"
+      ? at === "/"
+      : at === href ||
+        at.startsWith(`${href}/`) ||
+        (href === "/automations" && at.startsWith("/automation-runs"));
+  return (
+    <li>
+      <Link
+        href={href}
+        aria-current={isHere ? "page" : undefined}
+        className={`flex h-8 items-center gap-2.5 rounded-md px-2 text-sm ${isHere ? "bg-accent-soft font-medium text-accent-strong" : "text-soft hover:bg-sunken hover:text-ink"}`}
+      >
+        <Icon size={16} aria-hidden />
+        {name}
+      </Link>
+    </li>
+  );
+}
+
+/** Whether what is shown is live. */
+function LiveMark() {
+  const link = useLink();
+  if (link === "connecting") return null;
+  return link === "open" ? (
+    <span role="status" title="Live: changes show by themselves" className="flex items-center">
+      <span className="size-2 rounded-full bg-good" />
+      <span className="sr-only">Live</span>
+    </span>
+  ) : (
+    <span
+      role="status"
+      title="Not connected; trying again. What is shown may be old."
+      className="flex items-center gap-1 rounded-full bg-warn-soft px-2 py-0.5 text-xs text-warn"
+    >
+      <WifiOff size={12} aria-hidden />
+      Offline
+    </span>
+  );
+}
+
+/** Everything that was read belonged to the other organization. */
+function switchTo(id: string): void {
+  chooseOrganization(id);
+  location.assign("/");
+}
+
+function Switcher() {
+  const { memberships, current } = useMe();
+  return (
+    <Menu
+      label="Organizations"
+      hasText
+      buttonClass="flex h-9 w-full items-center gap-2 rounded-md px-2 text-sm hover:bg-sunken"
+      button={
+        <>
+          <Building2 size={15} aria-hidden className="shrink-0 text-soft" />
+          <span className="grow truncate text-left font-medium" dir="auto">
+            {current?.organization.name ?? "No organization"}
+          </span>
+          <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-faint" />
+        </>
+      }
+      items={memberships.map(({ organization, role, isCurrent }) => ({
+        name: organization.name,
+        aside: isCurrent ? (
+          <Check size={14} aria-label="Current" />
+        ) : (
+          <span className="text-xs text-faint">{role}</span>
+        ),
+        onPick: () => switchTo(organization.id),
+      }))}
+    />
+  );
+}
+
+const THEMES: readonly (readonly [theme: Theme, name: string, icon: typeof Sun])[] = [
+  ["light", "Light", Sun],
+  ["dark", "Dark", Moon],
+  ["system", "As the system", SunMoon],
+];
+
+async function signOut(): Promise<void> {
+  await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session there is nothing to end
+  chooseOrganization(null);
+  client.clear();
+  location.assign("/login");
+}
+
+function Person({ onKeys }: { onKeys: () => void }) {
+  const { user, role } = useMe();
+  const theme = useTheme();
+  const name = [user?.firstName, user?.lastName].filter(Boolean).join(" ") || user?.email || "";
+  return (
+    <Menu
+      label="You"
+      hasText
+      opens="up"
+      buttonClass="flex w-full items-center gap-2 rounded-md px-1.5 py-1.5 text-sm hover:bg-sunken"
+      button={
+        <>
+          <span
+            aria-hidden
+            data-letter={name.slice(0, 1)}
+            className="flex size-7 before:content-[attr(data-letter)] shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent-strong uppercase"
+          ></span>
+          <span className="min-w-0 grow text-left leading-tight">
+            <span className="block truncate font-medium" dir="auto">
+              {name}
+            </span>
+            <span className="block truncate text-xs text-soft capitalize">{role}</span>
+          </span>
+          <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-faint" />
+        </>
+      }
+      items={[
+        ...THEMES.map(([id, title, icon]) => ({
+          name: title,
+          icon,
+          aside: theme === id ? <Check size={14} aria-label="Chosen" /> : undefined,
+          onPick: () => chooseTheme(id),
+        })),
+        "line",
+        { name: "Keyboard", icon: Keyboard, onPick: onKeys },
+        { name: "API", icon: KeyRound, onPick: () => location.assign("/docs") },
+        "line",
+        { name: "Sign out", icon: LogOut, onPick: () => void signOut() },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,117 @@
+import { useSyncExternalStore } from "react";
+import { ApiError, follow } from "./api.ts";
+import type { AuditEvent } from "./calls.ts";
+import { client, refresh } from "./data.ts";
+
+type Link = "connecting" | "open" | "lost";
+
+/** Which lists may have changed once an event of this group has happened. */
+const CHANGED: Readonly<Record<string, readonly string[]>> = {
+  action: ["/actions", "/action-runs", "/automation-runs", "/automations", "/datasets", "/artifacts"],
+  connection: ["/connections"],
+  automation: ["/automations", "/automation-runs", "/webhook-deliveries"],
+  decision: ["/approvals", "/decisions", "/action-runs", "/automation-runs"],
+  dataset: ["/datasets"],
+  bundle: ["/actions", "/automations", "/connections", "/datasets", "/templates"],
+  template: ["/templates", "/bundles"],
+  artifact: ["/artifacts"],
+  webhook: ["/dead-letters", "/webhook-deliveries", "/webhooks"],
+  auth: ["/access-tokens", "/api-keys", "/organizations", "/sessions"],
+  organization: ["/organizations", "/memberships"],
+  user: ["/users"],
+};
+
+/** A burst of events asks for the lists once. */
+const GATHER_MS = 700;
+const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
+
+let link: Link = "connecting";
+let last: string | null = null;
+const watchers = new Set<() => void>();
+const readers = new Set<(event: AuditEvent) => void>();
+const gathered = new Set<string>();
+let isGathering = false;
+
+function setLink(to: Link): void {
+  if (link === to) return;
+  link = to;
+  for (const watcher of watchers) watcher();
+}
+
+function gather(event: AuditEvent): void {
+  for (const path of CHANGED[event.type.split(".")[0] ?? ""] ?? []) gathered.add(path);
+  if (isGathering) return;
+  isGathering = true;
+  setTimeout(() => {
+    isGathering = false;
+    const paths = [...gathered];
+    gathered.clear();
+    void refresh(client, ...paths);
+  }, GATHER_MS);
+}
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+/** Follows the organization's events for as long as the page is seen; gives what ends it. */
+export function startLive(): () => void {
+  let stop = new AbortController();
+  const run = async (signal: AbortSignal) => {
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        const options = {
+          signal,
+          lastEventId: last,
+          onOpen: () => {
+            if (failures > 0 || link === "lost") void client.invalidateQueries();
+            failures = 0;
+            setLink("open");
+          },
+        };
+        for await (const { id, data } of follow("GET /api/v1/events/stream", {}, options)) {
+          last = id ?? last;
+          gather(data as AuditEvent);
+          for (const reader of readers) reader(data as AuditEvent);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && error.status === 401) return setLink("lost");
+        if (error instanceof ApiError && error.status >= 400) last = null;
+      }
+      if (!signal.aborted) setLink("lost");
+      await pause(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 10_000, signal);
+    }
+  };
+  const onSight = () => {
+    stop.abort();
+    if (document.visibilityState === "hidden") return;
+    stop = new AbortController();
+    void run(stop.signal);
+  };
+  document.addEventListener("visibilitychange", onSight);
+  onSight();
+  return () => {
+    document.removeEventListener("visibilitychange", onSight);
+    stop.abort();
+  };
+}
+
+const watch = (watcher: () => void) => {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+};
+
+/** Whether events come in. */
+export const useLink = (): Link => useSyncExternalStore(watch, () => link);
+
+/** Tells `reader` of each event as it happens; gives what ends that. */
+export function onEvent(reader: (event: AuditEvent) => void): () => void {
+  readers.add(reader);
+  return () => readers.delete(reader);
+}

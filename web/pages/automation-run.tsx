@@ -1,0 +1,116 @@
+import { Ban, RotateCcw } from "lucide-react";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import type { AutomationRun } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button } from "../parts/button.tsx";
+import { Mono } from "../parts/copy.tsx";
+import { Graph, stepsOf } from "../parts/graph.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
+import { RunTable } from "../parts/run-table.tsx";
+import { Status } from "../parts/status.tsx";
+import { Step } from "../parts/step.tsx";
+import { When } from "../parts/time.tsx";
+import { Tree } from "../parts/tree.tsx";
+
+const ENDED = new Set(["completed", "failed", "cancelled"]);
+
+export default function AutomationRunPage({ id }: { id: string }) {
+  const run = useApi("GET /api/v1/automation-runs/{run_id}", { path: { run_id: id } });
+  return <Shown of={run}>{(data) => <Whole run={data} />}</Shown>;
+}
+
+function Whole({ run }: { run: AutomationRun }) {
+  const may = useMay("member");
+  const [, go] = useLocation();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const automation = useApi("GET /api/v1/automations/{automation_id}", {
+    path: { automation_id: run.automationId },
+  });
+  const runs = useApi("GET /api/v1/action-runs", { query: { automation_run_id: run.id, limit: 100 } });
+  const path = { path: { run_id: run.id } };
+  const touches = ["/automation", "/action-runs"];
+  const cancel = useChange("POST /api/v1/automation-runs/{run_id}/cancel", { touches, done: "Cancelling" });
+  const retry = useChange("POST /api/v1/automation-runs/{run_id}/retry", {
+    touches,
+    done: "Set off again",
+    onDone: ({ id }) => go(`/automation-runs/${id}`),
+  });
+  const steps = automation.data ? stepsOf(automation.data.config) : run.steps.map(({ key }) => ({ key }));
+  const step = steps.find(({ key }) => key === chosen);
+  const error = run.error as { message?: string; code?: string } | null;
+  return (
+    <>
+      <PageHead
+        title={automation.data?.name ?? "Automation run"}
+        from={[
+          ["/automations", "Automations"],
+          [`/automations/${run.automationId}`, automation.data?.name ?? "Automation"],
+        ]}
+        beside={<Status status={run.status} label={run.displayStatus} />}
+      >
+        {may &&
+          (ENDED.has(run.status) ? (
+            <>
+              {run.status === "failed" && (
+                <Button
+                  busy={retry.isPending}
+                  onClick={() => retry.mutate({ ...path, body: { fromFailed: false } })}
+                >
+                  From the start
+                </Button>
+              )}
+              <Button
+                icon={RotateCcw}
+                busy={retry.isPending}
+                onClick={() => retry.mutate({ ...path, body: { fromFailed: run.status === "failed" } })}
+              >
+                {run.status === "failed" ? "Retry what failed" : "Run again"}
+              </Button>
+            </>
+          ) : (
+            <Button kind="bad" icon={Ban} busy={cancel.isPending} onClick={() => cancel.mutate(path)}>
+              Cancel
+            </Button>
+          ))}
+      </PageHead>
+      {error && (
+        <div role="alert" className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm">
+          <p className="font-medium break-words text-bad">{error.message}</p>
+          <code className="font-mono text-xs text-soft">{error.code}</code>
+        </div>
+      )}
+      <Section title="Steps" flush>
+        <Graph
+          steps={steps}
+          run={run}
+          chosen={chosen}
+          onChoose={(key) => setChosen(key === chosen ? null : key)}
+        />
+        {step && <Step step={step} state={run.steps.find(({ key }) => key === step.key) ?? null} />}
+      </Section>
+      <Section title="Runs of the steps" flush>
+        <Shown of={runs}>{(page) => <RunTable runs={page.runs} />}</Shown>
+      </Section>
+      <div className="grid items-start gap-x-5 lg:grid-cols-2">
+        <Section title="Input">
+          <Tree value={run.input} label="the input" />
+        </Section>
+        <Section title="Result">
+          <Tree value={run.result} label="the result" />
+        </Section>
+      </div>
+      <Section title="Facts">
+        <Facts
+          of={[
+            ["Run", <Mono key="id" text={run.id} />],
+            ["Trigger", `${run.triggerMethod}, by ${run.triggerSourceType}`],
+            ["Created", <When key="made" at={run.createdAt} />],
+            ["Started", <When key="started" at={run.startedAt} />],
+            ["Ended", <When key="ended" at={run.completedAt} empty="not yet" />],
+          ]}
+        />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,149 @@
+import { ListChecks, SearchX } from "lucide-react";
+import { useApi } from "../data.ts";
+import { Button, LinkButton } from "../parts/button.tsx";
+import { Chip, Choice, FilterBar } from "../parts/filters.tsx";
+import { Empty, PageHead, Shown } from "../parts/page.tsx";
+import { RunTable } from "../parts/run-table.tsx";
+import { Pager, useFilters } from "../parts/table.tsx";
+
+const LIMIT = 50;
+const HOUR_MS = 3_600_000;
+
+const RUN_STATUSES = [
+  ["pending", "Queued"],
+  ["running", "Running"],
+  ["waiting", "Waiting"],
+  ["completed", "Completed"],
+  ["failed", "Failed"],
+  ["cancelled", "Cancelled"],
+] as const;
+
+const TRIGGERS = [
+  "ui",
+  "api",
+  "cli",
+  "schedule",
+  "webhook",
+  "event",
+  "automation",
+  "agent",
+  "retry",
+] as const;
+const SPANS = [
+  ["1", "Last hour"],
+  ["24", "Last 24 hours"],
+  ["168", "Last 7 days"],
+  ["720", "Last 30 days"],
+] as const;
+
+type Statuses = (typeof RUN_STATUSES)[number][0][];
+
+/** The start of a span that ends now, to the minute, so that the same filter asks the same question. */
+const sinceOf = (hours: string): string | undefined =>
+  Number(hours) > 0
+    ? new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * HOUR_MS).toISOString()
+    : undefined;
+
+export default function Runs() {
+  const filters = useFilters();
+  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const since = filters.get("since") || sinceOf(filters.get("span"));
+  const runs = useApi(
+    "GET /api/v1/action-runs",
+    {
+      query: {
+        statuses: filters.all("status") as Statuses,
+        kinds: filters.all("kind") as never[],
+        action_id: filters.get("action"),
+        automation_run_id: filters.get("automation_run"),
+        trigger_method: (filters.get("trigger") || undefined) as (typeof TRIGGERS)[number] | undefined,
+        since,
+        until: filters.get("until"),
+        limit: LIMIT,
+        offset: filters.offset,
+      },
+    },
+    { keep: true },
+  );
+  return (
+    <>
+      <PageHead title="Runs" about="Each carrying out of an action, newest first." />
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <Choice
+            label="Status"
+            value={filters.get("status")}
+            options={RUN_STATUSES}
+            onChange={(value) => filters.set("status", value)}
+          />
+          <Choice
+            label="Kind"
+            value={filters.get("kind")}
+            options={(kinds.data?.kinds ?? []).map(({ kind, title }) => [kind, title] as const)}
+            onChange={(value) => filters.set("kind", value)}
+          />
+          <Choice
+            label="Trigger"
+            value={filters.get("trigger")}
+            options={TRIGGERS.map((trigger) => [trigger, trigger] as const)}
+            onChange={(value) => filters.set("trigger", value)}
+          />
+          <Choice
+            label="Time"
+            value={filters.get("span")}
+            options={SPANS}
+            onChange={(value) => filters.set("span", value)}
+          />
+          {["action", "automation_run", "since", "until"].map(
+            (name) =>
+              filters.get(name) !== "" && (
+                <Chip
+                  key={name}
+                  name={name.replace("_", " ")}
+                  value={filters.get(name)}
+                  onDrop={() => filters.set(name, "")}
+                />
+              ),
+          )}
+        </FilterBar>
+        <Shown of={runs} rows={8}>
+          {(page) =>
+            page.runs.length === 0 ? (
+              filters.isAny ? (
+                <Empty
+                  icon={SearchX}
+                  title="No run fits these filters"
+                  action={<Button onClick={filters.clear}>Clear filters</Button>}
+                />
+              ) : (
+                <Empty
+                  icon={ListChecks}
+                  title="Nothing has run yet"
+                  action={
+                    <>
+                      <LinkButton href="/actions/new" kind="main">
+                        Create an action
+                      </LinkButton>
+                      <LinkButton href="/">Install a bundle</LinkButton>
+                    </>
+                  }
+                >
+                  A run appears here when an action is started, by hand or by an automation.
+                </Empty>
+              )
+            ) : (
+              <>
+                <RunTable runs={page.runs} />
+                <Pager
+                  {...page}
+                  shown={page.runs.length}
+                  onOffset={(offset) => filters.set("offset", offset ? String(offset) : "")}
+                />
+              </>
+            )
+          }
+        </Shown>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,181 @@
+import { Download, Play, Square } from "lucide-react";
+import { useRef, useState } from "react";
+import { useSearchParams } from "wouter";
+import { ApiError, call } from "../api.ts";
+import type { Reply } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Button } from "../parts/button.tsx";
+import { Code } from "../parts/code.tsx";
+import { useTables } from "../parts/definition.tsx";
+import { download, Grid, toCsv } from "../parts/grid.tsx";
+import { PageHead, Section } from "../parts/page.tsx";
+import { counted, inWords } from "../parts/time.tsx";
+
+const LIMITS = [100, 1000, 10_000] as const;
+const KEPT = "weir.sql";
+const START = "-- Tables are named layer.dataset__table. Ctrl-Enter runs.\nSELECT 1 AS one";
+
+type Result = Reply<"POST /api/v1/query">;
+
+export default function Sql() {
+  const [search] = useSearchParams();
+  const [sql, setSql] = useState(() => search.get("sql") ?? sessionStorage.getItem(KEPT) ?? START);
+  const [limit, setLimit] = useState<number>(1000);
+  const [result, setResult] = useState<Result | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const stop = useRef<AbortController>(null);
+  const tables = useTables();
+  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
+  const put = (text: string) => {
+    setSql(text);
+    sessionStorage.setItem(KEPT, text);
+  };
+  const run = async () => {
+    stop.current?.abort();
+    const mine = new AbortController();
+    stop.current = mine;
+    setBusy(true);
+    setProblem(null);
+    try {
+      setResult(await call("POST /api/v1/query", { body: { sql, limit } }, { signal: mine.signal }));
+    } catch (error) {
+      if (!mine.signal.aborted) {
+        setResult(null);
+        setProblem(
+          error instanceof ApiError && error.faults[0]
+            ? error.faults[0].msg
+            : String((error as Error).message),
+        );
+      }
+    }
+    if (stop.current === mine) setBusy(false);
+  };
+  const cancel = () => {
+    stop.current?.abort();
+    setBusy(false);
+  };
+  const seconds = (meta.data?.limits as { sqlSeconds?: number } | undefined)?.sqlSeconds;
+  return (
+    <>
+      <PageHead
+        title="SQL"
+        about={`Reads the organization's own tables and nothing else.${seconds ? ` A statement may take ${inWords(seconds)}.` : ""}`}
+      />
+      <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_15rem]">
+        <div className="min-w-0">
+          <Code
+            language="sql"
+            label="SQL"
+            value={sql}
+            onChange={put}
+            tables={tables}
+            onSubmit={() => void run()}
+            minHeight={180}
+          />
+          <div className="mt-2 mb-5 flex flex-wrap items-center gap-2">
+            {isBusy ? (
+              <Button icon={Square} onClick={cancel}>
+                Stop
+              </Button>
+            ) : (
+              <Button kind="main" icon={Play} disabled={sql.trim() === ""} onClick={() => void run()}>
+                Run
+              </Button>
+            )}
+            <select
+              aria-label="Rows at most"
+              className="field w-auto"
+              value={limit}
+              onChange={(event) => setLimit(Number(event.target.value))}
+            >
+              {LIMITS.map((each) => (
+                <option key={each} value={each}>
+                  {counted(each)} rows at most
+                </option>
+              ))}
+            </select>
+            {isBusy && (
+              <span className="text-sm text-soft" role="status">
+                Running …
+              </span>
+            )}
+          </div>
+          {problem && (
+            <pre
+              role="alert"
+              className="mb-5 overflow-x-auto rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 font-mono text-xs whitespace-pre-wrap text-bad"
+            >
+              {problem}
+            </pre>
+          )}
+          {result && (
+            <Section
+              title={
+                <span role="status">
+                  {counted(result.rowCount)} {result.rowCount === 1 ? "row" : "rows"}
+                  {result.truncated ? ", and there are more" : ""}
+                </span>
+              }
+              flush
+              aside={
+                <>
+                  <span className="tabular-nums">{inWords(result.durationSeconds)}</span>
+                  <Button
+                    kind="quiet"
+                    icon={Download}
+                    onClick={() => download("result.csv", toCsv(result.columns, result.rows), "text/csv")}
+                  >
+                    CSV
+                  </Button>
+                </>
+              }
+            >
+              <Grid columns={result.columns} rows={result.rows} label="Result" height={480} />
+            </Section>
+          )}
+        </div>
+        <Names tables={tables} onPick={(name) => put(`SELECT *\nFROM ${name}\nLIMIT 100`)} />
+      </div>
+    </>
+  );
+}
+
+function Names({
+  tables,
+  onPick,
+}: {
+  tables: Readonly<Record<string, readonly string[]>>;
+  onPick: (name: string) => void;
+}) {
+  const names = Object.keys(tables).sort();
+  return (
+    <Section title="Tables" flush>
+      {names.length === 0 ? (
+        <p className="p-4 text-sm text-soft">There is no data yet.</p>
+      ) : (
+        <ul className="max-h-[32rem] overflow-y-auto py-1">
+          {names.map((name) => (
+            <li key={name}>
+              <details className="px-3 py-0.5 text-xs">
+                <summary className="truncate font-mono">{name}</summary>
+                <div className="pt-1 pb-2 pl-4">
+                  <button type="button" className="text-accent hover:underline" onClick={() => onPick(name)}>
+                    Select from it
+                  </button>
+                  <ul className="mt-1 font-mono text-soft">
+                    {tables[name]?.map((column) => (
+                      <li key={column} className="truncate">
+                        {column}
+                      </li>
+                    ))}
+                  </ul>
+                </div>
+              </details>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}

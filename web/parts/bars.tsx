@@ -1,0 +1,58 @@
+import { counted } from "./time.tsx";
+
+export interface Bar {
+  since: string;
+  until: string;
+  good: number;
+  bad: number;
+}
+
+const HEIGHT = 96;
+
+const hour = new Intl.DateTimeFormat(undefined, { hour: "numeric" });
+
+/** Counts over time; what failed stands below in another colour and pattern. */
+export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar) => void }) {
+  const most = Math.max(1, ...bars.map(({ good, bad }) => good + bad));
+  const heightOf = (count: number) => (count === 0 ? 0 : Math.max((count / most) * HEIGHT, 3));
+  return (
+    <ul className="flex items-end gap-1.5">
+      {bars.map((bar) => {
+        const { since, until, good, bad } = bar;
+        const label = `${hour.format(new Date(since))} to ${hour.format(new Date(until))}: ${counted(good + bad)} runs, ${counted(bad)} failed`;
+        return (
+          <li key={since} className="min-w-0 grow">
+            <button
+              type="button"
+              title={label}
+              aria-label={label}
+              onClick={() => onPick(bar)}
+              className="group flex w-full flex-col justify-end rounded hover:bg-sunken"
+              style={{ height: HEIGHT + 2 }}
+            >
+              {good + bad === 0 && <span className="block h-px w-full bg-strong-line" />}
+              {good > 0 && (
+                <span
+                  className={`block w-full bg-accent opacity-75 group-hover:opacity-100 ${bad > 0 ? "rounded-t" : "rounded"}`}
+                  style={{ height: heightOf(good) }}
+                />
+              )}
+              {bad > 0 && (
+                <span
+                  className={`block w-full border-2 border-bad bg-bad-soft ${good > 0 ? "rounded-b" : "rounded"}`}
+                  style={{ height: Math.max(heightOf(bad), 5) }}
+                />
+              )}
+            </button>
+            <span
+              aria-hidden
+              className="mt-1 block truncate text-center text-[0.6875rem] text-faint tabular-nums"
+            >
+              {hour.format(new Date(since))}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

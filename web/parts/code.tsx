@@ -1,0 +1,35 @@
+import { lazy, Suspense } from "react";
+
+export interface CodeProps {
+  value: string;
+  onChange: (value: string) => void;
+  language: "json" | "sql";
+  label: string;
+  /** For SQL: columns by table, as `layer.table`. */
+  tables?: Readonly<Record<string, readonly string[]>>;
+  /** Ctrl-Enter. */
+  onSubmit?: () => void;
+  minHeight?: number;
+  isInvalid?: boolean;
+}
+
+const Editor = lazy(() => import("./editor.tsx"));
+
+/** A code editor; it is loaded when one is first shown. */
+export function Code(props: CodeProps) {
+  return (
+    <Suspense
+      fallback={
+        <pre
+          aria-busy="true"
+          className="field overflow-hidden font-mono text-xs whitespace-pre-wrap"
+          style={{ minHeight: props.minHeight ?? 120 }}
+        >
+          {props.value}
+        </pre>
+      }
+    >
+      <Editor {...props} />
+    </Suspense>
+  );
+}

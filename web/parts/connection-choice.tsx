@@ -1,0 +1,50 @@
+import { Link } from "wouter";
+import type { ActionKindInfo } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Labelled } from "./labelled.tsx";
+
+interface Props {
+  kind: ActionKindInfo;
+  value: string;
+  onChange: (id: string) => void;
+  fault?: string | undefined;
+}
+
+/** One of the connections that an action of this kind can use. */
+export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
+  const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
+  const found = connections.data?.connections ?? [];
+  const fitting = found.filter(
+    ({ provider }) =>
+      kind.providers.includes(provider) || !["postgres", "s3", "local_files"].includes(provider),
+  );
+  return (
+    <Labelled label="Connection" fault={fault}>
+      {(wiring) => (
+        <>
+          <select
+            {...wiring}
+            className="field"
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          >
+            <option value="">None</option>
+            {fitting.map(({ id, name, provider }) => (
+              <option key={id} value={id}>
+                {name} ({provider})
+              </option>
+            ))}
+          </select>
+          {connections.data && fitting.length === 0 && (
+            <p className="mt-1 text-xs text-soft">
+              None fits yet.{" "}
+              <Link href="/connections/new" className="text-accent underline">
+                Create one
+              </Link>
+            </p>
+          )}
+        </>
+      )}
+    </Labelled>
+  );
+}

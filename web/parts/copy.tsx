@@ -1,0 +1,45 @@
+import { Check, Copy } from "lucide-react";
+import { useState } from "react";
+import { IconButton } from "./button.tsx";
+import { tell } from "./toast.tsx";
+
+const SHOWN_MS = 1500;
+
+/** Puts `text` into the clipboard, where the browser allows it. */
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    tell("The browser does not let this page use the clipboard.", "bad");
+    return false;
+  }
+}
+
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [isDone, setDone] = useState(false);
+  return (
+    <IconButton
+      icon={isDone ? Check : Copy}
+      label={isDone ? "Copied" : label}
+      onClick={async (event) => {
+        event.preventDefault();
+        if (!(await copy(text))) return;
+        setDone(true);
+        setTimeout(() => setDone(false), SHOWN_MS);
+      }}
+    />
+  );
+}
+
+/** An id or address in fixed width, to be copied with one click. */
+export function Mono({ text, shown = text }: { text: string; shown?: string }) {
+  return (
+    <span className="-my-1 inline-flex max-w-full items-center gap-0.5 align-middle">
+      <code className="truncate font-mono text-xs" title={text}>
+        {shown}
+      </code>
+      <CopyButton text={text} label={`Copy ${shown}`} />
+    </span>
+  );
+}

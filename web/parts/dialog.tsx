@@ -1,0 +1,99 @@
+import { X } from "lucide-react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Button, IconButton } from "./button.tsx";
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  /** Buttons, the main one last. */
+  foot?: ReactNode;
+  isWide?: boolean;
+}
+
+/** A modal window of the browser's own kind: it keeps the focus, and Escape closes it. */
+export function Dialog({ title, onClose, children, foot, isWide = false }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const name = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    ref.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={name}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      className={`m-auto max-h-[88vh] w-[calc(100vw-2rem)] flex-col overflow-hidden rounded-xl border border-line bg-raised shadow-2xl open:flex ${isWide ? "max-w-4xl" : "max-w-lg"}`}
+    >
+      <div className="flex items-center justify-between gap-3 border-b border-line py-2 pr-2 pl-4">
+        <h2 id={name} className="min-w-0 truncate font-semibold">
+          {title}
+        </h2>
+        <IconButton icon={X} label="Close" onClick={onClose} />
+      </div>
+      <div className="min-h-0 grow overflow-y-auto p-4 text-sm">{children}</div>
+      {foot && (
+        <div className="flex justify-end gap-2 border-t border-line bg-ground px-4 py-2.5">{foot}</div>
+      )}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  /** What will be gone, and what hangs on it. */
+  children: ReactNode;
+  /** The deed, as a verb: "Delete". */
+  verb: string;
+  /** Must be typed first; for what can't be had back. */
+  typed?: string;
+  isBusy?: boolean;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+/** Asks before something is destroyed. */
+export function Confirm({ title, children, verb, typed, isBusy = false, onConfirm, onClose }: ConfirmProps) {
+  const [text, setText] = useState("");
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button
+            kind="bad"
+            busy={isBusy}
+            disabled={typed !== undefined && text !== typed}
+            onClick={onConfirm}
+          >
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-3 text-soft">{children}</div>
+      {typed !== undefined && (
+        <label className="mt-4 block">
+          <span className="mb-1 block">
+            Type <strong className="font-semibold">{typed}</strong> to go on
+          </span>
+          <input
+            className="field"
+            value={text}
+            autoComplete="off"
+            onChange={(event) => setText(event.target.value)}
+          />
+        </label>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,122 @@
+import { json } from "@codemirror/lang-json";
+import { StandardSQL, sql } from "@codemirror/lang-sql";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { Compartment, EditorState, Prec } from "@codemirror/state";
+import { EditorView, keymap } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { basicSetup } from "codemirror";
+import { useEffect, useRef } from "react";
+import type { CodeProps } from "./code.tsx";
+
+const look = EditorView.theme({
+  "&": { fontSize: "12px", backgroundColor: "var(--raised)", color: "var(--ink)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "ui-monospace, Menlo, Consolas, monospace", lineHeight: "1.55" },
+  ".cm-gutters": { backgroundColor: "var(--raised)", color: "var(--faint)", border: "none" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "transparent" },
+  "&.cm-focused .cm-activeLine": { backgroundColor: "var(--sunken)" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--accent-soft)",
+  },
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    border: "1px solid var(--strong-line)",
+    borderRadius: "6px",
+    color: "var(--ink)",
+  },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": {
+    backgroundColor: "var(--accent)",
+    color: "var(--on-accent)",
+  },
+  ".cm-foldPlaceholder": { backgroundColor: "var(--sunken)", border: "none", color: "var(--soft)" },
+  ".cm-panels": { backgroundColor: "var(--ground)", color: "var(--ink)" },
+});
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.keyword, tags.operatorKeyword], color: "var(--code-key)" },
+  { tag: tags.string, color: "var(--code-text)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--code-number)" },
+  { tag: [tags.comment, tags.lineComment, tags.blockComment], color: "var(--faint)", fontStyle: "italic" },
+]);
+
+const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"]) =>
+  language === "json"
+    ? json()
+    : sql({
+        dialect: StandardSQL,
+        upperCaseKeywords: true,
+        schema: Object.fromEntries(
+          Object.entries(tables ?? {}).map(([name, columns]) => [name, [...columns]]),
+        ),
+      });
+
+/**
+ * CodeMirror in a shadow root: there it keeps its styles in a sheet that the page's policy allows, where it
+ * would otherwise write them into the document as an inline element, which is refused.
+ */
+export default function Editor(props: CodeProps) {
+  const { value, language, label, tables, minHeight = 120, isInvalid = false } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(null);
+  const grammar = useRef(new Compartment());
+  const told = useRef(props);
+  told.current = props;
+
+  useEffect(() => {
+    const host = box.current;
+    if (!host) return;
+    const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: told.current.value,
+        extensions: [
+          basicSetup,
+          look,
+          syntaxHighlighting(colours),
+          EditorView.lineWrapping,
+          grammar.current.of(grammarOf(language, told.current.tables)),
+          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.theme({ ".cm-content": { minHeight: `${minHeight}px` } }),
+          Prec.highest(
+            keymap.of([
+              {
+                key: "Mod-Enter",
+                run: () => {
+                  told.current.onSubmit?.();
+                  return told.current.onSubmit !== undefined;
+                },
+              },
+            ]),
+          ),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) told.current.onChange(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, [language, label, minHeight]);
+
+  // New tables change what is offered, not the editor: whoever types there goes on typing.
+  useEffect(() => {
+    view.current?.dispatch({ effects: grammar.current.reconfigure(grammarOf(language, tables)) });
+  }, [language, tables]);
+
+  useEffect(() => {
+    const { current } = view;
+    if (!current || current.state.doc.toString() === value) return;
+    current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } });
+  }, [value]);
+
+  return (
+    <div
+      ref={box}
+      data-editor={language}
+      className={`overflow-hidden rounded-md border bg-raised focus-within:border-accent ${isInvalid ? "border-bad" : "border-strong-line"}`}
+    />
+  );
+}

@@ -1,0 +1,158 @@
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { ChevronRight, File as FileIcon, Folder, FolderOpen, Upload } from "lucide-react";
+import { useRef, useState } from "react";
+import { useSearchParams } from "wouter";
+import { call } from "../api.ts";
+import type { Connection } from "../calls.ts";
+import { refresh, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Empty, Failed, Loading } from "./page.tsx";
+import { sized, When } from "./time.tsx";
+import { tell } from "./toast.tsx";
+
+/** The folders of a connection, with upload where the provider takes it. */
+export function Files({ connection, canUpload }: { connection: Connection; canUpload: boolean }) {
+  const [search, setSearch] = useSearchParams();
+  const path = search.get("path") ?? "/";
+  const may = useMay("member");
+  const queries = useQueryClient();
+  const input = useRef<HTMLInputElement>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [isOver, setOver] = useState(false);
+  const given = { connection_id: connection.id };
+  const files = useInfiniteQuery({
+    queryKey: ["GET /api/v1/connections/{connection_id}/files", given, path],
+    queryFn: ({ signal, pageParam }) =>
+      call(
+        "GET /api/v1/connections/{connection_id}/files",
+        { path: given, query: { path, ...(pageParam ? { page_token: pageParam } : {}) } },
+        { signal },
+      ),
+    initialPageParam: "",
+    getNextPageParam: ({ nextPageToken }) => nextPageToken,
+    retry: false,
+  });
+  const open = (to: string) =>
+    setSearch((before) => {
+      before.set("path", to);
+      return before;
+    });
+  const upload = async (list: FileList | null) => {
+    setBusy(true);
+    for (const file of list ?? []) {
+      const query = { path: `${path.replace(/\/$/, "")}/${file.name}` };
+      try {
+        await call("PUT /api/v1/connections/{connection_id}/files", { path: given, query }, { raw: file });
+        tell(`Uploaded ${file.name}`);
+      } catch (error) {
+        tell(`${file.name}: ${error instanceof Error ? error.message : "not uploaded"}`, "bad");
+      }
+    }
+    setBusy(false);
+    await refresh(queries, "/files");
+  };
+  const parts = path.split("/").filter(Boolean);
+  const items = files.data?.pages.flatMap((page) => page.items) ?? [];
+  const mayUpload = canUpload && may;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button beside does the same for the keyboard
+    <div
+      className={`card ${isOver ? "border-accent" : ""}`}
+      onDragOver={(event) => {
+        if (!mayUpload) return;
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        if (mayUpload) void upload(event.dataTransfer.files);
+      }}
+    >
+      <div className="flex min-h-11 flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-1.5">
+        <nav aria-label="Folder" className="flex flex-wrap items-center gap-1 text-sm">
+          <button type="button" className="hover:underline" onClick={() => open("/")}>
+            {connection.name}
+          </button>
+          {parts.map((part, at) => (
+            <span key={parts.slice(0, at + 1).join("/")} className="flex items-center gap-1">
+              <ChevronRight size={13} aria-hidden className="text-faint" />
+              <button
+                type="button"
+                className="hover:underline"
+                onClick={() => open(`/${parts.slice(0, at + 1).join("/")}`)}
+              >
+                {part}
+              </button>
+            </span>
+          ))}
+        </nav>
+        {mayUpload && (
+          <>
+            <input
+              ref={input}
+              type="file"
+              multiple
+              hidden
+              aria-label="Files to upload"
+              onChange={(event) => void upload(event.target.files)}
+            />
+            <Button icon={Upload} busy={isBusy} onClick={() => input.current?.click()}>
+              Upload
+            </Button>
+          </>
+        )}
+      </div>
+      {files.isPending ? (
+        <Loading rows={4} />
+      ) : files.error ? (
+        <Failed error={files.error} again={() => void files.refetch()} />
+      ) : items.length === 0 ? (
+        <Empty icon={FolderOpen} title="This folder is empty">
+          {mayUpload ? "Drop files here, or press Upload." : null}
+        </Empty>
+      ) : (
+        <ul>
+          {items.map((item) => (
+            <li
+              key={item.id}
+              className="flex h-9 items-center gap-3 border-t border-line px-4 text-sm first:border-t-0"
+            >
+              {item.kind === "folder" ? (
+                <>
+                  <Folder size={15} aria-hidden className="shrink-0 text-accent" />
+                  <button
+                    type="button"
+                    className="min-w-0 grow truncate text-left hover:underline"
+                    onClick={() => open(item.id)}
+                  >
+                    {item.name}
+                  </button>
+                </>
+              ) : (
+                <>
+                  <FileIcon size={15} aria-hidden className="shrink-0 text-faint" />
+                  <span className="min-w-0 grow truncate" dir="auto">
+                    {item.name}
+                  </span>
+                  <span className="text-xs text-soft tabular-nums">{sized(item.size)}</span>
+                  <span className="w-28 text-right text-xs text-soft max-sm:hidden">
+                    <When at={item.modifiedAt} empty="" />
+                  </span>
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {files.hasNextPage && (
+        <div className="border-t border-line p-2 text-center">
+          <Button kind="quiet" busy={files.isFetchingNextPage} onClick={() => void files.fetchNextPage()}>
+            Load more
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+import { useEffect, useRef } from "react";
+import type { Fault } from "../api.ts";
+import type { Schema } from "../calls.ts";
+import { Field } from "./field.tsx";
+import { isShort, propertiesOf, requiredOf } from "./schema.ts";
+
+/** Short fields stand two in a row. */
+const GRID = "grid gap-4 sm:grid-cols-2";
+
+export type Values = Record<string, unknown>;
+
+interface Props {
+  schema: Schema;
+  value: Values;
+  onChange: (value: Values) => void;
+  /** What the API found wrong. */
+  faults?: readonly Fault[];
+  /** Where the value stands in the request: `["body", "definition"]`. */
+  at: readonly string[];
+  /** Fields that stand folded under "More settings". */
+  minor?: readonly string[];
+  /** For SQL fields. */
+  tables?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A form made from a JSON Schema of an object. What it can't draw is edited as JSON in its place. */
+export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [], tables }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const own = faults.filter(({ loc }) => at.every((part, index) => loc[index] === part));
+  useEffect(() => {
+    if (own.length > 0) box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [own.length]);
+  const fields = propertiesOf(schema);
+  const required = requiredOf(schema);
+  const below = own.map((fault) => ({ ...fault, loc: fault.loc.slice(at.length) }));
+  const known = new Set(fields.map(([name]) => name));
+  const stray = below.filter(({ loc }) => !known.has(loc[0] ?? ""));
+  const isMinor = (name: string) => minor.includes(name) && !required.includes(name);
+  const draw = ([name, of]: readonly [string, Schema]) => (
+    <div key={name} className={isShort(name, of) ? "min-w-0" : "min-w-0 sm:col-span-2"}>
+      <Field
+        name={name}
+        schema={of}
+        isRequired={required.includes(name)}
+        value={value[name]}
+        faults={below
+          .filter(({ loc }) => loc[0] === name)
+          .map((fault) => ({ ...fault, loc: fault.loc.slice(1) }))}
+        onChange={(next) => {
+          const after = { ...value };
+          if (next === undefined) delete after[name];
+          else after[name] = next;
+          onChange(after);
+        }}
+        tables={tables}
+      />
+    </div>
+  );
+  const more = fields.filter(([name]) => isMinor(name));
+  return (
+    <div ref={box} className="space-y-4">
+      {stray.length > 0 && (
+        <ul role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+          {stray.map(({ loc, msg }) => (
+            <li key={loc.join(".") + msg}>{loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg}</li>
+          ))}
+        </ul>
+      )}
+      <div className={GRID}>{fields.filter(([name]) => !isMinor(name)).map(draw)}</div>
+      {more.length > 0 && (
+        <details
+          className="rounded-md border border-line"
+          open={
+            more.some(([name]) => value[name] !== undefined || below.some(({ loc }) => loc[0] === name)) ||
+            undefined
+          }
+        >
+          <summary className="px-3 py-2 text-sm text-soft hover:text-ink">More settings</summary>
+          <div className={`border-t border-line p-3 ${GRID}`}>{more.map(draw)}</div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** The faults that stand at none of `drawn`: for the top of a form. */
+export function Faults({ of, drawn }: { of: readonly Fault[]; drawn: readonly (readonly string[])[] }) {
+  const left = of.filter(({ loc }) => !drawn.some((at) => at.every((part, index) => loc[index] === part)));
+  if (left.length === 0) return null;
+  return (
+    <ul role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+      {left.map(({ loc, msg }) => (
+        <li key={loc.join(".") + msg}>{loc.length > 1 ? `${loc.slice(1).join(".")}: ${msg}` : msg}</li>
+      ))}
+    </ul>
+  );
+}

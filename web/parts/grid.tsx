@@ -1,0 +1,113 @@
+import { Rows } from "./rows.tsx";
+
+const ROW_HEIGHT = 28;
+const MIN_WIDTH = 90;
+const MAX_WIDTH = 320;
+/** Rows whose content decides how wide a column is. */
+const MEASURED_ROWS = 50;
+const CHARACTER_WIDTH = 7.2;
+
+interface GridColumn {
+  name: string;
+  dataType: string;
+}
+
+interface Props {
+  columns: readonly GridColumn[];
+  rows: readonly Record<string, unknown>[];
+  label: string;
+  height?: number;
+}
+
+const shownAs = (value: unknown): string =>
+  value === null || value === undefined
+    ? "null"
+    : typeof value === "object"
+      ? JSON.stringify(value)
+      : String(value);
+
+const isNumber = (type: string) =>
+  /INT|DOUBLE|FLOAT|DECIMAL|REAL/i.test(type) && !/\[\]|STRUCT|MAP/i.test(type);
+
+/** Rows of a table, of which only those in sight are drawn. */
+export function Grid({ columns, rows, label, height = 420 }: Props) {
+  const widths = columns.map(({ name, dataType }) => {
+    const longest = rows
+      .slice(0, MEASURED_ROWS)
+      .reduce(
+        (most, row) => Math.max(most, shownAs(row[name]).length),
+        Math.max(name.length, dataType.length),
+      );
+    return Math.min(Math.max(longest * CHARACTER_WIDTH + 26, MIN_WIDTH), MAX_WIDTH);
+  });
+  const template = `44px ${widths.map((width) => `${Math.round(width)}px`).join(" ")}`;
+  return (
+    <Rows
+      label={label}
+      count={rows.length}
+      rowHeight={ROW_HEIGHT}
+      height={height}
+      head={
+        <div
+          className="sticky top-0 z-10 grid min-w-max border-b border-line bg-ground text-xs"
+          style={{ gridTemplateColumns: template }}
+        >
+          <span />
+          {columns.map(({ name, dataType }) => (
+            <span key={name} className="truncate px-3 py-1" title={`${name} ${dataType}`}>
+              <span className="block truncate font-semibold">{name}</span>
+              <span className="block truncate text-[0.6875rem] text-soft">{dataType}</span>
+            </span>
+          ))}
+        </div>
+      }
+      row={(at) => (
+        <div
+          key={at}
+          className="grid items-center border-b border-line text-xs hover:bg-sunken"
+          style={{ gridTemplateColumns: template, height: ROW_HEIGHT }}
+        >
+          <span className="pr-2 text-right text-[0.6875rem] text-faint tabular-nums">{at + 1}</span>
+          {columns.map(({ name, dataType }) => {
+            const value = rows[at]?.[name];
+            return (
+              <span
+                key={name}
+                dir="auto"
+                title={shownAs(value)}
+                className={`truncate px-3 font-mono ${isNumber(dataType) ? "text-right" : ""} ${value === null || value === undefined ? "text-faint italic" : ""}`}
+              >
+                {shownAs(value)}
+              </span>
+            );
+          })}
+        </div>
+      )}
+    />
+  );
+}
+
+const quoted = (value: unknown): string => {
+  if (value === null || value === undefined) return "";
+  const text = shownAs(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+/** The rows as RFC 4180 has them. */
+export const toCsv = (columns: readonly GridColumn[], rows: readonly Record<string, unknown>[]): string =>
+  [
+    columns.map(({ name }) => quoted(name)),
+    ...rows.map((row) => columns.map(({ name }) => quoted(row[name]))),
+  ]
+    .map((cells) => cells.join(","))
+    .join("\r\n");
+
+/** Hands `text` to the person as a file. */
+export function download(name: string, text: string, type: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}

@@ -1,0 +1,35 @@
+import { AREAS } from "../areas.ts";
+import { Dialog } from "./dialog.tsx";
+
+const KEYS: readonly (readonly [keys: string, what: string])[] = [
+  ["Ctrl K", "Search names, slugs and ids"],
+  ["/", "To the filter of the page"],
+  ["Ctrl Enter", "Run the SQL or save the form"],
+  ["Esc", "Close"],
+  ["?", "This list"],
+  ...AREAS.map(({ key, name }) => [`g ${key}`, name] as const),
+];
+
+export function Keys({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2">
+        {KEYS.map(([keys, what]) => (
+          <div key={keys} className="contents">
+            <dt>
+              {keys.split(" ").map((key) => (
+                <kbd
+                  key={key}
+                  className="mr-1 rounded border border-strong-line bg-ground px-1.5 py-0.5 font-mono text-xs"
+                >
+                  {key}
+                </kbd>
+              ))}
+            </dt>
+            <dd className="text-soft">{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

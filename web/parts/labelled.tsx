@@ -1,0 +1,92 @@
+import { type ReactNode, useId } from "react";
+
+interface Wiring {
+  id: string;
+  "aria-invalid": true | undefined;
+  "aria-describedby": string | undefined;
+  "aria-required": true | undefined;
+}
+
+interface Props {
+  label: string;
+  isRequired?: boolean;
+  about?: string | null;
+  /** What is wrong with it. */
+  fault?: string | undefined;
+  children: (wiring: Wiring) => ReactNode;
+}
+
+/** A field with its name, its explanation and its fault, tied together for those who don't see them. */
+export function Labelled({ label, isRequired = false, about, fault, children }: Props) {
+  const id = useId();
+  const described = [fault ? `${id}-fault` : "", about ? `${id}-about` : ""].filter(Boolean).join(" ");
+  return (
+    <div>
+      <label htmlFor={id} className="mb-1 block text-sm font-medium">
+        {label}
+        {isRequired && (
+          <span className="ml-0.5 text-bad" aria-hidden>
+            *
+          </span>
+        )}
+      </label>
+      {children({
+        id,
+        "aria-invalid": fault ? true : undefined,
+        "aria-describedby": described || undefined,
+        "aria-required": isRequired || undefined,
+      })}
+      {fault && (
+        <p id={`${id}-fault`} className="mt-1 text-xs text-bad">
+          {fault}
+        </p>
+      )}
+      {about && (
+        <p id={`${id}-about`} className="mt-1 text-xs text-soft">
+          {about}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface TextProps {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  isRequired?: boolean;
+  about?: string;
+  fault?: string | undefined;
+  type?: "text" | "password" | "email";
+  placeholder?: string;
+  maxLength?: number;
+  autoFocus?: boolean;
+}
+
+export function TextField({
+  label,
+  value,
+  onChange,
+  isRequired = false,
+  about,
+  fault,
+  autoFocus,
+  ...rest
+}: TextProps) {
+  return (
+    <Labelled label={label} isRequired={isRequired} about={about ?? null} fault={fault}>
+      {(wiring) => (
+        <input
+          {...wiring}
+          {...rest}
+          // biome-ignore lint/a11y/noAutofocus: only the first field of a form that was just opened
+          autoFocus={autoFocus}
+          className="field"
+          autoComplete="off"
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Labelled>
+  );
+}

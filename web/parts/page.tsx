@@ -1,0 +1,183 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { ChevronRight, type LucideIcon, RefreshCw, SearchX, TriangleAlert } from "lucide-react";
+import { type ReactNode, useEffect } from "react";
+import { Link, useSearchParams } from "wouter";
+import { ApiError } from "../api.ts";
+import { Button } from "./button.tsx";
+
+interface HeadProps {
+  title: string;
+  /** Where one came from: address and name. */
+  from?: readonly (readonly [href: string, name: string])[];
+  /** Beside the title, such as a status. */
+  beside?: ReactNode;
+  /** A sentence below it. */
+  about?: ReactNode;
+  /** Buttons. */
+  children?: ReactNode;
+}
+
+export function PageHead({ title, from = [], beside, about, children }: HeadProps) {
+  useEffect(() => {
+    document.title = `${title} · Weir`;
+  }, [title]);
+  return (
+    <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+      <div className="min-w-0 grow basis-64">
+        {from.length > 0 && (
+          <nav aria-label="Breadcrumb" className="mb-0.5 flex items-center gap-1 text-xs text-soft">
+            {from.map(([href, name]) => (
+              <span key={href} className="flex items-center gap-1">
+                <Link href={href} className="hover:text-ink hover:underline">
+                  {name}
+                </Link>
+                <ChevronRight size={12} aria-hidden />
+              </span>
+            ))}
+          </nav>
+        )}
+        <div className="flex flex-wrap items-center gap-2.5">
+          <h1
+            className="text-xl font-semibold tracking-tight break-words [overflow-wrap:anywhere]"
+            dir="auto"
+          >
+            {title}
+          </h1>
+          {beside}
+        </div>
+        {about && <div className="mt-1 max-w-prose text-sm text-soft">{about}</div>}
+      </div>
+      {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
+    </header>
+  );
+}
+
+interface SectionProps {
+  title: ReactNode;
+  /** At the right of the title. */
+  aside?: ReactNode;
+  /** Without padding, for tables. */
+  flush?: boolean;
+  children: ReactNode;
+}
+
+export function Section({ title, aside, flush = false, children }: SectionProps) {
+  return (
+    <section className="card mb-5 overflow-hidden">
+      <div className="flex min-h-10 flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-1.5">
+        <h2 className="text-sm font-semibold">{title}</h2>
+        {aside && <div className="flex items-center gap-2 text-xs text-soft">{aside}</div>}
+      </div>
+      <div className={flush ? "" : "p-4"}>{children}</div>
+    </section>
+  );
+}
+
+interface EmptyProps {
+  icon: LucideIcon;
+  title: string;
+  children?: ReactNode;
+  /** The next step. */
+  action?: ReactNode;
+}
+
+export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
+  return (
+    <div className="flex flex-col items-center px-6 py-12 text-center">
+      <div className="mb-3 flex size-11 items-center justify-center rounded-full bg-sunken text-soft">
+        <Icon size={20} aria-hidden />
+      </div>
+      <p className="font-medium">{title}</p>
+      {children && <div className="mt-1 max-w-md text-sm text-soft">{children}</div>}
+      {action && <div className="mt-4 flex flex-wrap justify-center gap-2">{action}</div>}
+    </div>
+  );
+}
+
+const WIDTHS = ["92%", "71%", "84%", "58%", "88%", "66%", "79%", "62%"] as const;
+
+/** Grey bars where rows will be. */
+export function Loading({ rows = 5 }: { rows?: number }) {
+  return (
+    <div className="space-y-3 p-4" role="status" aria-label="Loading">
+      {WIDTHS.slice(0, rows).map((width) => (
+        <div key={width} className="pulse h-4 rounded bg-sunken" style={{ width }} />
+      ))}
+    </div>
+  );
+}
+
+export function Failed({ error, again }: { error: Error; again?: () => void }) {
+  const missing = error instanceof ApiError && (error.status === 404 || error.status === 422);
+  return (
+    <Empty
+      icon={missing ? SearchX : TriangleAlert}
+      title={missing ? "Nothing is here" : "This could not be loaded"}
+      action={
+        again && !missing ? (
+          <Button icon={RefreshCw} onClick={again}>
+            Try again
+          </Button>
+        ) : undefined
+      }
+    >
+      <p>{missing ? "It may have been deleted, or it belongs to another organization." : error.message}</p>
+      {error instanceof ApiError && error.correlationId && !missing && (
+        <p className="mt-1 font-mono text-xs">{error.correlationId}</p>
+      )}
+    </Empty>
+  );
+}
+
+interface ShownProps<T> {
+  of: UseQueryResult<T, Error>;
+  rows?: number;
+  children: (data: T) => ReactNode;
+}
+
+/** What a query gave, or that it is loading, or why it failed. */
+export function Shown<T>({ of, rows, children }: ShownProps<T>) {
+  if (of.data !== undefined) return children(of.data);
+  if (of.error) return <Failed error={of.error} again={() => void of.refetch()} />;
+  return <Loading rows={rows ?? 5} />;
+}
+
+/** Tabs that stand in the address as `?tab=`. */
+export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: string])[]) {
+  const [search] = useSearchParams();
+  const asked = search.get("tab");
+  const current = tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0];
+  const bar = (
+    <nav aria-label="Sections of this page" className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
+      {tabs.map(([id, name], at) => (
+        <Link
+          key={id}
+          href={at === 0 ? "?" : `?tab=${id}`}
+          aria-current={id === current ? "page" : undefined}
+          className={`-mb-px border-b-2 px-3 py-2 text-sm whitespace-nowrap ${
+            id === current
+              ? "border-accent font-medium text-ink"
+              : "border-transparent text-soft hover:text-ink"
+          }`}
+        >
+          {name}
+        </Link>
+      ))}
+    </nav>
+  );
+  return { current, bar };
+}
+
+/** Facts in two columns: name and value. */
+export function Facts({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[max-content_minmax(0,1fr)] items-baseline gap-x-5 gap-y-2 text-sm">
+      {of.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-soft">{name}</dt>
+          <dd className="min-w-0 break-words [overflow-wrap:anywhere]">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

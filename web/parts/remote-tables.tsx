@@ -1,0 +1,133 @@
+import { ChevronRight, Table2 } from "lucide-react";
+import { useState } from "react";
+import { useApi } from "../data.ts";
+import { CopyButton } from "./copy.tsx";
+import { FilterBar } from "./filters.tsx";
+import { Empty, Shown } from "./page.tsx";
+
+/** Of a database with thousands of tables so many are drawn; the filter finds the others. */
+const SHOWN = 300;
+
+/** The tables of a database, each opening to its columns. */
+export function Tables({ connectionId }: { connectionId: string }) {
+  const [search, setSearch] = useState("");
+  const [hasSystem, setSystem] = useState(false);
+  const tables = useApi("GET /api/v1/connections/{connection_id}/schema/tables", {
+    path: { connection_id: connectionId },
+    query: { include_system: hasSystem },
+  });
+  return (
+    <div className="card">
+      <FilterBar>
+        <input
+          type="search"
+          data-search
+          aria-label="Search tables"
+          placeholder="Search tables"
+          className="field w-60"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+        <label className="flex items-center gap-2 text-sm text-soft">
+          <input
+            type="checkbox"
+            className="accent-accent"
+            checked={hasSystem}
+            onChange={(event) => setSystem(event.target.checked)}
+          />
+          System tables
+        </label>
+      </FilterBar>
+      <Shown of={tables}>
+        {({ tables: all }) => {
+          const found = all.filter(({ spec }) => spec.toLowerCase().includes(search.toLowerCase()));
+          return found.length === 0 ? (
+            <Empty
+              icon={Table2}
+              title={all.length === 0 ? "There are no tables" : "No table has this name"}
+            />
+          ) : (
+            <>
+              <ul>
+                {found.slice(0, SHOWN).map(({ schema, table, spec }) => (
+                  <RemoteTable
+                    key={spec}
+                    connectionId={connectionId}
+                    schema={schema}
+                    table={table}
+                    spec={spec}
+                  />
+                ))}
+              </ul>
+              {found.length > SHOWN && (
+                <p className="border-t border-line px-4 py-2 text-xs text-soft">
+                  {found.length - SHOWN} more; search for them.
+                </p>
+              )}
+            </>
+          );
+        }}
+      </Shown>
+    </div>
+  );
+}
+
+function RemoteTable({
+  connectionId,
+  schema,
+  table,
+  spec,
+}: {
+  connectionId: string;
+  schema: string;
+  table: string;
+  spec: string;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li className="border-t border-line first:border-t-0">
+      <div className="flex h-9 items-center gap-2 px-3 text-sm">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          className="flex min-w-0 grow items-center gap-2 text-left"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <ChevronRight
+            size={14}
+            aria-hidden
+            className={`shrink-0 text-faint ${isOpen ? "rotate-90" : ""}`}
+          />
+          <span className="text-soft">{schema}.</span>
+          <span className="-ml-2 truncate font-medium">{table}</span>
+        </button>
+        <CopyButton text={spec} label={`Copy ${spec}`} />
+      </div>
+      {isOpen && <Columns connectionId={connectionId} schema={schema} table={table} />}
+    </li>
+  );
+}
+
+function Columns({ connectionId, schema, table }: { connectionId: string; schema: string; table: string }) {
+  const columns = useApi("GET /api/v1/connections/{connection_id}/schema/columns", {
+    path: { connection_id: connectionId },
+    query: { schema, table },
+  });
+  return (
+    <div className="border-t border-line bg-ground">
+      <Shown of={columns} rows={3}>
+        {({ columns: all }) => (
+          <dl className="grid grid-cols-[max-content_max-content_1fr] gap-x-6 gap-y-1 px-10 py-2 text-xs">
+            {all.map(({ name, dataType, nullable }) => (
+              <div key={name} className="contents">
+                <dt className="font-mono">{name}</dt>
+                <dd className="text-soft">{dataType}</dd>
+                <dd className="text-faint">{nullable ? "" : "not null"}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </Shown>
+    </div>
+  );
+}

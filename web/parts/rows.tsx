@@ -1,0 +1,48 @@
+import { type ReactNode, useRef, useState } from "react";
+
+/** Rows drawn beyond what is seen, so that scrolling shows no gaps. */
+const MARGIN_ROWS = 12;
+
+interface Props {
+  count: number;
+  rowHeight: number;
+  /** Pixels of the window onto the rows. */
+  height: number;
+  row: (at: number) => ReactNode;
+  /** Above the rows; stays in sight. */
+  head?: ReactNode;
+  label: string;
+  onScrolled?: (isAtEnd: boolean) => void;
+  boxRef?: React.RefObject<HTMLDivElement | null>;
+}
+
+/** A long list of rows of one height, of which only those in sight are drawn. */
+export function Rows({ count, rowHeight, height, row, head, label, onScrolled, boxRef }: Props) {
+  const own = useRef<HTMLDivElement>(null);
+  const box = boxRef ?? own;
+  const [top, setTop] = useState(0);
+  const first = Math.max(Math.floor(top / rowHeight) - MARGIN_ROWS, 0);
+  const last = Math.min(Math.ceil((top + height) / rowHeight) + MARGIN_ROWS, count);
+  return (
+    <section
+      ref={box as React.RefObject<HTMLDivElement>}
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="relative overflow-auto"
+      style={{ maxHeight: height }}
+      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+        setTop(scrollTop);
+        onScrolled?.(scrollTop + clientHeight >= scrollHeight - rowHeight * 2);
+      }}
+    >
+      {head}
+      <div
+        className="box-border min-w-max"
+        style={{ height: count * rowHeight, paddingTop: first * rowHeight }}
+      >
+        {Array.from({ length: Math.max(last - first, 0) }, (_, at) => row(first + at))}
+      </div>
+    </section>
+  );
+}

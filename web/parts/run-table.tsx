@@ -1,0 +1,75 @@
+import { useQueries } from "@tanstack/react-query";
+import { ApiError, call } from "../api.ts";
+import type { Run } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Status } from "./status.tsx";
+import { type Column, Named, Table } from "./table.tsx";
+import { Took, When } from "./time.tsx";
+
+const NAME_FRESH_MS = 120_000;
+
+/** Names of actions by id; a deleted one has none. */
+export function useActionNames(ids: readonly (string | null)[]): ReadonlyMap<string, string> {
+  const wanted = [...new Set(ids.filter((id) => id !== null))];
+  const found = useQueries({
+    queries: wanted.map((id) => ({
+      queryKey: ["GET /api/v1/actions/{action_id}", { path: { action_id: id } }],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        call("GET /api/v1/actions/{action_id}", { path: { action_id: id } }, { signal }),
+      staleTime: NAME_FRESH_MS,
+      retry: (count: number, error: Error) => count < 1 && !(error instanceof ApiError),
+    })),
+  });
+  return new Map(wanted.flatMap((id, at) => (found[at]?.data ? [[id, found[at].data.name] as const] : [])));
+}
+
+const progressOf = ({ progress, status }: Run): string | null => {
+  if (status !== "running" || !progress) return null;
+  const { message, percent, phase } = progress as { message?: string; percent?: number; phase?: string };
+  return [typeof percent === "number" ? `${Math.round(percent)} %` : null, message ?? phase]
+    .filter(Boolean)
+    .join(" · ");
+};
+
+/** Runs with their status, what they ran and for how long. */
+export function RunTable({ runs, hidesAction = false }: { runs: readonly Run[]; hidesAction?: boolean }) {
+  const names = useActionNames(hidesAction ? [] : runs.map(({ actionId }) => actionId));
+  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const titleOf = (kind: string) => kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;
+  const columns: Column<Run>[] = [
+    {
+      name: "Run",
+      isWide: true,
+      cell: (run) => (
+        <Named
+          name={
+            hidesAction ? run.id.slice(-12) : (run.actionId && names.get(run.actionId)) || titleOf(run.kind)
+          }
+          below={(run.error as { message?: string } | null)?.message ?? progressOf(run) ?? run.kind}
+        />
+      ),
+    },
+    { name: "Status", cell: (run) => <Status status={run.status} label={run.displayStatus} /> },
+    {
+      name: "Trigger",
+      isMinor: true,
+      cell: ({ triggerMethod }) => <span className="text-soft">{triggerMethod}</span>,
+    },
+    {
+      name: "Took",
+      isRight: true,
+      isMinor: true,
+      cell: ({ durationSeconds }) => <Took seconds={durationSeconds} />,
+    },
+    { name: "Created", isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  ];
+  return (
+    <Table
+      label="Runs"
+      columns={columns}
+      rows={runs}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => `/runs/${id}`}
+    />
+  );
+}

@@ -1,0 +1,55 @@
+import type { AuditEvent, Run } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { type Moment, Timeline } from "./timeline.tsx";
+
+const SHOWN: Readonly<Record<string, readonly [status: string, title: string]>> = {
+  "action.started": ["running", "Started"],
+  "action.completed": ["completed", "Completed"],
+  "action.failed": ["failed", "Failed"],
+  "action.cancelled": ["cancelled", "Cancelled"],
+};
+
+const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): Moment | null => {
+  const shown = SHOWN[type];
+  if (!shown) return null;
+  const error = data.error as { message?: string } | undefined;
+  return {
+    at: timestamp,
+    status: shown[0] === "running" ? "active" : shown[0],
+    title: type === "action.started" && tries > 1 ? `Try ${tries}` : shown[1],
+    detail: error?.message ?? (actor.type === "user" ? (actor.email ?? null) : null),
+  };
+};
+
+/** What the audit trail says of a run, from its creation to its end. */
+export function RunTimeline({ run }: { run: Run }) {
+  const events = useApi("GET /api/v1/events", {
+    query: {
+      type: "action.*",
+      entityId: run.actionId ?? run.id,
+      since: run.createdAt,
+      order: "asc",
+      limit: 200,
+      ...(run.completedAt ? { until: run.completedAt } : {}),
+    },
+  });
+  const moments: Moment[] = [
+    { at: run.createdAt, status: "pending", title: "Queued", detail: `by ${run.triggerMethod}` },
+  ];
+  let tries = 0;
+  for (const event of events.data?.items ?? []) {
+    if (event.data.runId !== run.id) continue;
+    if (event.type === "action.started") tries++;
+    const moment = momentOf(event, tries);
+    if (moment) moments.push(moment);
+  }
+  if (tries === 0 && run.startedAt) moments.push({ at: run.startedAt, status: "active", title: "Started" });
+  const isTold = moments.some(({ title }) => ["Completed", "Failed", "Cancelled"].includes(title));
+  if (run.completedAt && !isTold)
+    moments.push({ at: run.completedAt, status: run.status, title: run.displayStatus });
+  if (!run.completedAt) {
+    const at = moments.at(-1)?.at ?? run.createdAt;
+    if (run.status !== "pending") moments.push({ at, status: run.status, title: run.displayStatus });
+  }
+  return <Timeline moments={moments} />;
+}

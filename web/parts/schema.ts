@@ -1,0 +1,133 @@
+import type { Schema } from "../calls.ts";
+
+/** How a field of a JSON Schema is drawn. */
+export type Drawn =
+  | { as: "choice"; options: readonly { value: string; about?: string }[] }
+  | { as: "yes" }
+  | { as: "number" }
+  | { as: "text"; isSecret: boolean; isLong: boolean }
+  | { as: "lines"; isNumber: boolean }
+  | { as: "items"; of: Schema }
+  | { as: "group"; of: Schema }
+  | { as: "pairs" }
+  | { as: "variants"; tag: string; of: readonly { name: string; schema: Schema }[] }
+  | { as: "json" };
+
+const asSchema = (value: unknown): Schema | null =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : null;
+
+export const propertiesOf = (schema: Schema): [name: string, schema: Schema][] =>
+  Object.entries(asSchema(schema.properties) ?? {}).map(([name, of]) => [name, asSchema(of) ?? {}]);
+
+export const requiredOf = (schema: Schema): readonly string[] =>
+  Array.isArray(schema.required) ? (schema.required as string[]) : [];
+
+const membersOf = (schema: Schema): Schema[] => {
+  const any = schema.anyOf ?? schema.oneOf;
+  return Array.isArray(any) ? any.map((each) => asSchema(each) ?? {}) : [];
+};
+
+const LONG_TEXT = 2000;
+const LONG_NAMES = /^(sql|body|markdown|prompt|instructions|description|where|when)$/;
+
+/** The way to draw `schema`; `json` where no form fits. */
+export function drawnAs(name: string, schema: Schema): Drawn {
+  const members = membersOf(schema).filter((member) => member.type !== "null");
+  if (members.length === 1 && members[0])
+    return drawnAs(name, { ...schema, anyOf: undefined, ...members[0] });
+  if (members.length > 1) return drawnUnion(members);
+  if (Array.isArray(schema.enum) && schema.enum.every((each) => typeof each === "string")) {
+    return { as: "choice", options: schema.enum.map((value: string) => ({ value })) };
+  }
+  switch (schema.type) {
+    case "boolean":
+      return { as: "yes" };
+    case "integer":
+    case "number":
+      return { as: "number" };
+    case "string":
+      return {
+        as: "text",
+        isSecret: schema.format === "password" || schema.writeOnly === true,
+        isLong:
+          LONG_NAMES.test(name) || (Number(schema.maxLength ?? 0) > LONG_TEXT && schema.format === undefined),
+      };
+    case "array":
+      return drawnArray(asSchema(schema.items) ?? {});
+    case "object":
+      return drawnObject(schema);
+    default:
+      return { as: "json" };
+  }
+}
+
+function drawnUnion(members: readonly Schema[]): Drawn {
+  if (members.every(({ const: value }) => typeof value === "string")) {
+    return {
+      as: "choice",
+      options: members.map(({ const: value, description }) => ({
+        value: String(value),
+        ...(typeof description === "string" ? { about: description } : {}),
+      })),
+    };
+  }
+  const [first] = members;
+  const tag = propertiesOf(first ?? {}).find(([, { const: value }]) => typeof value === "string")?.[0];
+  const named = members.map((schema) => ({
+    name: String(propertiesOf(schema).find(([name]) => name === tag)?.[1].const ?? ""),
+    schema,
+  }));
+  if (tag !== undefined && named.every(({ name }) => name !== "")) return { as: "variants", tag, of: named };
+  const isScalar = members.every(({ type }) =>
+    ["string", "number", "integer", "boolean"].includes(String(type)),
+  );
+  return isScalar ? { as: "text", isSecret: false, isLong: false } : { as: "json" };
+}
+
+function drawnArray(items: Schema): Drawn {
+  if (items.type === "string" && !items.enum) return { as: "lines", isNumber: false };
+  if (items.type === "integer" || items.type === "number") return { as: "lines", isNumber: true };
+  if (items.type === "object" && propertiesOf(items).length > 0) return { as: "items", of: items };
+  return { as: "json" };
+}
+
+function drawnObject(schema: Schema): Drawn {
+  if (propertiesOf(schema).length > 0) return { as: "group", of: schema };
+  const values = schema.patternProperties ?? schema.additionalProperties;
+  return asSchema(values) ? { as: "pairs" } : { as: "json" };
+}
+
+/** Whether a field is short enough to stand beside another one. */
+export function isShort(name: string, schema: Schema): boolean {
+  const drawn = drawnAs(name, schema);
+  return (
+    drawn.as === "choice" ||
+    drawn.as === "number" ||
+    drawn.as === "yes" ||
+    (drawn.as === "text" && !drawn.isLong)
+  );
+}
+
+/** `primaryKey` → `Primary key`. */
+export const titleOf = (name: string, schema: Schema): string =>
+  typeof schema.title === "string"
+    ? schema.title
+    : name
+        .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+        .replaceAll("_", " ")
+        .toLowerCase()
+        .replace(/^./, (letter) => letter.toUpperCase())
+        .replace(/\b(url|sql|id|ssl|api)\b/gi, (word) => word.toUpperCase());
+
+export const aboutOf = (schema: Schema): string | null =>
+  typeof schema.description === "string" ? schema.description : null;
+
+/** The defaults that the schema gives for what must be there. */
+export function startValue(schema: Schema): Record<string, unknown> {
+  const value: Record<string, unknown> = {};
+  for (const [name, of] of propertiesOf(schema)) {
+    if (of.default !== undefined && requiredOf(schema).includes(name)) value[name] = of.default;
+    else if (of.const !== undefined) value[name] = of.const;
+  }
+  return value;
+}

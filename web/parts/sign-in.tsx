@@ -1,0 +1,63 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useApi, useChange } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+import { TextField } from "./labelled.tsx";
+
+/** Asks to sign in anew over the page as it stands, so that nothing typed is lost. */
+export function SignIn({ email, onDone }: { email: string; onDone: () => void }) {
+  const [password, setPassword] = useState("");
+  const queries = useQueryClient();
+  const methods = useApi("GET /api/v1/auth/methods", {}, { isFixed: true });
+  const login = useChange("POST /api/v1/auth/login", {
+    touches: [],
+    tellsErrors: false,
+    onDone() {
+      onDone();
+      void queries.invalidateQueries();
+    },
+  });
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    login.mutate({ body: { email, password } });
+  };
+  return (
+    <Dialog title="Your session has ended" onClose={() => undefined}>
+      <form onSubmit={send} className="space-y-4">
+        <p className="text-soft">Sign in again to go on where you are. What you typed is still here.</p>
+        {methods.data?.password !== false && (
+          <>
+            <p>
+              As <strong className="font-semibold">{email}</strong>
+            </p>
+            <TextField
+              label="Password"
+              type="password"
+              value={password}
+              onChange={setPassword}
+              fault={login.error?.message}
+              autoFocus
+            />
+            <Button type="submit" kind="main" busy={login.isPending} className="w-full">
+              Sign in
+            </Button>
+          </>
+        )}
+        {methods.data?.oidc && (
+          <p className="text-soft">
+            Or{" "}
+            <a href="/login" target="_blank" rel="noreferrer" className="text-accent underline">
+              sign in with {methods.data.oidc.name} in another tab
+            </a>
+            , then{" "}
+            <button type="button" className="text-accent underline" onClick={onDone}>
+              go on
+            </button>
+            .
+          </p>
+        )}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,101 @@
+import {
+  Ban,
+  Circle,
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  CircleSlash,
+  Hourglass,
+  LoaderCircle,
+  type LucideIcon,
+  OctagonX,
+  SkipForward,
+  TriangleAlert,
+} from "lucide-react";
+
+export type Tone = "good" | "bad" | "warn" | "busy" | "wait" | "idle";
+
+interface Look {
+  tone: Tone;
+  icon: LucideIcon;
+  label: string;
+}
+
+/** Each status has a colour and a shape of its own. */
+const LOOKS: Readonly<Record<string, Look>> = {
+  pending: { tone: "idle", icon: CircleDashed, label: "Queued" },
+  running: { tone: "busy", icon: LoaderCircle, label: "Running" },
+  waiting: { tone: "wait", icon: Hourglass, label: "Waiting" },
+  completed: { tone: "good", icon: CircleCheck, label: "Completed" },
+  failed: { tone: "bad", icon: OctagonX, label: "Failed" },
+  cancelled: { tone: "idle", icon: CircleSlash, label: "Cancelled" },
+  skipped: { tone: "idle", icon: SkipForward, label: "Skipped" },
+  active: { tone: "good", icon: CircleCheck, label: "Active" },
+  disabled: { tone: "idle", icon: Ban, label: "Disabled" },
+  error: { tone: "bad", icon: OctagonX, label: "Error" },
+  needs_verification: { tone: "warn", icon: TriangleAlert, label: "Not verified" },
+  processing: { tone: "busy", icon: LoaderCircle, label: "Processing" },
+  processed: { tone: "good", icon: CircleCheck, label: "Processed" },
+  retrying: { tone: "wait", icon: Hourglass, label: "Retrying" },
+  dead_letter: { tone: "bad", icon: OctagonX, label: "Dead letter" },
+  decided: { tone: "good", icon: CircleCheck, label: "Decided" },
+  paused: { tone: "wait", icon: CirclePause, label: "Paused" },
+};
+
+export const lookOf = (status: string): Look =>
+  LOOKS[status] ?? { tone: "idle", icon: Circle, label: status.replaceAll("_", " ") };
+
+export const INK: Readonly<Record<Tone, string>> = {
+  good: "text-good",
+  bad: "text-bad",
+  warn: "text-warn",
+  busy: "text-busy",
+  wait: "text-wait",
+  idle: "text-idle",
+};
+const FILL: Readonly<Record<Tone, string>> = {
+  good: "bg-good-soft",
+  bad: "bg-bad-soft",
+  warn: "bg-warn-soft",
+  busy: "bg-busy-soft",
+  wait: "bg-wait-soft",
+  idle: "bg-idle-soft",
+};
+
+export function StatusIcon({ status, size = 15 }: { status: string; size?: number }) {
+  const { icon: Icon, tone, label } = lookOf(status);
+  const moves = status === "running" || status === "processing";
+  return (
+    <Icon
+      size={size}
+      role="img"
+      aria-label={label}
+      className={`shrink-0 ${INK[tone]} ${moves ? "spin" : ""}`}
+    />
+  );
+}
+
+/** A status in words, with its colour and shape. */
+export function Status({ status, label }: { status: string; label?: string | undefined }) {
+  const { icon: Icon, tone, label: known } = lookOf(status);
+  const moves = status === "running" || status === "processing";
+  return (
+    <span
+      className={`inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${INK[tone]} ${FILL[tone]}`}
+    >
+      <Icon size={13} aria-hidden className={`shrink-0 ${moves ? "spin" : ""}`} />
+      {label ?? known}
+    </span>
+  );
+}
+
+/** A small word beside a name. */
+export function Tag({ children, tone = "idle" }: { children: React.ReactNode; tone?: Tone }) {
+  return (
+    <span
+      className={`inline-block rounded px-1.5 py-px text-xs whitespace-nowrap ${INK[tone]} ${FILL[tone]}`}
+    >
+      {children}
+    </span>
+  );
+}

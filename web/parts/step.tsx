@@ -1,0 +1,49 @@
+import { Link } from "wouter";
+import type { AutomationRun } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Status } from "./status.tsx";
+import { exactly } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+interface Props {
+  step: object & { key: string; name?: string };
+  /** How a run left it; null where none did. */
+  state: AutomationRun["steps"][number] | null;
+}
+
+/** One step: what it does, and what it gave in the run at hand. */
+export function Step({ step, state }: Props) {
+  const runId = state?.actionRunId ?? "";
+  const run = useApi(
+    "GET /api/v1/action-runs/{run_id}",
+    { path: { run_id: runId } },
+    { enabled: runId !== "" },
+  );
+  const error = state?.error as { message?: string } | null | undefined;
+  return (
+    <div className="grid gap-6 border-t border-line p-4 md:grid-cols-2">
+      <div className="min-w-0">
+        <p className="mb-2 text-sm font-semibold">{step.name ?? step.key}</p>
+        <Tree value={step} label="the step" />
+      </div>
+      <div className="min-w-0">
+        <div className="mb-2 flex items-center gap-2 text-sm">
+          <span className="font-semibold">What it gave</span>
+          {state && <Status status={state.status} />}
+          {runId && (
+            <Link href={`/runs/${runId}`} className="text-xs text-accent hover:underline">
+              Open the run
+            </Link>
+          )}
+        </div>
+        {state?.completedAt && <p className="mb-2 text-xs text-soft">{exactly(state.completedAt)}</p>}
+        {error?.message && <p className="mb-2 text-sm break-words text-bad">{error.message}</p>}
+        {run.data ? (
+          <Tree value={run.data.result} label="the result" />
+        ) : (
+          <p className="text-sm text-faint">Nothing yet.</p>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,152 @@
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import type { ReactNode } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { IconButton } from "./button.tsx";
+import { counted } from "./time.tsx";
+
+export interface Column<T> {
+  name: string;
+  cell: (row: T) => ReactNode;
+  /** For numbers and times. */
+  isRight?: boolean;
+  /** Left out on narrow screens. */
+  isMinor?: boolean;
+  /** Takes the room that is left. */
+  isWide?: boolean;
+}
+
+interface Props<T> {
+  /** What the table holds, for those who don't see it. */
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+  /** Where a row leads; its first cell is the link, and a click anywhere follows it. */
+  hrefOf?: (row: T) => string | null;
+}
+
+export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
+  const [, go] = useLocation();
+  return (
+    <div className="overflow-x-auto">
+      <table aria-label={label} className="w-full border-collapse text-sm">
+        <thead>
+          <tr className="text-left text-xs text-soft">
+            {columns.map(({ name, isRight, isMinor, isWide }) => (
+              <th
+                key={name}
+                scope="col"
+                className={`h-8 px-3 font-medium sm:px-4 whitespace-nowrap ${isRight ? "text-right" : ""} ${isMinor ? "max-md:hidden" : ""} ${isWide ? "w-full" : ""}`}
+              >
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const href = hrefOf?.(row) ?? null;
+            return (
+              <tr
+                key={keyOf(row)}
+                className={`border-t border-line ${href ? "cursor-pointer hover:bg-sunken/60" : ""}`}
+                onClick={(event) => {
+                  if (href === null || (event.target as Element).closest("a, button, input, label")) return;
+                  if (event.metaKey || event.ctrlKey) window.open(href);
+                  else go(href);
+                }}
+              >
+                {columns.map(({ name, cell, isRight, isMinor, isWide }, at) => (
+                  <td
+                    key={name}
+                    className={`h-10 px-3 py-1.5 sm:px-4 ${isRight ? "text-right whitespace-nowrap tabular-nums" : ""} ${isMinor ? "max-md:hidden" : ""} ${isWide ? "max-w-0 min-w-32" : ""}`}
+                  >
+                    {at === 0 && href ? (
+                      <Link href={href} className="font-medium hover:text-accent">
+                        {cell(row)}
+                      </Link>
+                    ) : (
+                      cell(row)
+                    )}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A name with something smaller below it, cut off where there is no room. */
+export function Named({ name, below }: { name: string; below?: ReactNode }) {
+  return (
+    <span className="block min-w-0">
+      <span className="block truncate" dir="auto" title={name}>
+        {name}
+      </span>
+      {below && <span className="block truncate text-xs font-normal text-soft">{below}</span>}
+    </span>
+  );
+}
+
+/** Filters that stand in the address, so that a link shows the same. */
+export function useFilters() {
+  const [search, setSearch] = useSearchParams();
+  return {
+    get: (name: string): string => search.get(name) ?? "",
+    all: (name: string): string[] => search.getAll(name),
+    offset: Math.max(Number(search.get("offset") ?? 0) || 0, 0),
+    /** Sets one filter, or clears it; the list begins anew. */
+    set(name: string, value: string | readonly string[]) {
+      setSearch(
+        (before) => {
+          const after = new URLSearchParams(before);
+          after.delete(name);
+          if (name !== "offset") after.delete("offset");
+          for (const each of typeof value === "string" ? [value] : value) {
+            if (each !== "") after.append(name, each);
+          }
+          return after;
+        },
+        { replace: name !== "offset" },
+      );
+    },
+    clear: () => setSearch(new URLSearchParams()),
+    isAny: [...search.keys()].some((name) => name !== "offset" && name !== "tab"),
+  };
+}
+
+interface PagerProps {
+  offset: number;
+  limit: number;
+  total: number;
+  shown: number;
+  onOffset: (offset: number) => void;
+}
+
+/** From, to and total of an offset list, and the way to its other pages. */
+export function Pager({ offset, limit, total, shown, onOffset }: PagerProps) {
+  return (
+    <div className="flex items-center justify-between gap-3 border-t border-line px-4 py-1.5 text-xs text-soft">
+      <span className="tabular-nums" role="status">
+        {total === 0 ? "None" : `${counted(offset + 1)}–${counted(offset + shown)} of ${counted(total)}`}
+      </span>
+      <span className="flex items-center">
+        <IconButton
+          icon={ChevronLeft}
+          label="Page before"
+          disabled={offset === 0}
+          onClick={() => onOffset(Math.max(offset - limit, 0))}
+        />
+        <IconButton
+          icon={ChevronRight}
+          label="Next page"
+          disabled={offset + shown >= total}
+          onClick={() => onOffset(offset + limit)}
+        />
+      </span>
+    </div>
+  );
+}

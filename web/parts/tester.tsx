@@ -1,0 +1,183 @@
+import { Send } from "lucide-react";
+import { useState } from "react";
+import { type Answer, post } from "../api.ts";
+import type { Automation } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Code } from "./code.tsx";
+import { Mono } from "./copy.tsx";
+import { TextField } from "./labelled.tsx";
+import { Facts, Section, Shown } from "./page.tsx";
+import { Status } from "./status.tsx";
+import { type Column, Table } from "./table.tsx";
+import { inWords, When } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+const HASHES: Readonly<Record<string, string>> = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" };
+
+/** `sha256=<hex>` over `text`, as Weir and most senders write it. */
+async function sign(secret: string, algorithm: string, text: string): Promise<string> {
+  const encoder = new TextEncoder();
+  const hash = HASHES[algorithm] ?? "SHA-256";
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), { name: "HMAC", hash }, false, [
+    "sign",
+  ]);
+  const bytes = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
+  return `${algorithm}=${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+interface HookConfig {
+  signatureHeader?: string;
+  signatureAlgorithm?: string;
+}
+
+type Delivery = {
+  id: string;
+  status: string;
+  attempts: number;
+  replyCode: number | null;
+  receivedAt: string;
+  error: unknown;
+  automationRunId: string | null;
+};
+
+const COLUMNS: readonly Column<Delivery>[] = [
+  { name: "Delivery", cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
+  { name: "Status", cell: ({ status }) => <Status status={status} /> },
+  {
+    name: "Reply",
+    isMinor: true,
+    cell: ({ replyCode }) => <span className="tabular-nums">{replyCode ?? "–"}</span>,
+  },
+  { name: "Tries", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+  { name: "Received", isRight: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
+];
+
+/** The address of a webhook, and a form that sends it a signed one from here. */
+export function Tester({ automation }: { automation: Automation }) {
+  const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } =
+    automation.config as HookConfig;
+  const [secret, setSecret] = useState("");
+  const [body, setBody] = useState('{\n  "hello": "Weir"\n}');
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const deliveries = useApi("GET /api/v1/webhook-deliveries", {
+    query: { automation_id: automation.id, limit: 20 },
+  });
+  const url = automation.webhookUrl ?? "";
+  const canSign = typeof crypto.subtle !== "undefined";
+  const send = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const stamp = String(Math.floor(Date.now() / 1000));
+      const signature = await sign(secret, signatureAlgorithm, `${stamp}.${body}`);
+      const headers = {
+        "content-type": "application/json",
+        [signatureHeader]: signature,
+        "X-SVC-Timestamp": stamp,
+      };
+      setAnswer(await post(new URL(url).pathname, body, headers));
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : "It could not be sent.");
+    }
+    setBusy(false);
+    void deliveries.refetch();
+  };
+  let shown: unknown = answer?.text;
+  try {
+    shown = JSON.parse(answer?.text ?? "");
+  } catch {
+    // then it is shown as the text that it is
+  }
+  return (
+    <>
+      <Section title="Address">
+        <Facts
+          of={[
+            ["Send POST to", <Mono key="url" text={url} />],
+            ["Signature header", <Mono key="header" text={signatureHeader} />],
+            [
+              "Algorithm",
+              `HMAC-${signatureAlgorithm} of the body, or of timestamp.body with X-SVC-Timestamp`,
+            ],
+          ]}
+        />
+      </Section>
+      <Section title="Send a test">
+        {canSign ? (
+          <form
+            className="space-y-4"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void send();
+            }}
+          >
+            <TextField
+              label="Secret"
+              type="password"
+              isRequired
+              value={secret}
+              onChange={setSecret}
+              about="It was shown once when the automation was created. It signs here, in your browser, and is not sent."
+            />
+            <div>
+              <p className="mb-1 text-sm font-medium">Body</p>
+              <Code
+                language="json"
+                label="Body"
+                value={body}
+                onChange={setBody}
+                minHeight={110}
+                onSubmit={() => void send()}
+              />
+            </div>
+            <Button type="submit" kind="main" icon={Send} busy={isBusy} disabled={secret === ""}>
+              Sign and send
+            </Button>
+          </form>
+        ) : (
+          <p className="text-sm text-soft">
+            Browsers sign only on pages that come over https or from this machine.
+          </p>
+        )}
+        {problem && (
+          <p role="alert" className="mt-3 text-sm text-bad">
+            {problem}
+          </p>
+        )}
+        {answer && (
+          <div className="mt-4 rounded-md border border-line p-3" role="status">
+            <p className="mb-2 text-sm">
+              <span className={`font-semibold ${answer.status < 300 ? "text-good" : "text-bad"}`}>
+                {answer.status}
+              </span>
+              <span className="ml-2 text-soft">in {inWords(answer.durationSeconds)}</span>
+            </p>
+            <Tree value={shown} label="the reply" />
+          </div>
+        )}
+      </Section>
+      <Section title="Deliveries" flush>
+        <Shown of={deliveries}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <p className="p-4 text-sm text-soft">None has come yet.</p>
+            ) : (
+              <Table
+                label="Deliveries"
+                columns={COLUMNS}
+                rows={items}
+                keyOf={({ id }) => id}
+                hrefOf={({ automationRunId }) =>
+                  automationRunId ? `/automation-runs/${automationRunId}` : null
+                }
+              />
+            )
+          }
+        </Shown>
+      </Section>
+    </>
+  );
+}

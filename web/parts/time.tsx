@@ -1,0 +1,88 @@
+import { useSyncExternalStore } from "react";
+
+const TICK_MS = 15_000;
+let now = Date.now();
+const watchers = new Set<() => void>();
+setInterval(() => {
+  now = Date.now();
+  for (const watcher of watchers) watcher();
+}, TICK_MS);
+
+/** Milliseconds since 1970, renewed every 15 s. */
+export const useNow = (): number =>
+  useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => now,
+  );
+
+const STEPS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["week", 604_800],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+const short = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+
+/** `3 minutes ago`, in words. */
+function ago(at: string, from: number): string {
+  const seconds = (Date.parse(at) - from) / 1000;
+  for (const [unit, size] of STEPS) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  }
+  return seconds > 5 ? "in a moment" : "just now";
+}
+
+/** An instant in the person's own zone, with seconds. */
+export const exactly = (at: string): string => exact.format(new Date(at));
+export const shortly = (at: string): string => short.format(new Date(at));
+
+/** How long ago, with the exact instant on hover. */
+export function When({ at, empty = "never" }: { at: string | null | undefined; empty?: string }) {
+  const from = useNow();
+  if (!at) return <span className="text-faint">{empty}</span>;
+  return (
+    <time dateTime={at} title={`${exactly(at)}\n${at}`} className="whitespace-nowrap">
+      {ago(at, Math.max(from, Date.now()))}
+    </time>
+  );
+}
+
+/** Seconds as people say them: `340 ms`, `4.2 s`, `3 min 5 s`. */
+export function inWords(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+}
+
+export const Took = ({ seconds }: { seconds: number | null }) =>
+  seconds === null ? (
+    <span className="text-faint">–</span>
+  ) : (
+    <span className="tabular-nums">{inWords(seconds)}</span>
+  );
+
+const COUNT = new Intl.NumberFormat(undefined);
+export const counted = (count: number): string => COUNT.format(count);
+
+/** Bytes as people say them. */
+export function sized(bytes: number | null): string {
+  if (bytes === null) return "–";
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  const size = bytes / 1000 ** step;
+  return `${size < 10 && step > 0 ? size.toFixed(1) : Math.round(size)} ${units[step]}`;
+}

@@ -1,0 +1,105 @@
+import { ChevronRight } from "lucide-react";
+import { useState } from "react";
+import { CopyButton } from "./copy.tsx";
+
+/** Of a long list or object so many are shown at first. */
+const AT_ONCE = 100;
+/** Of a long text so much is shown at first. */
+const TEXT_AT_ONCE = 400;
+
+const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** A JSON value to look into; big ones open piece by piece. */
+export function Tree({ value, label }: { value: unknown; label: string }) {
+  if (value === null || value === undefined) return <p className="text-sm text-faint">Nothing.</p>;
+  return (
+    <div className="relative">
+      <div className="absolute top-0 right-0">
+        <CopyButton text={JSON.stringify(value, null, 2)} label={`Copy ${label} as JSON`} />
+      </div>
+      <div className="overflow-x-auto pr-8 font-mono text-xs leading-5">
+        {isBranch(value) ? <Children of={value} depth={0} /> : <Leaf value={value} />}
+      </div>
+    </div>
+  );
+}
+
+function Children({ of, depth }: { of: object; depth: number }) {
+  const [shown, setShown] = useState(AT_ONCE);
+  const entries = Object.entries(of);
+  if (entries.length === 0) return <span className="text-faint">{Array.isArray(of) ? "[ ]" : "{ }"}</span>;
+  return (
+    <ul>
+      {entries.slice(0, shown).map(([name, value]) => (
+        <li key={name}>
+          <Entry name={name} value={value} depth={depth} />
+        </li>
+      ))}
+      {entries.length > shown && (
+        <li>
+          <button
+            type="button"
+            className="pl-4 text-accent hover:underline"
+            onClick={() => setShown(shown + AT_ONCE)}
+          >
+            {entries.length - shown} more
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Entry({ name, value, depth }: { name: string; value: unknown; depth: number }) {
+  const [isOpen, setOpen] = useState(depth < 2);
+  if (!isBranch(value)) {
+    return (
+      <div className="flex gap-1.5 pl-4">
+        <span className="shrink-0 text-code-key">{name}:</span>
+        <Leaf value={value} />
+      </div>
+    );
+  }
+  const size = Object.keys(value).length;
+  return (
+    <div>
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        className="flex items-center rounded hover:bg-sunken"
+        onClick={() => setOpen(!isOpen)}
+      >
+        <ChevronRight
+          size={13}
+          aria-hidden
+          className={`mr-0.5 shrink-0 text-faint ${isOpen ? "rotate-90" : ""}`}
+        />
+        <span className="text-code-key">{name}</span>
+        <span className="ml-1.5 text-faint">{Array.isArray(value) ? `[${size}]` : `{${size}}`}</span>
+      </button>
+      {isOpen && (
+        <div className="ml-1.5 border-l border-line pl-2">
+          <Children of={value} depth={depth + 1} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Leaf({ value }: { value: unknown }) {
+  const [isWhole, setWhole] = useState(false);
+  if (typeof value !== "string") {
+    return <span className={value === null ? "text-faint" : "text-code-number"}>{String(value)}</span>;
+  }
+  const isCut = value.length > TEXT_AT_ONCE && !isWhole;
+  return (
+    <span className="break-words whitespace-pre-wrap text-code-text [overflow-wrap:anywhere]" dir="auto">
+      "{isCut ? value.slice(0, TEXT_AT_ONCE) : value}"
+      {isCut && (
+        <button type="button" className="ml-1 text-accent hover:underline" onClick={() => setWhole(true)}>
+          … {value.length - TEXT_AT_ONCE} more characters
+        </button>
+      )}
+    </span>
+  );
+}
