@@ -1,21 +1,20 @@
 import { join } from "node:path";
-import { eq } from "drizzle-orm";
 import { type Clock, systemClock } from "./base/clock.ts";
-import { openEgress } from "./base/egress.ts";
+import { type EgressOptions, openEgress } from "./base/egress.ts";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { openLimiter } from "./base/limit.ts";
 import type { Log } from "./base/log.ts";
+import { openOpenId } from "./base/openid.ts";
 import { openSignals } from "./base/signals.ts";
-import { type Config, ConfigError, type Secrets } from "./config.ts";
+import type { Config, Secrets } from "./config.ts";
 import type { App } from "./context.ts";
-import { openSecretBox } from "./crypto/secretbox.ts";
+import { openKeys } from "./engine/keys.ts";
 import { executors } from "./executors/registry.ts";
-import { type DataFolder, masterKey, openDataFolder } from "./folder.ts";
+import { type DataFolder, openDataFolder } from "./folder.ts";
 import { openFolderLake } from "./lake/folder.ts";
 import { providers } from "./providers/registry.ts";
 import { openSql } from "./sql/sql.ts";
 import { migrations } from "./store/migrations.ts";
-import { settings } from "./store/settings.ts";
 import { openRemoteStore, openStore, type Store } from "./store/store.ts";
 
 /** What a process is built from. */
@@ -35,6 +34,8 @@ export interface Opened {
   app: App;
   /** Tells the app where it listens, once it does. */
   listensOn(address: { host: string; port: number }): void;
+  /** Aborts `app.stopping`, or `app.closing` after it. */
+  tell(phase: "stopping" | "closing"): void;
   close(): Promise<void>;
 }
 
@@ -53,7 +54,7 @@ export async function openApp(parts: Parts): Promise<Opened> {
 async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids }): Promise<Opened> {
   const { config, secrets, log, self, clock, ids, overrides = {} } = parts;
   const store = await storeOf(folder, config, secrets, clock);
-  const box = await secretBoxOf(store, folder, secrets, ids);
+  const box = await openKeys(store, folder.path, secrets, ids);
   const sql = openSql({
     self,
     folder: join(folder.scratch, "sql"),
@@ -62,6 +63,12 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
     cacheDir: join(folder.scratch, "cache"),
   });
   let listening: { host: string; port: number } | null = null;
+  const phases = { stopping: new AbortController(), closing: new AbortController() };
+  const egress = {
+    allow: config.egressAllow,
+    self: () => (listening ? { address: listening.host, port: listening.port } : null),
+    clock,
+  };
   const app: App = {
     config,
     baseUrl: () =>
@@ -71,11 +78,8 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
     ids,
     log,
     secrets: box,
-    egress: openEgress({
-      allow: config.egressAllow,
-      self: () => (listening ? { address: listening.host, port: listening.port } : null),
-      clock,
-    }),
+    egress: openEgress(egress),
+    openid: providerOf(config, secrets, egress, clock),
     sql,
     lake: openFolderLake(folder.lake),
     signals: openSignals(),
@@ -85,6 +89,8 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
     filesFolder: folder.files,
     artifactsFolder: folder.artifacts,
     bootId: ids.uuid(),
+    stopping: phases.stopping.signal,
+    closing: phases.closing.signal,
     ...overrides,
   };
   return {
@@ -92,12 +98,21 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
     listensOn(address) {
       listening = address;
     },
+    tell: (phase) => phases[phase].abort(),
     async close() {
       await sql.close();
       await store.close();
       folder.unlock();
     },
   };
+}
+
+/** Null where none is set; of its three settings none stands alone. */
+function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clock: Clock) {
+  const { oidcIssuer: issuer, oidcClientId: clientId } = config;
+  const { oidcClientSecret: clientSecret } = secrets;
+  if (issuer === null || clientId === null || clientSecret === null) return null;
+  return openOpenId({ issuer, clientId, clientSecret, egress, clock });
 }
 
 const hostOf = (host: string) =>
@@ -112,20 +127,4 @@ function storeOf(folder: DataFolder, config: Config, secrets: Secrets, clock: Cl
         migrations,
         clock,
       });
-}
-
-/** Opens the box, and refuses a key that is not the one that this store's secrets were sealed with. */
-async function secretBoxOf(store: Store, folder: DataFolder, secrets: Secrets, ids: Ids) {
-  const [kept] = await store.db.select().from(settings).where(eq(settings.key, "key_id"));
-  const box = openSecretBox(masterKey(folder, secrets.secretKey, kept === undefined, ids), ids);
-  if (kept === undefined) {
-    await store.write(
-      async (db) => void (await db.insert(settings).values({ key: "key_id", value: box.keyId })),
-    );
-  } else if (kept.value !== box.keyId) {
-    throw new ConfigError(
-      "The secret key is not the one that this database's secrets were sealed with. Set the right WEIR_SECRET_KEY, or put secret.key back.",
-    );
-  }
-  return box;
 }

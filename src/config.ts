@@ -21,6 +21,12 @@ export interface Config {
   maxBodyBytes: number;
   /** Null: off. */
   apiRate: Rate | null;
+  /** Seconds before each try of an outbound delivery, each after the one before; the first is 0. */
+  webhookSchedule: readonly number[];
+  /** Seconds that a receiver has to answer. */
+  webhookTimeout: number;
+  /** Seconds of nothing but failures after which a subscription is disabled. */
+  webhookDisableAfter: number;
   shutdownGraceSeconds: number;
   /** DuckDB's notation, such as `1GB`. */
   sqlMemory: string;
@@ -32,13 +38,19 @@ export interface Config {
   adminPasswordFile: string | null;
   /** Holds every reply against its shape; for tests. */
   checkReplies: boolean;
+  /** The identity provider, as it writes itself; null where people sign in with passwords alone. */
+  oidcIssuer: string | null;
+  oidcClientId: string | null;
 }
 
 /** Kept away from `Config`, so that printing the one never shows the other. */
 export interface Secrets {
   /** 32 bytes in base64; null: made and kept in `secret.key`. */
   secretKey: string | null;
+  /** The key before `secretKey`, in base64, while what it has sealed is sealed again. */
+  secretKeyPrevious: string | null;
   databaseToken: string | null;
+  oidcClientSecret: string | null;
 }
 
 /** A setting that stops the start, in one sentence. */
@@ -47,6 +59,9 @@ export class ConfigError extends Error {
 }
 
 type Sources = Readonly<Record<string, string | undefined>>;
+
+/** At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h (decisions, section 8). */
+const WEBHOOK_SCHEDULE = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const;
 
 /** Where each setting comes from, and how it is read. `flag` settings may stand on the command line. */
 const SETTINGS = {
@@ -61,6 +76,9 @@ const SETTINGS = {
   concurrency: { env: "WEIR_CONCURRENCY", read: integer(8, 1, 1024) },
   maxBodyBytes: { env: "WEIR_MAX_BODY_BYTES", read: integer(10 * 1024 * 1024, 1024, 1024 ** 3) },
   apiRate: { env: "WEIR_API_RATE", read: rate({ perMinute: 1200, burst: 300 }) },
+  webhookSchedule: { env: "WEIR_WEBHOOK_SCHEDULE", read: schedule(WEBHOOK_SCHEDULE) },
+  webhookTimeout: { env: "WEIR_WEBHOOK_TIMEOUT", read: integer(15, 1, 300) },
+  webhookDisableAfter: { env: "WEIR_WEBHOOK_DISABLE_AFTER", read: integer(432_000, 1, 31_536_000) },
   shutdownGraceSeconds: { env: "WEIR_SHUTDOWN_GRACE", read: integer(30, 0, 3600) },
   sqlMemory: { env: "WEIR_SQL_MEMORY", read: memory("1GB") },
   sqlTimeoutSeconds: { env: "WEIR_SQL_TIMEOUT", read: integer(300, 1, 86_400) },
@@ -70,14 +88,21 @@ const SETTINGS = {
   adminEmail: { env: "WEIR_ADMIN_EMAIL", read: maybe },
   adminPasswordFile: { env: "WEIR_ADMIN_PASSWORD_FILE", read: maybe },
   checkReplies: { env: "WEIR_CHECK_REPLIES", read: yes },
+  oidcIssuer: { env: "WEIR_OIDC_ISSUER", read: issuer },
+  oidcClientId: { env: "WEIR_OIDC_CLIENT_ID", read: maybe },
 } satisfies {
   [K in keyof Config]: { env: string; read: (value: string | undefined, name: string) => Config[K] };
 };
 
-const SECRETS = { secretKey: "WEIR_SECRET_KEY", databaseToken: "WEIR_DATABASE_TOKEN" } as const;
+const SECRETS = {
+  secretKey: "WEIR_SECRET_KEY",
+  secretKeyPrevious: "WEIR_SECRET_KEY_PREVIOUS",
+  databaseToken: "WEIR_DATABASE_TOKEN",
+  oidcClientSecret: "WEIR_OIDC_CLIENT_SECRET",
+} as const;
 
 /** Names this build knows of but can't serve yet; silence would be a lie. */
-const NOT_YET = ["WEIR_LAKE_URL", "WEIR_OIDC_ISSUER"];
+const NOT_YET = ["WEIR_LAKE_URL"];
 
 /**
  * Reads settings from `flags`, then `env`, then `file` (the parsed `weir.toml`, keys as in the
@@ -104,9 +129,32 @@ export function readConfig(
   ) as unknown as Config;
   const secrets = {
     secretKey: get(SECRETS.secretKey) ?? null,
+    secretKeyPrevious: get(SECRETS.secretKeyPrevious) ?? null,
     databaseToken: get(SECRETS.databaseToken) ?? null,
+    oidcClientSecret: get(SECRETS.oidcClientSecret) ?? null,
   };
+  if (secrets.secretKeyPrevious !== null && secrets.secretKey === null) {
+    throw new ConfigError(
+      "WEIR_SECRET_KEY_PREVIOUS is set without WEIR_SECRET_KEY; set that to the new key, or remove the old one.",
+    );
+  }
+  refusePartOfProvider(config, secrets);
   return { config, secrets };
+}
+
+/** The three settings of the identity provider stand together or not at all. */
+function refusePartOfProvider({ oidcIssuer, oidcClientId }: Config, { oidcClientSecret }: Secrets): void {
+  const given = {
+    WEIR_OIDC_ISSUER: oidcIssuer,
+    WEIR_OIDC_CLIENT_ID: oidcClientId,
+    WEIR_OIDC_CLIENT_SECRET: oidcClientSecret,
+  };
+  const missing = Object.entries(given).filter(([, value]) => value === null);
+  if (missing.length === 0 || missing.length === 3) return;
+  const names = missing.map(([name]) => name).join(" and ");
+  throw new ConfigError(
+    `WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET go together; ${names} ${missing.length > 1 ? "are" : "is"} missing.`,
+  );
 }
 
 /** For `weir config`: each setting's name and value, written as one would set it. */
@@ -164,6 +212,21 @@ function integer(fallback: number, least: number, most: number) {
   };
 }
 
+/** A first try always comes at once, whether the list says so with a 0 or begins with the pause after it. */
+function schedule(fallback: readonly number[]) {
+  return (value: string | undefined, name: string): readonly number[] => {
+    if (value === undefined) return fallback;
+    const steps = value.split(",").map((step) => step.trim());
+    if (steps.length > 50 || !steps.every((step) => /^\d{1,7}$/.test(step))) {
+      throw new ConfigError(
+        `${name} is ${quote(value)}; it takes at most 50 pauses in whole seconds, such as 0,5,300,1800.`,
+      );
+    }
+    const pauses = steps.map(Number);
+    return pauses[0] === 0 ? pauses : [0, ...pauses];
+  };
+}
+
 function choice<const T extends readonly string[]>(values: T, fallback: T[number]) {
   return (value: string | undefined, name: string): T[number] => {
     if (value === undefined) return fallback;
@@ -181,6 +244,17 @@ function url(schemes: readonly string[]) {
       `${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`,
     );
   };
+}
+
+/** Left as it is written: a slash at its end belongs to the name. */
+function issuer(value: string | undefined, name: string): string | null {
+  if (value === undefined) return null;
+  const parsed = URL.parse(value);
+  const isPlain = parsed !== null && /^https?:$/.test(parsed.protocol) && !/[?#@\s]/.test(value);
+  if (isPlain) return value;
+  throw new ConfigError(
+    `${name} is ${quote(value)}; it takes the address that an OpenID provider names itself by, such as https://login.example.com.`,
+  );
 }
 
 function list(check: ((item: string) => boolean) | null) {

@@ -4,6 +4,7 @@ import type { Egress } from "./base/egress.ts";
 import type { Ids } from "./base/ids.ts";
 import type { Limiter } from "./base/limit.ts";
 import type { Log } from "./base/log.ts";
+import type { OpenIdProvider } from "./base/openid.ts";
 import type { Signals } from "./base/signals.ts";
 import type { Config } from "./config.ts";
 import type { SecretBox } from "./crypto/secretbox.ts";
@@ -25,6 +26,8 @@ export interface App {
   readonly log: Log;
   readonly secrets: SecretBox;
   readonly egress: Egress;
+  /** Null where people sign in with passwords alone. */
+  readonly openid: OpenIdProvider | null;
   readonly sql: Sql;
   readonly lake: Lake;
   readonly signals: Signals;
@@ -37,6 +40,10 @@ export interface App {
   readonly artifactsFolder: string;
   /** Names this process among those that share or shared the store. */
   readonly bootId: string;
+  /** Aborts when the process is asked to end: it counts as not ready, and takes in nothing new. */
+  readonly stopping: AbortSignal;
+  /** Aborts when what was under way has had its time: streams end, and so does waiting. */
+  readonly closing: AbortSignal;
 }
 
 /** Who does it. A user carries email, IP and user agent; an API key its IP; system its process and version. */

@@ -1,5 +1,6 @@
 /** The one entry of the executable: words become a command. The only reader of the environment. */
 
+import { constants } from "node:os";
 import type { Host } from "./cli/host.ts";
 
 type Command = (args: readonly string[], host: Host) => Promise<number>;
@@ -11,6 +12,10 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import("./cli/init.ts")).init,
   "reset-password": async () => (await import("./cli/reset-password.ts")).resetPassword,
   events: async () => (await import("./cli/events.ts")).events,
+  keys: async () => (await import("./cli/keys.ts")).keys,
+  login: async () => (await import("./cli/login.ts")).login,
+  logout: async () => (await import("./cli/logout.ts")).logout,
+  whoami: async () => (await import("./cli/whoami.ts")).whoami,
   config: async () => (await import("./cli/config.ts")).config,
   version: async () => (await import("./cli/version.ts")).printVersion,
   help: async () => (await import("./cli/help.ts")).help,
@@ -30,6 +35,7 @@ const self = isCompiled ? [process.execPath] : [process.execPath, Bun.main];
 /** What commands see of this process. */
 async function openHost(): Promise<Host> {
   const { partsFrom } = await import("./cli/settings.ts");
+  const { personOf } = await import("./cli/credentials.ts");
   const isTerminal = process.stderr.isTTY === true;
   const err = (line: string) => void process.stderr.write(`${line}\n`);
   const columns = () => (process.stderr.columns || 80) - 1;
@@ -37,13 +43,21 @@ async function openHost(): Promise<Host> {
     isTerminal,
     hasColor: process.stdout.isTTY === true && !process.env.NO_COLOR,
     self,
+    person: personOf(process.env),
     err,
     status: (text) => void (isTerminal && process.stderr.write(`\r\x1b[2K${text.slice(0, columns())}`)),
     out: (line) => void process.stdout.write(`${line}\n`),
     stdin: () => Bun.stdin.text(),
     parts: (flags) => partsFrom(flags, process.env, { isTerminal, self, err }),
     onStop(stop) {
-      for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, stop);
+      let isAsked = false;
+      for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+        process.on(signal, () => {
+          if (isAsked) process.exit(128 + constants.signals[signal]);
+          isAsked = true;
+          stop();
+        });
+      }
     },
   };
 }

@@ -4,42 +4,63 @@ import type { App } from "./context.ts";
 import type { Operation } from "./http/operation.ts";
 import { problemResponse, serve } from "./http/serve.ts";
 import { visitOf } from "./http/visit.ts";
+import { webReply } from "./http/web.ts";
 import { accessTokenOperations } from "./resources/access-tokens/routes.ts";
 import { actionOperations } from "./resources/actions/routes.ts";
+import { apiKeyOperations } from "./resources/api-keys/routes.ts";
+import { approvalOperations } from "./resources/approvals/routes.ts";
 import { artifactOperations } from "./resources/artifacts/routes.ts";
 import { automationOperations } from "./resources/automations/routes.ts";
+import { bundleOperations } from "./resources/bundles/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
 import { datasetOperations } from "./resources/datasets/routes.ts";
 import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
+import { decisionOperations } from "./resources/decisions/routes.ts";
+import { deviceOperations } from "./resources/device/routes.ts";
 import { eventOperations } from "./resources/events/routes.ts";
 import { countRequest } from "./resources/health/requests.ts";
 import { healthOperations } from "./resources/health/routes.ts";
 import { inboundOperations } from "./resources/inbound/routes.ts";
+import { invitePageOperations } from "./resources/invitations/page.ts";
+import { invitationOperations } from "./resources/invitations/routes.ts";
 import { metaOperations } from "./resources/meta/routes.ts";
 import { openApiOperations } from "./resources/openapi/routes.ts";
+import { openIdOperations } from "./resources/openid/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
 import { sessionOperations } from "./resources/sessions/routes.ts";
-import { setupPageOperations } from "./resources/sign-in/page.ts";
+import { signInPageOperations } from "./resources/sign-in/page.ts";
 import { signInOperations } from "./resources/sign-in/routes.ts";
+import { templateOperations } from "./resources/templates/routes.ts";
 import { userOperations } from "./resources/users/routes.ts";
+import { webhookOperations } from "./resources/webhooks/routes.ts";
 
 /** The HTTP face: every operation that exists. */
 export const operations: readonly Operation[] = [
   ...healthOperations,
   ...metaOperations,
   ...signInOperations,
-  ...setupPageOperations,
+  ...openIdOperations,
+  ...deviceOperations,
+  ...signInPageOperations,
   ...userOperations,
   ...organizationOperations,
+  ...invitationOperations,
+  ...invitePageOperations,
   ...sessionOperations,
   ...accessTokenOperations,
+  ...apiKeyOperations,
   ...connectionOperations,
+  ...templateOperations,
+  ...bundleOperations,
   ...actionOperations,
   ...runOperations,
   ...automationOperations,
+  ...approvalOperations,
+  ...decisionOperations,
   ...inboundOperations,
+  ...webhookOperations,
   ...deadLetterOperations,
   ...artifactOperations,
   ...datasetOperations,
@@ -72,12 +93,14 @@ export function server(app: App) {
     elysia.route(operation.method, toPattern(operation.path), handler as never, { parse: "none" } as never);
   }
   const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));
-  return elysia.onError(({ request, error, code, server: bun }) => {
+  return elysia.onError(async ({ request, error, code, server: bun }) => {
     const visit = visitOf(app, request, bun as Peer);
     if (code !== "NOT_FOUND") return problemResponse(app, error, visit);
     const { pathname } = visit.url;
     const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
     if (methods.length === 0) {
+      const page = await webReply(app, visit).catch((fault) => problemResponse(app, fault, visit));
+      if (page) return page;
       return problemResponse(
         app,
         new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`),

@@ -1,6 +1,7 @@
 import type { CelInput, CelResult } from "@bufbuild/cel";
 import type { Clock } from "./clock.ts";
-import { isObject, type JsonObject } from "./json.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import type { Scope } from "./template.ts";
 
 type Cel = typeof import("@bufbuild/cel");
 
@@ -14,8 +15,8 @@ const STEP = "@weir_step";
 
 /** A condition, ready to be asked. */
 export interface Program {
-  /** What it gives, or an error that says why it gives nothing. */
-  run(names: Record<string, CelInput>, clock: Clock): CelResult;
+  /** What it gives for the values of its names, or an error that says why it gives nothing. */
+  run(scope: Scope, clock: Clock): CelResult;
   /** Names that it uses and `scope` lacks. */
   namesMissingIn(scope: object): string[];
 }
@@ -42,19 +43,41 @@ export function compile(text: string): Program {
   boundLoops(parsed.expr, names, []);
   const evaluate = cel.plan(env, parsed);
   return {
-    run(values, clock) {
+    run(scope, clock) {
       Object.assign(budget, {
         steps: MAX_STEPS,
         joined: MAX_JOINED,
         until: clock.monotonic() + MAX_LOOP_MS,
         clock,
       });
-      const outcome = evaluate(values);
+      const outcome = evaluate(inputOf(names, scope));
       if (budget.steps < 0) return cel.celError("it goes through its lists for too long");
       return outcome;
     },
     namesMissingIn: (scope) => [...names].filter((name) => !Object.hasOwn(scope, name)),
   };
+}
+
+/** The values of those names that `scope` has. */
+function inputOf(names: ReadonlySet<string>, scope: Scope): Record<string, CelInput> {
+  const values: Record<string, CelInput> = Object.create(null);
+  for (const name of names) if (Object.hasOwn(scope, name)) values[name] = asData(scope[name] ?? null);
+  return values;
+}
+
+/** By these keys the library takes an object for one of a class, or for a message of Protocol Buffers. */
+const ODD_KEYS = ["constructor", "$typeName"];
+
+/** JSON as nothing but data: objects with such keys, and those around them, as maps; all else as it is. */
+function asData(value: Json): CelInput {
+  if (Array.isArray(value)) {
+    const items = value.map(asData);
+    return items.some((item, index) => item !== value[index]) ? items : (value as CelInput);
+  }
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, asData(item)] as const);
+  const isOdd = ODD_KEYS.some((key) => Object.hasOwn(value, key));
+  return isOdd || entries.some(([key, item]) => item !== value[key]) ? new Map(entries) : (value as CelInput);
 }
 
 /** What a value is called in CEL. */

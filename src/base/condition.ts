@@ -1,4 +1,3 @@
-import type { CelInput } from "@bufbuild/cel";
 import { systemClock } from "./clock.ts";
 import { compile, describe, type Program } from "./condition-program.ts";
 import { AppError } from "./errors.ts";
@@ -38,8 +37,7 @@ export function holds(text: string, scope: Scope): boolean {
   if (fault)
     throw new AppError("condition_error", fault, { details: { condition: text.slice(0, MAX_LENGTH) } });
   const program = programFor(text);
-  const names: Record<string, CelInput> = Object.assign(Object.create(null), scope);
-  const outcome = program.run(names, systemClock);
+  const outcome = program.run(scope, systemClock);
   if (typeof outcome === "boolean") return outcome;
   const reason =
     outcome instanceof Error

@@ -40,13 +40,32 @@ export function openGate(options: EgressOptions): Gate {
   const rules = options.allow.map(parseRule);
   const answers = openAnswers(options.resolve ?? systemResolve, options.clock ?? systemClock);
 
+  /** What the rules alone say, which never change: one receiver is asked for many times. */
+  const verdicts = new Map<string, boolean>();
+  const isPermitted = (host: string, port: number, address: string): boolean => {
+    const key = `${host} ${port} ${address}`;
+    const known = verdicts.get(key);
+    if (known !== undefined) return known;
+    const open = rules.filter((rule) => rule.port === null || rule.port === port);
+    const named = open.filter((rule) => matches(rule.target, host) || matches(rule.target, address));
+    const verdict =
+      isPublic(address) || named.some((rule) => rule.target === host) || inRanges(named, open, address);
+    if (verdicts.size >= MAX_ANSWERS) verdicts.clear();
+    verdicts.set(key, verdict);
+    return verdict;
+  };
+  /** Where we listen ourselves only a rule for exactly that opens the way. */
+  const isOwnPermitted = (host: string, port: number, address: string): boolean =>
+    rules.some(
+      (rule) =>
+        rule.port === port &&
+        isOneHost(rule.target) &&
+        (matches(rule.target, host) || matches(rule.target, address)),
+    );
+
   const check = (host: string, port: number, address: string) => {
     const own = isSelf(options.self(), address, port);
-    const known = rules.filter((rule) => rule.port === null || rule.port === port);
-    const named = known.filter((rule) => matches(rule.target, host) || matches(rule.target, address));
-    const permitted = own
-      ? named.some((rule) => rule.port !== null && isOneHost(rule.target))
-      : isPublic(address) || named.some((rule) => rule.target === host) || inRanges(named, known, address);
+    const permitted = own ? isOwnPermitted(host, port, address) : isPermitted(host, port, address);
     if (!permitted) throw blocked(host, port, address, own);
   };
 
@@ -54,6 +73,7 @@ export function openGate(options: EgressOptions): Gate {
     async admit(host, port, signal) {
       const addresses = isIP(host) ? [host] : await raced(answers(host), signal);
       for (const address of addresses) check(host, port, address);
+      if (addresses.length === 1) return [addresses[0] as string];
       const [first, ...others] = [...new Set(addresses)].sort((a, b) => isIP(a) - isIP(b));
       if (first === undefined)
         throw new AppError("upstream", `The host ${host} has no address.`, { retryable: true });

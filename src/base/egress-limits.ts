@@ -21,14 +21,30 @@ export function openDeadline(signal: AbortSignal | undefined, timeoutMs: number,
   const timer = timeoutMs > 0 ? setTimeout(late, Math.min(timeoutMs, MAX_TIMER_MS)) : undefined;
   const stop = () => controller.abort(signal?.reason);
   if (signal?.aborted) stop();
-  signal?.addEventListener("abort", stop, { once: true });
+  const stops = signal ? stopsOf(signal) : null;
+  stops?.add(stop);
   return {
     signal: controller.signal,
     close() {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", stop);
+      stops?.delete(stop);
     },
   };
+}
+
+const stopsBySignal = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** What is to be stopped by a signal: it is listened to once, however many exchanges it stands over. */
+function stopsOf(signal: AbortSignal): Set<() => void> {
+  const known = stopsBySignal.get(signal);
+  if (known) return known;
+  const stops = new Set<() => void>();
+  stopsBySignal.set(signal, stops);
+  const stopAll = () => {
+    for (const stop of stops) stop();
+  };
+  signal.addEventListener("abort", stopAll, { once: true });
+  return stops;
 }
 
 /** The same bytes, under the deadline, with failures told by `explain`; reads only when asked. */

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { type EgressOptions, type Gate, hostOf, openGate } from "./egress-gate.ts";
-import { failureOf, nameOf, openDeadline, readAtMost, watchBody } from "./egress-limits.ts";
+import { type Deadline, failureOf, nameOf, openDeadline, readAtMost, watchBody } from "./egress-limits.ts";
 import { AppError } from "./errors.ts";
 
 export type { EgressOptions };
@@ -16,6 +16,8 @@ export interface EgressRequest {
   timeoutMs?: number;
   /** At most so many redirects; 0 gives the redirect itself back. Default 5. */
   maxRedirects?: number;
+  /** Headers that carry credentials under names of their own; like those of known names they go to no other origin. */
+  credentialHeaders?: readonly string[];
 }
 
 export interface EgressResponse {
@@ -50,9 +52,20 @@ export interface Egress {
 const TIMEOUT_MS = 60_000;
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Their replies have no body. */
+const BODILESS = new Set([204, 205, 304]);
 /** What the connection itself says; the caller's words on it would let two requests be read as one. */
-const CONNECTION_HEADERS =
-  /^(host|connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|expect)$/;
+const CONNECTION_HEADERS = new Set([
+  "host",
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
+]);
 /** Not sent on to another origin. */
 const CREDENTIALS =
   /auth|cookie|token|secret|passw|credential|session|signature|jwt|csrf|(api|access)[-_]?key|(?<!^idempotency)[-_]key$/;
@@ -71,11 +84,43 @@ export function openEgress(options: EgressOptions & { ca?: string }): Egress {
   };
 }
 
-/** One request of an exchange; a redirect makes the next one. */
-interface Hop {
+/** An address, and what it is read for. */
+interface Target {
   url: URL;
+  /** As people read it and as the Host header has it. */
+  name: string;
+  /** As `URL` writes it, without brackets. */
+  host: string;
+  port: number;
+}
+
+const targetOf = (url: URL): Target => ({
+  url,
+  name: nameOf(url),
+  host: hostOf(url),
+  port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),
+});
+
+/** Read once each: some are sent to thousands of times. */
+const targets = new Map<string, Target>();
+const MAX_TARGETS = 1_000;
+
+function readTarget(text: string): Target {
+  const known = targets.get(text);
+  if (known) return known;
+  const target = targetOf(readUrl(text));
+  if (targets.size >= MAX_TARGETS) targets.clear();
+  targets.set(text, target);
+  return target;
+}
+
+/** By their names in lower case. */
+type HeaderRecord = Record<string, string>;
+
+/** One request of an exchange; a redirect makes the next one. */
+interface Hop extends Readonly<Target> {
   method: string;
-  headers: Headers;
+  headers: HeaderRecord;
   body: EgressRequest["body"];
 }
 
@@ -87,21 +132,22 @@ async function exchange(
 ): Promise<EgressResponse> {
   let hop = firstHop(address, request);
   const maxRedirects = request.maxRedirects ?? MAX_REDIRECTS;
-  const deadline = openDeadline(request.signal, request.timeoutMs ?? TIMEOUT_MS, nameOf(hop.url));
+  const deadline = openDeadline(request.signal, request.timeoutMs ?? TIMEOUT_MS, hop.name);
   const explain = (error: unknown) =>
     deadline.signal.aborted ? deadline.signal.reason : failureOf(error, hop.url);
   try {
     for (let redirects = 0; ; redirects++) {
       const response = await send(gate, ca, hop, deadline.signal);
-      const location = response.headers.get("location");
-      if (maxRedirects === 0 || !REDIRECTS.has(response.status) || location === null) {
-        return answer(response, hop.url, watchBody(response.body, deadline, explain));
+      const mayMove = maxRedirects > 0 && REDIRECTS.has(response.status);
+      const location = mayMove ? response.headers.get("location") : null;
+      if (location === null) {
+        return answer(response, hop, deadline, explain);
       }
       await response.body?.cancel();
       if (redirects >= maxRedirects) {
-        throw new AppError("upstream", `${nameOf(hop.url)} redirected more than ${maxRedirects} times.`);
+        throw new AppError("upstream", `${hop.name} redirected more than ${maxRedirects} times.`);
       }
-      hop = redirected(hop, response.status, location);
+      hop = redirected(hop, response.status, location, request.credentialHeaders);
     }
   } catch (error) {
     const reason = explain(error);
@@ -118,92 +164,160 @@ function firstHop(address: string, request: EgressRequest): Hop {
   if (request.body !== undefined && /^(GET|HEAD)$/.test(method)) {
     throw new AppError("bad_request", `A ${method} request can't have a body.`);
   }
-  const headers = new Headers({ "user-agent": "Weir" });
-  for (const [name, value] of Object.entries(request.headers ?? {})) {
-    if (CONNECTION_HEADERS.test(name.toLowerCase())) continue;
-    // Only of a stream is the length not known here, such as for an upload to S3.
-    if (name.toLowerCase() === "content-length" && !(request.body instanceof ReadableStream)) continue;
-    try {
-      headers.set(name, value);
-    } catch (cause) {
-      throw new AppError("bad_request", `The header ${JSON.stringify(name)} can't be sent.`, { cause });
-    }
+  const target = readTarget(address);
+  const headers = headersOf(request.headers ?? {}, request.body instanceof ReadableStream);
+  headers["user-agent"] ??= "Weir";
+  return { ...target, method, headers, body: request.body };
+}
+
+/** What may be sent of `given`; only of a stream is the length not known here, such as for an upload to S3. */
+function headersOf(given: HeaderRecord, isStream: boolean): HeaderRecord {
+  const headers: HeaderRecord = Object.create(null);
+  for (const name in given) {
+    const lower = name.toLowerCase();
+    if (CONNECTION_HEADERS.has(lower) || (lower === "content-length" && !isStream)) continue;
+    headers[lower] = headerValue(name, given[name] ?? "");
   }
-  return { url: readUrl(address), method, headers, body: request.body };
+  return headers;
+}
+
+/** Most are as they are sent; what is odd is read, or refused, as `Headers` would do it. */
+function headerValue(name: string, value: string): string {
+  if (/^[\w-]+$/.test(name) && /^[!-~](?:[ -~]*[!-~])?$/.test(value)) return value;
+  try {
+    return new Headers([[name, value]]).get(name) ?? "";
+  } catch (cause) {
+    throw new AppError("bad_request", `The header ${JSON.stringify(name)} can't be sent.`, { cause });
+  }
 }
 
 /** Connects to the checked address, with the name in Host and, for the certificate, in SNI. */
 async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortSignal): Promise<Response> {
-  const host = hostOf(hop.url);
-  const port = Number(hop.url.port || (hop.url.protocol === "https:" ? 443 : 80));
+  const { url, host, port, method, body, headers } = hop;
   signal.throwIfAborted();
   const addresses = await gate.admit(host, port, signal);
-  const headers = new Headers(hop.headers);
-  headers.set("host", nameOf(hop.url));
+  headers.host = hop.name;
   // Bun 1.4.5 keeps connections by address, port, name of SNI and certificates: none is shared by two names.
   const tls = { ...(isIP(host) ? {} : { serverName: host }), ...(ca === undefined ? {} : { ca }) };
-  const init = { method: hop.method, headers, body: hop.body, redirect: "manual" as const, signal, tls };
-  for (const [index, address] of addresses.entries()) {
-    const target = new URL(hop.url);
-    target.hostname = isIP(address) === 6 ? `[${address}]` : address;
-    target.hash = "";
+  // Without `proxy: false` Bun obeys HTTP_PROXY; without `timeout: false` it ends a quiet stream after five minutes.
+  const own = {
+    method,
+    headers,
+    body,
+    redirect: "manual" as const,
+    signal,
+    tls,
+    proxy: false,
+    timeout: false,
+  };
+  for (const address of addresses) {
+    const target = address === host && url.hash === "" ? url : pinned(url, address);
     try {
-      // Without `proxy: false` Bun obeys HTTP_PROXY; without `timeout: false` it ends a quiet stream after five minutes.
-      return await fetch(target, { ...init, proxy: false, timeout: false } as RequestInit);
+      return await fetch(target, own as RequestInit);
     } catch (error) {
       const unreached = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
-      if (!unreached || index + 1 === addresses.length || hop.body instanceof ReadableStream) throw error;
+      if (!unreached || address === addresses.at(-1) || body instanceof ReadableStream) throw error;
     }
   }
-  throw new AppError("upstream", `${nameOf(hop.url)} has no address.`, { retryable: true });
+  throw new AppError("upstream", `${hop.name} has no address.`, { retryable: true });
 }
 
-function redirected(hop: Hop, status: number, location: string): Hop {
-  const from = nameOf(hop.url);
+/** The same place by its address, without the part that is not sent. */
+function pinned(url: URL, address: string): URL {
+  const target = new URL(url);
+  target.hostname = isIP(address) === 6 ? `[${address}]` : address;
+  target.hash = "";
+  return target;
+}
+
+function redirected(
+  hop: Hop,
+  status: number,
+  location: string,
+  credentialHeaders: readonly string[] = [],
+): Hop {
+  const from = hop.name;
   const url = readUrl(location, hop.url);
+  const target = targetOf(url);
   if (hop.url.protocol === "https:" && url.protocol === "http:") {
     throw new AppError(
       "egress_blocked",
-      `${from} redirected from https to http (${nameOf(url)}), which is never followed.`,
+      `${from} redirected from https to http (${target.name}), which is never followed.`,
     );
   }
-  const headers = new Headers(hop.headers);
-  if (url.origin !== hop.url.origin) {
-    for (const name of [...headers.keys()]) if (CREDENTIALS.test(name)) headers.delete(name);
-  }
   const asGet = (status === 303 && hop.method !== "HEAD") || (status < 303 && hop.method === "POST");
-  if (asGet) {
-    for (const name of [...headers.keys()]) if (name.startsWith("content-")) headers.delete(name);
-    return { url, method: "GET", headers, body: undefined };
+  const isElsewhere = url.origin !== hop.url.origin;
+  const own = new Set(credentialHeaders.map((one) => one.toLowerCase()));
+  const headers: HeaderRecord = Object.create(null);
+  for (const one in hop.headers) {
+    const isLeft =
+      (isElsewhere && (CREDENTIALS.test(one) || own.has(one))) || (asGet && one.startsWith("content-"));
+    if (!isLeft) headers[one] = hop.headers[one] ?? "";
   }
+  if (asGet) return { ...target, method: "GET", headers, body: undefined };
   if (hop.body instanceof ReadableStream) {
     throw new AppError("upstream", `${from} redirected a streamed body, which can't be sent a second time.`);
   }
-  return { ...hop, url, headers };
+  return { ...hop, ...target, headers };
 }
 
-function answer(response: Response, url: URL, body: ReadableStream<Uint8Array>): EgressResponse {
+function answer(
+  response: Response,
+  { url, method }: Hop,
+  deadline: Deadline,
+  explain: (error: unknown) => unknown,
+): EgressResponse {
+  const { headers } = response;
+  const length = headers.get("content-length");
+  const isPlain = !headers.has("content-encoding") && !headers.has("transfer-encoding");
+  /** Only its own length bounds a reply: one that is decoded or comes in chunks may be longer. */
+  const isShorter = (bytes: number) => isPlain && length !== null && Number(length) <= bytes;
+
+  let body: ReadableStream<Uint8Array> | null = null;
+  const open = () => {
+    if (body !== null) return body;
+    body = watchBody(response.body, deadline, explain);
+    return body;
+  };
+  // Where nothing comes nobody needs to read, so that the deadline is over by itself.
+  if (length === null || length === "0" || method === "HEAD" || BODILESS.has(response.status)) open();
+
+  return {
+    status: response.status,
+    headers: isPlain ? headers : decodedHeaders(response),
+    url: url.href,
+    get body() {
+      return open();
+    },
+    async bytes(maxBytes) {
+      if (body !== null || !isShorter(maxBytes)) return readAtMost(open(), maxBytes);
+      try {
+        return { bytes: await response.bytes(), truncated: false };
+      } catch (error) {
+        throw explain(error);
+      } finally {
+        deadline.close();
+      }
+    },
+  };
+}
+
+function decodedHeaders(response: Response): Headers {
   const headers = new Headers(response.headers);
   if (response.body !== null && DECODED.test(headers.get("content-encoding") ?? "")) {
     headers.delete("content-encoding");
     headers.delete("content-length");
   }
-  return {
-    status: response.status,
-    headers,
-    url: url.href,
-    body,
-    bytes: (maxBytes) => readAtMost(body, maxBytes),
-  };
+  return headers;
 }
 
 /** The message says no more of the address than its host, as the rest may be secret. */
 function readUrl(text: string, base?: URL): URL {
-  if (!URL.canParse(text, base?.href)) {
+  const url = URL.parse(text, base?.href);
+  if (url === null) {
     if (base) throw new AppError("upstream", `${nameOf(base)} redirected to something that is no address.`);
     throw new AppError("bad_request", "The address of the request is not a URL.");
   }
-  const url = new URL(text, base?.href);
   const from = base ? `${nameOf(base)} redirected to` : "Weir may not reach";
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new AppError(

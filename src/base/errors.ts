@@ -120,3 +120,22 @@ export class InvalidInput extends AppError {
 /** One fault of the input. */
 export const invalid = (loc: readonly string[], msg: string, type = "value_error") =>
   new InvalidInput([{ loc, msg, type }]);
+
+/** What the endpoints of OAuth answer with instead: a code of RFC 6749 or 8628, always with status 400. */
+export class OAuthError extends AppError {
+  readonly error: OAuthCode;
+
+  constructor(error: OAuthCode, message: string) {
+    super("bad_request", message);
+    this.error = error;
+  }
+}
+
+export type OAuthCode =
+  | "invalid_request"
+  | "invalid_grant"
+  | "unsupported_grant_type"
+  | "authorization_pending"
+  | "slow_down"
+  | "access_denied"
+  | "expired_token";

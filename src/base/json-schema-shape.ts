@@ -1,6 +1,5 @@
 import { MAX_FAULTS } from "./errors.ts";
-import type { Json } from "./json.ts";
-import { isObject } from "./json.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
 import { patternOf } from "./json-schema-text.ts";
 import { measure } from "./measure.ts";
 
@@ -218,11 +217,22 @@ const pointerOf = (path: readonly string[]) =>
   path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
 /** The pointer in `#/…`; null for references that lead elsewhere. */
-export function targetOf(ref: string): string | null {
+function targetOf(ref: string): string | null {
   if (!ref.startsWith("#")) return null;
   try {
     return decodeURIComponent(ref.slice(1));
   } catch {
     return null; // a broken percent sign names no place
   }
+}
+
+/** The schema that `ref` leads to; `false` where it leads nowhere. */
+export function schemaAt(root: Json, ref: string): Json {
+  const names = (targetOf(ref) ?? "").split("/").slice(1);
+  let place: Json | undefined = root;
+  for (const name of names) {
+    const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+    place = (place as JsonObject | undefined)?.[key];
+  }
+  return place ?? false;
 }

@@ -1,6 +1,6 @@
 import { MAX_FAULTS } from "./errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "./json.ts";
-import { targetOf } from "./json-schema-shape.ts";
+import { schemaAt } from "./json-schema-shape.ts";
 import { fitsFormat, patternOf } from "./json-schema-text.ts";
 
 /** One fault of a value; `path` leads to it from the value's root, array indexes as strings. */
@@ -178,7 +178,8 @@ class Check {
 
   #inPlace(schema: JsonObject, value: Json, path: readonly string[], level: number): void {
     const next = level + 1;
-    if (typeof schema.$ref === "string") this.fits(this.#target(schema.$ref), value, path, next);
+    if (typeof schema.$ref === "string")
+      this.fits(schemaAt(this.#round.root, schema.$ref), value, path, next);
     for (const part of Array.isArray(schema.allOf) ? schema.allOf : []) this.fits(part, value, path, next);
     if (Array.isArray(schema.anyOf)) this.#union(schema.anyOf, value, path, next);
     if (Array.isArray(schema.oneOf)) {
@@ -239,16 +240,6 @@ class Check {
     const text = canonicalJson(value);
     this.#spend(1 + (text.length >> 6));
     return text;
-  }
-
-  #target(ref: string): Json {
-    const names = (targetOf(ref) ?? "").split("/").slice(1);
-    let place: Json | undefined = this.#round.root;
-    for (const name of names) {
-      const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
-      place = (place as JsonObject | undefined)?.[key];
-    }
-    return place ?? false;
   }
 
   #spend(steps: number): void {

@@ -1,6 +1,6 @@
 import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
-import { type SchemaFault, shapeFaults } from "./json-schema-shape.ts";
+import { type SchemaFault, schemaAt, shapeFaults } from "./json-schema-shape.ts";
 import { checkValue, type ValueFault } from "./json-schema-value.ts";
 
 /**
@@ -13,6 +13,7 @@ import { checkValue, type ValueFault } from "./json-schema-value.ts";
  */
 
 export type { SchemaFault, ValueFault };
+export { schemaAt };
 
 /** All that is wrong with the schema itself, each with its place in it; empty where it may be used. */
 export const schemaFaults = (schema: unknown): SchemaFault[] => shapeFaults(schema);

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { maskSecrets } from "./mask.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type Level = (typeof LOG_LEVELS)[number];
@@ -36,7 +37,7 @@ export function openLog(options: {
 }
 
 const summary = (error: unknown) =>
-  error instanceof Error ? `${error.name}: ${safeMessage(error)}` : String(error);
+  String(maskSecrets(error instanceof Error ? `${error.name}: ${safeMessage(error)}` : String(error)));
 
 /** Drizzle puts a statement's parameters into its message; those may be secrets. */
 const safeMessage = (error: Error) =>

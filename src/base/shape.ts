@@ -227,7 +227,7 @@ function checkString(schema: Shape, raw: string, fail: Fail): unknown {
   if (schema.pattern && !patternOf(schema.pattern).test(raw)) {
     return fail(`Input should match ${schema.pattern}`, "string_pattern_mismatch");
   }
-  return raw;
+  return schema.format === "uuid" ? raw.toLowerCase() : raw; // as ids are stored (RFC 9562, section 4)
 }
 
 function checkNumber(schema: Shape, raw: number, fail: Fail): unknown {
@@ -281,7 +281,9 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
   "date-time":
     /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
   date: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/,
-  email: /^[^\s@<>()[\],;:\\"]{1,64}@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i,
+  // nothing that can't be seen: two addresses that look alike would pass for one person
+  email:
+    /^[^\s\p{Cc}\p{Cf}@<>()[\],;:\\"]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/u,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
 };
 

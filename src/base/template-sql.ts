@@ -29,8 +29,38 @@ export function sqlTemplate(
   scope: Scope | null,
   taken: Iterable<string>,
 ): { sql: string; parameters: Record<string, Json> } {
+  const look = (template: Template) => (scope ? lookUp(template, scope) : null);
+  return fillSql(
+    sql,
+    {
+      takes: () => true,
+      value: look,
+      text(pieces) {
+        const values = pieces.map((piece) => (typeof piece === "string" ? piece : look(piece)));
+        return values.length === 1 && values[0] === null ? null : values.map(textOf).join("");
+      },
+    },
+    taken,
+  );
+}
+
+/** What becomes of the templates of a statement. */
+export interface SqlFiller {
+  /** False for a template that stays as it is written. */
+  takes(template: Template): boolean;
+  value(template: Template): Json;
+  /** What a quoted text stands for that holds one which is taken. */
+  text(pieces: readonly Piece[]): Json;
+}
+
+/** `sqlTemplate` with another way to find values. */
+export function fillSql(
+  sql: string,
+  filler: SqlFiller,
+  taken: Iterable<string>,
+): { sql: string; parameters: Record<string, Json> } {
   if (!sql.includes("{{")) return { sql, parameters: {} };
-  const writer = new Writer(sql, scope, taken);
+  const writer = new Writer(sql, filler, taken);
   while (writer.at < sql.length) writer.next();
   return { sql: writer.out.join(""), parameters: writer.parameters };
 }
@@ -46,7 +76,7 @@ class Writer {
 
   constructor(
     private readonly sql: string,
-    private readonly scope: Scope | null,
+    private readonly filler: SqlFiller,
     taken: Iterable<string>,
   ) {
     this.taken = new Set([...taken, ...(sql.match(/weir_\d+/g) ?? [])]);
@@ -94,7 +124,9 @@ class Writer {
     if (PART_OF_NAME.test(before) || /[\p{L}\p{N}_$"`{]/u.test(after)) {
       throw refused(`The template ${template.source} stands for a value and can't be part of a name in SQL`);
     }
-    this.out.push(this.bind(() => this.look(template)));
+    this.out.push(
+      this.filler.takes(template) ? this.bind(() => this.filler.value(template)) : template.source,
+    );
     this.at = end;
     this.word = -1;
   }
@@ -103,12 +135,12 @@ class Writer {
     const before = this.out[this.word]?.toLowerCase() ?? "";
     const adjacent = before !== "" && this.word === this.out.length - 1;
     const { pieces, end } = this.literalPieces(adjacent && before === "e");
-    if (pieces.every((piece) => typeof piece === "string"))
+    if (pieces.every((piece) => typeof piece === "string" || !this.filler.takes(piece)))
       return this.copy(this.sql.slice(this.at, end), -1);
     if (adjacent && PREFIXES.has(before)) {
       throw refused("A template can only stand in a plain quoted text of SQL, without a letter before it");
     }
-    const name = this.bind(() => this.literalValue(pieces));
+    const name = this.bind(() => this.filler.text(pieces));
     if (TYPES.has(before)) {
       this.out.length = this.word;
       this.out.push(`CAST(${name} AS ${before.toUpperCase()})`);
@@ -138,15 +170,6 @@ class Writer {
       }
     }
     throw refused("A quoted text of the SQL is never closed");
-  }
-
-  private literalValue(pieces: readonly Piece[]): Json {
-    const values = pieces.map((piece) => (typeof piece === "string" ? piece : this.look(piece)));
-    return values.length === 1 && values[0] === null ? null : values.map(textOf).join("");
-  }
-
-  private look(template: Template): Json {
-    return this.scope ? lookUp(template, this.scope) : null;
   }
 
   /** Keeps a value under a free name, and gives the parameter. */

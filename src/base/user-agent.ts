@@ -35,6 +35,16 @@ export function readUserAgent(userAgent: string | null): Agent {
   return { browserFamily, browserVersion, osFamily, osVersion };
 }
 
+/** What our own command line tells of itself: `weir/0.1.0 (Linux; xterm-256color)`. */
+export function readCliAgent(userAgent: string | null): {
+  cliVersion: string | null;
+  terminal: string | null;
+} {
+  const [, cliVersion = null, terminal = null] =
+    /^weir\/([\w.+-]{1,50})(?: \([^;()]*(?:; ([\w.+-]{1,50}))?\))?$/.exec(userAgent ?? "") ?? [];
+  return { cliVersion, terminal };
+}
+
 function firstOf(patterns: typeof BROWSERS, text: string): [family: string | null, version: string | null] {
   for (const [family, pattern] of patterns) {
     const found = pattern.exec(text);

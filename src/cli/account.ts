@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { version } from "../version.ts";
-import { type Client, openClient } from "./client.ts";
+import { type Client, openClient, plain } from "./client.ts";
 import { openCredentials } from "./credentials.ts";
 import { type Host, NotSignedIn, UsageError } from "./host.ts";
 
@@ -85,4 +85,4 @@ interface Membership {
 
 /** One line for people. */
 export const accountLine = ({ email, server, organizationSlug, role }: Account): string =>
-  `${email} at ${server}${organizationSlug === null ? "" : `, ${role} of ${organizationSlug}`}`;
+  plain(`${email} at ${server}${organizationSlug === null ? "" : `, ${role} of ${organizationSlug}`}`);

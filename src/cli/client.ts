@@ -85,7 +85,10 @@ export type Client = ReturnType<typeof openClient>;
 /** What an answer says went wrong, at most a few lines of it. */
 export function reasonOf({ status, headers, body }: Answer): string {
   const place = status >= 300 && status < 400 ? headers.get("location") : null;
-  if (place !== null) return `it leads to ${place}; give that address instead.`;
+  if (place !== null) return `it leads to ${plain(place)}; give that address instead.`;
   const detail = isObject(body) ? (body.detail ?? body.error_description) : body;
-  return (typeof detail === "string" ? detail : JSON.stringify(detail ?? null)).slice(0, 1000);
+  return plain(typeof detail === "string" ? detail : JSON.stringify(detail ?? null)).slice(0, 1000);
 }
+
+/** What a server sends goes to a terminal, which must not obey it. */
+export const plain = (text: unknown) => String(text).replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, "");

@@ -23,6 +23,6 @@ function overview(): string {
     "",
     ...lines,
     "",
-    "weir help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 called wrongly.",
+    "weir help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 called wrongly, 3 not signed in.",
   ].join("\n");
 }

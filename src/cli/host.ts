@@ -2,6 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import { type Opened, openApp, type Parts } from "../app.ts";
 import { AppError } from "../base/errors.ts";
 import { ConfigError } from "../config.ts";
+import type { Person } from "./credentials.ts";
 
 /** What a command has from the terminal that it was started in. */
 export interface Host {
@@ -13,7 +14,9 @@ export interface Host {
   readonly hasColor: boolean;
   /** The command that starts this same program. */
   readonly self: readonly string[];
-  /** Calls `stop` when the process is asked to end. */
+  /** Whose terminal it is, for the commands that are a client. */
+  readonly person: Person;
+  /** Calls `stop` when the process is asked to end; asked once more, it ends at once. */
   onStop(stop: () => void): void;
   /** All of standard input, to its end. */
   stdin(): Promise<string>;
@@ -28,6 +31,11 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/** There is no token for the server, or none that it takes; ends with exit code 3. */
+export class NotSignedIn extends Error {
+  override readonly name = "NotSignedIn";
+}
+
 /** Reads a command's words. Throws `UsageError`. */
 export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
@@ -39,8 +47,8 @@ export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType
   }
 }
 
-/** Carries out a command: 0, or 1 or 2 after one sentence on stderr. Bugs are thrown on. */
-export async function carryOut(host: Host, usage: string, work: () => Promise<void>): Promise<0 | 1 | 2> {
+/** Carries out a command: 0, or 1, 2 or 3 after one sentence on stderr. Bugs are thrown on. */
+export async function carryOut(host: Host, usage: string, work: () => Promise<void>): Promise<0 | 1 | 2 | 3> {
   try {
     await work();
     return 0;
@@ -50,9 +58,10 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
       host.err(`Usage: ${usage}`);
       return 2;
     }
-    if (!(error instanceof AppError || error instanceof ConfigError)) throw error;
+    const isMissing = error instanceof NotSignedIn;
+    if (!(isMissing || error instanceof AppError || error instanceof ConfigError)) throw error;
     host.err(error.message);
-    return 1;
+    return isMissing ? 3 : 1;
   }
 }
 

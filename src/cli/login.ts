@@ -3,7 +3,7 @@ import { AppError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { DEVICE_GRANT } from "../resources/device/wire.ts";
 import { accountAt, accountLine, agentOf, serverOf } from "./account.ts";
-import { type Answer, type Client, openClient, reasonOf } from "./client.ts";
+import { type Answer, type Client, openClient, plain, reasonOf } from "./client.ts";
 import { openCredentials } from "./credentials.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
@@ -11,6 +11,8 @@ import { usage } from "./usage.ts";
 const CLIENT_ID = "weir-cli";
 /** What a client does where the server names no interval, and adds where it is told to slow down (RFC 8628). */
 const INTERVAL_SECONDS = 5;
+/** How long it waits where the server does not tell how long the code is good. */
+const CODE_SECONDS = 900;
 
 /** `weir login`: by a code that the person enters in a browser, or with a token that they have already. */
 export const login = (args: readonly string[], host: Host) =>
@@ -50,7 +52,7 @@ async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promi
     verificationUri: plain(codes.verification_uri),
     verificationUriComplete: plain(codes.verification_uri_complete),
     userCode: plain(codes.user_code),
-    expiresIn: Number(codes.expires_in) || 0,
+    expiresIn: Number(codes.expires_in) || CODE_SECONDS,
   };
   if (isJson) host.out(JSON.stringify(shown));
   else {
@@ -59,15 +61,22 @@ async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promi
   }
   host.status("Waiting for you …");
   try {
-    return await poll(client, deviceCode, Number(codes.interval) || INTERVAL_SECONDS);
+    const interval = Number(codes.interval) || INTERVAL_SECONDS;
+    return await poll(client, deviceCode, { interval, expiresIn: shown.expiresIn });
   } finally {
     host.status("");
   }
 }
 
-async function poll(client: Client, deviceCode: string, interval: number): Promise<string> {
+/** Asks every `interval` seconds until there is an answer, or until the code is of no use any more. */
+async function poll(
+  client: Client,
+  deviceCode: string,
+  { interval, expiresIn }: { interval: number; expiresIn: number },
+): Promise<string> {
+  const until = systemClock.monotonic() + expiresIn * 1000;
   let seconds = interval;
-  for (;;) {
+  while (systemClock.monotonic() + seconds * 1000 < until) {
     await systemClock.sleep(seconds * 1000);
     const fields = { grant_type: DEVICE_GRANT, device_code: deviceCode, client_id: CLIENT_ID };
     const answer = await reached(client.form("/api/v1/auth/device/token", fields));
@@ -80,6 +89,7 @@ async function poll(client: Client, deviceCode: string, interval: number): Promi
     }
     throw new AppError("unexpected_status", `You are not signed in: ${reasonOf(answer)}`);
   }
+  throw new AppError("timeout", "You are not signed in: the code has run out. Try again: weir login");
 }
 
 /** Null where the server could not be reached at this moment: it may start anew while the person looks for their browser. */
@@ -91,6 +101,3 @@ async function reached(answer: Promise<Answer>): Promise<Answer | null> {
     throw error;
   }
 }
-
-/** What a server sends goes to a terminal, which must not obey it. */
-const plain = (text: unknown) => String(text).replace(/[^\x20-\x7e]/g, "");

@@ -54,12 +54,24 @@ export async function startServer(parts: Parts): Promise<Running> {
       log.write("info", "Weir is stopping; running work gets its time to finish", {
         seconds: config.shutdownGraceSeconds,
       });
+      opened.tell("stopping");
       await engine.stop(config.shutdownGraceSeconds * 1000);
+      opened.tell("closing");
+      await answered(app, () => http.server?.pendingRequests ?? 0);
       await http.stop(true);
       await opened.close();
       log.write("info", "Weir has stopped");
     },
   };
+}
+
+/** Requests that are being answered get so long at the end, when there is no more work that they could wait for. */
+const ANSWER_MS = 3_000;
+const LOOK_MS = 20;
+
+async function answered({ clock }: App, pending: () => number): Promise<void> {
+  const until = clock.monotonic() + ANSWER_MS;
+  while (pending() > 0 && clock.monotonic() < until) await clock.sleep(LOOK_MS);
 }
 
 function listen(app: App) {

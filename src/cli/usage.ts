@@ -9,11 +9,15 @@ interface Usage {
 
 const DATA = "  --data DIR         where all state lies; ./weir-data by default, or WEIR_DATA";
 
+const SERVER =
+  "  --server URL       WEIR_SERVER or WEIR_BASE_URL by default, then the last one, then http://127.0.0.1:8484";
+
 export const usage = {
   serve: {
     line: "weir serve [--data DIR] [--host HOST] [--port PORT]",
     gist: "run the server",
-    text: `Runs until it gets SIGTERM or Ctrl-C, and then lets running work finish (WEIR_SHUTDOWN_GRACE seconds, 30).
+    text: `Runs until it gets SIGTERM or Ctrl-C, and then lets running work finish (WEIR_SHUTDOWN_GRACE seconds, 30);
+what is not done by then goes on after the next start. A second SIGTERM or Ctrl-C ends it at once.
 The first start prints a link to set up the owner with; weir init does the same without a browser.
 
 ${DATA}
@@ -62,6 +66,45 @@ ${DATA}
 
 ${DATA}
   --json             {valid, checked, firstBadId} of all organizations together`,
+  },
+  keys: {
+    line: "weir keys rotate [--data DIR] [--json]",
+    gist: "change the master key",
+    text: `Makes a new secret.key and seals every stored secret again, also while a server runs. When it is killed at
+any point, the next start goes on with it. Cursors of lists from before ask for a new start; backups from before
+need the old key.
+
+With WEIR_SECRET_KEY, restart with the new key there and the old one in WEIR_SECRET_KEY_PREVIOUS instead, until the
+log says that the master key has changed.
+
+${DATA}
+  --json             {keyId}`,
+  },
+  login: {
+    line: "weir login [--server URL] [--token] [--json]",
+    gist: "sign in to a server",
+    text: `Shows an address and a code, and waits until you have opened the one in a browser and entered the other. The
+token is kept in your config directory (XDG_CONFIG_HOME, else ~/.config), where only you can read it.
+
+${SERVER}
+  --token            read an access token from standard input instead
+  --json             the address and the code, then who you are, one line of JSON each`,
+  },
+  logout: {
+    line: "weir logout [--server URL] [--json]",
+    gist: "sign out, and forget the token",
+    text: `Ends the session on the server as well. An access token given to weir login --token stays good.
+
+${SERVER}
+  --json             {server, sessionEnded}`,
+  },
+  whoami: {
+    line: "weir whoami [--server URL] [--json]",
+    gist: "tell who is signed in",
+    text: `Exit code 3 when nobody is.
+
+${SERVER}
+  --json             {server, userId, email, firstName, lastName, organizationId, organizationSlug, role}`,
   },
   config: {
     line: "weir config [--data DIR]",

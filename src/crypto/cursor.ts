@@ -40,6 +40,17 @@ export function readCursor({ secrets, clock }: Signer, scope: CursorScope, curso
   return content[0];
 }
 
+/** The page of `limit` that begins `rows`, of which one more was read: that one tells that there is a next page. */
+export function pageOf<T extends { id: string }>(
+  signer: Signer,
+  scope: CursorScope,
+  rows: readonly T[],
+  limit: number,
+): { rows: T[]; nextCursor?: string } {
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(signer, scope, last.id) } : {}) };
+}
+
 const textOf = (body: string) => Buffer.from(body, "base64url").toString("utf8");
 
 /** The id of the key that a cursor says it was signed under, on its word alone. */

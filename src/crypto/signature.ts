@@ -38,6 +38,31 @@ export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
 
 /** Headers of an outbound delivery (interface, section 6). `timestamp` is in Unix seconds. */
 export const signDelivery = (secret: string, timestamp: number, payload: string) => ({
-  "X-SVC-Signature": `sha256=${hmac("sha256", secret, `${timestamp}.${payload}`).toString("hex")}`,
+  "X-SVC-Signature": `sha256=${digest(secret, `${timestamp}.${payload}`, "hex")}`,
   "X-SVC-Timestamp": String(timestamp),
 });
+
+const digest = (key: string | Uint8Array, text: string, encoding: "hex" | "base64"): string =>
+  new Bun.CryptoHasher("sha256", key).update(text).digest(encoding);
+
+/** Headers of Standard Webhooks and those of the interface, each with a signature by every one of `secrets`. */
+export function signMessage(secrets: readonly string[], id: string, timestamp: number, payload: string) {
+  const own = secrets.map((secret) => signDelivery(secret, timestamp, payload)["X-SVC-Signature"]);
+  const text = `${id}.${timestamp}.${payload}`;
+  const standard = secrets.map((secret) => `v1,${digest(standardKey(secret), text, "base64")}`);
+  return {
+    "X-SVC-Signature": own.join(","),
+    "X-SVC-Timestamp": String(timestamp),
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": standard.join(" "),
+  };
+}
+
+/** As the libraries of Standard Webhooks read a secret: base64, with or without `whsec_` before it; else its bytes. */
+export function standardKey(secret: string): Uint8Array | string {
+  const text = secret.startsWith("whsec_") ? secret.slice("whsec_".length) : secret;
+  const isBase64 =
+    text.length > 0 && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);
+  return isBase64 ? Buffer.from(text, "base64") : secret;
+}

@@ -1,4 +1,5 @@
 import { timestamp } from "../base/clock.ts";
+import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, write } from "../context.ts";
 import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
@@ -26,6 +27,8 @@ export interface OpenBench {
   bench: Bench;
   /** What has been gathered and not written yet; nothing is written on its own after this. */
   leftover(): Promise<{ progress: RunProgress | null; isProgressNew: boolean; logs: NewLog[] }>;
+  /** The credentials of the connection that the run has opened: they are told nobody. */
+  secrets(): readonly string[];
   dispose(): Promise<void>;
 }
 
@@ -41,7 +44,8 @@ interface Setting {
 /** Lays out what an executor works with. */
 export function openBench(ctx: Context, setting: Setting): OpenBench {
   const { run, executor, scope, signal, locks } = setting;
-  const diary = openDiary(ctx, run, setting.definition);
+  let secrets: readonly string[] = [];
+  const diary = openDiary(ctx, run, setting.definition, () => secrets);
   const undo = openUndo();
   let folder: Promise<string> | null = null;
   let link: ReturnType<typeof openLink> | null = null;
@@ -68,7 +72,13 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     },
     hasConnection: run.connectionId !== null,
     connection() {
-      link ??= openLink(ctx, { connectionId: run.connectionId, providers: executor.providers, signal });
+      const { id: runId, connectionId } = run;
+      link ??= openLink(ctx, { runId, connectionId, providers: executor.providers, signal }).then(
+        (opened) => {
+          secrets = Object.values(opened.link.credentials);
+          return opened;
+        },
+      );
       return link;
     },
     progress: diary.progress,
@@ -77,6 +87,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
   return {
     bench,
     leftover: diary.close,
+    secrets: () => secrets,
     dispose: undo.all,
   };
 }
@@ -119,8 +130,16 @@ function lakeBench(
   };
 }
 
+/** Words of people; in a line of theirs a shorter credential, such as a user's name, is no more than a word. */
+const LEAST_HIDDEN_CHARACTERS = 8;
+
 /** Gathers progress and log lines, and writes them now and then. */
-function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definition"]) {
+function openDiary(
+  ctx: Context,
+  run: RunRow,
+  definition: () => RunRow["definition"],
+  secrets: () => readonly string[],
+) {
   let logs: NewLog[] = [];
   let lines = 0;
   let progress: RunProgress | null = run.progress;
@@ -131,6 +150,12 @@ function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definiti
   let timer: Timer | null = null;
   let writing: Promise<void> = Promise.resolve();
   let closed = false;
+
+  const hidden = (text: string) =>
+    hideSecrets(
+      text,
+      secrets().filter(({ length }) => length >= LEAST_HIDDEN_CHARACTERS),
+    );
 
   const schedule = () => {
     if (timer !== null || closed) return;
@@ -165,7 +190,10 @@ function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definiti
 
   return {
     progress(given: Progress) {
-      progress = fullProgress(given, timestamp(ctx.clock));
+      progress = fullProgress(
+        { ...given, ...(given.message ? { message: hidden(given.message) } : {}) },
+        timestamp(ctx.clock),
+      );
       isDirty = true;
       isNew = true;
       schedule();
@@ -174,7 +202,11 @@ function openDiary(ctx: Context, run: RunRow, definition: () => RunRow["definiti
       lines++;
       if (lines > MAX_LOG_LINES) return;
       const text = lines === MAX_LOG_LINES ? "The log is cut here: it has 100,000 lines." : message;
-      logs.push({ timestamp: timestamp(ctx.clock), level, message: text.slice(0, MAX_LOG_CHARACTERS) });
+      logs.push({
+        timestamp: timestamp(ctx.clock),
+        level,
+        message: hidden(text.slice(0, MAX_LOG_CHARACTERS)),
+      });
       schedule();
     },
     async close() {

@@ -1,8 +1,9 @@
 import { timestamp } from "../base/clock.ts";
 import { AppError, InvalidInput } from "../base/errors.ts";
+import { withoutSecrets } from "../base/hide.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Context } from "../context.ts";
-import type { Done } from "../executors/contract.ts";
+import type { Done, Waiting } from "../executors/contract.ts";
 import { type CommonFields, checkFilled, fillIn } from "../resources/actions/definition.ts";
 import { scopeOf } from "../resources/automations/scope.ts";
 import type { Outcome } from "../resources/runs/finish.ts";
@@ -68,16 +69,20 @@ export async function execute(
     });
     const done = await untilLetGo(executor.execute(bench.bench, checked), control.signal);
     control.signal.throwIfAborted();
-    return { outcome: { status: "completed", ...done }, definition, isResolved, bench };
+    const outcome: Outcome =
+      "wait" in done ? { status: "waiting", wait: done } : { status: "completed", ...done };
+    return { outcome, definition, isResolved, bench };
   } catch (error) {
-    return { outcome: outcomeOf(ctx, run, definition, error, control.signal), definition, isResolved, bench };
+    const secrets = bench?.secrets() ?? [];
+    const outcome = outcomeOf(ctx, { run, definition, secrets, error, signal: control.signal });
+    return { outcome, definition, isResolved, bench };
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** The execution, or the reason of the abort when the executor does not let go in time. */
-async function untilLetGo(execution: Promise<Done>, signal: AbortSignal): Promise<Done> {
+async function untilLetGo(execution: Promise<Done | Waiting>, signal: AbortSignal): Promise<Done | Waiting> {
   let timer: Timer | undefined;
   const overdue = new Promise<never>((_, reject) => {
     const give = () => {
@@ -93,13 +98,17 @@ async function untilLetGo(execution: Promise<Done>, signal: AbortSignal): Promis
   }
 }
 
-function outcomeOf(
-  ctx: Context,
-  run: RunRow,
-  definition: JsonObject,
-  error: unknown,
-  signal: AbortSignal,
-): Outcome | null {
+interface Failing {
+  run: RunRow;
+  definition: JsonObject;
+  /** Other systems repeat what they were given; it is not repeated further. */
+  secrets: readonly string[];
+  error: unknown;
+  signal: AbortSignal;
+}
+
+function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
+  const { run, definition, secrets, error, signal } = failing;
   const ended = signal.aborted && signal.reason instanceof Ended ? signal.reason.why : null;
   if (ended === "cancelled") return { status: "cancelled" };
   if (ended === "stopped" || ended === "lost") return null;
@@ -107,7 +116,7 @@ function outcomeOf(
   const known =
     ended === "timeout"
       ? new AppError("timeout", `The run took longer than its limit of ${seconds} s.`, { retryable: true })
-      : asAppError(error);
+      : (withoutSecrets(asAppError(error), secrets) as AppError);
   if (known.code === "internal") ctx.log.report(error, { runId: run.id, correlationId: run.correlationId });
   const told = tell(known, run.retryCount + 1);
   const dueAt = known.retryable ? nextTry(ctx, run, definition, known) : null;

@@ -6,21 +6,25 @@ export interface Loop {
   tick(signal: AbortSignal): Promise<"more" | "idle">;
 }
 
-/** Ticks until `signal` aborts, resting `idleMs` after an idle round and after a failed one. */
+/**
+ * Ticks until `signal` aborts, resting `idleMs` after an idle round and after a failed one. A tick that is under way
+ * then goes on to its end, or until `cut` aborts.
+ */
 export async function drive(
   loop: Loop,
   options: {
     idleMs: number;
     signal: AbortSignal;
+    cut?: AbortSignal;
     clock: Clock;
     report: (error: unknown) => void;
     /** Rests until there may be work; the clock's sleep by default. */
     rest?: (ms: number, signal: AbortSignal) => Promise<void>;
   },
 ): Promise<void> {
-  const { idleMs, signal, clock, report, rest = clock.sleep } = options;
+  const { idleMs, signal, cut = signal, clock, report, rest = clock.sleep } = options;
   while (!signal.aborted) {
-    const state = await loop.tick(signal).catch((error: unknown) => {
+    const state = await loop.tick(cut).catch((error: unknown) => {
       report(error);
       return "failed" as const;
     });

@@ -15,8 +15,10 @@ export interface Worker extends Loop {
   drain(): void;
   /** Resolves when nothing is under way any more. */
   idle(): Promise<void>;
-  /** Puts all that is under way back in line. */
+  /** Puts all that is under way back in line, as soon as it lets go. */
   stop(): void;
+  /** Puts back what does not let go; whatever it still comes to is not written. */
+  abandon(): Promise<void>;
   /** Extends leases and notices cancellations; call it every few seconds. */
   renew(): Promise<void>;
 }
@@ -83,6 +85,12 @@ export function openWorker(app: App): Worker {
     stop() {
       for (const { control } of jobs.values()) control.abort(new Ended("stopped"));
     },
+    async abandon() {
+      for (const { run } of jobs.values()) {
+        app.log.write("warn", "a run that does not let go goes back in line", { runId: run.id });
+        await releaseRun(app, run).catch((error) => app.log.report(error, { runId: run.id })); // the next start takes it up
+      }
+    },
     async renew() {
       const { cancelled, lost } = await renewLeases(
         app,
@@ -131,7 +139,7 @@ async function conclude(app: App, run: RunRow, outcome: Outcome, left: Leftover)
   try {
     await finishRun(ctx, run, outcome, left);
   } catch (error) {
-    if (outcome.status !== "completed") throw error;
+    if (outcome.status !== "completed" && !("wait" in outcome)) throw error;
     if (error instanceof AppError && error.code === "dataset_changed") throw error;
     app.log.report(error, { runId: run.id, at: "write the outcome of a run" });
     const known =

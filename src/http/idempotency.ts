@@ -1,4 +1,4 @@
-import { and, eq, gt } from "drizzle-orm";
+import { and, desc, eq, gt, inArray } from "drizzle-orm";
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { timestamp } from "../base/clock.ts";
 import { AppError, invalid } from "../base/errors.ts";
@@ -49,16 +49,17 @@ export function once(
   }
   const hash = new Bun.CryptoHasher("sha256").update(canonicalJson(request)).digest("hex");
   const label = replyLabel({ organizationId: ctx.organizationId, actorId: ctx.actor.id, key });
-  const mine = and(
-    eq(idempotencyKeys.organizationId, ctx.organizationId),
-    eq(idempotencyKeys.actorId, ctx.actor.id),
-    eq(idempotencyKeys.key, key),
-  );
+  const ofActor = and(eq(idempotencyKeys.actorId, ctx.actor.id), eq(idempotencyKeys.key, key));
+  const mine = and(eq(idempotencyKeys.organizationId, ctx.organizationId), ofActor);
+  // who makes their first organization has none at the first request, and that one at the next
+  const known = and(inArray(idempotencyKeys.organizationId, [ctx.organizationId, ""]), ofActor);
   return write(ctx, async (tx) => {
     const [kept] = await tx.db
       .select()
       .from(idempotencyKeys)
-      .where(and(mine, gt(idempotencyKeys.createdAt, timestamp(tx.clock, -LIFETIME_MS))));
+      .where(and(known, gt(idempotencyKeys.createdAt, timestamp(tx.clock, -LIFETIME_MS))))
+      .orderBy(desc(idempotencyKeys.organizationId))
+      .limit(1);
     if (kept) {
       if (kept.requestHash !== hash) {
         throw new AppError(
@@ -66,7 +67,7 @@ export function once(
           "This Idempotency-Key came with another request before; use a new key.",
         );
       }
-      const text = isSealed ? tx.secrets.open(kept.reply, label) : kept.reply;
+      const text = isSealed ? tx.secrets.open(kept.reply, replyLabel(kept)) : kept.reply;
       return new Reply(kept.status, storedJson(text), { "idempotency-replayed": "true" });
     }
     const body = await work(tx);

@@ -20,6 +20,8 @@ export interface Visit {
   readonly correlationId: string;
   /** Lets a stream stay silent longer than the server's idle limit. */
   keepOpen(): void;
+  /** Aborts when the process has no more time for those who follow something. */
+  readonly closing: AbortSignal;
   /** Whether the credentials still open what they opened at first; set once they did. */
   isStillAdmitted?: () => Promise<boolean>;
   /** What is left of the limit that the request counts against; set once it was counted. */
@@ -88,7 +90,7 @@ export interface Operation {
   readonly idempotent?: boolean | "sealed";
   /** Is about a person; API keys can't use it. */
   readonly personal?: boolean;
-  /** Counts against the limit for each address instead of the one for each credential. */
+  /** Counts against the limit for each address, besides the one for each credential where there is one. */
   readonly limited?: "address";
   /** Error codes beyond those that every operation may give, for the document. */
   readonly errors?: readonly number[];

@@ -11,12 +11,18 @@ export interface ServerEvent {
 
 /**
  * Server-sent events from `source`, with a comment line whenever it is quiet for 8 s. When the client
- * goes, or may not follow any more, `signal` aborts and the source's `finally` runs.
+ * goes or may not follow any more, or the process ends, `signal` aborts and the source's `finally` runs.
  */
 export function eventStream(visit: Visit, make: (signal: AbortSignal) => AsyncIterable<ServerEvent>): Reply {
   visit.keepOpen();
   const gone = new AbortController();
-  visit.request.signal.addEventListener("abort", () => gone.abort(), { once: true });
+  const end = () => gone.abort();
+  visit.request.signal.addEventListener("abort", end, { once: true });
+  visit.closing.addEventListener("abort", end, { once: true });
+  gone.signal.addEventListener("abort", () => visit.closing.removeEventListener("abort", end), {
+    once: true,
+  });
+  if (visit.closing.aborted) end();
   const source = make(gone.signal)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   let next: Promise<IteratorResult<ServerEvent>> | null = null;
@@ -37,7 +43,10 @@ export function eventStream(visit: Visit, make: (signal: AbortSignal) => AsyncIt
       }
       if (step === null) return controller.enqueue(encoder.encode(": still here\n\n"));
       next = null;
-      if (step.done) return controller.close();
+      if (step.done) {
+        end();
+        return controller.close();
+      }
       controller.enqueue(encoder.encode(format(step.value)));
     },
     async cancel() {

@@ -40,6 +40,7 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
     userAgent: request.headers.get("user-agent")?.slice(0, 500) ?? null,
     correlationId: given !== null && CORRELATION_ID.test(given) ? given : app.ids.uuid(),
     keepOpen: () => server?.timeout(request, 0),
+    closing: app.closing,
   };
 }
 

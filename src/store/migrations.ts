@@ -1,5 +1,27 @@
 import ground from "../../migrations/0001_ground.sql" with { type: "text" };
+import people from "../../migrations/0002_people.sql" with { type: "text" };
+import openid from "../../migrations/0003_openid.sql" with { type: "text" };
+import device from "../../migrations/0004_device.sql" with { type: "text" };
+import decisions from "../../migrations/0005_decisions.sql" with { type: "text" };
+import templates from "../../migrations/0006_templates.sql" with { type: "text" };
+import triggers from "../../migrations/0007_triggers.sql" with { type: "text" };
+import indexes from "../../migrations/0009_indexes.sql" with { type: "text" };
+import webhooksOut from "../../migrations/0010_webhooks_out.sql" with { type: "text" };
+import upkeep from "../../migrations/0011_upkeep.sql" with { type: "text" };
+import runsByStatus from "../../migrations/0012_runs_by_status.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
-export const migrations: readonly Migration[] = [{ name: "0001_ground", sql: ground }];
+export const migrations: readonly Migration[] = [
+  { name: "0001_ground", sql: ground },
+  { name: "0002_people", sql: people },
+  { name: "0003_openid", sql: openid },
+  { name: "0004_device", sql: device },
+  { name: "0005_decisions", sql: decisions },
+  { name: "0006_templates", sql: templates },
+  { name: "0007_triggers", sql: triggers },
+  { name: "0009_indexes", sql: indexes },
+  { name: "0010_webhooks_out", sql: webhooksOut },
+  { name: "0011_upkeep", sql: upkeep },
+  { name: "0012_runs_by_status", sql: runsByStatus },
+];

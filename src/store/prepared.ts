@@ -24,19 +24,29 @@ const asItIs = Column.prototype.mapToDriverValue;
 
 /**
  * An insert of whole rows, built once for each handle and number of rows; columns named in `without` are
- * left to the database. Drizzle builds the statement and maps the values, and is passed by when it runs.
+ * left to the database, and those in `written` come as they are stored. Drizzle builds the statement and maps the
+ * values, and is passed by when it runs.
  */
-export function insertInto<T extends SQLiteTable, const K extends keyof T["$inferSelect"] & string = never>(
+export function insertInto<
+  T extends SQLiteTable,
+  const K extends keyof T["$inferSelect"] & string = never,
+  const W extends keyof T["$inferSelect"] & string = never,
+>(
   table: T,
   without: readonly K[] = [],
-): (db: WriteDb, ...rows: Omit<T["$inferSelect"], K>[]) => Promise<void> {
-  const columns = Object.entries(getTableColumns(table)).filter(
-    ([name]) => !(without as readonly string[]).includes(name),
-  );
+  written: readonly W[] = [],
+): (db: WriteDb, ...rows: (Omit<T["$inferSelect"], K | W> & Record<W, SqlValue>)[]) => Promise<void> {
+  const columns = Object.entries(getTableColumns(table))
+    .filter(([name]) => !(without as readonly string[]).includes(name))
+    .map(([name, column]) => ({
+      name,
+      column,
+      isPlain: column.mapToDriverValue === asItIs || (written as readonly string[]).includes(name),
+    }));
   const runners = prepared((_: WriteDb) => new Map<number, ReturnType<WriteDb["statement"]>>());
 
   const build = (db: WriteDb, count: number) => {
-    const marks = Object.fromEntries(columns.map(([name]) => [name, sql.placeholder(name)]));
+    const marks = Object.fromEntries(columns.map(({ name }) => [name, sql.placeholder(name)]));
     const { sql: text } = db
       .insert(table)
       .values(Array.from({ length: count }, () => marks) as T["$inferInsert"][])
@@ -50,10 +60,9 @@ export function insertInto<T extends SQLiteTable, const K extends keyof T["$infe
     known.set(rows.length, run);
     const values: SqlValue[] = [];
     for (const row of rows as Record<string, unknown>[]) {
-      for (const [name, column] of columns) {
+      for (const { name, column, isPlain } of columns) {
         const value = row[name] ?? null;
-        const isPlain = value === null || column.mapToDriverValue === asItIs;
-        values.push((isPlain ? value : column.mapToDriverValue(value)) as SqlValue);
+        values.push((isPlain || value === null ? value : column.mapToDriverValue(value)) as SqlValue);
       }
     }
     await run(values);

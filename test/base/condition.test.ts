@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { conditionFault, holds } from "../../src/base/condition.ts";
 import { AppError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import type { Scope } from "../../src/base/template.ts";
 
 const payload = { amount: 150.5, whole: 150, name: "Ada", tags: ["new", "vip"], nothing: null };
@@ -52,6 +53,24 @@ describe("a condition", () => {
     expect(reason("payload.name")).toContain("it gives a string, not true or false");
     expect(reason("payload.whole / 0 > 1")).toContain("divided by zero");
     expect(reason("payload.whole >")).toContain("can't be read");
+  });
+
+  test("takes data for data, whatever its fields are called", () => {
+    const odds: JsonObject[] = [
+      { constructor: 1 },
+      { $typeName: "google.protobuf.Any", value: "x" },
+      { $typeName: 1 },
+    ];
+    for (const odd of odds) {
+      const at: Scope = { payload: { x: 1, ...odd, list: [{ y: 2, ...odd }] } };
+      expect(holds("payload.x == 1 && payload.list[0].y == 2 && size(payload.list) == 1", at)).toBe(true);
+      expect(holds("payload.list.exists(item, item.y == 2)", at)).toBe(true);
+    }
+    expect(holds("payload.constructor.name == 'Ada'", { payload: { constructor: { name: "Ada" } } })).toBe(
+      true,
+    );
+    const wrapped = { $typeName: "google.protobuf.Int64Value", value: 4 };
+    expect(holds("payload.value == 4", { payload: wrapped })).toBe(true);
   });
 
   test("reaches nothing but data", () => {

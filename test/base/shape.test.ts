@@ -60,6 +60,11 @@ describe("reading a body", () => {
     expect(read(oneOf(["a", "b"]), "c", []).faults[0]?.msg).toBe("Input should be 'a', 'b'");
   });
 
+  test("takes an id in either case, and gives it as ids are stored", () => {
+    const owner = "01890A5D-AC96-774B-BCCE-B302099A8057";
+    expect(read(Thing, { name: "x", kind: "a", owner }, ["body"]).value.owner).toBe(owner.toLowerCase());
+  });
+
   test("turns nothing in a body into something else", () => {
     const types = { name: 7, kind: "a", size: "7", inner: { on: "true" } };
     expect(faultsOf(Thing, types)).toEqual([

@@ -13,7 +13,7 @@ describe("the executable in an empty folder", () => {
     for (const words of [["help"], ["--help"], []]) {
       const { code, out } = await machine.run(words);
       expect(code).toBe(0);
-      for (const command of ["serve", "demo", "init", "events", "config"])
+      for (const command of ["serve", "demo", "init", "login", "logout", "whoami", "events", "config"])
         expect(out).toContain(`\n  ${command} `);
     }
     expect(readdirSync(machine.here)).toEqual([]);
@@ -27,6 +27,9 @@ describe("the executable in an empty folder", () => {
       "init",
       "reset-password",
       "events",
+      "login",
+      "logout",
+      "whoami",
       "config",
       "version",
       "help",
@@ -50,6 +53,9 @@ describe("the executable in an empty folder", () => {
       ["demo", "--fast"],
       ["init", "--email", "ada@example.com"],
       ["events"],
+      ["login", "extra"],
+      ["login", "--server", "nowhere"],
+      ["whoami", "extra"],
       ["config", "extra"],
       ["version", "extra"],
       ["help", "dance"],

@@ -5,7 +5,7 @@ import { bareMachine, type Ended, unshared } from "./executable.ts";
 
 const STEPS = [
   "server",
-  "connection",
+  "bundle",
   "automation",
   "webhook",
   "receiver",
@@ -66,7 +66,7 @@ describe("weir demo --once", () => {
     const again = await machine.run(["demo", "--once", "--json", "--data", "shop"]);
     expect(again.code).toBe(0);
     expect(stepsOf(again)).toMatchObject({
-      connection: { isKnown: true },
+      bundle: { bundle: "quick-start", isKnown: true },
       automation: { isKnown: true },
       webhook: { mode: "incremental", newRows: 0, knownRows: 1274 },
       "webhook-again": { mode: "incremental", inserted: 34, updated: 3, knownRows: 1274 },

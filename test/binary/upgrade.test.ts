@@ -17,7 +17,7 @@ import { bareMachine, build, ROOT } from "./executable.ts";
 /** A copy of the project's sources, to make other executables from. */
 function copyOfProject() {
   const folder = mkdtempSync(join(tmpdir(), "weir-copy-"));
-  for (const name of ["src", "migrations", "scripts", "package.json", "tsconfig.json"]) {
+  for (const name of ["src", "web", "migrations", "scripts", "package.json", "tsconfig.json"]) {
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));

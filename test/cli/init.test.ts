@@ -25,6 +25,7 @@ function terminal() {
     isTerminal: false,
     hasColor: false,
     self: [],
+    person: { configFolder: data, server: null, terminal: null },
     onStop: () => undefined,
     status: () => undefined,
     stdin: async () => stdin,

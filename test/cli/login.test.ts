@@ -122,6 +122,32 @@ describe("weir login with a token", () => {
     expect(await shell.whoami()).toBe(1);
   });
 
+  test("prints nothing of a server that a terminal would obey", async () => {
+    const evil = "\u001b]0;evil\u0007\u009b2J";
+    const user = { id: "1", email: `${evil}ada@example.com`, firstName: null, lastName: null };
+    const organization = { id: "2", slug: `${evil}acme` };
+    const membership = { isCurrent: true, role: `${evil}owner`, organization };
+    await using stack = new AsyncDisposableStack();
+    const server = stack.adopt(
+      Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch: ({ url, headers }) => {
+          if (headers.get("authorization") === "Bearer wrong")
+            return Response.json({ detail: `${evil}No.` }, { status: 403 });
+          return Response.json(url.endsWith("/me") ? user : { items: [membership] });
+        },
+      }),
+      (one) => one.stop(true),
+    );
+    using shell = terminal({ server: `http://127.0.0.1:${server.port}` });
+    expect(await shell.login(["--token"], "right")).toBe(0);
+    expect(await shell.login(["--token"], "wrong")).toBe(1);
+    expect(shell.out.at(-1)).toContain("ada@example.com");
+    expect(shell.err.at(-1)).toContain("No.");
+    expect(shell.out.concat(shell.err).join("")).not.toMatch(/\p{Cc}/u);
+  });
+
   test("is told in one sentence when what was kept is damaged", async () => {
     using shell = terminal({ server: "http://127.0.0.1:1" });
     expect(await shell.whoami()).toBe(3);
@@ -167,6 +193,19 @@ test("weir login by a code ends well when the person lets it in, and with 1 when
   expect(await shell.logout("--json")).toBe(0);
   expect(shell.last().sessionEnded).toBe(true);
 }, 20_000);
+
+test("weir login waits no longer than the code is good, whatever becomes of the server", async () => {
+  const codes = { device_code: "d", user_code: "u", verification_uri: "v", expires_in: 0.05, interval: 0.01 };
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) => (url.endsWith("/code") ? Response.json(codes) : new Response(null, { status: 503 })),
+  });
+  using shell = terminal({ server: `http://127.0.0.1:${server.port}` });
+  expect(await shell.login([])).toBe(1);
+  expect(shell.err.at(-1)).toContain("has run out");
+  await server.stop(true);
+}, 4000);
 
 test("the config directory is XDG's where there is one, and the server the environment's", () => {
   const { configFolder, server } = personOf({ HOME: "/somewhere", XDG_CONFIG_HOME: "/config" });

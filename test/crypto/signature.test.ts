@@ -1,6 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { hmac, matchesSignature, SIGNATURE_ALGORITHMS, signDelivery } from "../../src/crypto/signature.ts";
+import { Webhook } from "standardwebhooks";
+import {
+  hmac,
+  matchesSignature,
+  SIGNATURE_ALGORITHMS,
+  signDelivery,
+  signMessage,
+} from "../../src/crypto/signature.ts";
 import vectors from "./vectors.json" with { type: "json" };
 
 const { rfc4231_1, rfc4231_2, github, inbound } = vectors;
@@ -35,6 +42,33 @@ describe("the headers of an outbound delivery", () => {
       expect(header).toBe(`sha256=${anew}`);
     },
   );
+});
+
+describe("the headers of Standard Webhooks", () => {
+  const { secret, id, ts, body, header } = vectors.standardWebhooks;
+
+  test("are those of the published vector, with and without the secret's prefix", () => {
+    for (const one of [secret, secret.replace("whsec_", "")]) {
+      const signed = signMessage([one], id, Number(ts), body);
+      expect(signed).toEqual({
+        ...signDelivery(one, Number(ts), body),
+        "webhook-id": id,
+        "webhook-timestamp": ts,
+        "webhook-signature": header,
+      });
+    }
+  });
+
+  test("hold for a secret that is no base64, which is taken as it is", () => {
+    const own = "not base64, but long enough";
+    const signed = signMessage([secret, own], id, Number(ts), body);
+    const verifier = new Webhook(own, { format: "raw" });
+    const [first, second] = signed["webhook-signature"].split(" ");
+    expect([first, second]).toEqual([header, verifier.sign(id, new Date(Number(ts) * 1000), body)]);
+    expect(signed["X-SVC-Signature"].split(",")).toEqual(
+      [secret, own].map((one) => signDelivery(one, Number(ts), body)["X-SVC-Signature"]),
+    );
+  });
 });
 
 describe("a signature", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { systemClock } from "../../src/base/clock.ts";
+import { ConfigError, readConfig } from "../../src/config.ts";
 import { openLanes } from "../../src/engine/lanes.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { events } from "../../src/resources/events/table.ts";
@@ -113,6 +114,25 @@ describe("the schedule", () => {
       })),
     );
   });
+});
+
+test("the settings are read as written, and a bad one stops the start", () => {
+  const read = (env: Record<string, string>) => readConfig({}, env, {}).config;
+  expect(read({})).toMatchObject({
+    webhookSchedule: [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000],
+    webhookTimeout: 15,
+    webhookDisableAfter: 432_000,
+  });
+  expect(read({ WEIR_WEBHOOK_SCHEDULE: "0, 1,2" }).webhookSchedule).toEqual([0, 1, 2]);
+  expect(read({ WEIR_WEBHOOK_SCHEDULE: "7,8" }).webhookSchedule).toEqual([0, 7, 8]); // a first try is always at once
+  for (const bad of [" ", "0,,1", "0,-1", "1.5", "soon", Array(51).fill("1").join(",")])
+    expect(() => read({ WEIR_WEBHOOK_SCHEDULE: bad })).toThrow(ConfigError);
+  for (const [name, value] of [
+    ["WEIR_WEBHOOK_TIMEOUT", "0"],
+    ["WEIR_WEBHOOK_TIMEOUT", "301"],
+    ["WEIR_WEBHOOK_DISABLE_AFTER", "0"],
+  ])
+    expect(() => read({ [name as string]: value as string })).toThrow(ConfigError);
 });
 
 describe("a receiver", () => {

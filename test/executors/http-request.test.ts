@@ -443,6 +443,7 @@ describe("a request with a connection", () => {
     authorize: async (opened) => ({
       headers: { Authorization: `Bearer ${opened.credentials.token}` },
       query: { tenant: "t1" },
+      secrets: [],
     }),
   };
   const benchWith = (http: Provider["http"], opened: Link) =>

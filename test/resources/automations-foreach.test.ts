@@ -249,6 +249,26 @@ describe("a step with forEach", () => {
     expect(receiver.got).toHaveLength(9);
   });
 
+  test("set off again after its list was taken out is one step like any other", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(({ text }) =>
+      text.includes("index") ? new Response("no", { status: 400 }) : Response.json({}),
+    );
+    const flow = await makeAutomation(app.owner, { steps: [post(receiver.url)] });
+    const first = await flowToEnd(app.owner, flow.id, { input: [1, 2] });
+    expect(first.status).toBe("failed");
+    const definition = { url: receiver.url, method: "POST", body: "{{input}}" };
+    const steps = [{ key: first.steps[0].key, kind: "http_request", definition }];
+    await app.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: { steps } });
+    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
+    const ended = await automationRunEnd(app.owner, again.id);
+    expect([ended.status, ended.steps[0].status, ended.steps[0].items]).toEqual([
+      "completed",
+      "completed",
+      undefined,
+    ]);
+  });
+
   test("is cancelled with its items, also with those in line", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Promise(() => {}));

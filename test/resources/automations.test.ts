@@ -77,6 +77,7 @@ describe("creating an automation", () => {
       { steps: [{ ...step("not a key"), when: "1 +" }, { key: "b" }] },
       ["steps.0.key string_pattern_mismatch", "steps.1.kind missing"],
     ],
+    [{ steps: [step("__proto__")] }, ["steps.0.key string_pattern_mismatch"]],
     [{ steps: [step("a", { when: "1 +" })] }, ["steps.0.when condition_error"]],
     [{ steps: [step("a"), step("a")] }, ["steps.1.key value_error"]],
     [{ steps: [step("a", { dependsOn: ["b"] })] }, ["steps.0.dependsOn.0 value_error"]],
@@ -525,6 +526,25 @@ describe("a run with steps", () => {
     expect(await outcome(1)).toBe(
       "route:completed big:skipped after_big:skipped small:skipped some:skipped join:skipped",
     );
+  });
+
+  test("has the result of a step whatever its key, also of one that was in line", async () => {
+    await using app = await startApp();
+    const definition = { ...branch(), concurrencyKey: "one" };
+    for (const key of ["constructor", "toString"]) {
+      const flow = await makeAutomation(app.owner, { steps: [step(key, work(definition))] });
+      expect(await flowToEnd(app.owner, flow.id)).toMatchObject({
+        status: "completed",
+        result: { branch: "a" },
+      });
+      const when = `steps.${key}.result.branch == 'a'`;
+      const next = step("next", { dependsOn: [key], when });
+      const two = await makeAutomation(app.owner, { steps: [step(key), next] });
+      expect((await flowToEnd(app.owner, two.id)).result).toEqual({
+        [key]: { branch: "a" },
+        next: { branch: "a" },
+      });
+    }
   });
 
   test("skips a step whose condition does not hold; one that can't be decided fails", async () => {

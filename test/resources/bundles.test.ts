@@ -452,7 +452,68 @@ describe("installing", () => {
   });
 });
 
+test("what an input puts into a connection's own template stays text", async () => {
+  await using receiver = startReceiver(() => Response.json({}));
+  const http = {
+    baseUrl: `${receiver.url}/{{inputs.text}}`,
+    auth: { type: "header", name: "x-key", value: "{{credentials.key}} {{inputs.text}}" },
+  };
+  const component = {
+    key: "api",
+    type: "connection",
+    inputs: { key: "{{inputs.key}}" },
+    definition: { http, credentialsSchema: schemaOf({ key: { type: "string" } }) },
+  };
+  const inputJsonSchema = schemaOf({ text: { type: "string" }, key: { type: "string", writeOnly: true } });
+  const { slug } = await published(owner, { ...bundle(fresh(), [component]), inputJsonSchema });
+  const text = '{{credentials.key}}{{"{{"}}';
+  const { ids } = await install(owner, slug, { text, key: "key-of-api" });
+  await owner("POST", `${CONNECTIONS}/${ids.api}/verify`);
+  const [got] = receiver.got;
+  expect(decodeURIComponent(got?.path ?? "")).toBe(`/${text}/`);
+  expect(got?.headers.get("x-key")).toBe(`key-of-api ${text}`);
+});
+
 describe("versions of a bundle", () => {
+  test("a newer one sends no stored credential to another place, unless it is given again", async () => {
+    await using good = startReceiver(() => Response.json({}));
+    await using other = startReceiver(() => Response.json({}));
+    const api = (baseUrl: string) => ({
+      components: [
+        {
+          key: "api",
+          type: "connection",
+          definition: {
+            http: { baseUrl, auth: { type: "bearer" } },
+            credentialsSchema: schemaOf({ token: { type: "string" } }),
+          },
+        },
+      ],
+    });
+    const inputJsonSchema = schemaOf({ token: { type: "string", writeOnly: true } });
+    const { id, slug } = await published(owner, {
+      ...bundle(fresh(), []),
+      definition: api(good.url),
+      inputJsonSchema,
+    });
+    const { ids } = await install(owner, slug, { token: "token-of-the-first" });
+    const definition = api(other.url);
+    const next = ok(await owner("PUT", `${TEMPLATES}/${id}`, { definition, status: "published" }));
+    const refused = await owner("POST", `${BUNDLES}/${slug}/install`, { inputs: {} });
+    expect(faultsOf(refused)).toEqual(["body.inputs credentials_required"]);
+    const path = `${CONNECTIONS}/${ids.api}`;
+    expect(ok(await owner("GET", path)).templateId).toBe(id);
+    await owner("POST", `${path}/verify`);
+    expect([good.got.length, other.got.length]).toEqual([1, 0]);
+
+    await install(owner, slug, { token: "token-of-the-second" });
+    expect(ok(await owner("GET", path))).toMatchObject({ templateId: next.id, status: "needs_verification" });
+    await owner("POST", `${path}/verify`);
+    expect(other.got.map(({ headers }) => headers.get("authorization"))).toEqual([
+      "Bearer token-of-the-second",
+    ]);
+  });
+
   test("a newer one changes in place what the older one made; what it has no more is left", async () => {
     const first = await published(owner, chainBundle());
     const inputs = { name: "up", token: "token-of-up" };

@@ -219,6 +219,64 @@ describe("calling an automation", () => {
     });
   });
 
+  test("fails where the called one is skipped for want of room", async () => {
+    await using app = await startApp();
+    const action = { kind: "approval_gate", definition: { title: "Hold" } };
+    const concurrency = { max: 1, policy: "skip" };
+    const helper = await makeAutomation(app.owner, { action, concurrency }, { name: "Helper" });
+    created(await app.owner("POST", `${AUTOMATIONS}/${helper.id}/run`));
+    const flow = await makeAutomation(app.owner, { action: call({ slug: "helper" }) });
+    expect(await flowToEnd(app.owner, flow.id)).toMatchObject({
+      status: "failed",
+      error: {
+        code: "called_automation_failed",
+        details: { status: "cancelled", error: { code: "skipped" } },
+      },
+    });
+  });
+
+  test("that does not wait goes on also where the called one fails or is skipped on the spot", async () => {
+    await using app = await startApp();
+    const hold = { kind: "approval_gate", definition: { title: "Hold" } };
+    const concurrency = { max: 1, policy: "skip" };
+    const full = await makeAutomation(app.owner, { action: hold, concurrency }, { name: "Full" });
+    created(await app.owner("POST", `${AUTOMATIONS}/${full.id}/run`));
+    const broken = { steps: [{ key: "s", ...work, when: "nobody.knows == 1" }] };
+    await makeAutomation(app.owner, broken, { name: "Broken" });
+    for (const [slug, status] of [
+      ["full", "cancelled"],
+      ["broken", "failed"],
+    ]) {
+      const action = await makeAction(app.owner, call({ slug, wait: false }));
+      const run = await runToEnd(app.owner, action.id);
+      expect(run).toMatchObject({ status: "completed", result: { status, result: null } });
+      expect((await app.owner("GET", `${AUTOMATION_RUNS}/${run.result.automationRunId}`)).body.status).toBe(
+        status ?? "",
+      );
+    }
+  });
+
+  test("is cancelled also where the room that this makes lets another call of it end at once", async () => {
+    await using app = await startApp();
+    const gate = { kind: "approval_gate", definition: { title: "Hold" } };
+    const steps = [{ key: "hold", ...gate, when: "input == 'hold'" }];
+    const helper = await makeAutomation(app.owner, { steps, concurrency: { max: 1 } }, { name: "Helper" });
+    const flow = await makeAutomation(app.owner, {
+      steps: ["hold", "go"].map((input) => ({ key: input, ...call({ slug: "helper", input }) })),
+    });
+    const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
+    await until(app.owner, `${AUTOMATION_RUNS}/${id}`, ({ steps }) =>
+      steps.every(({ status }: { status: string }) => status === "waiting"),
+    );
+    const cancelled = await app.owner("POST", `${AUTOMATION_RUNS}/${id}/cancel`);
+    expect([cancelled.status, cancelled.body.status]).toEqual([200, "cancelled"]);
+    const ends = (await runsOf(app, helper.id)).map(({ status }: { status: string }) => status);
+    expect(ends.sort()).toEqual(["cancelled", "completed"]);
+    // a gate that was just being reached lets go a moment later
+    const unfinished = `${RUNS}?statuses=running&statuses=waiting&statuses=pending`;
+    await until(app.owner, unfinished, ({ total }) => total === 0);
+  });
+
   test("that is cancelled cancels what it called, through all that this has called", async () => {
     await using app = await startApp();
     await using receiver = closed();

@@ -321,7 +321,9 @@ describe("OAuth 2 client credentials", () => {
     const refreshed = (await trailOf(started, made.id)).filter(
       ({ type }) => type === "connection.token_refreshed",
     );
-    expect(refreshed).toMatchObject([{ actorType: "system", data: { expiresAt: expect.any(String) } }]);
+    expect(refreshed).toMatchObject([
+      { actorType: "system", data: { expiresAt: expect.any(String), runId: expect.any(String) } },
+    ]);
 
     started.clock.turn(600_000);
     expect((await request(made.id, { url: "/a" })).status).toBe("completed");

@@ -56,7 +56,7 @@ describe("uploading", () => {
     expect(readFileSync(place, "utf8")).toBe("");
     expect((await trailOf(started, files.id)).at(-1)).toMatchObject({
       type: "connection.updated",
-      data: { changes: [], file: { id: "/2026/größe & co.csv", size: 0 } },
+      data: { changes: [{ field: "files", from: null, to: { id: "/2026/größe & co.csv", size: 0 } }] },
     });
     const other = await neighbour(started);
     const theirs = await connect(other.call, localFiles("Files", { config: { root: "/inbox" } }));

@@ -31,6 +31,7 @@ const tell = (ctx: Context, type: EventType, id: string, data = {}) =>
 /** The store's file, opened beside the server as an intruder would. */
 function withFile<T>(weir: Running, work: (file: Database) => T): T {
   const file = new Database(join(weir.dataFolder, "weir.db"));
+  file.run("PRAGMA busy_timeout = 2000");
   try {
     return work(file);
   } finally {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { actions } from "../../src/resources/actions/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
-import { startApp } from "../support/app.ts";
+import { PASSWORD, startApp } from "../support/app.ts";
 import { browser, join, neighbour } from "../support/people.ts";
 import {
   ACTIONS,
@@ -17,6 +17,20 @@ import {
 
 const body = { kind: "conditional_branch", name: "Once", definition: branch() };
 const key = { "idempotency-key": "order-4711" };
+const ORGANIZATIONS = "/api/v1/organizations";
+
+/** Somebody who is signed in, and has left the only organization that they were in. */
+async function stranded(app: Awaited<ReturnType<typeof startApp>>) {
+  const email = "grace@example.com";
+  const invited = await app.owner("POST", `${ORGANIZATIONS}/invitations`, { email });
+  const token = new URL(invited.body.inviteUrl).searchParams.get("token");
+  const page = browser(app.origin);
+  await page.call("POST", "/api/v1/auth/invitations/accept", { token, password: PASSWORD });
+  const { members } = (await app.owner("GET", `${ORGANIZATIONS}/team`)).body;
+  const own = members.find((member: { email: string }) => member.email === email);
+  await app.owner("DELETE", `${ORGANIZATIONS}/team/members/${own.membershipId}`);
+  return page;
+}
 
 describe("the same key again", () => {
   test("gives the first reply again, and does nothing", async () => {
@@ -64,6 +78,18 @@ describe("the same key again", () => {
     for (const call of [app.owner, member.call, other.call])
       ids.add(created(await call("POST", ACTIONS, body, key)).id);
     expect(ids.size).toBe(3);
+  });
+
+  test("of a person who comes to their first organization by it is the same key there", async () => {
+    await using app = await startApp({ engine: false });
+    const { call } = await stranded(app);
+    const first = created(await call("POST", ORGANIZATIONS, { name: "Own" }, key));
+    const again = await call("POST", ORGANIZATIONS, { name: "Own" }, key);
+    expect([again.body.id, again.headers.get("idempotency-replayed")]).toEqual([first.id, "true"]);
+    const other = await call("POST", ORGANIZATIONS, { name: "Other" }, key);
+    expect([other.status, other.body.code]).toEqual([409, "idempotency_mismatch"]);
+    const mine = (await call("GET", "/api/v1/organizations")).body.items;
+    expect(mine.map(({ id }: { id: string }) => id)).toEqual([first.id]);
   });
 
   test("twenty at once do it once", async () => {

@@ -71,6 +71,15 @@ describe("inviting", () => {
     }
   });
 
+  test("is for no address that shows otherwise than it is", async () => {
+    await using app = await startApp({ engine: false });
+    for (const hidden of ["\u200b", "\u202e", "\u00ad", "\u001b", "\u009b", "\u2028"]) {
+      const refused = await app.owner("POST", place, { email: `ada${hidden}@example.com` });
+      expect([hidden, refused.status, refused.body.detail?.[0].type]).toEqual([hidden, 422, "email_parsing"]);
+    }
+    expect((await app.owner("POST", place, { email: "zoë+weir@example.com" })).status).toBe(201);
+  });
+
   test("is for admins, and gives no role above one's own", async () => {
     await using app = await startApp();
     for (const role of ["viewer", "member"] as const) {

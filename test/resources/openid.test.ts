@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { readConfig } from "../../src/config.ts";
+import { DEVICE_GRANT } from "../../src/resources/device/wire.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { openidAttempts, openidIdentities } from "../../src/resources/openid/table.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
@@ -93,7 +94,7 @@ describe("signing in with an identity provider", () => {
     const [attempt] = await weir.app.store.db.select().from(openidAttempts);
     expect(JSON.stringify(attempt)).not.toContain(state);
     expect(JSON.stringify(attempt)).not.toContain(held);
-    expect(attempt).toMatchObject({ returnTo: "/docs" });
+    expect(attempt).toMatchObject({ returnTo: "/" });
 
     const { surfer, callback } = await stopAtCallback(weir.start(), "ada");
     const cookieHeader = [...surfer.jar].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -101,7 +102,7 @@ describe("signing in with an identity provider", () => {
       "GET",
       callback.pathname + callback.search,
     );
-    expect([back.status, back.headers.get("location")]).toEqual([302, "/docs"]);
+    expect([back.status, back.headers.get("location")]).toEqual([302, "/"]);
     expect(back.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^svc_token=svc_at_\w{49}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Lax$/),
     ]);
@@ -188,6 +189,53 @@ describe("signing in with an identity provider", () => {
       { organization: { id: weir.ids.organizationId }, role: "owner", isDefault: true },
       { organization: { id: other.organization.id }, role: "viewer", isDefault: false },
     ]);
+  });
+
+  test("takes an account back from whoever made it with a link that they had sent to themselves", async () => {
+    await using weir = await startWithProvider();
+    const mallory = await neighbour(weir);
+    const { inviteUrl } = (await invite(weir, "grace@example.com", "viewer", mallory.call)).body;
+    const token = new URL(inviteUrl).searchParams.get("token");
+    const page = browser(weir.origin);
+    const password = "mallory knows this one";
+    const made = await page.call("POST", "/api/v1/auth/invitations/accept", { token, password });
+    expect(made.status).toBe(201);
+    const pat = (await page.call("POST", "/api/v1/access-tokens", { name: "for later" })).body;
+    const device = { client_id: "for later" };
+    const codes = (await weir.anonymous("POST", "/api/v1/auth/device/code", device)).body;
+    const yes = { userCode: codes.user_code, approve: true };
+    expect((await page.call("POST", "/api/v1/auth/device/approve", yes)).status).toBe(204);
+
+    expect((await invite(weir, "grace@example.com", "admin")).status).toBe(201);
+    const { call } = await weir.signIn("grace");
+    expect((await call("GET", "/api/v1/users/me")).body.id).toBe(made.body.id);
+    const { items } = (await call("GET", "/api/v1/users/me/memberships")).body;
+    expect(items.map(({ role }: { role: string }) => role)).toEqual(["viewer", "admin"]);
+
+    const there = { "x-organization-id": weir.ids.organizationId };
+    const byToken = client(weir.origin, { authorization: `Bearer ${pat.token}` });
+    for (const old of [byToken, page.call])
+      expect((await old("GET", "/api/v1/organizations/team", undefined, there)).status).toBe(401);
+    expect((await browser(weir.origin).signIn("grace@example.com", password)).status).toBe(401);
+    const poll = { ...device, grant_type: DEVICE_GRANT, device_code: codes.device_code };
+    const late = await weir.anonymous("POST", "/api/v1/auth/device/token", poll);
+    expect([late.status, late.body.error]).toEqual([400, "access_denied"]);
+    const trail = await weir.app.store.db
+      .select()
+      .from(events)
+      .where(eq(events.organizationId, mallory.organization.id));
+    const changes = [{ field: "password", from: "***", to: null }];
+    expect(trail.slice(-5).map(({ type, data }) => ({ type, data }))).toMatchObject([
+      { type: "user.updated", data: { changes } },
+      { type: "auth.token_revoked", data: { kind: "access_token", lastFour: pat.lastFour } },
+      { type: "auth.logout", data: { cause: "revoked" } },
+      { type: "user.updated", data: { changes: [{ field: "identityProvider" }] } },
+      { type: "auth.login", data: { method: "oidc" } },
+    ]);
+
+    const { call: again } = await weir.signIn("grace");
+    expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
+    expect((await again("GET", "/api/v1/users/me")).status).toBe(200);
   });
 
   test("says which settings are missing where there is no provider", async () => {

@@ -317,15 +317,3 @@ describe("credentials", () => {
     expect((await call("PATCH", "/api/v1/users/me/preferences", { locale: "de" })).status).toBe(200);
   });
 });
-
-test("the set-up link opens a page that loads nothing from elsewhere", async () => {
-  await using app = await startApp({ owner: false, engine: false });
-  const page = await app.anonymous("GET", "/setup?token=abc");
-  expect(page.status).toBe(200);
-  expect(page.headers.get("content-type")).toContain("text/html");
-  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
-  for (const [, path] of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) {
-    expect(path).toStartWith("/setup/");
-    expect((await app.anonymous("GET", path ?? "")).status).toBe(200);
-  }
-});

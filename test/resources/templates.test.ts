@@ -340,7 +340,12 @@ describe("what is checked when it is saved", () => {
       token: { type: "string", writeOnly: true },
       pin: { type: "string", format: "password" },
       deep: { type: "object", properties: { k: { writeOnly: true } } },
+      named: { $ref: "#/$defs/secret" },
       plain: { type: "string" },
+    });
+    Object.assign(inputJsonSchema, {
+      $defs: { secret: { type: "string", format: "password" } },
+      allOf: [{ properties: { apart: { writeOnly: true } } }],
     });
     const components = (place: string) => [
       {
@@ -364,6 +369,8 @@ describe("what is checked when it is saved", () => {
       "x{{inputs.pin}}",
       "{{inputs.deep.k}}",
       "{{inputs.deep}}",
+      "{{inputs.named}}",
+      '{{inputs.apart ?? ""}}',
       "{{inputs}}",
     ]) {
       expect(await refusal(bundle("s", components(place), { inputJsonSchema }))).toEqual([
@@ -548,7 +555,10 @@ describe("versions", () => {
     expect((await put({ status: "draft" })).body.code).toBe("invalid_state");
     const next = ok(await put({ displayName: "Again", status: "published" }));
     expect(next).toMatchObject({ version: 2, status: "published" });
-    expect(ok(await put({ status: "deprecated" }))).toMatchObject({ id, status: "deprecated" });
+    const old = ok(await put({ status: "deprecated" }));
+    expect(old).toMatchObject({ id, status: "deprecated" });
+    expect(ok(await put({ displayName: "Renamed", status: "deprecated" }))).toEqual(old);
+    expect((await put({ displayName: "Other" })).body.code).toBe("invalid_state");
     const types = async (template: string) => (await trailOf(started, template)).map(({ type }) => type);
     expect(await types(id)).toEqual([
       "template.created",

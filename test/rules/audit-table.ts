@@ -168,6 +168,12 @@ async function signedIn(weir: Started) {
   return { row: body.items[0], person };
 }
 
+/** An address where nobody listens. */
+const UNHEARD = "http://127.0.0.1:1/";
+
+const subscription = async ({ weir }: World): Promise<string> =>
+  created(await weir.owner("POST", api("webhooks"), { url: UNHEARD, events: ["*"] })).id;
+
 const replied = (pick: (body: Answer["body"]) => string) => (answer: Answer) => pick(answer.body);
 const unsaid = () => null;
 
@@ -590,6 +596,46 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       const headers = { "content-type": "application/json", "x-svc-signature": sign("{}") };
       const path = "/webhooks/acme/received";
       return { by: weir.anonymous, path, headers, body: "{}", actor: { type: "automation", id: hook.id } };
+    },
+  },
+  "POST /api/v1/webhooks": {
+    events: ["webhook.created webhook"],
+    call: () => ({
+      path: api("webhooks"),
+      body: { url: UNHEARD, events: ["*"], secret: webhookSecret },
+    }),
+  },
+  "PATCH /api/v1/webhooks/{webhook_id}": {
+    events: ["webhook.updated webhook", "webhook.enabled webhook"],
+    async call(world) {
+      const path = api(`webhooks/${await subscription(world)}`);
+      await world.weir.owner("PATCH", path, { status: "disabled" });
+      return { path, body: { events: ["action.*"], status: "active" } };
+    },
+  },
+  "DELETE /api/v1/webhooks/{webhook_id}": {
+    events: ["webhook.deleted webhook"],
+    call: async (world) => ({ path: api(`webhooks/${await subscription(world)}`) }),
+  },
+  "POST /api/v1/webhooks/{webhook_id}/rotate-secret": {
+    events: ["webhook.secret_rotated webhook"],
+    call: async (world) => ({
+      path: api(`webhooks/${await subscription(world)}/rotate-secret`),
+      body: { secret: `${webhookSecret}-2` },
+    }),
+  },
+  "POST /api/v1/webhooks/{webhook_id}/test": {
+    events: ["webhook.tested webhook"],
+    about: (_, { path }) => path.split("/")[4] ?? null,
+    call: async (world) => ({ path: api(`webhooks/${await subscription(world)}/test`) }),
+  },
+  "POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": {
+    events: ["webhook.replayed webhook_delivery"],
+    about: (_, { path }) => path.split("/")[6] ?? null,
+    async call(world) {
+      const path = api(`webhooks/${await subscription(world)}`);
+      const { body } = await world.weir.owner("POST", `${path}/test`);
+      return { path: `${path}/deliveries/${body.id}/redeliver` };
     },
   },
   "POST /api/v1/dead-letters/{dead_letter_id}/replay": {

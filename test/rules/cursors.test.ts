@@ -115,6 +115,24 @@ const LISTS: Readonly<Record<string, CursorList>> = {
       return "/api/v1/dead-letters";
     },
   },
+  "/api/v1/webhooks": {
+    other: null,
+    async fill({ owner }) {
+      await times((n) =>
+        owner("POST", "/api/v1/webhooks", { url: `https://hooks.example.com/${n}`, events: ["*"] }),
+      );
+      return "/api/v1/webhooks";
+    },
+  },
+  "/api/v1/webhooks/{webhook_id}/deliveries": {
+    other: "status=delivered",
+    async fill({ owner }) {
+      const url = "https://hooks.example.com/tried";
+      const { id } = created(await owner("POST", "/api/v1/webhooks", { url, events: ["*"] }));
+      await times(() => owner("POST", `/api/v1/webhooks/${id}/test`));
+      return `/api/v1/webhooks/${id}/deliveries`;
+    },
+  },
   "/api/v1/events": {
     other: "type=action.*",
     fill: async () => "/api/v1/events",

@@ -11,15 +11,20 @@ import { createAccessToken } from "../../src/resources/access-tokens/service.ts"
 import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
 import { server } from "../../src/server.ts";
 
-/** A clock that goes as the real one does, and can be turned forward by hand. */
+/**
+ * A clock that goes as the real one does, and can be turned by hand: forward as if that time had passed, and back as
+ * somebody sets back a wall clock, which turns no monotonic one.
+ */
 export function turnableClock(hurry = 1): Clock & { turn(ms: number): void } {
   let ahead = 0;
+  let passed = 0;
   return {
     now: () => new Date(systemClock.now().getTime() + ahead),
-    monotonic: () => systemClock.monotonic() + ahead,
+    monotonic: () => systemClock.monotonic() + passed,
     sleep: (ms, signal) => systemClock.sleep(ms / hurry, signal),
     turn(ms) {
       ahead += ms;
+      passed += Math.max(0, ms);
     },
   };
 }

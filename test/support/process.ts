@@ -58,6 +58,9 @@ export async function startInstallation(env: Record<string, string> = {}) {
       return {
         origin,
         owner: client(origin, { authorization: `Bearer ${token}` }),
+        /** The exit code, once it has ended. */
+        exited: child.exited,
+        signal: (signal: "SIGTERM" | "SIGINT") => child.kill(signal),
         async end(signal: "SIGKILL" | "SIGTERM") {
           child.kill(signal);
           children.delete(child);

@@ -6,6 +6,7 @@ import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 import { useEffect, useRef } from "react";
+import { flushSync } from "react-dom";
 import type { CodeProps } from "./code.tsx";
 
 const look = EditorView.theme({
@@ -60,6 +61,9 @@ export default function Editor(props: CodeProps) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const grammar = useRef(new Compartment());
+  /** Texts that were told and have not come back as `value` yet. */
+  const underWay = useRef<string[]>([]);
+  const isPutIn = useRef(false);
   const told = useRef(props);
   told.current = props;
 
@@ -84,7 +88,9 @@ export default function Editor(props: CodeProps) {
             keymap.of([
               {
                 key: "Mod-Enter",
-                run: () => {
+                run: ({ state }) => {
+                  // The last keys are to be part of what is sent.
+                  flushSync(() => told.current.onChange(state.doc.toString()));
                   told.current.onSubmit?.();
                   return told.current.onSubmit !== undefined;
                 },
@@ -92,7 +98,10 @@ export default function Editor(props: CodeProps) {
             ]),
           ),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) told.current.onChange(update.state.doc.toString());
+            if (!update.docChanged || isPutIn.current) return;
+            const text = update.state.doc.toString();
+            underWay.current.push(text);
+            told.current.onChange(text);
           }),
         ],
       }),
@@ -108,8 +117,14 @@ export default function Editor(props: CodeProps) {
 
   useEffect(() => {
     const { current } = view;
-    if (!current || current.state.doc.toString() === value) return;
+    // What was typed comes back later than the next key: only a value from elsewhere is put in.
+    const at = underWay.current.lastIndexOf(value);
+    underWay.current.splice(0, at + 1);
+    const isOlder = at >= 0 && underWay.current.length > 0;
+    if (isOlder || !current || current.state.doc.toString() === value) return;
+    isPutIn.current = true;
     current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } });
+    isPutIn.current = false;
   }, [value]);
 
   return (

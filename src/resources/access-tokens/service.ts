@@ -1,8 +1,8 @@
 import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
-import { type Context, write } from "../../context.ts";
-import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, lastFour, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
 import { record } from "../events/service.ts";
 import { type AccessTokenRow, accessTokens } from "./table.ts";
@@ -35,7 +35,7 @@ export async function createAccessToken(
   };
   await write(ctx, async (tx) => {
     await tx.db.insert(accessTokens).values(row);
-    const data = { name: row.name, lastFour: row.lastFour, expiresAt: row.expiresAt };
+    const data = { kind: "access_token", name: row.name, lastFour: row.lastFour, expiresAt: row.expiresAt };
     await record(tx, "auth.token_created", { type: "access_token", id: row.id }, data);
   });
   return { row, token };
@@ -63,8 +63,7 @@ export async function listAccessTokens(
     .where(and(mine(ctx), before))
     .orderBy(desc(accessTokens.id))
     .limit(limit + 1);
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+  return pageOf(ctx, scope, rows, limit);
 }
 
 /** From the next request on the token is refused. Throws `not_found`, also for one revoked before. */
@@ -75,11 +74,24 @@ export function revokeAccessToken(ctx: Context, id: string): Promise<void> {
       .from(accessTokens)
       .where(and(mine(tx), eq(accessTokens.id, id)));
     if (!row) throw notFound("access token");
-    await tx.db
-      .update(accessTokens)
-      .set({ revokedAt: timestamp(tx.clock) })
-      .where(eq(accessTokens.id, id));
-    const data = { name: row.name, lastFour: row.lastFour };
-    await record(tx, "auth.token_revoked", { type: "access_token", id }, data);
+    await revoke(tx, row);
   });
+}
+
+/** Revokes every token of `userId`, in whichever organization it acts; the trail of that one tells of it. */
+export async function revokeAllAccessTokens(tx: WriteContext, userId: string): Promise<void> {
+  const rows = await tx.db
+    .select()
+    .from(accessTokens)
+    .where(and(eq(accessTokens.userId, userId), isNull(accessTokens.revokedAt)));
+  for (const row of rows) await revoke({ ...tx, organizationId: row.organizationId }, row);
+}
+
+async function revoke(tx: WriteContext, { id, name, lastFour }: AccessTokenRow): Promise<void> {
+  await tx.db
+    .update(accessTokens)
+    .set({ revokedAt: timestamp(tx.clock) })
+    .where(eq(accessTokens.id, id));
+  const data = { kind: "access_token", name, lastFour };
+  await record(tx, "auth.token_revoked", { type: "access_token", id }, data);
 }

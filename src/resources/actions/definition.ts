@@ -137,6 +137,13 @@ const pathsOf = (executor: Executor) => ({
   skip: (executor.conditionFields ?? []).map((path) => path.split(".")),
 });
 
+/** What becomes of a definition's fields when it runs, for whoever fills in a part of it before. */
+export function actionPlaces(app: Pick<App, "executors">, kind: ActionKind) {
+  const executor = app.executors[kind];
+  const { sql, skip } = executor ? pathsOf(executor) : { sql: [], skip: [] };
+  return { live: [[]] as string[][], sql, conditions: skip };
+}
+
 function conditionsIn(executor: Executor, definition: JsonObject): { path: string[]; text: string }[] {
   return (executor.conditionFields ?? []).flatMap((pattern) => textsAt(definition, pattern.split("."), []));
 }

@@ -15,6 +15,7 @@ import { actionRuns, type RunRow } from "../runs/table.ts";
 import { connectionFault } from "./connection.ts";
 import { checkDefinition, definitionFaults } from "./definition.ts";
 import { type ActionRow, actions } from "./table.ts";
+import { fillAction, templateFor } from "./template.ts";
 import type { ActionCreate, ActionPatch, ActionQuery, ActionWithRun, RunCreate } from "./wire.ts";
 
 /** Every query here passes through this: another organization's action does not exist, nor does a deleted one. */
@@ -74,11 +75,26 @@ export async function findActionBySlug(ctx: Context, slug: string): Promise<Acti
   return found;
 }
 
-/** Throws `InvalidInput` for a definition that its kind does not take, `slug_taken`. */
+/**
+ * An action of a template without a definition of its own gets the template's, filled in with its defaults.
+ *
+ * Throws `InvalidInput` for a definition that its kind does not take, `slug_taken`, `invalid_state` for a template
+ * that is not published.
+ */
 export async function createAction(ctx: Context, input: ActionCreate): Promise<ActionWithRun> {
+  const template = input.templateId ? await templateFor(ctx, input.kind, input.templateId) : null;
+  const ofTemplate = () => (template ? fillAction(ctx, template, {}, ["body", "definition"]) : {});
+  return insertAction(ctx, { ...input, definition: input.definition ?? ofTemplate() }, template?.id ?? null);
+}
+
+/** Stores an action that comes of a template, or of none with null. Throws as `createAction` does. */
+export async function insertAction(
+  ctx: Context,
+  input: ActionCreate,
+  templateId: string | null,
+): Promise<ActionWithRun> {
   const definition = input.definition ?? {};
   checkDefinition(ctx, input.kind, definition);
-  if (input.templateId) throw invalid(["body", "templateId"], "There is no such template");
   return write(ctx, async (tx) => {
     await checkConnection(tx, input.kind, input.connectionId ?? null);
     const row: ActionRow = {
@@ -89,7 +105,7 @@ export async function createAction(ctx: Context, input: ActionCreate): Promise<A
       slug: await slugFor(tx, input.slug, input.name),
       status: "active",
       connectionId: input.connectionId ?? null,
-      templateId: null,
+      templateId,
       definition,
       latestRunId: null,
       deletedAt: null,

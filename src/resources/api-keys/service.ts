@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
-import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, lastFour, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
 import { record } from "../events/service.ts";
 import type { Role } from "../organizations/table.ts";
@@ -52,8 +52,7 @@ export async function listApiKeys(
     .where(and(live(ctx), before))
     .orderBy(desc(apiKeys.id))
     .limit(limit + 1);
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+  return pageOf(ctx, scope, rows, limit);
 }
 
 /** From the next request on the key is refused. Throws `not_found`, also for one revoked before. */

@@ -12,6 +12,7 @@ import { createAutomation, updateAutomation } from "../automations/service.ts";
 import { automations } from "../automations/table.ts";
 import { insertConnection } from "../connections/create.ts";
 import { settingsFaults, takerFor } from "../connections/input.ts";
+import { openCredentials } from "../connections/link.ts";
 import { connections } from "../connections/table.ts";
 import { updateConnection } from "../connections/update.ts";
 import { namedTemplate, refuseUnpublished } from "../templates/find.ts";
@@ -103,9 +104,18 @@ async function updateMadeConnection(tx: WriteContext, id: string, ready: Ready):
   const { provider, config, credentials, templateId, definition } = await connectionOf(tx, ready);
   const [row] = await tx.db.select().from(connections).where(eq(connections.id, id));
   if (row?.provider !== provider || (row.definition === null) !== (definition === null)) return null;
-  await tx.db.update(connections).set({ templateId, definition }).where(eq(connections.id, id));
-  return updateConnection(tx, id, { config: replacing(row.config, config), credentials });
+  // What the new definition does not name any more is of no use; all else stays unless it is given.
+  const gone = Object.keys(openCredentials(tx, row)).filter((name) => !isCredential(definition, name));
+  const patch = {
+    config: replacing(row.config, config),
+    credentials: { ...Object.fromEntries(gone.map((name) => [name, null])), ...credentials },
+  };
+  return updateConnection(tx, id, patch, { templateId, definition });
 }
+
+const isCredential = (definition: HttpTemplate | null, name: string): boolean =>
+  !isObject(definition?.credentialsSchema?.properties) ||
+  namesIn(definition.credentialsSchema).includes(name);
 
 /** What `id` is now; null where somebody has deleted it. */
 export async function entityOf(

@@ -8,7 +8,7 @@ import { actionPlaces } from "../actions/definition.ts";
 import { TRIGGER_TYPES } from "../automations/table.ts";
 import { COMPONENT_TYPES } from "./table.ts";
 
-const KEY = "^[A-Za-z_][A-Za-z0-9_-]*$";
+const KEY = "^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$";
 const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: KEY });
 
 const Component = object({
@@ -64,6 +64,8 @@ type Paths = string[][];
 export function placesOf(app: Pick<App, "executors">, component: Component): Places {
   const definition: JsonObject = component.definition ?? {};
   if (component.type === "action") return below(["definition", "definition"], kindOf(definition), app);
+  if (component.type === "connection")
+    return isHttpDefinition(definition) ? { live: [["definition", "http"]] } : {};
   if (component.type !== "automation") return {};
   const config = (definition.config ?? {}) as { action?: JsonObject; steps?: JsonObject[] };
   const at = ["definition", "config"];

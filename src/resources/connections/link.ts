@@ -33,11 +33,11 @@ export function sealCredentials(
   };
 }
 
-/** What a provider needs to work with a connection. */
+/** What a provider needs to work with a connection; `runId` names the run that does. */
 export async function linkOf(
   ctx: Context,
   row: ConnectionRow,
-  signal: AbortSignal,
+  { signal, runId = null }: { signal: AbortSignal; runId?: string | null },
 ): Promise<{ provider: Provider; link: Link }> {
   const provider = providerOf(ctx, row);
   const filesFolder = join(ctx.filesFolder, row.organizationId);
@@ -50,7 +50,7 @@ export async function linkOf(
     clock: ctx.clock,
     signal,
     filesFolder,
-    tokens: tokensOf(ctx, row),
+    tokens: tokensOf(ctx, row, runId),
   };
   return { provider, link };
 }
@@ -64,7 +64,12 @@ const USE_NOTED_MS = 60_000;
  */
 export async function openLink(
   ctx: Context,
-  wanted: { connectionId: string | null; providers: readonly string[] | null; signal: AbortSignal },
+  wanted: {
+    runId: string;
+    connectionId: string | null;
+    providers: readonly string[] | null;
+    signal: AbortSignal;
+  },
 ): Promise<{ provider: Provider; link: Link }> {
   const row =
     wanted.connectionId === null
@@ -86,7 +91,7 @@ export async function openLink(
     );
   }
   noteUse(ctx, row);
-  return linkOf(ctx, row, wanted.signal);
+  return linkOf(ctx, row, wanted);
 }
 
 async function find(ctx: Context, id: string): Promise<ConnectionRow> {

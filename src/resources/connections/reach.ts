@@ -36,7 +36,7 @@ export async function reach<T>(
     });
   }
   try {
-    const { provider, link } = await linkOf(ctx, row, stop.signal);
+    const { provider, link } = await linkOf(ctx, row, { signal: stop.signal });
     return await Promise.race([work(provider, link), stopped.promise]);
   } catch (error) {
     const secrets = Object.values(openCredentials(ctx, row));

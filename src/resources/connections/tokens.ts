@@ -16,8 +16,11 @@ export const tokenLabel = (row: { connectionId: string; organizationId: string }
 const settingsHash = ({ config, definition, sealedCredentials }: ConnectionRow): string =>
   new Bun.CryptoHasher("sha256").update(canonicalJson([config, definition, sealedCredentials])).digest("hex");
 
-/** Where the token of `row` lies between its uses; a token that was got with other settings is none. */
-export function tokensOf(ctx: Context, row: ConnectionRow): TokenStore {
+/**
+ * Where the token of `row` lies between its uses; a token that was got with other settings is none. The event names
+ * the run that it was got for, so that automations which wait for it don't set themselves off.
+ */
+export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null): TokenStore {
   const place = { connectionId: row.id, organizationId: row.organizationId };
   const hash = settingsHash(row);
   return {
@@ -44,7 +47,10 @@ export function tokensOf(ctx: Context, row: ConnectionRow): TokenStore {
           .insert(connectionTokens)
           .values(values)
           .onConflictDoUpdate({ target: connectionTokens.connectionId, set: values });
-        await record({ ...tx, actor: SYSTEM }, "connection.token_refreshed", entity(row.id), { expiresAt });
+        await record({ ...tx, actor: SYSTEM }, "connection.token_refreshed", entity(row.id), {
+          expiresAt,
+          runId,
+        });
       });
     },
   };

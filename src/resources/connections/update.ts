@@ -1,6 +1,7 @@
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
+import { addressesOf } from "../../providers/http-definition.ts";
 import { configFaults, credentialsFaults, effective, merged, type Taker, takerFor } from "./input.ts";
 import { openCredentials, sealCredentials } from "./link.ts";
 import { findConnection, saveChange } from "./service.ts";
@@ -8,17 +9,25 @@ import { claimSlug } from "./slug.ts";
 import type { ConnectionRow } from "./table.ts";
 import type { ConnectionPatch } from "./wire.ts";
 
+/** What a connection was made of, where an install makes it of something newer. */
+type Origin = Pick<ConnectionRow, "templateId" | "definition">;
+
 /**
- * Changes only what is given. Another config or other credentials ask for another verification; a disabled
- * connection stays disabled.
+ * Changes only what is given. Another config, other credentials or another definition ask for another verification;
+ * a disabled connection stays disabled.
  *
  * Throws `InvalidInput`, also where the credentials would go to a new destination and are not given again;
  * `slug_taken`.
  */
-export function updateConnection(ctx: Context, id: string, patch: ConnectionPatch): Promise<ConnectionRow> {
+export function updateConnection(
+  ctx: Context,
+  id: string,
+  patch: ConnectionPatch,
+  origin?: Origin,
+): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const before = await findConnection(tx, id);
-    const change: Partial<ConnectionRow> = settingsChange(tx, before, patch);
+    const change: Partial<ConnectionRow> = { ...origin, ...settingsChange(tx, before, patch, origin) };
     if (patch.name !== undefined) change.name = patch.name;
     if (patch.slug !== undefined && patch.slug !== before.slug) change.slug = await claimSlug(tx, patch.slug);
     return saveChange(tx, before, change);
@@ -30,21 +39,23 @@ function settingsChange(
   tx: WriteContext,
   before: ConnectionRow,
   patch: ConnectionPatch,
+  { definition }: Pick<ConnectionRow, "definition"> = before,
 ): Partial<ConnectionRow> {
   if (patch.config === undefined && patch.credentials === undefined) return {};
-  const taker = takerFor(tx, before);
+  const taker = takerFor(tx, { provider: before.provider, definition });
   const known = openCredentials(tx, before);
   const config = patch.config === null ? {} : merged(before.config, patch.config ?? {});
   const credentials = patch.credentials === null ? {} : merged(known, patch.credentials ?? {});
   const faults: Fault[] = [];
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
   if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials));
-  if (isElsewhere(taker, before, config)) faults.push(...ungiven(Object.keys(known), patch.credentials));
+  if (destinationIn(taker, config) !== destinationIn(takerFor(tx, before), before.config))
+    faults.push(...ungiven(Object.keys(known), patch.credentials));
   if (faults.length > 0) throw new InvalidInput(faults);
 
-  const isSame = (one: object, other: object) => canonicalJson(one) === canonicalJson(other);
+  const isSame = (one: unknown, other: unknown) => canonicalJson(one) === canonicalJson(other);
   const kept = { config: isSame(config, before.config), credentials: isSame(credentials, known) };
-  if (kept.config && kept.credentials) return {};
+  if (kept.config && kept.credentials && isSame(definition, before.definition)) return {};
   return {
     ...(kept.config ? {} : { config }),
     ...(kept.credentials ? {} : sealCredentials(tx, before, credentials)),
@@ -53,11 +64,11 @@ function settingsChange(
   };
 }
 
-/** Whether the credentials would go to another place than before. */
-function isElsewhere(taker: Taker, before: ConnectionRow, config: ConnectionRow["config"]): boolean {
-  const from = effective(taker, before.config);
-  const to = effective(taker, config);
-  return taker.provider.destination.some((field) => canonicalJson(from[field]) !== canonicalJson(to[field]));
+/** All that says where the credentials go, as one text. */
+function destinationIn(taker: Taker, config: ConnectionRow["config"]): string {
+  const known = effective(taker, config);
+  const fields = taker.provider.destination.map((field) => known[field] ?? null);
+  return canonicalJson([taker.definition ? addressesOf(taker.definition) : [], fields]);
 }
 
 /** A stored secret never goes to a place that whoever stored it did not name. */

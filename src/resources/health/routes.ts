@@ -12,6 +12,9 @@ import { DeepHealth, Health, HealthQuery, SimulatedError, SmokeQuery } from "./w
 
 const tag = "Health";
 
+/** What a process answers that has been asked to end, so that nothing new is sent to it. */
+const STOPPING = { status: "stopping" };
+
 export const healthOperations = [
   openOperation({
     method: "GET",
@@ -20,8 +23,11 @@ export const healthOperations = [
     tag,
     summary: "Tells that the process answers; touches no database",
     response: Health,
+    replies: {
+      503: { description: "The process is stopping.", body: Health, example: { status: "stopping" } },
+    },
     example: { status: "ok" },
-    handle: async () => ({ status: "ok" }),
+    handle: async ({ app }) => (app.stopping.aborted ? new Reply(503, STOPPING) : { status: "ok" }),
   }),
   openOperation({
     method: "GET",
@@ -35,13 +41,15 @@ export const healthOperations = [
     response: DeepHealth,
     replies: {
       503: {
-        description: "Something that the work needs fails.",
+        description: "Something that the work needs fails, or the process is stopping.",
         body: DeepHealth,
         example: { status: "degraded" },
       },
     },
+    errors: [401, 403],
     example: { status: "ok" },
     async handle({ app, visit, query }) {
+      if (app.stopping.aborted) return new Reply(503, STOPPING);
       if (!query.deep) return { status: "ok" };
       const [checks, caller] = [await checkDeeply(app), await rankOf(app, visit)];
       const isWell = Object.values(checks).every((check) => check.ok);

@@ -10,7 +10,7 @@ export type Check = Static<typeof Check>;
 export const Health = object({ status: Type.String() });
 
 export const DeepHealth = object({
-  status: Type.String({ description: "`ok`, or `degraded` with 503." }),
+  status: Type.String({ description: "`ok`; with 503 `degraded`, or `stopping`." }),
   checks: optional(map(Check)),
 });
 

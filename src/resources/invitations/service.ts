@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { record } from "../events/service.ts";
@@ -67,8 +67,7 @@ export async function listInvitations(
     .where(and(eq(invitations.organizationId, ctx.organizationId), before))
     .orderBy(desc(invitations.id))
     .limit(limit + 1);
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+  return pageOf(ctx, scope, rows, limit);
 }
 
 /** The link is worth nothing from now on. Throws `not_found`, also for one that was used. */

@@ -5,10 +5,13 @@ import { version } from "../../version.ts";
 import { ACTION_STATUSES } from "../actions/table.ts";
 import { AUTOMATION_STATUSES } from "../automations/table.ts";
 import { CONNECTION_STATUSES } from "../connections/table.ts";
+import { DECISION_STATUSES } from "../decisions/table.ts";
 import { EVENT_TYPES } from "../events/table.ts";
 import { PLAN_RATES } from "../inbound/gate.ts";
 import { DELIVERY_STATUSES } from "../inbound/table.ts";
 import { RUN_STATUSES } from "../runs/table.ts";
+import { TEMPLATE_STATUSES } from "../templates/table.ts";
+import { OUTBOUND_STATUSES, WEBHOOK_STATUSES } from "../webhooks/table.ts";
 
 /** What this version can do and where its limits lie. */
 export const describeSelf = ({ config, executors, providers }: App) => ({
@@ -42,7 +45,11 @@ export const describeSelf = ({ config, executors, providers }: App) => ({
     automationRun: [...RUN_STATUSES],
     automationRunStep: [...RUN_STATUSES, "skipped"],
     connection: [...CONNECTION_STATUSES],
+    decision: [...DECISION_STATUSES],
+    template: [...TEMPLATE_STATUSES],
+    webhook: [...WEBHOOK_STATUSES],
     webhookDelivery: [...DELIVERY_STATUSES],
+    outboundDelivery: [...OUTBOUND_STATUSES],
     deadLetter: ["dead", "replaying", "replayed"],
   },
 });

@@ -12,8 +12,7 @@ export const ATTEMPT_MS = 10 * 60 * 1000;
 /** One past its time is told so for this long. */
 const EXPIRED_FOR_MS = 60 * 60 * 1000;
 const CALLBACK = "/api/v1/auth/oidc/callback";
-/** Until there is a page of its own. */
-const START_PAGE = "/docs";
+const START_PAGE = "/";
 
 /** The provider that people sign in with. Throws `not_found` where none is set. */
 export function providerOf({ openid }: App): OpenIdProvider {

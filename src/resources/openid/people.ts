@@ -10,6 +10,7 @@ import { memberships } from "../organizations/table.ts";
 import { findHome } from "../organizations/team.ts";
 import { findUserByEmail, newUser, normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
+import { reclaim } from "./reclaim.ts";
 import { type OpenIdIdentityRow, openidIdentities } from "./table.ts";
 
 type Provider = Pick<OpenIdProvider, "issuer" | "name">;
@@ -39,20 +40,29 @@ export async function recognize(
     ? { ...linked, isNewLink: false }
     : await link(tx, provider, profile, { email, open });
 
-  const self: WriteContext = { ...tx, actor: { ...tx.actor, id: user.id, email: user.email } };
+  const self = selfOf(tx, user);
   const joined = await organizationsOf(tx, user.id);
   for (const invitation of open) {
     if (joined.has(invitation.organizationId)) continue;
     const inside = { ...self, organizationId: invitation.organizationId, role: invitation.role };
     await joinByInvitation(inside, invitation, user.id);
   }
-  const home = await findHome(tx.db, user.id);
-  const acting = home ? { ...self, ...home } : self;
-  if (isNewLink && home) {
+  const acting = await actingAs(tx, user);
+  if (isNewLink && acting.organizationId) {
     const changes = [{ field: "identityProvider", from: null, to: provider.issuer }];
     await record(acting, "user.updated", { type: "user", id: user.id }, { changes });
   }
   return { user, identity, acting };
+}
+
+const selfOf = (tx: WriteContext, { id, email }: UserRow): WriteContext => ({
+  ...tx,
+  actor: { ...tx.actor, id, email },
+});
+
+/** The person, where they are at home. */
+async function actingAs(tx: WriteContext, user: UserRow): Promise<WriteContext> {
+  return { ...selfOf(tx, user), ...(await findHome(tx.db, user.id)) };
 }
 
 async function findLinked(tx: WriteContext, { issuer }: Provider, { subject }: OpenIdProfile) {
@@ -79,7 +89,10 @@ async function link(
       `Nobody here has the address ${email}, and it is not invited; ask an administrator for an invitation.`,
     );
   }
-  if (before) await refuseSecond(tx, provider, before);
+  if (before) {
+    await refuseSecond(tx, provider, before);
+    await reclaim(await actingAs(tx, before), before);
+  }
   const user = before ?? (await insertUser(tx, email, profile));
   const identity: OpenIdIdentityRow = {
     id: tx.ids.uuid(),

@@ -1,6 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
@@ -21,7 +22,7 @@ export function listTeam(ctx: Context): Promise<{ membership: MembershipRow; use
 /** Makes a person a member; it becomes the default membership of one who has no other. */
 export async function addMember(
   tx: WriteContext,
-  { userId, role }: { userId: string; role: Role },
+  { userId, role, invitationId }: { userId: string; role: Role; invitationId?: string },
 ): Promise<MembershipRow> {
   const home = await findHome(tx.db, userId);
   const membership: MembershipRow = {
@@ -33,7 +34,7 @@ export async function addMember(
     joinedAt: timestamp(tx.clock),
   };
   await tx.db.insert(memberships).values(membership);
-  await recordRole(tx, "auth.permission_granted", membership);
+  await recordRole(tx, "auth.permission_granted", membership, invitationId ? { invitationId } : {});
   return membership;
 }
 
@@ -44,9 +45,7 @@ export async function addMember(
 export function changeRole(ctx: Context, membershipId: string, role: Role): Promise<MembershipRow> {
   return write(ctx, async (tx) => {
     const before = await findMembership(tx, membershipId);
-    if (ROLES.indexOf(role) > ROLES.indexOf(tx.role)) {
-      throw new AppError("forbidden", `You can't give the role ${role}: yours is ${tx.role}.`);
-    }
+    refuseRoleAbove(tx, role);
     refuseOwners(tx, before);
     if (before.role === role) return before;
     await refuseLastOwner(tx, before);
@@ -67,6 +66,12 @@ export function removeMember(ctx: Context, membershipId: string): Promise<void> 
     if (membership.isDefault) await chooseDefault(tx, membership.userId);
     await recordRole(tx, "auth.permission_revoked", membership);
   });
+}
+
+/** Throws `forbidden` where `role` is above the actor's own: nobody gives what they have not. */
+export function refuseRoleAbove(ctx: Context, role: Role): void {
+  if (ROLES.indexOf(role) <= ROLES.indexOf(ctx.role)) return;
+  throw new AppError("forbidden", `You can't give the role ${role}: yours is ${ctx.role}.`);
 }
 
 async function findMembership(tx: WriteContext, id: string): Promise<MembershipRow> {
@@ -107,7 +112,8 @@ const recordRole = (
   tx: WriteContext,
   type: "auth.permission_granted" | "auth.permission_revoked",
   { id, userId, role }: MembershipRow,
-) => record(tx, type, { type: "membership", id }, { userId, roleSlug: role });
+  also: JsonObject = {},
+) => record(tx, type, { type: "membership", id }, { userId, roleSlug: role, ...also });
 
 const homeOf = prepared((db: ReadDb) =>
   db

@@ -1,8 +1,8 @@
-import { and, desc, eq, gt, isNull, lt, ne } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lt, ne, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { notFound } from "../../base/errors.ts";
 import { type App, type Context, type WriteContext, write } from "../../context.ts";
-import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
 import { record } from "../events/service.ts";
 import { type SessionRow, sessions } from "./table.ts";
@@ -14,18 +14,22 @@ const SESSION_IDLE_MS = 14 * 24 * 60 * 60 * 1000;
 export const SESSION_MAX_MS = 90 * 24 * 60 * 60 * 1000;
 
 /**
- * Starts a web session of the acting person; `token` goes into the cookie and is kept nowhere. Those of
- * the person's sessions that ran out 90 days ago are forgotten.
+ * Starts a session of the acting person, of a browser unless `client` tells another; `token` goes into the cookie or
+ * to the client, and is kept nowhere. Those of the person's sessions that ran out 90 days ago are forgotten.
  */
 export async function openSession(
   tx: WriteContext,
-  method: "password",
+  method: "password" | "device" | "oidc",
+  client: Partial<
+    Pick<SessionRow, "clientType" | "organizationId" | "cliVersion" | "terminal" | "identityId">
+  > = {},
 ): Promise<{ row: SessionRow; token: string }> {
   const token = makeToken(TOKEN_PREFIX.session, tx.ids);
   const at = timestamp(tx.clock);
   const row: SessionRow = {
     id: tx.ids.uuid(),
     userId: tx.actor.id,
+    organizationId: null,
     tokenHash: hashToken(token),
     clientType: "web",
     deviceId: null,
@@ -37,6 +41,10 @@ export async function openSession(
     lastActiveAt: at,
     expiresAt: timestamp(tx.clock, SESSION_IDLE_MS),
     revokedAt: null,
+    identityId: null,
+    sealedRefreshToken: null,
+    refreshAt: null,
+    ...client,
   };
   await tx.db.insert(sessions).values(row);
   const forgotten = lt(sessions.expiresAt, timestamp(tx.clock, -SESSION_MAX_MS));
@@ -68,8 +76,7 @@ export async function listSessions(
     .where(and(eq(sessions.userId, ctx.actor.id), includeRevoked ? undefined : live(ctx), before))
     .orderBy(desc(sessions.id))
     .limit(limit + 1);
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { rows: rows.slice(0, limit), ...(last ? { nextCursor: makeCursor(ctx, scope, last.id) } : {}) };
+  return pageOf(ctx, scope, rows, limit);
 }
 
 /** Ends one of the acting person's sessions; one that has ended already stays so. Throws `not_found`. */
@@ -80,7 +87,7 @@ export function revokeSession(ctx: Context, id: string, cause: "signed_out" | "r
       .from(sessions)
       .where(and(eq(sessions.id, id), eq(sessions.userId, tx.actor.id)));
     if (!row) throw notFound("session");
-    if (row.revokedAt === null) await end(tx, row.id, cause);
+    if (row.revokedAt === null) await endSession(tx, row.id, cause);
   });
 }
 
@@ -96,15 +103,25 @@ export function revokeSessions(
       .where(
         and(eq(sessions.userId, userId), live(tx), keptId === null ? undefined : ne(sessions.id, keptId)),
       );
-    for (const { id } of ended) await end(tx, id, "revoked");
+    for (const { id } of ended) await endSession(tx, id, "revoked");
     return ended.length;
   });
 }
 
-async function end(tx: WriteContext, id: string, cause: "signed_out" | "revoked"): Promise<void> {
-  await tx.db
-    .update(sessions)
-    .set({ revokedAt: timestamp(tx.clock) })
-    .where(eq(sessions.id, id));
+/**
+ * `refresh_refused`: the provider does not stand for the person any more; `provider_removed`: it is not the
+ * operator's any more.
+ */
+export type SessionEnd = "signed_out" | "revoked" | "refresh_refused" | "provider_removed";
+
+/** Signalled when a provider is to be told that a session has ended. */
+export const GRANTS_TOPIC = "sessions:grants";
+
+/** Ends a live session; what the provider gave for it is given up soon after. */
+export async function endSession(tx: WriteContext, id: string, cause: SessionEnd): Promise<void> {
+  const at = timestamp(tx.clock);
+  const refreshAt = sql`case when ${sessions.sealedRefreshToken} is null then null else ${at} end`;
+  await tx.db.update(sessions).set({ revokedAt: at, refreshAt }).where(eq(sessions.id, id));
+  tx.afterCommit(() => tx.signals.notify(GRANTS_TOPIC));
   if (tx.organizationId) await record(tx, "auth.logout", { type: "session", id }, { cause });
 }

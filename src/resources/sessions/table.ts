@@ -7,6 +7,8 @@ export type ClientType = (typeof CLIENT_TYPES)[number];
 export const sessions = sqliteTable("sessions", {
   id: text().primaryKey(),
   userId: text().notNull(),
+  /** What a command line's session acts in; null for a browser's, which goes by the default membership. */
+  organizationId: text(),
   /** SHA-256 of the token, hex. */
   tokenHash: text().notNull(),
   clientType: text().$type<ClientType>().notNull(),
@@ -21,5 +23,11 @@ export const sessions = sqliteTable("sessions", {
   /** Slides while the session is used: 14 days idle, 90 days in all. */
   expiresAt: text().notNull(),
   revokedAt: text(),
+  /** Who the person is with the provider that signed them in; null of other ways in. */
+  identityId: text(),
+  /** The provider's refresh token; null where there is none, and once the provider has forgotten it. */
+  sealedRefreshToken: text(),
+  /** When the refresh token is to be used next, or given up because the session has ended; null without one. */
+  refreshAt: text(),
 });
 export type SessionRow = typeof sessions.$inferSelect;

@@ -1,6 +1,6 @@
 import type { Fault } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { schemaFaults, valueFaults } from "../../base/json-schema.ts";
+import { schemaAt, schemaFaults, valueFaults } from "../../base/json-schema.ts";
 import type { Template } from "../../base/template-grammar.ts";
 import { lookUp } from "../../base/template-lookup.ts";
 import { withSchemaDefaults } from "../../providers/http-definition.ts";
@@ -62,18 +62,45 @@ export function inputNameFault(of: Inputs, { source, path, fallback }: Template)
   return `The template ${source} names an input that inputJsonSchema does not have`;
 }
 
-/** Inputs that are secret: marked `writeOnly`, or of format `password`, or holding something that is. */
+/**
+ * Inputs that are secret: marked `writeOnly`, or of format `password`, or holding or referring to something that is,
+ * wherever in the schema their properties stand.
+ */
 export function secretInputs(schema: JsonObject): string[] {
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  return Object.entries(properties)
-    .filter(([, property]) => isMarked(property))
-    .map(([name]) => name);
+  const names = new Set<string>();
+  for (const part of inPlace(schema, schema, new Set())) {
+    for (const [name, property] of Object.entries(isObject(part.properties) ? part.properties : {})) {
+      if (isMarked(property, schema, new Set())) names.add(name);
+    }
+  }
+  return [...names];
 }
 
-function isMarked(schema: Json): boolean {
-  if (Array.isArray(schema)) return schema.some(isMarked);
+const IN_PLACE = ["allOf", "anyOf", "oneOf", "if", "then", "else"];
+
+/** A schema, and those in it that look at the same value. */
+function inPlace(schema: Json, root: JsonObject, seen: Set<Json>): JsonObject[] {
+  if (!isObject(schema) || seen.has(schema)) return [];
+  seen.add(schema);
+  const { $ref: ref, dependentSchemas } = schema;
+  const parts = [
+    ...IN_PLACE.flatMap((keyword) => schema[keyword] ?? []),
+    ...(isObject(dependentSchemas) ? Object.values(dependentSchemas) : []),
+    ...(typeof ref === "string" ? [schemaAt(root, ref)] : []),
+  ];
+  return [schema, ...parts.flatMap((part) => inPlace(part, root, seen))];
+}
+
+function isMarked(schema: Json, root: JsonObject, seen: Set<string>): boolean {
+  if (Array.isArray(schema)) return schema.some((part) => isMarked(part, root, seen));
   if (!isObject(schema)) return false;
-  return schema.writeOnly === true || schema.format === "password" || Object.values(schema).some(isMarked);
+  if (schema.writeOnly === true || schema.format === "password") return true;
+  const { $ref: ref } = schema;
+  if (typeof ref === "string" && !seen.has(ref)) {
+    seen.add(ref);
+    if (isMarked(schemaAt(root, ref), root, seen)) return true;
+  }
+  return Object.values(schema).some((part) => isMarked(part, root, seen));
 }
 
 /** Finds values of `inputs` and what else is in `scope`; an input that is not given has none. */

@@ -123,16 +123,16 @@ async function changeFields(
   values: Partial<TemplateRow>,
 ): Promise<TemplateRow> {
   if (Object.values(values).every((value) => value === undefined)) return addressed;
+  const draft = await draftFor(tx, addressed);
+  const base = draft ?? addressed;
+  const changes = changesBetween(base, values);
+  if (changes.length === 0) return base;
   if (addressed.status === "deprecated") {
     throw new AppError(
       "invalid_state",
       `Version ${addressed.version} of ${addressed.slug} is deprecated and can't be changed any more.`,
     );
   }
-  const draft = addressed.status === "draft" ? addressed : await openDraft(tx, addressed);
-  const base = draft ?? addressed;
-  const changes = changesBetween(base, values);
-  if (changes.length === 0) return base;
   const change = { ...values, ...touched(tx) };
   const changed: TemplateRow = { ...base, ...change };
   await refuseFaults(tx, changed);
@@ -144,8 +144,11 @@ async function changeFields(
   return changed;
 }
 
-const openDraft = async (tx: WriteContext, { slug }: TemplateRow): Promise<TemplateRow | null> =>
-  (await versionsOf(tx, slug)).find(({ status }) => status === "draft") ?? null;
+/** What a change of this version goes into; null where it takes a new draft, or none. */
+async function draftFor(tx: WriteContext, addressed: TemplateRow): Promise<TemplateRow | null> {
+  if (addressed.status !== "published") return addressed.status === "draft" ? addressed : null;
+  return (await versionsOf(tx, addressed.slug)).find(({ status }) => status === "draft") ?? null;
+}
 
 async function makeNextVersion(tx: WriteContext, changed: TemplateRow): Promise<TemplateRow> {
   const [newest] = await versionsOf(tx, changed.slug);

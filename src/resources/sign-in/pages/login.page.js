@@ -6,6 +6,7 @@ function placeToGo() {
   const asked = new URLSearchParams(location.search).get("return_to") ?? "";
   const url = URL.parse(asked, location.origin);
   if (!asked.startsWith("/") || url?.origin !== location.origin) return "/";
+  if (url.pathname.startsWith("//")) return "/"; // by itself a path of two slashes names another host
   return url.pathname + url.search + url.hash;
 }
 

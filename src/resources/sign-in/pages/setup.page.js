@@ -8,7 +8,7 @@ if (token === "")
   tell(["This page is opened by the set-up link that Weir prints when it starts for the first time."]);
 
 onSubmit(form, async (fields) => {
-  const { isGood, body, problem } = await ask("POST", "/api/v1/auth/setup", { ...fields, token });
+  const { isGood, problem } = await ask("POST", "/api/v1/auth/setup", { ...fields, token });
   if (!isGood) return tell(problem);
   location.assign("/");
 });

@@ -1,0 +1,40 @@
+import { AppError, invalid } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { fillOnce } from "../../base/template-install.ts";
+import type { Context } from "../../context.ts";
+import type { ActionKind } from "../../executors/contract.ts";
+import { namedTemplate, refuseUnpublished } from "../templates/find.ts";
+import { lookIn, withDefaults } from "../templates/inputs.ts";
+import type { TemplateRow } from "../templates/table.ts";
+import { actionPlaces } from "./definition.ts";
+
+/** The published action template of this id and kind. Throws `InvalidInput`, `invalid_state`. */
+export async function templateFor(ctx: Context, kind: ActionKind, templateId: string): Promise<TemplateRow> {
+  const template = await namedTemplate(ctx, { templateId }, "action");
+  if (!template) throw invalid(["body", "templateId"], "There is no such action template", "not_found");
+  refuseUnpublished(template);
+  if (template.kind === kind) return template;
+  throw invalid(["body", "kind"], `The template is one for ${template.kind}, not for ${kind}`);
+}
+
+/**
+ * An action template's definition with these inputs, over its defaults, filled in for good; templates of other names
+ * are left for its runs. Throws `InvalidInput` at `loc` for an input that it needs and does not get.
+ */
+export function fillAction(
+  ctx: Context,
+  template: Pick<TemplateRow, "kind" | "definition" | "inputDefaults" | "inputJsonSchema">,
+  given: JsonObject,
+  loc: readonly string[],
+): JsonObject {
+  const inputs = withDefaults(template, given);
+  const filling = { names: ["inputs"], look: lookIn({ inputs }) };
+  try {
+    const filled = fillOnce(template.definition, filling, actionPlaces(ctx, template.kind as ActionKind));
+    return isObject(filled) ? filled : {};
+  } catch (error) {
+    if (error instanceof AppError && error.code === "template_error")
+      throw invalid(loc, error.message, "template_error");
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import { mkdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import chromium, { inflate } from "@sparticuz/chromium";
+import { type BrowserContext, type Page, chromium as playwright } from "playwright-core";
+
+const QUIET = [
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
+  "--disable-quic",
+];
+
+/** What the package adds for places without users; here it would hide what a browser refuses. */
+const UNSAFE = /web-security|insecure-content|site-isolation/;
+
+/** Nothing that a page shows takes longer, unless it never comes. */
+const WAIT_MS = 15_000;
+
+const LOCK = join(tmpdir(), "weir-chromium.lock");
+/** Unpacking takes seconds; whoever held the lock longer than this is gone. */
+const STALE_MS = 60_000;
+
+/** Of test files that start together one unpacks. */
+async function alone<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      mkdirSync(LOCK);
+      break;
+    } catch {
+      const held = statSync(LOCK, { throwIfNoEntry: false });
+      if (held && Date.now() - held.mtimeMs > STALE_MS) rmSync(LOCK, { recursive: true, force: true });
+      await Bun.sleep(100);
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(LOCK, { recursive: true, force: true });
+  }
+}
+
+/** The libraries that bare systems lack, from the package too. */
+async function libraries(): Promise<string> {
+  const packed = join(
+    dirname(Bun.resolveSync("@sparticuz/chromium", import.meta.dir)),
+    "../bin/al2023.tar.br",
+  );
+  return join(await alone(() => inflate(packed)), "lib");
+}
+
+/**
+ * A real browser: the one inside the npm package, or the one that `CHROMIUM` names. It is unpacked under the
+ * folder for temporary files when first used.
+ */
+export async function openBrowser() {
+  const executablePath = process.env.CHROMIUM ?? (await alone(() => chromium.executablePath()));
+  const args = [...chromium.args.filter((arg) => !UNSAFE.test(arg)), ...QUIET];
+  const browser = await playwright.launch({ executablePath, args }).catch(async (error: Error) => {
+    if (!/shared libraries/.test(error.message)) throw error;
+    const env = { ...process.env, LD_LIBRARY_PATH: await libraries() };
+    return playwright.launch({ executablePath, args, env: env as Record<string, string> });
+  });
+  return {
+    /** A window with its own cookies, which keeps what pages must never do. */
+    async open(origin: string, options: Parameters<typeof browser.newContext>[0] = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+      context.setDefaultTimeout(WAIT_MS);
+      const page = await context.newPage();
+      return { context, page, ...watch(context, page, origin) };
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** Policy violations, errors of scripts, and requests that leave `origin`. */
+function watch(context: BrowserContext, page: Page, origin: string) {
+  const faults: string[] = [];
+  const foreign: string[] = [];
+  page.on("console", (message) => {
+    const text = message.text();
+    if (/Content Security Policy|violates/i.test(text)) faults.push(`policy: ${text}`);
+    else if (message.type() === "error" && !/Failed to load resource/.test(text))
+      faults.push(`console: ${text}`);
+  });
+  page.on("pageerror", (error) => faults.push(`script: ${error.message}`));
+  context.on("request", (request) => {
+    if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url()))
+      foreign.push(request.url());
+  });
+  return { faults, foreign };
+}

@@ -1,0 +1,55 @@
+import { contextFor, write } from "../../src/context.ts";
+import { record } from "../../src/resources/events/service.ts";
+import type { startApp } from "./app.ts";
+import { connect, localFiles } from "./connections.ts";
+import { created, until } from "./work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+export const WEBHOOKS = "/api/v1/webhooks";
+export const OUT_SECRET = "a-secret-of-the-receiver";
+
+/** Subscribes an address; `more` replaces fields. */
+export const subscribe = async ({ owner }: Pick<Started, "owner">, url: string, more: object = {}) =>
+  created(
+    await owner("POST", WEBHOOKS, { url, events: ["connection.created"], secret: OUT_SECRET, ...more }),
+  );
+
+let count = 0;
+
+/** Makes an event `connection.created`; gives back the connection's id. */
+export const happen = async ({ owner }: Pick<Started, "owner">): Promise<string> =>
+  (await connect(owner, localFiles(`Happened ${++count}`))).id;
+
+/** Records so many events `action.completed` of the owner's organization in one transaction; gives back their entities. */
+export async function tellOf({ app, ids }: Started, count = 1): Promise<string[]> {
+  const ctx = contextFor(app, {
+    organizationId: ids.organizationId,
+    role: "owner",
+    actor: { type: "system", id: "test" },
+    correlationId: "told-for-a-test",
+  });
+  return write(ctx, async (tx) => {
+    const entities = Array.from({ length: count }, () => tx.ids.uuid());
+    for (const id of entities)
+      await record(tx, "action.completed", { type: "action", id }, { note: 'with "quotes" and Zoë 漢字' });
+    return entities;
+  });
+}
+
+export const deliveriesOf = async ({ owner }: Pick<Started, "owner">, webhookId: string, query = "") =>
+  (await owner("GET", `${WEBHOOKS}/${webhookId}/deliveries?${query}`)).body.items;
+
+/** Waits until the newest delivery has this status, and gives it back. */
+export async function newest({ owner }: Pick<Started, "owner">, webhookId: string, status: string) {
+  const path = `${WEBHOOKS}/${webhookId}/deliveries?limit=1`;
+  return (await until(owner, path, ({ items }) => items[0]?.status === status)).items[0];
+}
+
+/** Waits for something in this process; fails after 20 s. */
+export async function eventually(done: () => boolean | Promise<boolean>): Promise<void> {
+  for (const start = performance.now(); performance.now() - start < 20_000; await Bun.sleep(5)) {
+    if (await done()) return;
+  }
+  throw new Error("It did not come.");
+}
