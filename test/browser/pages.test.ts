@@ -166,8 +166,8 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("Field required").nth(2).waitFor();
     expect(await page.getByLabel("Layer").getAttribute("aria-invalid")).toBe("true");
     await page.getByRole("button", { name: "Remove Output" }).click();
-    await write("SQL", "SELECT 1 AS one");
     expect(await troubles()).toEqual([]);
+    await write("SQL", "SELECT 1 AS one");
     await page.getByRole("button", { name: "Create the action" }).click();
     await heading("Count");
 

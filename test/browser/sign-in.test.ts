@@ -1,16 +1,12 @@
 import { expect, test } from "bun:test";
-import chromium from "@sparticuz/chromium";
-import { chromium as browsers } from "playwright-core";
 import { PASSWORD, startApp } from "../support/app.ts";
+import { openBrowser } from "../support/chromium.ts";
 
 test("the sign-in page leads to places of this Weir alone", async () => {
   await using app = await startApp({ engine: false });
-  const browser = await browsers.launch({
-    executablePath: await chromium.executablePath(),
-    args: chromium.args,
-  });
+  const browser = await openBrowser();
   try {
-    const page = await browser.newPage();
+    const { page } = await browser.open(app.origin);
     const from = (place: string) => `${app.origin}/login?return_to=${encodeURIComponent(place)}`;
     await page.goto(from("/health?from=here"));
     await page.fill("#password [name=email]", "ada@example.com");

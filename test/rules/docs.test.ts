@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import chromium from "@sparticuz/chromium";
-import { type Browser, chromium as browsers } from "playwright-core";
 import { operations } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
+import { openBrowser } from "../support/chromium.ts";
 
 let app: Awaited<ReturnType<typeof startApp>>;
-let browser: Browser;
+let browser: Awaited<ReturnType<typeof openBrowser>>;
 beforeAll(async () => {
   app = await startApp({ engine: false });
-  browser = await browsers.launch({ executablePath: await chromium.executablePath(), args: chromium.args });
+  browser = await openBrowser();
 }, 60_000);
 afterAll(async () => {
   await browser.close();
@@ -16,7 +15,7 @@ afterAll(async () => {
 });
 
 test("/docs shows every operation in a browser, its fields too, and asks nobody but Weir for anything", async () => {
-  const page = await browser.newPage();
+  const { page } = await browser.open(app.origin);
   const asked: string[] = [];
   const complaints: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).origin));

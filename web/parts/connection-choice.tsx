@@ -14,10 +14,7 @@ interface Props {
 export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
   const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
   const found = connections.data?.connections ?? [];
-  const fitting = found.filter(
-    ({ provider }) =>
-      kind.providers.includes(provider) || !["postgres", "s3", "local_files"].includes(provider),
-  );
+  const fitting = found.filter(({ provider }) => kind.providers.includes(provider));
   return (
     <Labelled label="Connection" fault={fault}>
       {(wiring) => (

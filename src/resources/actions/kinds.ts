@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { jsonObject, object, oneOf } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { definitionShape } from "./definition.ts";
 
 export const KindPage = object({
@@ -25,7 +26,8 @@ export const describeKinds = (app: App) =>
     description: executor.description,
     definitionSchema: plain(definitionShape(executor)),
     resultSchema: plain(executor.result),
-    providers: executor.providers === null ? [...app.providers.keys()] : [...executor.providers],
+    providers:
+      executor.providers === null ? [...app.providers.keys(), HTTP_PROVIDER] : [...executor.providers],
   }));
 
 /** Without the marks that only TypeBox reads. */
