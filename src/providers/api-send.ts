@@ -34,7 +34,7 @@ const PATIENCE_MS = 900_000;
 const HURRIED_PATIENCE_MS = 2_000;
 
 /** A page of 250 orders with all that hangs from them is about 3 MiB. */
-export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 /**
  * Makes one call of an API: waits for its rate limits, tries again when it fails in passing. Throws what `read` gives

@@ -13,13 +13,13 @@ export const TIERS = {
 } as const satisfies Record<string, Tier>;
 
 /** A date that a resource can be filtered by, from below and perhaps from above; it is sorted by it too. */
-export interface DateFilter {
+interface DateFilter {
   from: "greater-than" | "greater-or-equal";
   to: "less-than" | null;
 }
 
 /** One list of several that a resource consists of. */
-export interface Part {
+interface Part {
   filter: string;
   /** What its rows have in addition. */
   columns: Readonly<Record<string, string>>;

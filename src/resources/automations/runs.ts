@@ -172,7 +172,7 @@ export async function refuseAutomationRun(
   return refused;
 }
 
-export const fresh = (key: string): StepState => ({
+const fresh = (key: string): StepState => ({
   key,
   status: "pending",
   actionRunId: null,
