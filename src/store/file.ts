@@ -28,7 +28,7 @@ export const openWriter = (path: string): Sqlite =>
     connection.run("PRAGMA recursive_triggers = ON"); // else INSERT OR REPLACE passes by the DELETE triggers
     connection.run("PRAGMA wal_autocheckpoint = 0");
     connection.run(`PRAGMA journal_size_limit = ${MAX_WAL_BYTES}`);
-    connection.run("PRAGMA cache_size = -8000");
+    connection.run("PRAGMA cache_size = -3000");
     common(connection);
     return connection;
   });
@@ -38,7 +38,7 @@ export const openReader = (path: string): Sqlite =>
   opening(() => {
     const connection = new Sqlite(path, { readonly: true });
     connection.run("PRAGMA query_only = ON");
-    connection.run("PRAGMA cache_size = -4000");
+    connection.run("PRAGMA cache_size = -2000");
     common(connection);
     return connection;
   });
