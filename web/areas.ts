@@ -2,6 +2,7 @@ import {
   Cable,
   Database,
   House,
+  Inbox,
   ListChecks,
   type LucideIcon,
   ScrollText,
@@ -23,6 +24,7 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { href: "/", name: "Home", icon: House, key: "h", group: "" },
   { href: "/runs", name: "Runs", icon: ListChecks, key: "r", group: "" },
+  { href: "/approvals", name: "Approvals", icon: Inbox, key: "p", group: "" },
   { href: "/automations", name: "Automations", icon: Workflow, key: "u", group: "Build" },
   { href: "/actions", name: "Actions", icon: Zap, key: "a", group: "Build" },
   { href: "/connections", name: "Connections", icon: Cable, key: "c", group: "Build" },

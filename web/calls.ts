@@ -14,7 +14,11 @@ import type {
   StatePage,
   StateReset,
 } from "../src/resources/actions/wire.ts";
-import type { ApprovalPage, ApprovalQuery } from "../src/resources/approvals/wire.ts";
+import type {
+  ApprovalPage,
+  ApprovalQuery,
+  Approval as ApprovalShape,
+} from "../src/resources/approvals/wire.ts";
 import type { ArtifactPage, ArtifactQuery } from "../src/resources/artifacts/wire.ts";
 import type {
   AutomationCreate,
@@ -52,10 +56,11 @@ import type {
   Preview as PreviewShape,
 } from "../src/resources/datasets/wire.ts";
 import type { DeadLetterPage, DeadLetterQuery } from "../src/resources/dead-letters/wire.ts";
+import type { Answer, DecisionPage, DecisionQuery } from "../src/resources/decisions/wire.ts";
 import type { EventFilter, EventPage, EventQuery, Verification } from "../src/resources/events/wire.ts";
 import type { DeliveryPage, DeliveryQuery } from "../src/resources/inbound/wire.ts";
 import type { Meta } from "../src/resources/meta/wire.ts";
-import type { Membership, Organization } from "../src/resources/organizations/wire.ts";
+import type { Membership, Organization, OrganizationMember } from "../src/resources/organizations/wire.ts";
 import type { QueryRequest, QueryResult } from "../src/resources/query/wire.ts";
 import type { LogPage, LogQuery, RunPage, RunQuery, Run as RunShape } from "../src/resources/runs/wire.ts";
 import type { User } from "../src/resources/users/wire.ts";
@@ -94,6 +99,7 @@ interface Calls {
   "GET /api/v1/users/me": { reply: Of<typeof User> };
   "GET /api/v1/users/me/memberships": { reply: { items: Of<typeof Membership>[] } };
   "GET /api/v1/organizations/current": { reply: Of<typeof Organization> };
+  "GET /api/v1/organizations/members": { reply: { items: Of<typeof OrganizationMember>[] } };
   "GET /api/v1/access-tokens": {
     query: { limit?: number; cursor?: string };
     reply: Of<typeof AccessTokenList>;
@@ -176,6 +182,15 @@ interface Calls {
   "GET /api/v1/dead-letters": { query: Asked<typeof DeadLetterQuery>; reply: Of<typeof DeadLetterPage> };
 
   "GET /api/v1/approvals": { query: Asked<typeof ApprovalQuery>; reply: Of<typeof ApprovalPage> };
+  "POST /api/v1/approvals/{approval_id}/approve": {
+    body: Of<typeof Answer>;
+    reply: Of<typeof ApprovalShape>;
+  };
+  "POST /api/v1/approvals/{approval_id}/reject": {
+    body: Of<typeof Answer>;
+    reply: Of<typeof ApprovalShape>;
+  };
+  "GET /api/v1/decisions": { query: Asked<typeof DecisionQuery>; reply: Of<typeof DecisionPage> };
   "GET /api/v1/artifacts": { query: Asked<typeof ArtifactQuery>; reply: Of<typeof ArtifactPage> };
   "GET /api/v1/bundles": { query: Asked<typeof BundleQuery>; reply: Of<typeof BundlePage> };
   "POST /api/v1/bundles/{slug}/install": { body: Of<typeof BundleInstall>; reply: Of<typeof Install> };
@@ -217,6 +232,8 @@ export type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
 export type Provider = Reply<"GET /api/v1/connection-providers">["providers"][number];
 export type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
 export type AutomationRun = Reply<"GET /api/v1/automation-runs/{run_id}">;
+export type Approval = Reply<"GET /api/v1/approvals">["items"][number];
+export type Decision = Reply<"GET /api/v1/decisions">["decisions"][number];
 export type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];
 export type AuditEvent = Reply<"GET /api/v1/events">["items"][number];
 export type LogLine = Reply<"GET /api/v1/action-runs/{run_id}/logs">["items"][number];

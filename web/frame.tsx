@@ -16,13 +16,14 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { call, chooseOrganization } from "./api.ts";
 import { AREAS, type Area } from "./areas.ts";
-import { client, useMe } from "./data.ts";
+import { client, useApi, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { useLink } from "./live.ts";
 import { IconButton } from "./parts/button.tsx";
 import { Keys } from "./parts/keys-help.tsx";
 import { Menu } from "./parts/menu.tsx";
 import { Palette } from "./parts/palette.tsx";
+import { counted } from "./parts/time.tsx";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
 const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch"];
@@ -144,9 +145,21 @@ function NavItem({ area: { href, name, icon: Icon }, at }: { area: Area; at: str
       >
         <Icon size={16} aria-hidden />
         {name}
+        {href === "/approvals" && <Waiting />}
       </Link>
     </li>
   );
+}
+
+/** How many questions wait for somebody. */
+function Waiting() {
+  const total = useApi("GET /api/v1/approvals", { query: { status: "pending" } }).data?.total ?? 0;
+  return total > 0 ? (
+    <span className="ml-auto rounded-full bg-wait-soft px-1.5 text-xs font-medium text-wait tabular-nums">
+      {counted(total)}
+      <span className="sr-only"> waiting</span>
+    </span>
+  ) : null;
 }
 
 /** Whether what is shown is live. */

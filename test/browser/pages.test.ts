@@ -4,6 +4,8 @@ import type { Page } from "playwright-core";
 import { mountedRoutes } from "../../src/server.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
+import { gate } from "../support/decisions.ts";
+import { AUTOMATIONS, automationRunEnd, created, makeAutomation } from "../support/work.ts";
 
 const SECRET = "a secret of sixteen characters";
 const MARKUP = `<img src=x onerror=alert(1)> & "Ünïcödé" مرحبا`;
@@ -255,6 +257,68 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("Active", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Automations", exact: true }).first().click();
     await page.getByRole("table", { name: "Automations" }).getByText("Every morning").waitFor();
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("an approval comes in by itself and is decided by its form, also on a phone; its run goes on", async () => {
+    const formSchema = {
+      type: "object",
+      properties: { amount: { type: "integer", minimum: 1 }, note: { type: "string" } },
+      required: ["amount"],
+    };
+    const definition = gate({
+      description: MARKUP,
+      context: { order: 7 },
+      decisionType: "form_input",
+      formSchema,
+    });
+    const flow = await makeAutomation(weir.owner, {
+      steps: [
+        { key: "ask", kind: "approval_gate", definition },
+        {
+          key: "ship",
+          kind: "duckdb_transform",
+          definition: { sql: "SELECT {{steps.ask.result.formResponse.amount}} AS amount" },
+          dependsOn: ["ask"],
+        },
+      ],
+    });
+    const start = async () => created(await weir.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, {}));
+    const question = page.getByRole("heading", { name: "Ship it?" });
+    await go("/approvals");
+    await page.getByText("Nothing waits for a decision").waitFor();
+    await page.locator("aside [title^='Live']").waitFor();
+    const approved = await start();
+    await question.waitFor();
+    await page.getByRole("link", { name: "Approvals 1 waiting" }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.locator("[aria-invalid=true]").waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByLabel("Amount").fill("40");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Nothing waits for a decision").waitFor();
+    await page.setViewportSize({ width: 1280, height: 860 });
+    const { status, steps } = await automationRunEnd(weir.owner, approved.id);
+    expect({ status, steps }).toMatchObject({
+      status: "completed",
+      steps: [{ status: "completed" }, { status: "completed" }],
+    });
+
+    const rejected = await start();
+    await go("/");
+    await page.getByRole("link", { name: "1 approval waits for a decision" }).click();
+    await question.waitFor();
+    await page.getByLabel(/^Reason/).fill("Too dear");
+    await page.keyboard.press("Enter");
+    await question.waitFor({ state: "detached" });
+    expect((await automationRunEnd(weir.owner, rejected.id)).status).toBe("failed");
+    await page.getByRole("link", { name: "Decided" }).click();
+    const decisions = page.getByRole("table", { name: "Decisions" });
+    await decisions.getByRole("row", { name: /Too dear Rejected Ada/ }).waitFor();
+    await decisions.getByRole("row", { name: /Approved Ada/ }).waitFor();
     expect(await troubles()).toEqual([]);
   });
 

@@ -1,13 +1,11 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { ApiError } from "../api.ts";
 import type { ActionKindInfo } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
-import { Button } from "../parts/button.tsx";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
 import { DefinitionEditor } from "../parts/definition.tsx";
-import { Faults, type Values } from "../parts/form.tsx";
-import { TextField } from "../parts/labelled.tsx";
+import type { Values } from "../parts/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
 import { PageHead, Section, Shown } from "../parts/page.tsx";
 import { startValue } from "../parts/schema.ts";
 
@@ -51,17 +49,9 @@ export default function NewAction() {
   );
 }
 
-const DRAWN = [
-  ["body", "name"],
-  ["body", "slug"],
-  ["body", "connectionId"],
-  ["body", "definition"],
-];
-
 function NewOf({ kind, connectionId: given }: { kind: ActionKindInfo; connectionId: string | null }) {
   const [, go] = useLocation();
-  const [name, setName] = useState("");
-  const [slug, setSlug] = useState("");
+  const [named, setNamed] = useState({ name: "", slug: "" });
   const [connectionId, setConnectionId] = useState(given ?? "");
   const [definition, setDefinition] = useState<Values>(() => startValue(kind.definitionSchema));
   const [problem, setProblem] = useState<string | null>(null);
@@ -71,74 +61,48 @@ function NewOf({ kind, connectionId: given }: { kind: ActionKindInfo; connection
     done: ({ name: made }) => `Created ${made}`,
     onDone: ({ id }) => go(`/actions/${id}`),
   });
-  const faults = create.error instanceof ApiError ? create.error.faults : [];
-  const told = (field: string) => faults.find(({ loc }) => loc[1] === field && loc.length === 2)?.msg;
-  const save = (event?: FormEvent) => {
-    event?.preventDefault();
+  const told = toldBy(create.error);
+  const save = () =>
     create.mutate({
       body: {
         kind: kind.kind as never,
-        name,
+        name: named.name,
         definition: definition as never,
-        ...(slug ? { slug } : {}),
+        ...(named.slug ? { slug: named.slug } : {}),
         ...(connectionId ? { connectionId } : {}),
       },
     });
-  };
   return (
-    <form
-      onSubmit={save}
-      onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && save()}
+    <FormFrame
+      title={kind.title}
+      aside={kind.description}
+      call={create}
+      drawn={["name", "slug", "connectionId", "definition"]}
+      isReady={problem === null}
+      verb="Create the action"
+      onSend={save}
+      more={
+        <Section title="Definition">
+          <DefinitionEditor
+            kind={kind}
+            value={definition}
+            onChange={setDefinition}
+            onProblem={setProblem}
+            faults={faultsOf(create.error)}
+          />
+        </Section>
+      }
     >
-      <Section title={kind.title} aside={kind.description}>
-        {create.error && faults.length === 0 && (
-          <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-            {create.error.message}
-          </p>
+      <NameFields value={named} onChange={setNamed} told={told} isNew>
+        {kind.providers.length > 0 && (
+          <ConnectionChoice
+            kind={kind}
+            value={connectionId}
+            onChange={setConnectionId}
+            fault={told("connectionId")}
+          />
         )}
-        <Faults of={faults} drawn={DRAWN} />
-        <div className="grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Name"
-            isRequired
-            value={name}
-            onChange={setName}
-            fault={told("name")}
-            maxLength={255}
-            autoFocus
-          />
-          <TextField
-            label="Slug"
-            value={slug}
-            onChange={setSlug}
-            fault={told("slug")}
-            placeholder="made from the name"
-            maxLength={100}
-          />
-          {kind.providers.length > 0 && (
-            <ConnectionChoice
-              kind={kind}
-              value={connectionId}
-              onChange={setConnectionId}
-              fault={told("connectionId")}
-            />
-          )}
-        </div>
-      </Section>
-      <Section title="Definition">
-        <DefinitionEditor
-          kind={kind}
-          value={definition}
-          onChange={setDefinition}
-          onProblem={setProblem}
-          faults={faults}
-        />
-      </Section>
-      <div className="flex gap-2">
-        <Button type="submit" kind="main" busy={create.isPending} disabled={problem !== null}>
-          Create the action
-        </Button>
-      </div>
-    </form>
+      </NameFields>
+    </FormFrame>
   );
 }

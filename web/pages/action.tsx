@@ -1,30 +1,23 @@
-import { Play, Trash2 } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { Play } from "lucide-react";
+import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { ApiError } from "../api.ts";
 import type { Action, ActionKindInfo } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Code } from "../parts/code.tsx";
+import { Button } from "../parts/button.tsx";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
 import { Mono } from "../parts/copy.tsx";
 import { DefinitionEditor } from "../parts/definition.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
-import { Faults, type Values } from "../parts/form.tsx";
-import { TextField } from "../parts/labelled.tsx";
-import { Empty, Facts, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
+import { Detail, Held, RunDialog, SwitchAndRun } from "../parts/detail.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import type { Values } from "../parts/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
+import { Empty, Facts, Section, Shown } from "../parts/page.tsx";
 import { RunTable } from "../parts/run-table.tsx";
-import { Status } from "../parts/status.tsx";
 import { Pager, useFilters } from "../parts/table.tsx";
 import { When } from "../parts/time.tsx";
 import { Tree } from "../parts/tree.tsx";
 
 const LIMIT = 25;
-const TABS = [
-  ["definition", "Definition"],
-  ["runs", "Runs"],
-  ["state", "State"],
-] as const;
 
 export default function ActionPage({ id }: { id: string }) {
   const action = useApi("GET /api/v1/actions/{action_id}", { path: { action_id: id } });
@@ -43,76 +36,42 @@ export default function ActionPage({ id }: { id: string }) {
 }
 
 function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }) {
-  const may = useMay("member");
-  const tabs = useTab(TABS.filter(([id]) => id !== "state" || action.kind === "dlt_extract"));
-  const [asks, setAsks] = useState<"run" | "delete" | null>(null);
   const isOff = action.status === "disabled";
-  // What is being typed is not thrown away when somebody else saves meanwhile.
-  const [isDirty, setDirty] = useState(false);
-  const held = useRef(action);
-  if (!isDirty) held.current = action;
   const patch = useChange("PATCH /api/v1/actions/{action_id}", {
     touches: ["/actions"],
     done: isOff ? "Enabled" : "Disabled",
   });
   return (
-    <>
-      <PageHead
-        title={action.name}
-        from={[["/actions", "Actions"]]}
-        beside={<Status status={action.status} />}
-        about={
-          <span className="flex flex-wrap items-center gap-x-3">
-            <span>{kind?.title ?? action.kind}</span>
-            <Mono text={action.slug} />
-          </span>
-        }
-      >
-        {may && (
-          <>
-            <IconButton icon={Trash2} label="Delete the action" onClick={() => setAsks("delete")} />
-            <Button
-              busy={patch.isPending}
-              onClick={() =>
-                patch.mutate({
-                  path: { action_id: action.id },
-                  body: { status: isOff ? "active" : "disabled" },
-                })
-              }
-            >
-              {isOff ? "Enable" : "Disable"}
-            </Button>
-            <Button kind="main" icon={Play} disabled={isOff} onClick={() => setAsks("run")}>
-              Run
-            </Button>
-          </>
-        )}
-      </PageHead>
-      {tabs.bar}
-      {tabs.current === "definition" && (
-        <>
-          {held.current.updatedAt !== action.updatedAt && (
-            <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-              Somebody changed this action meanwhile; saving writes over the fields that you changed.
-            </p>
-          )}
-          <Edit key={held.current.updatedAt} action={held.current} kind={kind} onDirty={setDirty} />
-        </>
-      )}
-      {tabs.current === "runs" && <Runs id={action.id} />}
-      {tabs.current === "state" && <State id={action.id} />}
-      {asks === "run" && <RunDialog action={action} onClose={() => setAsks(null)} />}
-      {asks === "delete" && <Delete action={action} onClose={() => setAsks(null)} />}
-    </>
+    <Detail
+      noun="action"
+      from={["/actions", "Actions"]}
+      of={action}
+      what={kind?.title ?? action.kind}
+      deeds={
+        <SwitchAndRun
+          isOff={isOff}
+          isBusy={patch.isPending}
+          onSwitch={(status) => patch.mutate({ path: { action_id: action.id }, body: { status } })}
+          dialog={(onClose) => <Run action={action} onClose={onClose} />}
+        />
+      }
+      remove={(onClose) => <Delete action={action} onClose={onClose} />}
+      tabs={[
+        [
+          "definition",
+          "Definition",
+          () => (
+            <Held noun="action" of={action}>
+              {(held, onDirty) => <Edit action={held} kind={kind} onDirty={onDirty} />}
+            </Held>
+          ),
+        ],
+        ["runs", "Runs", () => <Runs id={action.id} />],
+        ["state", "State", action.kind === "dlt_extract" && (() => <State id={action.id} />)],
+      ]}
+    />
   );
 }
-
-const DRAWN = [
-  ["body", "name"],
-  ["body", "slug"],
-  ["body", "connectionId"],
-  ["body", "definition"],
-];
 
 interface EditProps {
   action: Action;
@@ -122,8 +81,8 @@ interface EditProps {
 
 function Edit({ action, kind, onDirty }: EditProps) {
   const may = useMay("member");
-  const [name, setName] = useState(action.name);
-  const [slug, setSlug] = useState(action.slug);
+  const { name, slug } = action;
+  const [named, setNamed] = useState({ name, slug });
   const [connectionId, setConnectionId] = useState(action.connectionId ?? "");
   const [definition, setDefinition] = useState<Values>(action.definition);
   const [problem, setProblem] = useState<string | null>(null);
@@ -133,13 +92,16 @@ function Edit({ action, kind, onDirty }: EditProps) {
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const faults = save.error instanceof ApiError ? save.error.faults : [];
-  const told = (field: string) => faults.find(({ loc }) => loc[1] === field && loc.length === 2)?.msg;
-  const isChanged =
-    name !== action.name ||
-    slug !== action.slug ||
-    connectionId !== (action.connectionId ?? "") ||
-    JSON.stringify(definition) !== JSON.stringify(action.definition);
+  const told = toldBy(save.error);
+  const body = {
+    ...(named.name === name ? {} : { name: named.name }),
+    ...(named.slug === slug ? {} : { slug: named.slug }),
+    ...(connectionId === (action.connectionId ?? "") ? {} : { connectionId: connectionId || null }),
+    ...(JSON.stringify(definition) === JSON.stringify(action.definition)
+      ? {}
+      : { definition: definition as never }),
+  };
+  const isChanged = Object.keys(body).length > 0;
   useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   if (!kind || !may) {
     return (
@@ -148,101 +110,58 @@ function Edit({ action, kind, onDirty }: EditProps) {
       </Section>
     );
   }
-  const send = () =>
-    save.mutate({
-      path: { action_id: action.id },
-      body: {
-        ...(name === action.name ? {} : { name }),
-        ...(slug === action.slug ? {} : { slug }),
-        ...(connectionId === (action.connectionId ?? "") ? {} : { connectionId: connectionId || null }),
-        ...(JSON.stringify(definition) === JSON.stringify(action.definition)
-          ? {}
-          : { definition: definition as never }),
-      },
-    });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-      onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && isChanged && send()}
+    <FormFrame
+      title="Definition"
+      call={save}
+      drawn={["name", "slug", "connectionId", "definition"]}
+      isChanged={isChanged}
+      isReady={problem === null}
+      onSend={() => save.mutate({ path: { action_id: action.id }, body })}
+      more={
+        <Section title="Facts">
+          <Facts
+            of={[
+              ["Id", <Mono key="id" text={action.id} />],
+              [
+                "Connection",
+                action.connectionId ? (
+                  <Link
+                    key="c"
+                    href={`/connections/${action.connectionId}`}
+                    className="text-accent hover:underline"
+                  >
+                    Open it
+                  </Link>
+                ) : (
+                  "None"
+                ),
+              ],
+              ["Created", <When key="made" at={action.createdAt} />],
+              ["Changed", <When key="changed" at={action.updatedAt} />],
+            ]}
+          />
+        </Section>
+      }
     >
-      <Section
-        title="Definition"
-        aside={
-          <>
-            {isChanged && <span>Not saved</span>}
-            <Button type="submit" kind="main" busy={save.isPending} disabled={!isChanged || problem !== null}>
-              Save
-            </Button>
-          </>
-        }
-      >
-        {save.error && faults.length === 0 && (
-          <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-            {save.error.message}
-          </p>
+      <NameFields value={named} onChange={setNamed} told={told}>
+        {(kind.providers.length > 0 || connectionId) && (
+          <ConnectionChoice
+            kind={kind}
+            value={connectionId}
+            onChange={setConnectionId}
+            fault={told("connectionId")}
+          />
         )}
-        <Faults of={faults} drawn={DRAWN} />
-        <div className="mb-5 grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Name"
-            isRequired
-            value={name}
-            onChange={setName}
-            fault={told("name")}
-            maxLength={255}
-          />
-          <TextField
-            label="Slug"
-            isRequired
-            value={slug}
-            onChange={setSlug}
-            fault={told("slug")}
-            maxLength={100}
-          />
-          {(kind.providers.length > 0 || connectionId) && (
-            <ConnectionChoice
-              kind={kind}
-              value={connectionId}
-              onChange={setConnectionId}
-              fault={told("connectionId")}
-            />
-          )}
-        </div>
-        <DefinitionEditor
-          kind={kind}
-          value={definition}
-          onChange={setDefinition}
-          onProblem={setProblem}
-          faults={faults}
-        />
-      </Section>
-      <Section title="Facts">
-        <Facts
-          of={[
-            ["Id", <Mono key="id" text={action.id} />],
-            [
-              "Connection",
-              action.connectionId ? (
-                <Link
-                  key="c"
-                  href={`/connections/${action.connectionId}`}
-                  className="text-accent hover:underline"
-                >
-                  Open it
-                </Link>
-              ) : (
-                "None"
-              ),
-            ],
-            ["Created", <When key="made" at={action.createdAt} />],
-            ["Changed", <When key="changed" at={action.updatedAt} />],
-          ]}
-        />
-      </Section>
-    </form>
+      </NameFields>
+      <DefinitionEditor
+        kind={kind}
+        value={definition}
+        onChange={setDefinition}
+        onProblem={setProblem}
+        faults={faultsOf(save.error)}
+      />
+    </FormFrame>
   );
 }
 
@@ -264,11 +183,7 @@ function Runs({ id }: { id: string }) {
           ) : (
             <>
               <RunTable runs={page.runs} hidesAction />
-              <Pager
-                {...page}
-                shown={page.runs.length}
-                onOffset={(offset) => filters.set("offset", offset ? String(offset) : "")}
-              />
+              <Pager {...page} shown={page.runs.length} />
             </>
           )
         }
@@ -311,63 +226,31 @@ function State({ id }: { id: string }) {
   );
 }
 
-function RunDialog({ action, onClose }: { action: Action; onClose: () => void }) {
+function Run({ action, onClose }: { action: Action; onClose: () => void }) {
   const [, go] = useLocation();
-  const [text, setText] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
   const run = useChange("POST /api/v1/actions/{action_id}/run", {
     touches: ["/action-runs", "/actions"],
     tellsErrors: false,
     onDone: ({ id }) => go(`/runs/${id}`),
   });
-  const start = () => {
-    let overrides: unknown;
-    try {
-      overrides = text.trim() === "" ? null : JSON.parse(text);
-    } catch (error) {
-      return setProblem(error instanceof Error ? error.message : "This is not JSON.");
-    }
-    setProblem(null);
-    run.mutate({ path: { action_id: action.id }, body: { definitionOverrides: overrides as never } });
-  };
   return (
-    <Dialog
-      title={`Run ${action.name}`}
-      onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>Not now</Button>
-          <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
-            Run
-          </Button>
-        </>
+    <RunDialog
+      name={action.name}
+      about="Runs with its definition as it is saved. What you write here is merged over it, for this run only; null takes a field away."
+      label="Overrides"
+      run={run}
+      onRun={(overrides = null) =>
+        run.mutate({ path: { action_id: action.id }, body: { definitionOverrides: overrides as never } })
       }
+      onClose={onClose}
     >
-      <p className="mb-3 text-soft">
-        Runs with its definition as it is saved. What you write here is merged over it, for this run only;
-        null takes a field away.
-      </p>
-      <Code
-        language="json"
-        label="Overrides"
-        value={text}
-        onChange={setText}
-        minHeight={110}
-        onSubmit={start}
-        isInvalid={problem !== null}
-      />
-      {(problem ?? run.error) && (
-        <p role="alert" className="mt-2 text-xs text-bad">
-          {problem ?? run.error?.message}
-        </p>
-      )}
       <details className="mt-4">
         <summary className="text-soft">The definition</summary>
         <div className="mt-2">
           <Tree value={action.definition} label="the definition" />
         </div>
       </details>
-    </Dialog>
+    </RunDialog>
   );
 }
 

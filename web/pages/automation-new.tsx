@@ -1,13 +1,12 @@
 import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError } from "../api.ts";
 import type { Automation, Reply } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Button, IconButton, LinkButton } from "../parts/button.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Faults } from "../parts/form.tsx";
+import { FormFrame, toldBy } from "../parts/form-frame.tsx";
 import { Graph, stepsOf } from "../parts/graph.tsx";
 import { Labelled, TextField } from "../parts/labelled.tsx";
 import { PageHead, Section } from "../parts/page.tsx";
@@ -61,9 +60,7 @@ export default function NewAutomation() {
     onDone: (automation) =>
       secretOf(automation) ? setMade(automation) : go(`/automations/${automation.id}`),
   });
-  const faults = create.error instanceof ApiError ? create.error.faults : [];
-  const told = (...place: string[]) =>
-    faults.find(({ loc }) => place.every((part, at) => loc[at + 1] === part))?.msg;
+  const told = toldBy(create.error);
   const found = actions.data?.actions ?? [];
   const slugOf = (id: string) => found.find((action) => action.id === id)?.slug ?? "step";
   const add = (actionId: string) => {
@@ -77,28 +74,88 @@ export default function NewAutomation() {
     if (step) steps.splice(at + by, 0, step);
     put({ steps });
   };
-  const save = (event: FormEvent) => {
-    event.preventDefault();
+  const save = () =>
     create.mutate({
       body: { name: draft.name, triggerType: draft.trigger, config: configOf(draft) as never },
     });
-  };
-  const DRAWN = [
-    ["body", "name"],
-    ["body", "config", "path"],
-    ["body", "config", "schedule"],
-    ["body", "config", "event"],
-  ];
   return (
-    <form onSubmit={save}>
+    <>
       <PageHead title="New automation" from={[["/automations", "Automations"]]} />
-      <Section title="When">
-        {create.error && faults.length === 0 && (
-          <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-            {create.error.message}
-          </p>
-        )}
-        <Faults of={faults} drawn={DRAWN} />
+      <FormFrame
+        title="When"
+        call={create}
+        drawn={["name", "config.path", "config.schedule", "config.event"]}
+        isReady={draft.steps.length > 0}
+        verb="Create the automation"
+        onSend={save}
+        more={
+          <Section
+            title="Steps, one after the other"
+            aside={
+              <select
+                aria-label="Add an action as a step"
+                className="field w-56"
+                value=""
+                onChange={(event) => add(event.target.value)}
+              >
+                <option value="">Add an action …</option>
+                {found.map(({ id, name }) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            }
+          >
+            {draft.steps.length === 0 ? (
+              <div className="flex flex-wrap items-center gap-3 text-sm text-soft">
+                {found.length === 0 ? (
+                  <>
+                    There are no actions to put in yet.
+                    <LinkButton href="/actions/new" icon={Plus}>
+                      Create an action
+                    </LinkButton>
+                  </>
+                ) : (
+                  "Add the actions that it runs. Branches, conditions and loops come in the editor, once it is created."
+                )}
+              </div>
+            ) : (
+              <>
+                <ol className="mb-4 space-y-2">
+                  {draft.steps.map(({ key, actionId }, at) => (
+                    <li key={key} className="flex items-center gap-2 text-sm">
+                      <span className="w-5 text-right text-faint tabular-nums">{at + 1}</span>
+                      <span className="min-w-0 grow truncate">
+                        {found.find(({ id }) => id === actionId)?.name}
+                      </span>
+                      <code className="font-mono text-xs text-soft">{key}</code>
+                      <IconButton
+                        icon={ArrowUp}
+                        label="Earlier"
+                        disabled={at === 0}
+                        onClick={() => move(at, -1)}
+                      />
+                      <IconButton
+                        icon={ArrowDown}
+                        label="Later"
+                        disabled={at === draft.steps.length - 1}
+                        onClick={() => move(at, 1)}
+                      />
+                      <IconButton
+                        icon={Trash2}
+                        label="Take it out"
+                        onClick={() => put({ steps: draft.steps.filter((_, index) => index !== at) })}
+                      />
+                    </li>
+                  ))}
+                </ol>
+                <Graph steps={stepsOf(configOf(draft) as never)} />
+              </>
+            )}
+          </Section>
+        }
+      >
         <div className="grid gap-4 sm:grid-cols-2">
           <TextField
             label="Name"
@@ -165,75 +222,7 @@ export default function NewAutomation() {
             />
           )}
         </div>
-      </Section>
-      <Section
-        title="Steps, one after the other"
-        aside={
-          <select
-            aria-label="Add an action as a step"
-            className="field w-56"
-            value=""
-            onChange={(event) => add(event.target.value)}
-          >
-            <option value="">Add an action …</option>
-            {found.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        }
-      >
-        {draft.steps.length === 0 ? (
-          <div className="flex flex-wrap items-center gap-3 text-sm text-soft">
-            {found.length === 0 ? (
-              <>
-                There are no actions to put in yet.
-                <LinkButton href="/actions/new" icon={Plus}>
-                  Create an action
-                </LinkButton>
-              </>
-            ) : (
-              "Add the actions that it runs. Branches, conditions and loops come in the editor, once it is created."
-            )}
-          </div>
-        ) : (
-          <>
-            <ol className="mb-4 space-y-2">
-              {draft.steps.map(({ key, actionId }, at) => (
-                <li key={key} className="flex items-center gap-2 text-sm">
-                  <span className="w-5 text-right text-faint tabular-nums">{at + 1}</span>
-                  <span className="min-w-0 grow truncate">
-                    {found.find(({ id }) => id === actionId)?.name}
-                  </span>
-                  <code className="font-mono text-xs text-soft">{key}</code>
-                  <IconButton
-                    icon={ArrowUp}
-                    label="Earlier"
-                    disabled={at === 0}
-                    onClick={() => move(at, -1)}
-                  />
-                  <IconButton
-                    icon={ArrowDown}
-                    label="Later"
-                    disabled={at === draft.steps.length - 1}
-                    onClick={() => move(at, 1)}
-                  />
-                  <IconButton
-                    icon={Trash2}
-                    label="Take it out"
-                    onClick={() => put({ steps: draft.steps.filter((_, index) => index !== at) })}
-                  />
-                </li>
-              ))}
-            </ol>
-            <Graph steps={stepsOf(configOf(draft) as never)} />
-          </>
-        )}
-      </Section>
-      <Button type="submit" kind="main" busy={create.isPending} disabled={draft.steps.length === 0}>
-        Create the automation
-      </Button>
+      </FormFrame>
       {made && (
         <Dialog
           title="Keep the secret"
@@ -251,6 +240,6 @@ export default function NewAutomation() {
           </div>
         </Dialog>
       )}
-    </form>
+    </>
   );
 }

@@ -1,17 +1,16 @@
-import { ListChecks, Play, Trash2 } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { ListChecks } from "lucide-react";
+import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { ApiError } from "../api.ts";
 import type { Automation, AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button, IconButton } from "../parts/button.tsx";
 import { Code } from "../parts/code.tsx";
 import { Mono } from "../parts/copy.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
-import { Faults } from "../parts/form.tsx";
+import { Detail, Held, RunDialog, SwitchAndRun } from "../parts/detail.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { FormFrame, toldBy } from "../parts/form-frame.tsx";
 import { Graph, stepsOf } from "../parts/graph.tsx";
 import { TextField } from "../parts/labelled.tsx";
-import { Empty, Facts, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
+import { Empty, Facts, Section, Shown } from "../parts/page.tsx";
 import { Status } from "../parts/status.tsx";
 import { Step } from "../parts/step.tsx";
 import { type Column, Pager, Table, useFilters } from "../parts/table.tsx";
@@ -28,69 +27,48 @@ export default function AutomationPage({ id }: { id: string }) {
 
 function Whole({ automation }: { automation: Automation }) {
   const may = useMay("member");
-  const tabs = useTab(
-    (
-      [
-        ["runs", "Steps and runs"],
-        ["webhook", "Webhook"],
-        ["edit", "Editor"],
-      ] as const
-    ).filter(([id]) => id !== "webhook" || automation.webhookUrl !== null),
-  );
-  const [asks, setAsks] = useState<"run" | "delete" | null>(null);
   const isOff = automation.status === "disabled";
   const patch = useChange("PATCH /api/v1/automations/{automation_id}", {
     touches: ["/automations"],
     done: isOff ? "Enabled" : "Disabled: nothing triggers it",
   });
   return (
-    <>
-      <PageHead
-        title={automation.name}
-        from={[["/automations", "Automations"]]}
-        beside={<Status status={automation.status} />}
-        about={
+    <Detail
+      noun="automation"
+      from={["/automations", "Automations"]}
+      of={automation}
+      about={automation.description && <p dir="auto">{automation.description}</p>}
+      what={TRIGGERS.find(([id]) => id === automation.triggerType)?.[1]}
+      known={
+        automation.nextRunAt && (
           <>
-            {automation.description && <p dir="auto">{automation.description}</p>}
-            <span className="flex flex-wrap items-center gap-x-3">
-              <span>{TRIGGERS.find(([id]) => id === automation.triggerType)?.[1]}</span>
-              <Mono text={automation.slug} />
-              {automation.nextRunAt && (
-                <span>
-                  next <When at={automation.nextRunAt} />
-                </span>
-              )}
-            </span>
+            next <When at={automation.nextRunAt} />
           </>
-        }
-      >
-        {may && (
-          <>
-            <IconButton icon={Trash2} label="Delete the automation" onClick={() => setAsks("delete")} />
-            <Button
-              busy={patch.isPending}
-              onClick={() =>
-                patch.mutate({
-                  path: { automation_id: automation.id },
-                  body: { status: isOff ? "active" : "disabled" },
-                })
-              }
-            >
-              {isOff ? "Enable" : "Disable"}
-            </Button>
-            <Button kind="main" icon={Play} disabled={isOff} onClick={() => setAsks("run")}>
-              Run
-            </Button>
-          </>
-        )}
-      </PageHead>
-      {tabs.bar}
-      {tabs.current === "runs" && <Runs automation={automation} />}
-      {tabs.current === "webhook" && <Tester automation={automation} />}
-      {tabs.current === "edit" && <Editor automation={automation} />}
-      {asks === "run" && <RunDialog automation={automation} onClose={() => setAsks(null)} />}
-      {asks === "delete" && <Delete automation={automation} onClose={() => setAsks(null)} />}
-    </>
+        )
+      }
+      deeds={
+        <SwitchAndRun
+          isOff={isOff}
+          isBusy={patch.isPending}
+          onSwitch={(status) => patch.mutate({ path: { automation_id: automation.id }, body: { status } })}
+          dialog={(onClose) => <Run automation={automation} onClose={onClose} />}
+        />
+      }
+      remove={(onClose) => <Delete automation={automation} onClose={onClose} />}
+      tabs={[
+        ["runs", "Steps and runs", () => <Runs automation={automation} />],
+        ["webhook", "Webhook", automation.webhookUrl !== null && (() => <Tester automation={automation} />)],
+        [
+          "edit",
+          "Editor",
+          () => (
+            <Held noun="automation" of={automation}>
+              {(held, onDirty) => <Editor automation={held} mayChange={may} onDirty={onDirty} />}
+            </Held>
+          ),
+        ],
+      ]}
+    />
   );
 }
 
@@ -165,11 +143,7 @@ function Runs({ automation }: { automation: Automation }) {
                   keyOf={({ id }) => id}
                   hrefOf={({ id }) => `/automation-runs/${id}`}
                 />
-                <Pager
-                  {...page}
-                  shown={page.runs.length}
-                  onOffset={(offset) => filters.set("offset", offset ? String(offset) : "")}
-                />
+                <Pager {...page} shown={page.runs.length} />
               </>
             )
           }
@@ -179,58 +153,31 @@ function Runs({ automation }: { automation: Automation }) {
   );
 }
 
-function RunDialog({ automation, onClose }: { automation: Automation; onClose: () => void }) {
+function Run({ automation, onClose }: { automation: Automation; onClose: () => void }) {
   const [, go] = useLocation();
-  const [text, setText] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
   const run = useChange("POST /api/v1/automations/{automation_id}/run", {
     touches: ["/automation"],
     tellsErrors: false,
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });
-  const start = () => {
-    try {
-      const input: unknown = text.trim() === "" ? undefined : JSON.parse(text);
-      setProblem(null);
-      run.mutate({
-        path: { automation_id: automation.id },
-        body: input === undefined ? {} : { input: input as never },
-      });
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : "This is not JSON.");
-    }
-  };
   return (
-    <Dialog
-      title={`Run ${automation.name}`}
-      onClose={onClose}
-      foot={
+    <RunDialog
+      name={automation.name}
+      about={
         <>
-          <Button onClick={onClose}>Not now</Button>
-          <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
-            Run
-          </Button>
+          The input, as JSON; steps read it as <code className="font-mono">{"{{input.…}}"}</code>.
         </>
       }
-    >
-      <p className="mb-3 text-soft">
-        The input, as JSON; steps read it as <code className="font-mono">{"{{input.…}}"}</code>.
-      </p>
-      <Code
-        language="json"
-        label="Input"
-        value={text}
-        onChange={setText}
-        minHeight={110}
-        onSubmit={start}
-        isInvalid={problem !== null}
-      />
-      {(problem ?? run.error) && (
-        <p role="alert" className="mt-2 text-xs text-bad">
-          {problem ?? run.error?.message}
-        </p>
-      )}
-    </Dialog>
+      label="Input"
+      run={run}
+      onRun={(input) =>
+        run.mutate({
+          path: { automation_id: automation.id },
+          body: input === undefined ? {} : { input: input as never },
+        })
+      }
+      onClose={onClose}
+    />
   );
 }
 
@@ -264,30 +211,13 @@ function Delete({ automation, onClose }: { automation: Automation; onClose: () =
 /** Fields that the server adds to a config and doesn't take back. */
 const withoutSecret = ({ secret: _, ...config }: Record<string, unknown>) => config;
 
-function Editor({ automation }: { automation: Automation }) {
-  const may = useMay("member");
-  const [isDirty, setDirty] = useState(false);
-  const held = useRef(automation);
-  if (!isDirty) held.current = automation;
-  return (
-    <>
-      {held.current.updatedAt !== automation.updatedAt && (
-        <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-          Somebody changed this automation meanwhile; saving writes over the fields that you changed.
-        </p>
-      )}
-      <EditorForm key={held.current.updatedAt} automation={held.current} mayChange={may} onDirty={setDirty} />
-    </>
-  );
-}
-
 interface EditorProps {
   automation: Automation;
   mayChange: boolean;
   onDirty: (isDirty: boolean) => void;
 }
 
-function EditorForm({ automation, mayChange, onDirty }: EditorProps) {
+function Editor({ automation, mayChange, onDirty }: EditorProps) {
   const before = JSON.stringify(withoutSecret(automation.config), null, 2);
   const [name, setName] = useState(automation.name);
   const [description, setDescription] = useState(automation.description ?? "");
@@ -305,111 +235,80 @@ function EditorForm({ automation, mayChange, onDirty }: EditorProps) {
   } catch (error) {
     problem = error instanceof Error ? error.message : "This is not JSON.";
   }
-  const faults = save.error instanceof ApiError ? save.error.faults : [];
-  const told = (field: string) => faults.find(({ loc }) => loc[1] === field && loc.length === 2)?.msg;
-  const isChanged =
-    name !== automation.name || description !== (automation.description ?? "") || text !== before;
-  useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
-  const send = () => {
-    if (!isChanged || config === null) return;
-    save.mutate({
-      path: { automation_id: automation.id },
-      body: {
-        ...(name === automation.name ? {} : { name }),
-        ...(description === (automation.description ?? "") ? {} : { description: description || null }),
-        ...(text === before ? {} : { config: config as never }),
-      },
-    });
+  const told = toldBy(save.error);
+  const body = {
+    ...(name === automation.name ? {} : { name }),
+    ...(description === (automation.description ?? "") ? {} : { description: description || null }),
+    ...(text === before ? {} : { config: config as never }),
   };
+  const isChanged = Object.keys(body).length > 0;
+  useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   const steps = config ? stepsOf(config as never) : [];
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
+    <FormFrame
+      title="Editor"
+      call={save}
+      drawn={["name", "description"]}
+      isChanged={isChanged}
+      isReady={mayChange && config !== null}
+      onSend={() => save.mutate({ path: { automation_id: automation.id }, body })}
+      more={
+        <>
+          {Array.isArray(steps) && steps.length > 0 && (
+            <Section title="As it will be" flush>
+              <Graph steps={steps} />
+            </Section>
+          )}
+          <Section title="Facts">
+            <Facts
+              of={[
+                ["Id", <Mono key="id" text={automation.id} />],
+                ["Created", <When key="made" at={automation.createdAt} />],
+                ["Changed", <When key="changed" at={automation.updatedAt} />],
+                [
+                  "Events",
+                  <Link
+                    key="events"
+                    href={`/events?entityId=${automation.id}`}
+                    className="text-accent hover:underline"
+                  >
+                    Everything about it
+                  </Link>,
+                ],
+              ]}
+            />
+          </Section>
+        </>
+      }
     >
-      <Section
-        title="Editor"
-        aside={
-          <>
-            {isChanged && <span>Not saved</span>}
-            <Button
-              type="submit"
-              kind="main"
-              busy={save.isPending}
-              disabled={!mayChange || !isChanged || problem !== null}
-            >
-              Save
-            </Button>
-          </>
-        }
-      >
-        {save.error && faults.length === 0 && (
-          <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-            {save.error.message}
-          </p>
-        )}
-        <Faults
-          of={faults}
-          drawn={[
-            ["body", "name"],
-            ["body", "description"],
-          ]}
+      <div className="mb-4 grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          isRequired
+          value={name}
+          onChange={setName}
+          fault={told("name")}
+          maxLength={255}
         />
-        <div className="mb-4 grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Name"
-            isRequired
-            value={name}
-            onChange={setName}
-            fault={told("name")}
-            maxLength={255}
-          />
-          <TextField
-            label="Description"
-            value={description}
-            onChange={setDescription}
-            fault={told("description")}
-            maxLength={2048}
-          />
-        </div>
-        <p className="mb-1 text-sm font-medium">Trigger, steps and conditions</p>
-        <Code
-          language="json"
-          label="Config"
-          value={text}
-          onChange={setText}
-          minHeight={300}
-          onSubmit={send}
-          isInvalid={problem !== null}
+        <TextField
+          label="Description"
+          value={description}
+          onChange={setDescription}
+          fault={told("description")}
+          maxLength={2048}
         />
-        {problem && <p className="mt-1 text-xs text-bad">{problem}</p>}
-      </Section>
-      {Array.isArray(steps) && steps.length > 0 && (
-        <Section title="As it will be" flush>
-          <Graph steps={steps} />
-        </Section>
-      )}
-      <Section title="Facts">
-        <Facts
-          of={[
-            ["Id", <Mono key="id" text={automation.id} />],
-            ["Created", <When key="made" at={automation.createdAt} />],
-            ["Changed", <When key="changed" at={automation.updatedAt} />],
-            [
-              "Events",
-              <Link
-                key="events"
-                href={`/events?entityId=${automation.id}`}
-                className="text-accent hover:underline"
-              >
-                Everything about it
-              </Link>,
-            ],
-          ]}
-        />
-      </Section>
-    </form>
+      </div>
+      <p className="mb-1 text-sm font-medium">Trigger, steps and conditions</p>
+      <Code
+        language="json"
+        label="Config"
+        value={text}
+        onChange={setText}
+        minHeight={300}
+        onSubmit={() => undefined} // the form around it hears the key
+        isInvalid={problem !== null}
+      />
+      {problem && <p className="mt-1 text-xs text-bad">{problem}</p>}
+    </FormFrame>
   );
 }

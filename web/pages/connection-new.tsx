@@ -1,11 +1,10 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { ApiError, call } from "../api.ts";
+import { call } from "../api.ts";
 import type { Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
-import { Button } from "../parts/button.tsx";
-import { Faults, SchemaForm, type Values } from "../parts/form.tsx";
-import { TextField } from "../parts/labelled.tsx";
+import { SchemaForm, type Values } from "../parts/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
 import { PageHead, Section, Shown } from "../parts/page.tsx";
 import { propertiesOf, startValue } from "../parts/schema.ts";
 import { Tag } from "../parts/status.tsx";
@@ -55,17 +54,9 @@ export default function NewConnection() {
   );
 }
 
-const DRAWN = [
-  ["body", "name"],
-  ["body", "slug"],
-  ["body", "config"],
-  ["body", "credentials"],
-];
-
 function NewOf({ provider }: { provider: Provider }) {
   const [, go] = useLocation();
-  const [name, setName] = useState("");
-  const [slug, setSlug] = useState("");
+  const [named, setNamed] = useState({ name: "", slug: "" });
   const [config, setConfig] = useState<Values>(() => startValue(provider.configSchema));
   const [credentials, setCredentials] = useState<Values>({});
   const create = useChange("POST /api/v1/connections", {
@@ -79,75 +70,48 @@ function NewOf({ provider }: { provider: Provider }) {
       go(`/connections/${id}`);
     },
   });
-  const faults = create.error instanceof ApiError ? create.error.faults : [];
-  const told = (field: string) => faults.find(({ loc }) => loc[1] === field && loc.length === 2)?.msg;
-  const save = (event?: FormEvent) => {
-    event?.preventDefault();
+  const faults = faultsOf(create.error);
+  const save = () =>
     create.mutate({
       body: {
-        name,
+        name: named.name,
         provider: provider.id,
         config: config as never,
         credentials: credentials as Record<string, string>,
-        ...(slug ? { slug } : {}),
+        ...(named.slug ? { slug: named.slug } : {}),
       },
     });
-  };
-  const hasSecrets = propertiesOf(provider.credentialsSchema).length > 0;
   return (
-    <form
-      onSubmit={save}
-      onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && save()}
+    <FormFrame
+      title={provider.title}
+      aside={provider.description}
+      call={create}
+      drawn={["name", "slug", "config", "credentials"]}
+      verb="Create and verify"
+      onSend={save}
+      more={
+        propertiesOf(provider.credentialsSchema).length > 0 && (
+          <Section title="Credentials" aside="Stored encrypted; never shown again">
+            <SchemaForm
+              schema={provider.credentialsSchema}
+              value={credentials}
+              onChange={setCredentials}
+              at={["body", "credentials"]}
+              faults={faults}
+            />
+          </Section>
+        )
+      }
     >
-      <Section title={provider.title} aside={provider.description}>
-        {create.error && faults.length === 0 && (
-          <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-            {create.error.message}
-          </p>
-        )}
-        <Faults of={faults} drawn={DRAWN} />
-        <div className="mb-4 grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Name"
-            isRequired
-            value={name}
-            onChange={setName}
-            fault={told("name")}
-            maxLength={255}
-            autoFocus
-          />
-          <TextField
-            label="Slug"
-            value={slug}
-            onChange={setSlug}
-            fault={told("slug")}
-            placeholder="made from the name"
-            maxLength={100}
-          />
-        </div>
-        <SchemaForm
-          schema={provider.configSchema}
-          value={config}
-          onChange={setConfig}
-          at={["body", "config"]}
-          faults={faults}
-          minor={["baseUrl"]}
-        />
-      </Section>
-      {hasSecrets && (
-        <Section title="Credentials" aside="Stored encrypted; never shown again">
-          <SchemaForm
-            schema={provider.credentialsSchema}
-            value={credentials}
-            onChange={setCredentials}
-            at={["body", "credentials"]}
-            faults={faults}
-          />
-        </Section>
-      )}
-      <Button type="submit" kind="main" busy={create.isPending}>
-        Create and verify
-      </Button>
-    </form>
+      <NameFields value={named} onChange={setNamed} told={toldBy(create.error)} isNew />
+      <SchemaForm
+        schema={provider.configSchema}
+        value={config}
+        onChange={setConfig}
+        at={["body", "config"]}
+        faults={faults}
+        minor={["baseUrl"]}
+      />
+    </FormFrame>
   );
 }

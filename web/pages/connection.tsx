@@ -1,20 +1,20 @@
-import { Ban, ListChecks, Plus, RotateCcw, ShieldCheck, Star, Trash2 } from "lucide-react";
+import { Ban, ListChecks, Plus, RotateCcw, ShieldCheck, Star } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { ApiError } from "../api.ts";
 import type { Connection, Provider } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button, IconButton, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/button.tsx";
 import { Mono } from "../parts/copy.tsx";
+import { Detail } from "../parts/detail.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Files } from "../parts/files.tsx";
-import { Faults, SchemaForm, type Values } from "../parts/form.tsx";
-import { TextField } from "../parts/labelled.tsx";
+import { SchemaForm, type Values } from "../parts/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
 import { Menu } from "../parts/menu.tsx";
-import { Empty, Facts, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
+import { Empty, Facts, Section, Shown } from "../parts/page.tsx";
 import { Tables } from "../parts/remote-tables.tsx";
 import { propertiesOf } from "../parts/schema.ts";
-import { Status, Tag } from "../parts/status.tsx";
+import { Tag } from "../parts/status.tsx";
 import { When } from "../parts/time.tsx";
 import { Tree } from "../parts/tree.tsx";
 
@@ -36,63 +36,46 @@ export default function ConnectionPage({ id }: { id: string }) {
 
 function Whole({ connection, provider }: { connection: Connection; provider: Provider | null }) {
   const { files, schema } = provider?.capabilities ?? { files: false, schema: false };
-  const tabs = useTab(
-    (
-      [
-        ["files", "Files", files],
-        ["tables", "Tables", schema],
-        ["settings", "Settings", true],
-        ["users", "Used by", true],
-      ] as const
-    )
-      .filter(([, , isThere]) => isThere)
-      .map(([id, name]) => [id, name] as const),
-  );
   return (
-    <>
-      <PageHead
-        title={connection.name}
-        from={[["/connections", "Connections"]]}
-        beside={
-          <>
-            <Status status={connection.status} />
-            {connection.isDefault && <Tag>default of its provider</Tag>}
-          </>
-        }
-        about={
-          <span className="flex flex-wrap items-center gap-x-3">
-            <span>{provider?.title ?? connection.provider}</span>
-            <Mono text={connection.slug} />
-            <span>
-              verified <When at={connection.lastVerifiedAt} />
-            </span>
-          </span>
-        }
-      >
-        <Deeds connection={connection} />
-      </PageHead>
-      {connection.verificationError && (
-        <p
-          role="alert"
-          className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm text-bad"
-        >
-          {connection.verificationError}
-        </p>
-      )}
-      {tabs.bar}
-      {tabs.current === "files" && (
-        <Files connection={connection} canUpload={provider?.capabilities.upload ?? false} />
-      )}
-      {tabs.current === "tables" && <Tables connectionId={connection.id} />}
-      {tabs.current === "settings" && <Settings connection={connection} provider={provider} />}
-      {tabs.current === "users" && <Users id={connection.id} />}
-    </>
+    <Detail
+      noun="connection"
+      from={["/connections", "Connections"]}
+      of={connection}
+      beside={connection.isDefault && <Tag>default of its provider</Tag>}
+      what={provider?.title ?? connection.provider}
+      known={
+        <>
+          verified <When at={connection.lastVerifiedAt} />
+        </>
+      }
+      deeds={<Deeds connection={connection} />}
+      remove={(onClose) => <Delete connection={connection} onClose={onClose} />}
+      alert={
+        connection.verificationError && (
+          <p
+            role="alert"
+            className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm text-bad"
+          >
+            {connection.verificationError}
+          </p>
+        )
+      }
+      tabs={[
+        [
+          "files",
+          "Files",
+          files &&
+            (() => <Files connection={connection} canUpload={provider?.capabilities.upload ?? false} />),
+        ],
+        ["tables", "Tables", schema && (() => <Tables connectionId={connection.id} />)],
+        ["settings", "Settings", () => <Settings connection={connection} provider={provider} />],
+        ["users", "Used by", () => <Users id={connection.id} />],
+      ]}
+    />
   );
 }
 
 function Deeds({ connection }: { connection: Connection }) {
-  const may = useMay("member");
-  const [asks, setAsks] = useState(false);
   const path = { path: { connection_id: connection.id } };
   const touches = ["/connections"];
   const verify = useChange("POST /api/v1/connections/{connection_id}/verify", { touches });
@@ -108,11 +91,9 @@ function Deeds({ connection }: { connection: Connection }) {
     touches,
     done: "It is the default now",
   });
-  if (!may) return null;
   const isOff = connection.status === "disabled";
   return (
     <>
-      <IconButton icon={Trash2} label="Delete the connection" onClick={() => setAsks(true)} />
       <Menu
         label="More"
         align="right"
@@ -142,7 +123,6 @@ function Deeds({ connection }: { connection: Connection }) {
       >
         Verify
       </Button>
-      {asks && <Delete connection={connection} onClose={() => setAsks(false)} />}
     </>
   );
 }
@@ -243,13 +223,6 @@ function Delete({ connection, onClose }: { connection: Connection; onClose: () =
   );
 }
 
-const DRAWN = [
-  ["body", "name"],
-  ["body", "slug"],
-  ["body", "config"],
-  ["body", "credentials"],
-];
-
 /** Only what differs; null takes a key away. */
 function changesOf(before: Values, after: Values): Values {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -260,10 +233,12 @@ function changesOf(before: Values, after: Values): Values {
   );
 }
 
+const ifAny = (name: string, of: Values): Values => (Object.keys(of).length > 0 ? { [name]: of } : {});
+
 function Settings({ connection, provider }: { connection: Connection; provider: Provider | null }) {
   const may = useMay("member");
-  const [name, setName] = useState(connection.name);
-  const [slug, setSlug] = useState(connection.slug);
+  const { name, slug } = connection;
+  const [named, setNamed] = useState({ name, slug });
   const [config, setConfig] = useState<Values>(connection.config);
   const [credentials, setCredentials] = useState<Values>({});
   const save = useChange("PATCH /api/v1/connections/{connection_id}", {
@@ -272,8 +247,7 @@ function Settings({ connection, provider }: { connection: Connection; provider: 
     done: "Saved",
     onDone: () => setCredentials({}),
   });
-  const faults = save.error instanceof ApiError ? save.error.faults : [];
-  const told = (field: string) => faults.find(({ loc }) => loc[1] === field && loc.length === 2)?.msg;
+  const faults = faultsOf(save.error);
   if (!provider || !may) {
     return (
       <Section title="Config">
@@ -281,97 +255,56 @@ function Settings({ connection, provider }: { connection: Connection; provider: 
       </Section>
     );
   }
-  const changed = changesOf(connection.config, config);
-  const isChanged =
-    name !== connection.name ||
-    slug !== connection.slug ||
-    Object.keys(changed).length > 0 ||
-    Object.keys(credentials).length > 0;
+  const body = {
+    ...changesOf({ name, slug }, named),
+    ...ifAny("config", changesOf(connection.config, config)),
+    ...ifAny("credentials", credentials),
+  };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate({
-          path: { connection_id: connection.id },
-          body: {
-            ...(name === connection.name ? {} : { name }),
-            ...(slug === connection.slug ? {} : { slug }),
-            ...(Object.keys(changed).length > 0 ? { config: changed as never } : {}),
-            ...(Object.keys(credentials).length > 0
-              ? { credentials: credentials as Record<string, string> }
-              : {}),
-          },
-        });
-      }}
+    <FormFrame
+      title="Settings"
+      call={save}
+      drawn={["name", "slug", "config", "credentials"]}
+      isChanged={Object.keys(body).length > 0}
+      onSend={() => save.mutate({ path: { connection_id: connection.id }, body: body as never })}
+      more={
+        <>
+          {propertiesOf(provider.credentialsSchema).length > 0 && (
+            <Section
+              title="Credentials"
+              aside={connection.hasCredentials ? "Stored; give only what changes" : "None stored"}
+            >
+              <SchemaForm
+                schema={{ ...provider.credentialsSchema, required: [] }}
+                value={credentials}
+                onChange={setCredentials}
+                at={["body", "credentials"]}
+                faults={faults}
+              />
+            </Section>
+          )}
+          <Section title="Facts">
+            <Facts
+              of={[
+                ["Id", <Mono key="id" text={connection.id} />],
+                ["Created", <When key="made" at={connection.createdAt} />],
+                ["Changed", <When key="changed" at={connection.updatedAt} />],
+                ["Last used", <When key="used" at={connection.lastUsedAt} />],
+              ]}
+            />
+          </Section>
+        </>
+      }
     >
-      <Section
-        title="Settings"
-        aside={
-          <>
-            {isChanged && <span>Not saved</span>}
-            <Button type="submit" kind="main" busy={save.isPending} disabled={!isChanged}>
-              Save
-            </Button>
-          </>
-        }
-      >
-        {save.error && faults.length === 0 && (
-          <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-            {save.error.message}
-          </p>
-        )}
-        <Faults of={faults} drawn={DRAWN} />
-        <div className="mb-4 grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Name"
-            isRequired
-            value={name}
-            onChange={setName}
-            fault={told("name")}
-            maxLength={255}
-          />
-          <TextField
-            label="Slug"
-            isRequired
-            value={slug}
-            onChange={setSlug}
-            fault={told("slug")}
-            maxLength={100}
-          />
-        </div>
-        <SchemaForm
-          schema={provider.configSchema}
-          value={config}
-          onChange={setConfig}
-          at={["body", "config"]}
-          faults={faults}
-          minor={["baseUrl"]}
-        />
-      </Section>
-      {propertiesOf(provider.credentialsSchema).length > 0 && (
-        <Section
-          title="Credentials"
-          aside={connection.hasCredentials ? "Stored; give only what changes" : "None stored"}
-        >
-          <SchemaForm
-            schema={{ ...provider.credentialsSchema, required: [] }}
-            value={credentials}
-            onChange={setCredentials}
-            at={["body", "credentials"]}
-            faults={faults}
-          />
-        </Section>
-      )}
-      <Section title="Facts">
-        <Facts
-          of={[
-            ["Id", <Mono key="id" text={connection.id} />],
-            ["Created", <When key="made" at={connection.createdAt} />],
-            ["Changed", <When key="changed" at={connection.updatedAt} />],
-            ["Last used", <When key="used" at={connection.lastUsedAt} />],
-          ]}
-        />
-      </Section>
-    </form>
+      <NameFields value={named} onChange={setNamed} told={toldBy(save.error)} />
+      <SchemaForm
+        schema={provider.configSchema}
+        value={config}
+        onChange={setConfig}
+        at={["body", "config"]}
+        faults={faults}
+        minor={["baseUrl"]}
+      />
+    </FormFrame>
   );
 }

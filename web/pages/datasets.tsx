@@ -69,11 +69,7 @@ export default function Datasets() {
                   keyOf={({ layer, dataset }) => `${layer}.${dataset}`}
                   hrefOf={({ layer, dataset }) => `/datasets/${layer}/${dataset}`}
                 />
-                <Pager
-                  {...page}
-                  shown={page.datasets.length}
-                  onOffset={(offset) => filters.set("offset", offset ? String(offset) : "")}
-                />
+                <Pager {...page} shown={page.datasets.length} />
               </>
             ) : filters.isAny ? (
               <Empty

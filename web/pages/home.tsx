@@ -83,7 +83,7 @@ function Attention() {
   );
   add(
     waiting.data?.total ?? 0,
-    { key: "approvals", status: "waiting", href: "/runs?status=waiting" },
+    { key: "approvals", status: "waiting", href: "/approvals" },
     "approval waits for a decision",
     "approvals wait for a decision",
   );

@@ -134,11 +134,7 @@ export default function Runs() {
             ) : (
               <>
                 <RunTable runs={page.runs} />
-                <Pager
-                  {...page}
-                  shown={page.runs.length}
-                  onOffset={(offset) => filters.set("offset", offset ? String(offset) : "")}
-                />
+                <Pager {...page} shown={page.runs.length} />
               </>
             )
           }

@@ -38,6 +38,9 @@ const LOOKS: Readonly<Record<string, Look>> = {
   processed: { tone: "good", icon: CircleCheck, label: "Processed" },
   retrying: { tone: "wait", icon: Hourglass, label: "Retrying" },
   dead_letter: { tone: "bad", icon: OctagonX, label: "Dead letter" },
+  approved: { tone: "good", icon: CircleCheck, label: "Approved" },
+  rejected: { tone: "bad", icon: OctagonX, label: "Rejected" },
+  expired: { tone: "warn", icon: TriangleAlert, label: "Expired" },
   decided: { tone: "good", icon: CircleCheck, label: "Decided" },
   paused: { tone: "wait", icon: CirclePause, label: "Paused" },
 };

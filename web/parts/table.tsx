@@ -91,6 +91,8 @@ export function Named({ name, below }: { name: string; below?: ReactNode }) {
   );
 }
 
+export type Filters = ReturnType<typeof useFilters>;
+
 /** Filters that stand in the address, so that a link shows the same. */
 export function useFilters() {
   const [search, setSearch] = useSearchParams();
@@ -123,11 +125,12 @@ interface PagerProps {
   limit: number;
   total: number;
   shown: number;
-  onOffset: (offset: number) => void;
 }
 
-/** From, to and total of an offset list, and the way to its other pages. */
-export function Pager({ offset, limit, total, shown, onOffset }: PagerProps) {
+/** From, to and total of an offset list, and the way to its other pages by the address. */
+export function Pager({ offset, limit, total, shown }: PagerProps) {
+  const filters = useFilters();
+  const onOffset = (to: number) => filters.set("offset", to > 0 ? String(to) : "");
   return (
     <div className="flex items-center justify-between gap-3 border-t border-line px-4 py-1.5 text-xs text-soft">
       <span className="tabular-nums" role="status">
@@ -138,7 +141,7 @@ export function Pager({ offset, limit, total, shown, onOffset }: PagerProps) {
           icon={ChevronLeft}
           label="Page before"
           disabled={offset === 0}
-          onClick={() => onOffset(Math.max(offset - limit, 0))}
+          onClick={() => onOffset(offset - limit)}
         />
         <IconButton
           icon={ChevronRight}

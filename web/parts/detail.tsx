@@ -1,0 +1,178 @@
+import { Play, Trash2 } from "lucide-react";
+import { Fragment, type ReactNode, useRef, useState } from "react";
+import { useMay } from "../data.ts";
+import { Button, IconButton } from "./button.tsx";
+import { Code } from "./code.tsx";
+import { Mono } from "./copy.tsx";
+import { Dialog } from "./dialog.tsx";
+import { PageHead, useTab } from "./page.tsx";
+import { Status } from "./status.tsx";
+
+interface Props {
+  noun: string;
+  /** The list that one came from: address and name. */
+  from: readonly [href: string, name: string];
+  of: { name: string; slug: string; status: string };
+  /** Beside the status. */
+  beside?: ReactNode;
+  /** A sentence of its own below the title. */
+  about?: ReactNode;
+  /** What it is, before the slug, and what else is known of it, after. */
+  what: ReactNode;
+  known?: ReactNode;
+  /** What members may do, beside deleting it. */
+  deeds: ReactNode;
+  remove: (onClose: () => void) => ReactNode;
+  alert?: ReactNode;
+  /** Left out where the last part is false. */
+  tabs: readonly (readonly [id: string, name: string, draw: (() => ReactNode) | false])[];
+}
+
+/** The page of one thing: its names, its status, what may be done with it, and its tabs. */
+export function Detail({ noun, from, of, tabs, ...rest }: Props) {
+  const may = useMay("member");
+  const [isRemoving, setRemoving] = useState(false);
+  const shown = useTab(tabs.filter(([, , draw]) => draw).map(([id, name]) => [id, name] as const));
+  const draw = tabs.find(([id]) => id === shown.current)?.[2];
+  return (
+    <>
+      <PageHead
+        title={of.name}
+        from={[from]}
+        beside={
+          <>
+            <Status status={of.status} />
+            {rest.beside}
+          </>
+        }
+        about={
+          <>
+            {rest.about}
+            <span className="flex flex-wrap items-center gap-x-3">
+              <span>{rest.what}</span>
+              <Mono text={of.slug} />
+              {rest.known && <span>{rest.known}</span>}
+            </span>
+          </>
+        }
+      >
+        {may && (
+          <>
+            <IconButton icon={Trash2} label={`Delete the ${noun}`} onClick={() => setRemoving(true)} />
+            {rest.deeds}
+          </>
+        )}
+      </PageHead>
+      {rest.alert}
+      {shown.bar}
+      {draw ? draw() : null}
+      {isRemoving && rest.remove(() => setRemoving(false))}
+    </>
+  );
+}
+
+interface SwitchProps {
+  isOff: boolean;
+  isBusy: boolean;
+  onSwitch: (status: "active" | "disabled") => void;
+  /** Asks before it runs. */
+  dialog: (onClose: () => void) => ReactNode;
+}
+
+/** The deeds of what runs: it is enabled and disabled, and run by hand. */
+export function SwitchAndRun({ isOff, isBusy, onSwitch, dialog }: SwitchProps) {
+  const [asks, setAsks] = useState(false);
+  return (
+    <>
+      <Button busy={isBusy} onClick={() => onSwitch(isOff ? "active" : "disabled")}>
+        {isOff ? "Enable" : "Disable"}
+      </Button>
+      <Button kind="main" icon={Play} disabled={isOff} onClick={() => setAsks(true)}>
+        Run
+      </Button>
+      {asks && dialog(() => setAsks(false))}
+    </>
+  );
+}
+
+interface RunProps {
+  name: string;
+  /** What the JSON is for. */
+  about: ReactNode;
+  label: string;
+  run: { error: Error | null; isPending: boolean };
+  /** Gets what was written; undefined for nothing. */
+  onRun: (value: unknown) => void;
+  onClose: () => void;
+  children?: ReactNode;
+}
+
+/** Asks for a value, as JSON, and runs. */
+export function RunDialog({ name, about, label, run, onRun, onClose, children }: RunProps) {
+  const [text, setText] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
+  const start = () => {
+    let value: unknown;
+    try {
+      value = text.trim() === "" ? undefined : JSON.parse(text);
+    } catch (error) {
+      return setProblem(error instanceof Error ? error.message : "This is not JSON.");
+    }
+    setProblem(null);
+    onRun(value);
+  };
+  return (
+    <Dialog
+      title={`Run ${name}`}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Not now</Button>
+          <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
+            Run
+          </Button>
+        </>
+      }
+    >
+      <p className="mb-3 text-soft">{about}</p>
+      <Code
+        language="json"
+        label={label}
+        value={text}
+        onChange={setText}
+        minHeight={110}
+        onSubmit={start}
+        isInvalid={problem !== null}
+      />
+      {(problem ?? run.error) && (
+        <p role="alert" className="mt-2 text-xs text-bad">
+          {problem ?? run.error?.message}
+        </p>
+      )}
+      {children}
+    </Dialog>
+  );
+}
+
+interface HeldProps<T> {
+  noun: string;
+  of: T;
+  children: (held: T, onDirty: (isDirty: boolean) => void) => ReactNode;
+}
+
+/** What is being typed is not thrown away when somebody else saves meanwhile. */
+export function Held<T extends { updatedAt: string }>({ noun, of, children }: HeldProps<T>) {
+  const [isDirty, setDirty] = useState(false);
+  const held = useRef(of);
+  if (!isDirty) held.current = of;
+  return (
+    <>
+      {held.current.updatedAt !== of.updatedAt && (
+        <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
+          Somebody changed this {noun} meanwhile; saving writes over the fields that you changed.
+        </p>
+      )}
+      <Fragment key={held.current.updatedAt}>{children(held.current, setDirty)}</Fragment>
+    </>
+  );
+}

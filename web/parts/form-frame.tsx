@@ -1,0 +1,117 @@
+import type { ReactNode } from "react";
+import { ApiError, type Fault } from "../api.ts";
+import { Button } from "./button.tsx";
+import { Faults } from "./form.tsx";
+import { TextField } from "./labelled.tsx";
+import { Section } from "./page.tsx";
+
+export const faultsOf = (error: Error | null): readonly Fault[] =>
+  error instanceof ApiError ? error.faults : [];
+
+/** What the API found wrong at a field of the body, or within it. */
+export const toldBy =
+  (error: Error | null) =>
+  (...place: string[]): string | undefined =>
+    faultsOf(error).find(({ loc }) => place.every((part, at) => loc[at + 1] === part))?.msg;
+
+/** A refusal that has no place of its own. */
+export const Refusal = ({ error }: { error: Error | null }) =>
+  error && faultsOf(error).length === 0 ? (
+    <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+      {error.message}
+    </p>
+  ) : null;
+
+interface Props {
+  title: ReactNode;
+  /** At the right of the title; a form that changes something says there that it is not saved. */
+  aside?: ReactNode;
+  /** The call that the form makes. */
+  call: { error: Error | null; isPending: boolean };
+  /** Places in the body that show their faults themselves, such as `config.path`; all others stand at the top. */
+  drawn: readonly string[];
+  /** Left out by a form that makes something new. */
+  isChanged?: boolean;
+  isReady?: boolean;
+  verb?: string;
+  onSend: () => void;
+  children: ReactNode;
+  /** Sections below the first. */
+  more?: ReactNode;
+}
+
+/** A form for the body of a call; Ctrl-Enter sends it too. */
+export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save", ...rest }: Props) {
+  const canSend = isChanged !== false && rest.isReady !== false;
+  const button = (
+    <Button type="submit" kind="main" busy={call.isPending} disabled={!canSend}>
+      {verb}
+    </Button>
+  );
+  const send = () => canSend && !call.isPending && rest.onSend();
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+      onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && send()}
+    >
+      <Section
+        title={title}
+        aside={
+          isChanged === undefined ? (
+            aside
+          ) : (
+            <>
+              {isChanged && <span>Not saved</span>}
+              {button}
+            </>
+          )
+        }
+      >
+        <Refusal error={call.error} />
+        <Faults of={faultsOf(call.error)} drawn={drawn.map((place) => ["body", ...place.split(".")])} />
+        {rest.children}
+      </Section>
+      {rest.more}
+      {isChanged === undefined && button}
+    </form>
+  );
+}
+
+interface NameProps {
+  value: { name: string; slug: string };
+  onChange: (value: { name: string; slug: string }) => void;
+  told: (field: string) => string | undefined;
+  isNew?: boolean;
+  /** Fields beside them. */
+  children?: ReactNode;
+}
+
+/** The two names of a thing, which people and programs know it by. */
+export function NameFields({ value, onChange, told, isNew = false, children }: NameProps) {
+  return (
+    <div className="mb-4 grid gap-4 sm:grid-cols-2">
+      <TextField
+        label="Name"
+        isRequired
+        value={value.name}
+        onChange={(name) => onChange({ ...value, name })}
+        fault={told("name")}
+        maxLength={255}
+        autoFocus={isNew}
+      />
+      <TextField
+        label="Slug"
+        isRequired={!isNew}
+        value={value.slug}
+        onChange={(slug) => onChange({ ...value, slug })}
+        fault={told("slug")}
+        {...(isNew ? { placeholder: "made from the name" } : {})}
+        maxLength={100}
+      />
+      {children}
+    </div>
+  );
+}

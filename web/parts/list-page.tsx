@@ -1,0 +1,136 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { type LucideIcon, Plus, SearchX } from "lucide-react";
+import { useMay } from "../data.ts";
+import { Button, LinkButton } from "./button.tsx";
+import { Choice, FilterBar, SearchField } from "./filters.tsx";
+import { Empty, PageHead, Shown } from "./page.tsx";
+import { StatusIcon } from "./status.tsx";
+import { type Column, type Filters, Pager, Table } from "./table.tsx";
+import { When } from "./time.tsx";
+
+const LIMIT = 50;
+
+/** What every list is asked: the search, and the page. */
+export const askOf = (filters: Filters) => ({ q: filters.get("q"), limit: LIMIT, offset: filters.offset });
+
+export const ON_OFF = [
+  ["active", "Active"],
+  ["disabled", "Disabled"],
+] as const;
+
+interface Ran {
+  latestRun: { status: string; startedAt: string | null; completedAt: string | null } | null;
+}
+
+export const LATEST_RUN: Column<Ran> = {
+  name: "Latest run",
+  cell: ({ latestRun }) =>
+    latestRun ? (
+      <span className="inline-flex items-center gap-1.5">
+        <StatusIcon status={latestRun.status} />
+        <When at={latestRun.completedAt ?? latestRun.startedAt} empty="just now" />
+      </span>
+    ) : (
+      <span className="text-faint">never</span>
+    ),
+};
+
+interface Page {
+  offset: number;
+  limit: number;
+  total: number;
+}
+
+interface Props<P extends Page, T> {
+  /** The plural, as the title has it. */
+  title: string;
+  about: string;
+  noun: string;
+  /** Of the list; each thing stands below it by its id, and the form for a new one at `new`. */
+  path: string;
+  icon: LucideIcon;
+  filters: Filters;
+  choices: readonly {
+    label: string;
+    name: string;
+    options: readonly (readonly [value: string, name: string])[];
+  }[];
+  of: UseQueryResult<P, Error>;
+  rowsOf: (page: P) => readonly T[];
+  columns: readonly Column<T>[];
+  /** What leads to the first one, and what it is good for. */
+  first: string;
+  empty: string;
+}
+
+/** A list of things with a name: searched and filtered by the address, in pages. */
+export function ListPage<P extends Page, T extends { id: string }>(props: Props<P, T>) {
+  const { title, noun, path, filters } = props;
+  const may = useMay("member");
+  return (
+    <>
+      <PageHead title={title} about={props.about}>
+        {may && (
+          <LinkButton href={`${path}/new`} kind="main" icon={Plus}>
+            New {noun}
+          </LinkButton>
+        )}
+      </PageHead>
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <SearchField
+            label="Name or slug"
+            value={filters.get("q")}
+            onChange={(value) => filters.set("q", value)}
+          />
+          {props.choices.map(({ label, name, options }) => (
+            <Choice
+              key={name}
+              label={label}
+              value={filters.get(name)}
+              options={options}
+              onChange={(value) => filters.set(name, value)}
+            />
+          ))}
+        </FilterBar>
+        <Shown of={props.of} rows={8}>
+          {(page) => {
+            const rows = props.rowsOf(page);
+            if (rows.length > 0)
+              return (
+                <>
+                  <Table
+                    label={title}
+                    columns={props.columns}
+                    rows={rows}
+                    keyOf={({ id }) => id}
+                    hrefOf={({ id }) => `${path}/${id}`}
+                  />
+                  <Pager {...page} shown={rows.length} />
+                </>
+              );
+            return filters.isAny ? (
+              <Empty
+                icon={SearchX}
+                title={`No ${noun} fits these filters`}
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
+              />
+            ) : (
+              <Empty
+                icon={props.icon}
+                title={`No ${title.toLowerCase()} yet`}
+                action={
+                  <LinkButton href={`${path}/new`} kind="main">
+                    {props.first}
+                  </LinkButton>
+                }
+              >
+                {props.empty}
+              </Empty>
+            );
+          }}
+        </Shown>
+      </div>
+    </>
+  );
+}
