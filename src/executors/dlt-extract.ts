@@ -23,7 +23,7 @@ import {
   tableName,
 } from "./extract/plan.ts";
 import { Reporter } from "./extract/reporter.ts";
-import { columnsOf } from "./extract/resolve.ts";
+import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { Staging } from "./extract/staging.ts";
 
 /**
@@ -82,11 +82,13 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
   const options: Options = {
     layer: given.layer ?? "raw",
     dataset: given.dataset,
-    contract: given.schemaContract ?? "evolve",
+    contract: contractOf(given.schemaContract),
     batchSize: given.batchSize ?? null,
     maxRows: given.maxRows ?? null,
     maxNesting: given.maxTableNesting ?? 3,
     dryRun: given.dryRun ?? false,
+    strictCounts: given.strictCounts ?? false,
+    allowPartial: given.allowPartial ?? false,
   };
   const resources: ResourceDefinition[] = given.resources;
   const warnings: string[] = [];
@@ -123,7 +125,15 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
       warn,
     };
     const extracted: Extracted[] = [];
-    for (const [index, resource] of resources.entries()) extracted.push(await extract(job, resource, index));
+    for (const [index, resource] of resources.entries()) {
+      const done = await extractAllowed(job, resource, index);
+      if (done) extracted.push(done);
+    }
+    if (extracted.length === 0) {
+      throw new AppError("upstream", "The credentials may read none of the resources; nothing was loaded.", {
+        details: { warnings },
+      });
+    }
     const changes = options.dryRun ? [] : await place(job, extracted);
     const durationSeconds = Math.round(bench.clock.monotonic() - began) / 1000;
     const told = resultOf(job, extracted, warnings, durationSeconds);
@@ -136,6 +146,12 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
   } finally {
     await session.close();
   }
+}
+
+function contractOf(given: Definition["schemaContract"]): SchemaContract {
+  const { tables, columns, dataType } =
+    typeof given === "string" ? { tables: given, columns: given, dataType: given } : (given ?? {});
+  return { tables: tables ?? "evolve", columns: columns ?? "evolve", dataType: dataType ?? "evolve" };
 }
 
 const isChild = (table: LakeTable) => table.columns.some((column) => column.name === "_dlt_root_id");
@@ -169,6 +185,22 @@ async function filesToMerge(
   return Promise.all(read.flatMap((table) => table.files).map((file) => lake.localPath(file)));
 }
 
+/** Null for a resource that the credentials may not read, where the definition allows a load without it. */
+async function extractAllowed(
+  job: Job,
+  resource: ResourceDefinition,
+  index: number,
+): Promise<Extracted | null> {
+  try {
+    return await extract(job, resource, index);
+  } catch (error) {
+    const scope = error instanceof AppError ? error.details?.missingScope : undefined;
+    if (!job.options.allowPartial || typeof scope !== "string") throw error;
+    job.warn(`${resourceName(resource)} was skipped: missing_scope: ${scope}.`);
+    return null;
+  }
+}
+
 async function extract(job: Job, resource: ResourceDefinition, index: number): Promise<Extracted> {
   const { bench, session, options, tables, roots, reporter, warn } = job;
   const stored = resource.incremental ? await bench.lake.cursor(resourceName(resource)) : null;
@@ -185,6 +217,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     contract: options.contract,
     loadId: bench.run.id,
     idPrefix,
+    startedAt: bench.run.startedAt,
     dryRun: options.dryRun,
     existing: (name) => tables.find((table) => table.table === name) ?? null,
     warn,
@@ -196,7 +229,14 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     await staging.conveyor.settle();
   }
   reporter.phase("load", `Loading ${plan.resource}`, landed.tables[0]?.rowsRead);
-  const finished = await finish(landed, { session, lake: bench.lake, folder, plan, children });
+  const finished = await finish(landed, {
+    session,
+    lake: bench.lake,
+    folder,
+    plan,
+    startedAt: site.startedAt,
+    children,
+  });
   const [root] = finished;
   bench.log(
     "info",
@@ -221,12 +261,13 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
     table: plan.table,
     idPrefix: site.idPrefix,
     maxNesting: options.maxNesting,
-    fingerprint: plan.incremental !== null && isWhole(plan),
+    fingerprint: (plan.incremental !== null && isWhole(plan)) || plan.strategy === "scd2",
     only:
       plan.request.columns &&
       new Set(plan.request.columns.map((name) => name.split(".")[0] ?? name).concat(plan.request.columns)),
     // A cursor may only move past rows that were read: which ones are left out is decided when all are known.
     limit: isCut ? null : plan.limit,
+    strictCounts: options.strictCounts,
     tables: names,
     signal: bench.signal,
     warn,

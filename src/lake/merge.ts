@@ -10,7 +10,7 @@ export interface ExistingFile {
   rows: number;
 }
 
-interface Rewrite {
+export interface Rewrite {
   existing: readonly ExistingFile[];
   /** Absolute paths of Parquet files with the new rows, in the order in which they were read. */
   incoming: readonly string[];
@@ -25,7 +25,7 @@ interface Rewrite {
   goneIds?: string;
 }
 
-interface Rewritten {
+export interface Rewritten {
   add: SqlFile[];
   /** Ids of the existing files that `add` takes the place of. */
   remove: string[];
@@ -36,19 +36,19 @@ interface Rewritten {
 }
 
 /** How many rows of one statement of ours, which DuckDB counts as it goes. */
-const one = async (session: SqlSession, sql: string): Promise<number> => {
+export const countOf = async (session: SqlSession, sql: string): Promise<number> => {
   const [row] = await session.run(sql);
   return Number(Object.values(row ?? {})[0] ?? 0);
 };
 
-const names = (columns: readonly Column[]) => columns.map((c) => quoteName(c.name)).join(", ");
+export const namesOf = (columns: readonly Column[]) => columns.map((c) => quoteName(c.name)).join(", ");
 
 /** Rows whose keys are both NULL count as equal, so that a second load of them adds nothing. */
-const same = (key: readonly string[], left: string, right: string) =>
+export const sameKey = (key: readonly string[], left: string, right: string) =>
   key.map((k) => `${left}.${quoteName(k)} IS NOT DISTINCT FROM ${right}.${quoteName(k)}`).join(" AND ");
 
-const PATH_COLUMN = "__weir_path";
-const ROW_COLUMN = "__weir_row";
+export const PATH_COLUMN = "__weir_path";
+export const ROW_COLUMN = "__weir_row";
 
 /**
  * Merges new rows into a table, file by file: only files that hold a replaced key are written anew.
@@ -75,29 +75,32 @@ export async function mergeFiles(
   await session.run(
     `CREATE OR REPLACE TEMP TABLE weir_keys AS SELECT ${keys}, count(*) AS n FROM (${fresh}) GROUP BY ${keys}`,
   );
-  const distinct = await one(session, "SELECT count(*) FROM weir_keys");
-  const read = await one(session, "SELECT coalesce(sum(n), 0) FROM weir_keys");
+  const distinct = await countOf(session, "SELECT count(*) FROM weir_keys");
+  const read = await countOf(session, "SELECT coalesce(sum(n), 0) FROM weir_keys");
 
   const touched = await touchedFiles(
     session,
     existing,
     columns,
-    `SEMI JOIN weir_keys k ON ${same(key, "t", "k")}`,
+    `SEMI JOIN weir_keys k ON ${sameKey(key, "t", "k")}`,
   );
-  const old = scanOf(paths(touched.files), columns);
+  const old = scanOf(pathsOf(touched.files), columns);
   const updated =
     touched.files.length === 0
       ? 0
-      : await one(session, `SELECT count(*) FROM weir_keys k SEMI JOIN (${old}) t ON ${same(key, "t", "k")}`);
+      : await countOf(
+          session,
+          `SELECT count(*) FROM weir_keys k SEMI JOIN (${old}) t ON ${sameKey(key, "t", "k")}`,
+        );
 
   const rank = `QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY ${dedupeBy ? `${dedupeBy}, ` : ""}${ROW_COLUMN} DESC)`;
   const numbered = `SELECT *, row_number() OVER () AS ${ROW_COLUMN} FROM (${fresh})`;
-  const winners = distinct === read ? fresh : `SELECT ${names(columns)} FROM (${numbered}) ${rank} = 1`;
+  const winners = distinct === read ? fresh : `SELECT ${namesOf(columns)} FROM (${numbered}) ${rank} = 1`;
   const complete = strategy === "upsert" ? await keepOldValues(session, merge, winners, old) : winners;
-  const kept = `SELECT t.* FROM (${old}) t ANTI JOIN weir_keys k ON ${same(key, "t", "k")}`;
+  const kept = `SELECT t.* FROM (${old}) t ANTI JOIN weir_keys k ON ${sameKey(key, "t", "k")}`;
 
   if (goneIds) {
-    const replaced = `SELECT "_dlt_id" FROM (${old}) t SEMI JOIN weir_keys k ON ${same(key, "t", "k")}`;
+    const replaced = `SELECT "_dlt_id" FROM (${old}) t SEMI JOIN weir_keys k ON ${sameKey(key, "t", "k")}`;
     const losers = distinct === read ? "" : ` UNION ALL SELECT "_dlt_id" FROM (${numbered}) ${rank} > 1`;
     await writeIds(session, `${replaced}${losers}`, goneIds);
   }
@@ -129,27 +132,27 @@ export async function pruneFiles(
   const gone = `SELECT "_dlt_id" AS id FROM ${parquet([prune.ids])}`;
   const match = `(${gone}) g ON t.${quoteName(column)} = g.id`;
   const touched = await touchedFiles(session, existing, columns, `SEMI JOIN ${match}`);
-  const all = `${scanOf(paths(touched.files), columns)} UNION ALL ${scanOf(incoming, columns)}`;
+  const all = `${scanOf(pathsOf(touched.files), columns)} UNION ALL ${scanOf(incoming, columns)}`;
   const inserted =
     incoming.length === 0
       ? 0
-      : await one(session, `SELECT count(*) FROM (${scanOf(incoming, columns)}) t ANTI JOIN ${match}`);
+      : await countOf(session, `SELECT count(*) FROM (${scanOf(incoming, columns)}) t ANTI JOIN ${match}`);
   if (goneIds) await writeIds(session, `SELECT t."_dlt_id" FROM (${all}) t SEMI JOIN ${match}`, goneIds);
   const add = await writeRows(session, `SELECT t.* FROM (${all}) t ANTI JOIN ${match}`, out);
   return { add, remove: touched.files.map((file) => file.id), inserted, deleted: touched.rows };
 }
 
-const paths = (files: readonly ExistingFile[]) => files.map((file) => file.path);
+export const pathsOf = (files: readonly ExistingFile[]) => files.map((file) => file.path);
 
 /** Existing files with rows that `join` lets through, and how many such rows there are. */
-async function touchedFiles(
+export async function touchedFiles(
   session: SqlSession,
   existing: readonly ExistingFile[],
   columns: readonly Column[],
   join: string,
 ): Promise<{ files: ExistingFile[]; rows: number }> {
   if (existing.length === 0) return { files: [], rows: 0 };
-  const scan = scanOf(paths(existing), columns, { pathColumn: PATH_COLUMN });
+  const scan = scanOf(pathsOf(existing), columns, { pathColumn: PATH_COLUMN });
   const found = await session.run(
     `SELECT t.${PATH_COLUMN} AS path, count(*) AS n FROM (${scan}) t ${join} GROUP BY ALL`,
   );
@@ -175,10 +178,10 @@ async function keepOldValues(
   const picked = merge.columns.map(
     (c) => `${known.has(c.name.toLowerCase()) ? "n" : "o"}.${quoteName(c.name)}`,
   );
-  return `SELECT ${picked.join(", ")} FROM (${winners}) n LEFT JOIN (SELECT DISTINCT ON (${keys}) * FROM (${old})) o ON ${same(merge.key, "n", "o")}`;
+  return `SELECT ${picked.join(", ")} FROM (${winners}) n LEFT JOIN (SELECT DISTINCT ON (${keys}) * FROM (${old})) o ON ${sameKey(merge.key, "n", "o")}`;
 }
 
-const writeIds = (session: SqlSession, select: string, path: string): Promise<unknown> =>
+export const writeIds = (session: SqlSession, select: string, path: string): Promise<unknown> =>
   session.run(`COPY (${select}) TO ${quoteText(path)} (FORMAT parquet)`);
 
 /** Writes the rows as Parquet files below `out`; no rows, no files. */

@@ -26,8 +26,12 @@ export function marksOf(sheet: Sheet, plan: Plan, field: SheetColumn, fingerprin
   if (fingerprinted) return { cursor, fingerprint: FINGERPRINT.name };
   const keys = plan.primaryKey.map((name) => sheet.find(name)).filter((column) => column !== undefined);
   const columns = isWhole(plan) ? sheet.columns : [...new Set([...keys, field])];
-  return { cursor, fingerprint: fingerprintOf(columns.filter((c) => c.slots.length > 0).map(pair)) };
+  return { cursor, fingerprint: fingerprintSql(columns) };
 }
+
+/** What tells a staged row from all that differ in one of `columns`. */
+export const fingerprintSql = (columns: readonly SheetColumn[]): string =>
+  fingerprintOf(columns.filter((column) => column.slots.length > 0).map(pair));
 
 const pair = (column: SheetColumn): string => {
   const [only, ...more] = column.slots.map((slot) => slot.name);

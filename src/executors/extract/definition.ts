@@ -1,9 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
-import { resourceName, tableName } from "./plan.ts";
+import { MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
+import { CONTRACT_MODES } from "./resolve.ts";
 
 const text = () => named(1000);
+const mode = () => oneOf(CONTRACT_MODES);
 
 /** What a definition of `dlt_extract` holds (decisions, section 4). */
 export const definition = object({
@@ -21,6 +23,12 @@ export const definition = object({
         }),
       ),
       writeDisposition: optional(oneOf(["append", "replace", "merge"], { default: "append" })),
+      mergeStrategy: optional(
+        oneOf(MERGE_STRATEGIES, {
+          description:
+            "delete_insert (the default) replaces rows whole, upsert keeps what the new row lacks, insert_only leaves rows that are there, scd2 keeps every version with _dlt_valid_from and _dlt_valid_to.",
+        }),
+      ),
       columns: optional(Type.Array(text(), { minItems: 1, maxItems: 5000 })),
       where: optional(text()),
       parameters: optional(map(anything())),
@@ -30,12 +38,30 @@ export const definition = object({
   dataset: named(200),
   layer: optional(Type.String({ default: "raw" })),
   schemaContract: optional(
-    oneOf(["evolve", "freeze", "discard_row", "discard_value"], { default: "evolve" }),
+    Type.Union(
+      [mode(), object({ tables: optional(mode()), columns: optional(mode()), dataType: optional(mode()) })],
+      {
+        default: "evolve",
+        description: "What a load may change about a table that is there; one word for all, or one each.",
+      },
+    ),
   ),
   batchSize: optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
   maxRows: optional(Type.Integer({ minimum: 1 })),
   maxTableNesting: optional(Type.Integer({ minimum: 0, maximum: 16, default: 3 })),
   dryRun: optional(Type.Boolean({ default: false })),
+  strictCounts: optional(
+    Type.Boolean({
+      default: false,
+      description: "Fail, not only warn, where the source's own count differs.",
+    }),
+  ),
+  allowPartial: optional(
+    Type.Boolean({
+      default: false,
+      description: "Go on without resources that the credentials may not read; they are named in warnings.",
+    }),
+  ),
 });
 
 const count = () => Type.Integer({ minimum: 0 });
@@ -88,6 +114,7 @@ export function faultsOf({
   resources,
   dataset,
   layer,
+  maxRows,
 }: Partial<Definition>): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
   for (const [noun, name] of [
@@ -101,7 +128,7 @@ export function faultsOf({
   for (const [index, resource] of (Array.isArray(resources) ? resources : []).entries()) {
     if (typeof resource !== "object") continue;
     const at = ["resources", String(index)];
-    const { name, spec, writeDisposition, primaryKey = [], incremental } = resource;
+    const { name, spec, writeDisposition, primaryKey = [], incremental, mergeStrategy } = resource;
     if (name === undefined && spec === undefined) {
       faults.push({ path: [...at, "name"], message: "A resource needs a name or a spec." });
       continue;
@@ -110,6 +137,19 @@ export function faultsOf({
       faults.push({
         path: [...at, "primaryKey"],
         message: "A merge needs a primaryKey to find the rows that it replaces.",
+      });
+    }
+    if (mergeStrategy !== undefined && writeDisposition !== "merge") {
+      faults.push({
+        path: [...at, "mergeStrategy"],
+        message: "A mergeStrategy needs the writeDisposition merge.",
+      });
+    }
+    if (mergeStrategy === "scd2" && !incremental && maxRows !== undefined) {
+      faults.push({
+        path: [...at, "mergeStrategy"],
+        message:
+          "Without incremental, scd2 ends the rows that the source no longer has; with maxRows it can't tell which.",
       });
     }
     if (incremental?.endValue != null && incremental.initialValue == null) {

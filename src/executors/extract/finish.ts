@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { LakeTable, TableChange } from "../../lake/contract.ts";
+import { insertNew, keepVersions } from "../../lake/history.ts";
 import { type ExistingFile, mergeFiles, pruneFiles } from "../../lake/merge.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import type { LakeBench } from "../contract.ts";
@@ -37,6 +38,8 @@ export interface FinishOptions {
   lake: LakeBench;
   folder: string;
   plan: Plan;
+  /** When the run began, an ISO instant. */
+  startedAt: string;
   /** Child tables that earlier loads of the resource made. */
   children: readonly LakeTable[];
 }
@@ -141,23 +144,31 @@ const nothing = (table: string): TableResult => ({
 async function merged(landed: Landed, options: FinishOptions): Promise<Finished[]> {
   const [root, ...children] = landed.tables;
   if (!root) return [];
-  if (root.files.length === 0) return landed.tables.map((table) => written(table, options));
-  const { session, folder } = options;
+  const { session, folder, plan } = options;
+  const isWhole = plan.incremental === null;
+  checkVersions(root, plan);
+  const endsAll = plan.strategy === "scd2" && isWhole && root.existing !== null;
+  if (root.files.length === 0 && !endsAll) return landed.tables.map((table) => written(table, options));
   const names = [
     ...new Set([...children.map((child) => child.table), ...options.children.map((child) => child.table)]),
   ];
   const ids = names.length > 0 ? join(folder, "gone.parquet") : undefined;
   const columns = columnsOf(root.targets);
-  const { add, remove, inserted, updated, deleted, deduplicated } = await mergeFiles(session, {
+  const merge = {
     existing: await filesOf(root.existing, options.lake),
     incoming: root.files.map((file) => file.path),
     columns,
     key: landed.key,
-    strategy: "delete_insert",
     out: join(folder, `merged-${root.table}`),
     ...(ids ? { goneIds: ids } : {}),
     ...(landed.dedupeBy ? { dedupeBy: landed.dedupeBy } : {}),
-  });
+  };
+  const { add, remove, inserted, updated, deleted, deduplicated } =
+    plan.strategy === "scd2"
+      ? await keepVersions(session, { ...merge, at: options.startedAt, isWhole })
+      : plan.strategy === "insert_only"
+        ? await insertNew(session, merge)
+        : await mergeFiles(session, { ...merge, strategy: plan.strategy });
   const finished: Finished[] = [
     {
       result: {
@@ -185,16 +196,29 @@ async function merged(landed: Landed, options: FinishOptions): Promise<Finished[
   return finished;
 }
 
+/** A table of versions takes no other merge, which would end them all without a trace. */
+function checkVersions({ table, existing }: LandedTable, { strategy }: Plan): void {
+  const isVersioned = existing?.columns.some((column) => column.name === "_dlt_valid_to") === true;
+  if (!isVersioned || strategy === "scd2") return;
+  throw new AppError(
+    "definition_invalid",
+    `${table} keeps every version of its rows; merge into it with the mergeStrategy scd2, or replace it.`,
+    { details: { table, mergeStrategy: strategy } },
+  );
+}
+
 async function pruned(
   table: string,
   child: LandedTable | null,
   existing: LakeTable | null,
   ids: string,
-  { session, folder, lake }: FinishOptions,
+  { session, folder, lake, plan }: FinishOptions,
 ): Promise<Finished> {
+  // Versions that end, and rows that stay, keep what hangs from them.
+  const isAdding = plan.strategy === "scd2" || plan.strategy === "insert_only";
   const columns = child ? columnsOf(child.targets) : (existing?.columns ?? []);
   const { add, remove, inserted, deleted } = await pruneFiles(session, {
-    existing: await filesOf(existing, lake),
+    existing: isAdding ? [] : await filesOf(existing, lake),
     incoming: child ? child.files.map((file) => file.path) : [],
     columns,
     out: join(folder, `merged-${table}`),

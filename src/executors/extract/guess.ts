@@ -2,7 +2,7 @@ import { unlink } from "node:fs/promises";
 import type { SqlFile } from "../../sql/contract.ts";
 import type { Intake } from "./intake.ts";
 import { addedTable, knownColumns, type Landed, type LandedTable, metaTargets, type Site } from "./land.ts";
-import { type Resolution, resolve, selectOf } from "./resolve.ts";
+import { type Resolution, resolve, type SchemaContract, selectOf } from "./resolve.ts";
 import type { Sheet } from "./sheet.ts";
 import { readChunk } from "./staging.ts";
 
@@ -24,12 +24,12 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
   const root = site.existing(site.plan.table);
   const existing = site.existing(sheet.table);
   const isNewChild = sheet.parent !== null && root !== null && existing === null;
-  if (isNewChild && site.contract !== "evolve") return null;
+  if (isNewChild && site.contract.tables !== "evolve") return null;
   let needsRows = false;
   const resolution = await resolve({
     sheet,
     existing: knownColumns(existing),
-    contract: site.contract === "freeze" ? "discard_row" : site.contract, // what freeze refuses is told at the end
+    contract: unfrozen(site.contract), // what freeze refuses is told at the end
     thinned: false,
     probe: async (conditions) => {
       needsRows = true;
@@ -43,6 +43,12 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
     select: selectOf([...resolution.targets, ...metaTargets(site, sheet.parent !== null)]),
   };
 }
+
+const unfrozen = ({ tables, columns, dataType }: SchemaContract): SchemaContract => ({
+  tables: tables === "freeze" ? "discard_row" : tables,
+  columns: columns === "freeze" ? "discard_row" : columns,
+  dataType: dataType === "freeze" ? "discard_row" : dataType,
+});
 
 /** Finishes a guessed load; null where it needs the staged rows after all, which are there then. */
 export async function landGuessed(site: Site, { sheets }: Intake): Promise<Landed | null> {

@@ -29,6 +29,8 @@ export interface IntakeOptions {
   only: ReadonlySet<string> | null;
   /** Rows after which reading stops; null for all. */
   limit: number | null;
+  /** Whether a count of the source's own that differs is an error. */
+  strictCounts: boolean;
   tables: Names;
   signal: AbortSignal;
   warn(text: string): void;
@@ -112,9 +114,13 @@ export async function takeLoose(
     await reader.rows(extraction.pages);
     const { total } = extraction;
     if (total !== undefined && total !== root.rows && !reader.full) {
-      options.warn(
-        `source_count_mismatch: the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`,
-      );
+      const told = `the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`;
+      if (options.strictCounts) {
+        throw new AppError("row_count_mismatch", `Nothing was loaded: ${told}`, {
+          details: { table: options.table, told: total, read: root.rows },
+        });
+      }
+      options.warn(`source_count_mismatch: ${told}`);
     }
   } else await reader.files(extraction.files);
   await reader.end();

@@ -6,12 +6,13 @@ import type { CursorState, LakeTable } from "../../lake/contract.ts";
 import { writeRows } from "../../lake/merge.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
-import { dropSeen, type Marks, marksOf, reached } from "./boundary.ts";
+import { dropSeen, fingerprintSql, type Marks, marksOf, reached } from "./boundary.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
-import { CHILD_COLUMNS, LOAD_COLUMNS } from "./naming.ts";
+import { CHILD_COLUMNS, HISTORY_COLUMNS, LOAD_COLUMNS, normaliseName } from "./naming.ts";
 import type { Plan } from "./plan.ts";
 import {
+  modeFor,
   type Resolution,
   resolve,
   type SchemaChange,
@@ -20,7 +21,7 @@ import {
   type Target,
   violation,
 } from "./resolve.ts";
-import { SEQUENCE, type Sheet } from "./sheet.ts";
+import { FINGERPRINT, SEQUENCE, type Sheet } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 
 /** The new rows of one table, finished as Parquet files in the work folder. */
@@ -58,6 +59,8 @@ export interface Site {
   contract: SchemaContract;
   loadId: string;
   idPrefix: string;
+  /** When the run began, an ISO instant. */
+  startedAt: string;
   dryRun: boolean;
   /** The table as it is; null where there is none. */
   existing(table: string): LakeTable | null;
@@ -66,9 +69,9 @@ export interface Site {
 
 const SAMPLE_ROWS = 10;
 
-const isMeta = (name: string) => [...LOAD_COLUMNS, ...CHILD_COLUMNS].some((column) => column === name);
+const META: readonly string[] = [...LOAD_COLUMNS, ...CHILD_COLUMNS, ...HISTORY_COLUMNS];
 export const knownColumns = (existing: LakeTable | null) =>
-  existing?.columns.filter((column) => !isMeta(column.name)) ?? null;
+  existing?.columns.filter((column) => !META.includes(column.name)) ?? null;
 
 /** Throws `cursor_field_missing` where no row had the cursor, `definition_invalid` where none had the key. */
 function checkFields(sheet: Sheet, plan: Plan): void {
@@ -121,7 +124,16 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
   }
   const landed: LandedTable[] = [];
   for (const { sheet, resolution } of tables)
-    landed.push(await write(site, drops, sheet, resolution, sheet !== root));
+    landed.push(
+      await write(site, drops, sheet, {
+        changes: resolution.changes,
+        targets: [
+          ...resolution.targets,
+          ...metaTargets(site, sheet !== root),
+          ...(sheet === root ? versionTargets(site, intake) : []),
+        ],
+      }),
+    );
   const end =
     marks && incremental ? await reached(session, drops.read(), marks, { ...plan, incremental }, warn) : null;
   for (const sheet of intake.sheets) for (const file of sheet.files) await unlink(file);
@@ -134,7 +146,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
       end: end ? end.end : incremental.isBackfill ? null : incremental.start,
     },
     state: end?.state ?? null,
-    key: plan.primaryKey.map((name) => root.find(name)?.name ?? name),
+    key: plan.primaryKey.map((name) => root.find(name)?.name ?? normaliseName(name)),
     dedupeBy: order ? `${quoteName(order.name)} DESC NULLS LAST` : undefined,
   };
 }
@@ -178,7 +190,7 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
   }
   for (const { change, violates } of refusals) {
     const what = `${change.column} of ${change.table} (${change.change})`;
-    if (site.contract === "discard_row") {
+    if (modeFor(site.contract, change) === "discard_row") {
       if (sheet === drops.root) {
         const select = `SELECT ${SEQUENCE.name} FROM (${drops.alive(sheet)}) WHERE ${violates}`;
         const count = await drops.drop("rejected", select);
@@ -207,11 +219,11 @@ export const addedTable = (table: string): SchemaChange => ({
 async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): Promise<Resolution | null> {
   await drops.dropOrphans(sheet);
   const isNew = site.existing(root.table) !== null && site.existing(sheet.table) === null;
-  if (isNew && site.contract !== "evolve") {
+  if (isNew && site.contract.tables !== "evolve") {
     const [row] = await drops.session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)})`);
     const rows = Number(row?.n ?? 0);
     const change = addedTable(sheet.table);
-    if (rows > 0 && site.contract === "freeze") throw violation(change);
+    if (rows > 0 && site.contract.tables === "freeze") throw violation(change);
     if (rows > 0)
       site.warn(
         `${rows} rows were rejected by the schema contract: it lets no table ${sheet.table} be added.`,
@@ -222,6 +234,19 @@ async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): P
   const resolution = await resolveSheet(site, drops, sheet);
   if (isNew) resolution.changes.unshift(addedTable(sheet.table));
   return apply(site, drops, sheet, resolution);
+}
+
+/** What a table that keeps every version has besides, over staged rows. */
+function versionTargets({ plan, startedAt }: Site, { sheets, fingerprinted }: Intake): Target[] {
+  if (plan.disposition !== "merge" || plan.strategy !== "scd2") return [];
+  const type = "TIMESTAMP WITH TIME ZONE";
+  const hash = fingerprinted ? FINGERPRINT.name : fingerprintSql(sheets[0]?.columns ?? []);
+  const sql = [hash, `CAST(${quoteText(startedAt)} AS ${type})`, `CAST(NULL AS ${type})`];
+  return HISTORY_COLUMNS.map((name, at) => ({
+    name,
+    type: at === 0 ? "VARCHAR" : type,
+    sql: sql[at] ?? "NULL",
+  }));
 }
 
 /** The columns that the load adds itself, over staged rows. */
@@ -243,13 +268,13 @@ async function write(
   site: Site,
   drops: Drops,
   sheet: Sheet,
-  resolution: Resolution,
-  isChild: boolean,
+  { targets, changes }: Pick<Resolution, "targets" | "changes">,
 ): Promise<LandedTable> {
   const { session } = drops;
   const counts = await drops.counts(sheet);
-  const targets = [...resolution.targets, ...metaTargets(site, isChild)];
-  const select = `SELECT ${selectOf(targets)} FROM (${drops.alive(sheet)})`;
+  const isUpsert = site.plan.disposition === "merge" && site.plan.strategy === "upsert";
+  const given = isUpsert ? targets.filter((target) => !target.isAbsent) : targets;
+  const select = `SELECT ${selectOf(given)} FROM (${drops.alive(sheet)})`;
   const expected = sheet.rows - counts.filtered - counts.deduplicated - counts.rejected;
   const writes = !site.dryRun && expected !== 0;
   const files = writes
@@ -258,7 +283,7 @@ async function write(
   const [row] = writes ? [] : await session.run(`SELECT count(*) AS n FROM (${drops.alive(sheet)})`);
   return {
     table: sheet.table,
-    isChild,
+    isChild: sheet !== drops.root,
     existing: site.existing(sheet.table),
     targets,
     rowsRead: sheet.rows - counts.filtered,
@@ -266,7 +291,7 @@ async function write(
     deduplicated: counts.deduplicated,
     rejected: counts.rejected,
     files,
-    changes: resolution.changes,
+    changes,
     sample: site.dryRun ? await session.run(`SELECT * FROM (${select}) LIMIT ${SAMPLE_ROWS}`) : [],
   };
 }

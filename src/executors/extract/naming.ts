@@ -4,7 +4,9 @@ const MAX_NAME_LENGTH = 120;
 /** Columns that the load itself adds; a source's own column of such a name is renamed. */
 export const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
 export const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
-const RESERVED: readonly string[] = [...LOAD_COLUMNS, ...CHILD_COLUMNS];
+/** Of tables that keep every version of their rows: a fingerprint of the row, and from when to when it held. */
+export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_to"] as const;
+const RESERVED: readonly string[] = [...LOAD_COLUMNS, ...CHILD_COLUMNS, ...HISTORY_COLUMNS];
 
 /** What joins the parts of a nested name, as in `address__city`. No single part holds it. */
 const PATH_SEPARATOR = "__";

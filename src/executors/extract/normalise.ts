@@ -109,14 +109,9 @@ export class Normaliser {
     const { cells, sheet, top } = this.#root;
     const sequence = ++this.#sequence;
     cells[0] = String(sequence);
-    if (this.#options.fingerprint) cells[1] = hash(stringify(row, true));
-    this.#spread(
-      this.#root,
-      top,
-      this.#options.only ? this.#chosen(row) : row,
-      0,
-      this.#options.idPrefix + sequence,
-    );
+    const chosen = this.#options.only ? this.#chosen(row) : row;
+    if (this.#options.fingerprint) cells[1] = hash(stringify(chosen, true));
+    this.#spread(this.#root, top, chosen, 0, this.#options.idPrefix + sequence);
     this.#root.endRow();
     if (sheet.slots.length > MAX_COLUMNS) throw tooWide(sheet.table);
   }

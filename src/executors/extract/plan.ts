@@ -8,6 +8,9 @@ import type { SchemaContract } from "./resolve.ts";
 
 type WriteDisposition = "append" | "replace" | "merge";
 
+export const MERGE_STRATEGIES = ["delete_insert", "upsert", "insert_only", "scd2"] as const;
+export type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
+
 /** One resource, as the definition has it. */
 export interface ResourceDefinition {
   name?: string;
@@ -15,6 +18,7 @@ export interface ResourceDefinition {
   primaryKey?: string[];
   incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
   writeDisposition?: WriteDisposition;
+  mergeStrategy?: MergeStrategy;
   columns?: string[];
   where?: string;
   parameters?: Record<string, Json>;
@@ -29,6 +33,8 @@ export interface Options {
   maxRows: number | null;
   maxNesting: number;
   dryRun: boolean;
+  strictCounts: boolean;
+  allowPartial: boolean;
 }
 
 /** How far one resource is read, and where it was left the last time. */
@@ -51,6 +57,8 @@ export interface Plan {
   resource: string;
   table: string;
   disposition: WriteDisposition;
+  /** Of a merge only. */
+  strategy: MergeStrategy;
   primaryKey: readonly string[];
   incremental: IncrementalPlan | null;
   limit: number | null;
@@ -91,6 +99,7 @@ export function planResource(
   warn: (text: string) => void,
 ): Plan {
   const { columns, where, parameters = {}, primaryKey = [], writeDisposition = "append" } = resource;
+  const { mergeStrategy = "delete_insert" } = resource;
   const incremental = planIncremental(resource, stored, warn);
   const limit = options.dryRun ? Math.min(options.maxRows ?? DRY_RUN_ROWS, DRY_RUN_ROWS) : options.maxRows;
   const needed = [...primaryKey, ...(incremental ? [incremental.field] : [])];
@@ -98,6 +107,7 @@ export function planResource(
     resource: resourceName(resource),
     table: tableName(resource),
     disposition: writeDisposition,
+    strategy: mergeStrategy,
     primaryKey,
     incremental,
     limit,

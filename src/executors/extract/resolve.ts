@@ -15,13 +15,30 @@ import {
   widen,
 } from "./types.ts";
 
-export type SchemaContract = "evolve" | "freeze" | "discard_row" | "discard_value";
+export const CONTRACT_MODES = ["evolve", "freeze", "discard_row", "discard_value"] as const;
+type ContractMode = (typeof CONTRACT_MODES)[number];
+
+/** What a load may change about a table that is there: by new child tables, new columns, and other types. */
+export interface SchemaContract {
+  tables: ContractMode;
+  columns: ContractMode;
+  dataType: ContractMode;
+}
+
+/** The part of the contract that a change falls under. */
+export const modeFor = (
+  contract: SchemaContract,
+  { column, change }: Pick<SchemaChange, "column" | "change">,
+): ContractMode =>
+  column === null ? contract.tables : change === "added" ? contract.columns : contract.dataType;
 
 /** A column of the table after the load, and its value over the staged rows. */
 export interface Target {
   name: string;
   type: string;
   sql: string;
+  /** True where the table has the column and the load does not. */
+  isAbsent?: boolean;
 }
 
 export interface SchemaChange {
@@ -84,12 +101,12 @@ export async function resolve(given: Given): Promise<Resolution> {
     for (const target of await place(column, known, names, given, found)) mapped.set(target.name, target);
   }
   for (const [name, type] of known) {
-    found.targets.push(mapped.get(name) ?? { name, type, sql: `CAST(NULL AS ${type})` });
+    found.targets.push(mapped.get(name) ?? { name, type, sql: `CAST(NULL AS ${type})`, isAbsent: true });
     mapped.delete(name);
   }
   found.targets.push(...mapped.values());
-  const [refusal] = found.refusals;
-  if (refusal && given.contract === "freeze") throw violation(refusal.change);
+  const frozen = found.refusals.find(({ change }) => modeFor(given.contract, change) === "freeze");
+  if (frozen) throw violation(frozen.change);
   return found;
 }
 
@@ -121,7 +138,6 @@ async function place(
   found: Resolution,
 ): Promise<Target[]> {
   const { sheet, existing, contract, probe } = given;
-  const evolves = existing === null || contract === "evolve";
   const before = known.get(column.name) ?? null;
   const say = (
     name: string,
@@ -131,6 +147,7 @@ async function place(
     violates: string,
   ) => {
     const told = { table: sheet.table, column: name, change, from, to };
+    const evolves = existing === null || modeFor(contract, told) === "evolve";
     if (evolves) {
       if (existing !== null) found.changes.push(told);
     } else found.refusals.push({ change: told, violates });
