@@ -70,6 +70,10 @@ async function main(): Promise<number | null> {
     await sqlChild();
     return null;
   }
+  if (name === "__draw") {
+    const { drawChild } = await import("./charts/child.ts");
+    return drawChild();
+  }
   const asked = ALIASES[name] ?? name;
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
   const load = Object.hasOwn(commands, asked) ? commands[wantsHelp ? "help" : asked] : undefined;

@@ -47,7 +47,7 @@ const { app, close } = await openApp({
   secrets,
   clock: systemClock,
   log,
-  self: [process.execPath, main, "__sql"],
+  self: [process.execPath, main],
 });
 const { organization } = await createFirstOwner(
   app,

@@ -22,7 +22,7 @@ export function partsFrom(
     clock: systemClock,
     sink: process.err,
   });
-  return { config, secrets, log, self: [...process.self, "__sql"] };
+  return { config, secrets, log, self: process.self };
 }
 
 function readToml(path: string): Record<string, string> {

@@ -12,6 +12,8 @@ import { ownerOf, recordProgress } from "../resources/runs/finish.ts";
 import { appendLogs, type NewLog } from "../resources/runs/logs.ts";
 import { saveProgress } from "../resources/runs/progress.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
+import { openManifest } from "../resources/sync/manifest.ts";
+import { modelFor } from "../resources/usage/model.ts";
 import type { DatasetLocks } from "./locks.ts";
 
 /** Progress and log lines are written at most this often. */
@@ -27,7 +29,7 @@ export interface OpenBench {
   bench: Bench;
   /** What has been gathered and not written yet; nothing is written on its own after this. */
   leftover(): Promise<{ progress: RunProgress | null; isProgressNew: boolean; logs: NewLog[] }>;
-  /** The credentials of the connection that the run has opened: they are told nobody. */
+  /** The credentials of the connections that the run has opened: they are told nobody. */
   secrets(): readonly string[];
   dispose(): Promise<void>;
 }
@@ -44,11 +46,26 @@ interface Setting {
 /** Lays out what an executor works with. */
 export function openBench(ctx: Context, setting: Setting): OpenBench {
   const { run, executor, scope, signal, locks } = setting;
-  let secrets: readonly string[] = [];
+  const secrets: string[] = [];
   const diary = openDiary(ctx, run, setting.definition, () => secrets);
   const undo = openUndo();
   let folder: Promise<string> | null = null;
-  let link: ReturnType<typeof openLink> | null = null;
+  const links = new Map<string | null, ReturnType<typeof openLink>>();
+  const open = (connectionId: string | null) => {
+    const known = links.get(connectionId);
+    if (known) return known;
+    const opening = openLink(ctx, {
+      runId: run.id,
+      connectionId,
+      providers: executor.providers,
+      signal,
+    }).then((opened) => {
+      secrets.push(...Object.values(opened.link.credentials));
+      return opened;
+    });
+    links.set(connectionId, opening);
+    return opening;
+  };
 
   const bench: Bench = {
     run: {
@@ -62,6 +79,9 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     clock: ctx.clock,
     egress: ctx.egress,
     sql: ctx.sql,
+    model: modelFor(ctx),
+    charts: ctx.charts,
+    ids: ctx.ids,
     lake: lakeBench(ctx, run, locks, undo),
     workFolder() {
       folder ??= ctx.lake.workFolder(run.id).then(async ({ path, dispose }) => {
@@ -71,16 +91,9 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
       return folder;
     },
     hasConnection: run.connectionId !== null,
-    connection() {
-      const { id: runId, connectionId } = run;
-      link ??= openLink(ctx, { runId, connectionId, providers: executor.providers, signal }).then(
-        (opened) => {
-          secrets = Object.values(opened.link.credentials);
-          return opened;
-        },
-      );
-      return link;
-    },
+    connection: () => open(run.connectionId),
+    openConnection: open,
+    manifest: openManifest(ctx, ownerOf(run), run.id),
     progress: diary.progress,
     log: diary.log,
   };
@@ -121,7 +134,7 @@ function lakeBench(
     tables: () => readTables(ctx.db, { organizationId }),
     table: async (layer, dataset, table) =>
       (await readTables(ctx.db, { organizationId, layer, dataset, table }))[0] ?? null,
-    localPath: (file) => ctx.lake.localPath(file),
+    localPath: (file) => ctx.lake.localPath(file, (release) => void undo.add(release)),
     place: (at, file) => ctx.lake.place({ organizationId, ...at }, file),
     cursor: (resource) => findCursor(ctx, ownerOf(run), resource),
     async lock(layer, dataset) {

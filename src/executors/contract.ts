@@ -1,9 +1,12 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
+import type { Ids } from "../base/ids.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
+import type { Charts } from "../charts/contract.ts";
 import type { CursorState, LakeFile, LakeLoad, LakeTable } from "../lake/contract.ts";
+import type { Model } from "../models/contract.ts";
 import type { Link, Provider } from "../providers/contract.ts";
 import type { Sql } from "../sql/contract.ts";
 
@@ -55,6 +58,37 @@ export interface LakeBench {
   lock(layer: string, dataset: string): Promise<void>;
 }
 
+/** A file that a sync has brought to its destination. */
+export interface ManifestEntry {
+  /** Below the destination's folder. */
+  path: string;
+  sourceVersion: string;
+  /** Empty where the destination tells none. */
+  targetVersion: string;
+  size: number;
+  /** What the destination itself wants to know again. */
+  detail: JsonObject | null;
+  /** The run that copied it; null is this one. */
+  runId: string | null;
+}
+
+/** What this action has copied before, by `place`: a text that names source and destination. */
+export interface ManifestBench {
+  read(place: string): Promise<Map<string, ManifestEntry>>;
+  /** Durable when it resolves; an entry of the same path gives way. */
+  keep(place: string, entries: readonly ManifestEntry[]): Promise<void>;
+  forget(place: string, paths: readonly string[]): Promise<void>;
+}
+
+/** A connection that a definition names, beside the action's own. */
+export interface NamedConnection {
+  /** Relative to the definition. */
+  path: readonly string[];
+  id: string;
+  /** Why connections of this provider can't be used here, as a sentence; null where they can. */
+  refusal(provider: Provider): string | null;
+}
+
 /** What an executor may reach while it runs: its bench, and nothing beyond it. */
 export interface Bench {
   readonly run: { id: string; organizationId: string; attempt: number; startedAt: string };
@@ -65,11 +99,18 @@ export interface Bench {
   readonly clock: Clock;
   readonly egress: Egress;
   readonly sql: Sql;
+  /** The operator's language model, within the organization's budget; `stream` throws `llm_not_configured` where there is none. */
+  readonly model: Model;
+  readonly charts: Charts;
+  readonly ids: Ids;
   readonly lake: LakeBench;
   /** A fresh 0700 folder that goes when the run ends. */
   workFolder(): Promise<string>;
   /** Opens the connection of the action or step; throws `connection_disabled`, `not_found`, or `definition_invalid` when it has none. */
   connection(): Promise<{ provider: Provider; link: Link }>;
+  /** Opens another connection of the organization, that the definition names; throws as `connection` does. */
+  openConnection(id: string): Promise<{ provider: Provider; link: Link }>;
+  readonly manifest: ManifestBench;
   /** True where the action or step names a connection. */
   readonly hasConnection: boolean;
   /** Shown to people at once and kept as the run's `progress`. Cheap: writes are gathered. */
@@ -79,11 +120,14 @@ export interface Bench {
 }
 
 /** Something that the run leaves behind, stored in the transaction that completes it. */
-export interface NewArtifact {
+export type NewArtifact = {
+  /** Where the result speaks of it; made by `bench.ids`. */
+  id?: string;
   title: string;
-  kind: "json" | "text";
-  data: Json;
-}
+} & (
+  | { kind: "json" | "text"; data: Json }
+  | { kind: "file"; fileName: string; mimeType: string; bytes: Uint8Array }
+);
 
 /** How an execution ended well. All of it becomes visible in one transaction. */
 export interface Done {
@@ -147,6 +191,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly sqlFields?: readonly string[];
   /** Fields that are conditions, not templates, as paths with `*` for list items. */
   readonly conditionFields?: readonly string[];
+  /** Connections that the definition names by their ids; looked up when the action is saved. Templates are left out. */
+  connections?(definition: JsonObject): NamedConnection[];
   /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
+import { residentBytes } from "../base/resident.ts";
 import type { FromChild, Outcome, ToChild } from "./protocol.ts";
 
 /** How often a working child's memory is looked at. */
@@ -159,16 +160,6 @@ function clear(folder: string): void {
     rmSync(folder, { recursive: true, force: true });
   } catch {
     return; // as on a disk that has failed: there is nobody to tell, and no statement that minds
-  }
-}
-
-/** What the process holds in memory; 0 where the system does not tell. */
-function residentBytes(pid: number): number {
-  try {
-    const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-    return Number(found?.[1] ?? 0) * 1024;
-  } catch {
-    return 0; // no /proc, or the process has just gone: DuckDB's own limit is left
   }
 }
 

@@ -118,7 +118,7 @@ describe("duckdb_transform without output", () => {
       sql: "SELECT $weir_1 AS x, $n + 1 AS n",
       parameters: { weir_1: hostile, n: 2 },
     });
-    expect(done.artifacts?.[0]?.data).toMatchObject({ rows: [{ x: hostile, n: 3 }] });
+    expect(done.artifacts?.[0]).toMatchObject({ data: { rows: [{ x: hostile, n: 3 }] } });
   });
 });
 

@@ -102,7 +102,7 @@ export async function startApp(options: StartOptions = {}) {
     secrets,
     clock,
     log: openLog({ level: "info", pretty: false, clock, sink: (line) => logged.push(line) }),
-    self: [process.execPath, join(import.meta.dir, "../../src/main.ts"), "__sql"],
+    self: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
     overrides: options.overrides,
   });
   const { app } = opened;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { openEgress } from "../../src/base/egress.ts";
 import { AppError } from "../../src/base/errors.ts";
+import { systemIds } from "../../src/base/ids.ts";
 import type { Bench, LogLevel, Progress } from "../../src/executors/contract.ts";
 
 export interface TestBench extends Bench, AsyncDisposable {
@@ -30,7 +31,7 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
   const logs: TestBench["logs"] = [];
   const progresses: Progress[] = [];
   const folders: string[] = [];
-  const bench: Omit<Bench, "sql"> = {
+  const bench: Omit<Bench, "sql" | "charts" | "model"> = {
     run: {
       id: "01900000-0000-7000-8000-000000000001",
       organizationId: "01900000-0000-7000-8000-000000000002",
@@ -40,6 +41,7 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
     signal: new AbortController().signal,
     scope: {},
     clock: systemClock,
+    ids: systemIds,
     egress: openEgress({ allow: ["127.0.0.0/8", "localhost"], self: () => null }),
     lake: noLake,
     async workFolder() {
@@ -50,6 +52,14 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
     async connection() {
       throw new AppError("definition_invalid", "The action has no connection.");
     },
+    async openConnection() {
+      return missing("connections");
+    },
+    manifest: {
+      read: async () => missing("manifest"),
+      keep: async () => missing("manifest"),
+      forget: async () => missing("manifest"),
+    },
     hasConnection: false,
     progress: (progress) => progresses.push(progress),
     log: (level, message) => logs.push({ level, message }),
@@ -57,6 +67,12 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
   return {
     get sql() {
       return missing("sql");
+    },
+    get model() {
+      return missing("model");
+    },
+    get charts() {
+      return missing("charts");
     },
     ...bench,
     ...overrides,

@@ -11,6 +11,8 @@ import { type ArtifactKind, type ArtifactRow, artifacts } from "./table.ts";
 const MAX_INLINE_BYTES = 256 * 1024;
 
 export interface ArtifactInput {
+  /** Made where it is absent. */
+  id?: string;
   title: string | null;
   kind: Exclude<ArtifactKind, "file">;
   data: Json;
@@ -18,6 +20,7 @@ export interface ArtifactInput {
 }
 
 export interface FileInput {
+  id?: string;
   title: string | null;
   fileName: string;
   mimeType: string;
@@ -29,10 +32,11 @@ export interface FileInput {
  * inserts it; a file whose row never came is a leftover, which the sweeper finds.
  */
 export async function stageArtifact(ctx: Context, runId: string, input: ArtifactInput): Promise<ArtifactRow> {
-  const { title, kind, data, mimeType } = input;
+  const { id, title, kind, data, mimeType } = input;
   const text = textOf(kind, data);
   const bytes = Buffer.byteLength(text);
   const row = newRow(ctx, runId, {
+    id: id ?? ctx.ids.uuid(),
     kind,
     title,
     bytes,
@@ -52,19 +56,25 @@ export function textOf(kind: ArtifactKind, data: Json): string {
 
 /** The same for bytes that are neither JSON nor text; they always lie in a file. */
 export async function stageFile(ctx: Context, runId: string, input: FileInput): Promise<ArtifactRow> {
-  const { title, fileName, mimeType, bytes } = input;
-  const row = newRow(ctx, runId, { kind: "file", title, bytes: bytes.length, mimeType });
+  const { id, title, fileName, mimeType, bytes } = input;
+  const row = newRow(ctx, runId, {
+    id: id ?? ctx.ids.uuid(),
+    kind: "file",
+    title,
+    bytes: bytes.length,
+    mimeType,
+  });
   const path = join(ctx.organizationId, `${row.id}.bin`);
   await writeDurably(ctx.artifactsFolder, path, bytes);
   return { ...row, storageType: "file", data: { fileName, mimeType, bytes: bytes.length }, path };
 }
 
-type Facts = Pick<ArtifactRow, "kind" | "title" | "bytes" | "mimeType">;
+type Facts = Pick<ArtifactRow, "id" | "kind" | "title" | "bytes" | "mimeType">;
 
 function newRow(ctx: Context, actionRunId: string, facts: Facts) {
   const at = timestamp(ctx.clock);
   const { organizationId } = ctx;
-  return { id: ctx.ids.uuid(), organizationId, createdAt: at, updatedAt: at, actionRunId, ...facts };
+  return { organizationId, createdAt: at, updatedAt: at, actionRunId, ...facts };
 }
 
 /** Stores a staged artifact, with its event. */

@@ -1,0 +1,70 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+
+/** Names under which a specification would bring its own data, or leads outside. */
+const FORBIDDEN: Readonly<Record<string, string>> = {
+  data: "the panel's SQL gives its data",
+  datasets: "the panel's SQL gives its data",
+  url: "a chart shows nothing from elsewhere",
+  href: "a chart has no links",
+};
+const MAX_SPEC_CHARACTERS = 100_000;
+/** What a chart has to say to be one. */
+const VIEWS = ["mark", "layer", "concat", "hconcat", "vconcat", "facet", "repeat"];
+/** Vega-Lite's marks, less images and maps, whose pictures and shapes would come from elsewhere. */
+const MARKS = [
+  ...["arc", "area", "bar", "boxplot", "circle", "errorband", "errorbar", "line"],
+  ...["point", "rect", "rule", "square", "text", "tick", "trail"],
+];
+
+/** What a Vega-Lite specification may not hold, with the path to it; empty where it may be drawn. */
+export function specFaults(spec: JsonObject): { path: string[]; message: string }[] {
+  if (JSON.stringify(spec).length > MAX_SPEC_CHARACTERS) {
+    return [{ path: [], message: `A chart has at most ${MAX_SPEC_CHARACTERS} characters.` }];
+  }
+  const faults = forbidden(spec, []);
+  if (!VIEWS.some((name) => Object.hasOwn(spec, name))) {
+    faults.push({
+      path: ["mark"],
+      message: "A chart needs a mark, such as bar, line or point, or views made of some.",
+    });
+  }
+  return faults;
+}
+
+function forbidden(value: Json, path: string[]): { path: string[]; message: string }[] {
+  if (Array.isArray(value)) return value.flatMap((item, at) => forbidden(item, [...path, String(at)]));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const why = Object.hasOwn(FORBIDDEN, name) ? FORBIDDEN[name] : undefined;
+    const at = [...path, name];
+    if (why !== undefined) return [{ path: at, message: `A chart has no ${name}: ${why}.` }];
+    if (name === "mark") {
+      const mark = isObject(inner) ? inner.type : inner;
+      if (typeof mark !== "string" || !MARKS.includes(mark)) {
+        return [{ path: at, message: `A mark is one of ${MARKS.join(", ")}.` }];
+      }
+    }
+    return forbidden(inner, at);
+  });
+}
+
+/** Fields that the chart shows and `columns` do not have; none are told of a chart that makes fields itself. */
+export function missingFields(spec: JsonObject, columns: readonly string[]): string[] {
+  if (JSON.stringify(spec).includes('"transform":')) return [];
+  const found = new Set<string>();
+  const look = (value: Json): void => {
+    if (Array.isArray(value)) for (const item of value) look(item);
+    else if (isObject(value)) {
+      for (const [name, inner] of Object.entries(value)) {
+        if (name === "field" && typeof inner === "string") found.add(inner);
+        else look(inner);
+      }
+    }
+  };
+  look(spec);
+  const isThere = (field: string) =>
+    columns.includes(field) ||
+    columns.includes(field.split(/[.[]/)[0] ?? field) ||
+    columns.includes(field.replaceAll("\\", ""));
+  return [...found].filter((field) => !isThere(field));
+}

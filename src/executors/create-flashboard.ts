@@ -1,0 +1,254 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { anything, map, named, object, oneOf, optional } from "../base/shape.ts";
+import { missingFields, specFaults } from "../charts/spec.ts";
+import type { LakeTable } from "../lake/contract.ts";
+import { sqlTables } from "../lake/views.ts";
+import { namesIn } from "../sql/text.ts";
+import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import type { Board, BoardPanel } from "./flashboard/board.ts";
+import { pageOf } from "./flashboard/page.ts";
+
+const DEFAULT_ROWS = 1_000;
+/** Pixels of all twelve columns. */
+const FULL_WIDTH = 1_080;
+const WIDTHS = { full: 12, half: 6, third: 4 } as const;
+
+const panel = object({
+  title: named(255),
+  sql: Type.String({
+    minLength: 1,
+    maxLength: 1_000_000,
+    description: "One SELECT; its rows are what the panel shows.",
+  }),
+  parameters: optional(map(anything())),
+  chart: optional(
+    Type.Unsafe<JsonObject>({
+      type: "object",
+      description: "A Vega-Lite specification without data; absent for a table of the rows.",
+    }),
+  ),
+  width: optional(
+    Type.Union([oneOf(["full", "half", "third"]), Type.Integer({ minimum: 1, maximum: 12 })], {
+      description: "full, half, third, or how many of twelve columns; full where absent.",
+    }),
+  ),
+  maxRows: optional(Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS })),
+});
+
+const definition = object({
+  title: named(255),
+  prompt: optional(Type.String({ minLength: 1, maxLength: 10_000 })),
+  panels: optional(Type.Array(panel, { minItems: 1, maxItems: 24 })),
+  datasets: optional(
+    Type.Array(named(400), {
+      maxItems: 100,
+      description: "`layer.dataset` of those that the panels may read; absent for all.",
+    }),
+  ),
+});
+
+type Definition = Static<typeof definition>;
+type Panel = NonNullable<Definition["panels"]>[number];
+
+/**
+ * Queries the lake for each panel, draws the charts, and leaves the board behind: as JSON with where every number
+ * comes from, and as one HTML file that works alone.
+ *
+ * A second try is safe: nothing but the artifacts of the completed run is left.
+ */
+export const createFlashboard = defineExecutor({
+  kind: "create_flashboard",
+  title: "Flashboard",
+  description: "Makes a dashboard of panels, each bound to its SQL, as a page that works without a server.",
+  providers: [],
+  sqlFields: ["panels.*.sql"],
+  definition,
+  result: object({
+    artifactId: Type.String(),
+    pageArtifactId: Type.String(),
+    title: Type.String(),
+    panels: Type.Array(
+      object({
+        title: Type.String(),
+        rows: Type.Integer(),
+        truncated: Type.Boolean(),
+        note: Type.Union([Type.String(), Type.Null()]),
+        tables: Type.Array(Type.String()),
+      }),
+    ),
+    warnings: Type.Array(Type.String()),
+  }),
+
+  check({ prompt, panels }) {
+    if ((prompt === undefined) === (panels === undefined)) {
+      return [{ path: ["panels"], message: "A flashboard needs either panels or a prompt." }];
+    }
+    return (Array.isArray(panels) ? panels : []).flatMap(({ chart }, at) =>
+      chart === undefined || typeof chart !== "object"
+        ? []
+        : specFaults(chart).map((fault) => ({
+            ...fault,
+            path: ["panels", String(at), "chart", ...fault.path],
+          })),
+    );
+  },
+
+  async execute(bench, { title, panels, datasets }): Promise<Done> {
+    if (!panels) {
+      throw new AppError(
+        "llm_not_configured",
+        "A flashboard from a prompt needs a language model; give it panels instead.",
+      );
+    }
+    const tables = await tablesOf(bench, datasets);
+    const filled: BoardPanel[] = [];
+    for (const [at, each] of panels.entries()) {
+      bench.progress({
+        phase: "query",
+        message: each.title,
+        current: at,
+        total: panels.length,
+        unit: "panels",
+      });
+      filled.push(await fill(bench, each, tables));
+    }
+    bench.progress({ phase: "draw", message: title, current: 0, total: panels.length, unit: "panels" });
+    await draw(bench, filled);
+    const board: Board = {
+      type: "flashboard",
+      version: 1,
+      title,
+      createdAt: timestamp(bench.clock),
+      panels: filled,
+    };
+    return doneWith(bench, board);
+  },
+});
+
+/** The tables that panels may read. Throws `not_found` for a dataset that is not there. */
+async function tablesOf(bench: Bench, datasets: readonly string[] | undefined): Promise<LakeTable[]> {
+  const tables = await bench.lake.tables();
+  if (!datasets) return tables;
+  const named = (table: LakeTable) => `${table.layer}.${table.dataset}`;
+  const missing = datasets.find((name) => !tables.some((table) => named(table) === name));
+  if (missing !== undefined) throw new AppError("not_found", `There is no dataset ${missing}.`);
+  return tables.filter((table) => datasets.includes(named(table)));
+}
+
+async function fill(bench: Bench, panel: Panel, tables: readonly LakeTable[]): Promise<BoardPanel> {
+  const { title, sql, parameters = {}, chart = null, width = "full", maxRows = DEFAULT_ROWS } = panel;
+  const began = bench.clock.monotonic();
+  const queriedAt = timestamp(bench.clock);
+  const seen = await sqlTables(bench.lake, tables, sql);
+  const { columns, rows, truncated } = await bench.sql
+    .query({ tables: seen, sql, parameters, signal: bench.signal }, maxRows)
+    .catch((error: unknown) => {
+      throw error instanceof AppError && error.code === "sql_error"
+        ? new AppError("sql_error", `The panel "${title}": ${error.message}`, { cause: error })
+        : error;
+    });
+  const missing = chart
+    ? missingFields(
+        chart,
+        columns.map((column) => column.name),
+      )
+    : [];
+  if (missing.length > 0) {
+    throw new AppError(
+      "definition_invalid",
+      `The chart of the panel "${title}" shows ${missing.join(", ")}, which its SQL does not give; it gives ${columns.map((column) => column.name).join(", ")}.`,
+      { details: { panel: title, missing } },
+    );
+  }
+  const speaksOf = namesIn(sql);
+  return {
+    title,
+    sql,
+    chart,
+    width: typeof width === "number" ? width : WIDTHS[width],
+    columns,
+    rows,
+    truncated,
+    note: rows.length === 0 ? "There is no data for this panel." : null,
+    svg: null,
+    provenance: {
+      runId: bench.run.id,
+      queriedAt,
+      durationSeconds: Math.round(bench.clock.monotonic() - began) / 1000,
+      tables: tables
+        .filter(({ dataset, table }) => speaksOf(dataset === table ? dataset : `${dataset}__${table}`))
+        .map(({ layer, dataset, table, version, rows: count }) => ({
+          layer,
+          dataset,
+          table,
+          version,
+          rows: count,
+        })),
+    },
+  };
+}
+
+/** Draws what has a chart and rows. Throws `definition_invalid` for a chart that can't be drawn. */
+async function draw(bench: Bench, panels: BoardPanel[]): Promise<void> {
+  const charted = panels.filter((panel) => panel.chart !== null && panel.note === null);
+  const charts = charted.map(({ chart, rows, width }) => ({
+    spec: chart ?? {},
+    rows,
+    width: Math.round((FULL_WIDTH * width) / 12) - 32,
+  }));
+  const drawn = await bench.charts.draw(charts, bench.signal);
+  for (const [at, panel] of charted.entries()) {
+    const picture = drawn[at];
+    if (!picture || "fault" in picture) {
+      throw new AppError(
+        "definition_invalid",
+        `The chart of the panel "${panel.title}" can't be drawn: ${picture?.fault}`,
+      );
+    }
+    panel.svg = picture.svg;
+  }
+}
+
+function doneWith(bench: Bench, board: Board): Done {
+  const { title, panels } = board;
+  const id = bench.ids.uuid();
+  const pageId = bench.ids.uuid();
+  const cut = panels
+    .filter((panel) => panel.truncated)
+    .map((panel) => `${panel.title}: only the first ${panel.rows.length} rows.`);
+  const empty = panels.filter((panel) => panel.note !== null).map((panel) => `${panel.title}: no rows.`);
+  return {
+    result: {
+      artifactId: id,
+      pageArtifactId: pageId,
+      title,
+      panels: panels.map(({ title, rows, truncated, note, provenance }) => ({
+        title,
+        rows: rows.length,
+        truncated,
+        note,
+        tables: provenance.tables.map(({ layer, dataset, table }) => `${layer}.${dataset}.${table}`),
+      })),
+      warnings: [...cut, ...empty],
+    },
+    artifacts: [
+      { id, title, kind: "json", data: JSON.parse(JSON.stringify(board)) },
+      {
+        id: pageId,
+        title: `${title} (page)`,
+        kind: "file",
+        fileName: `${
+          title
+            .replaceAll(/[^\p{L}\p{N}._-]+/gu, " ")
+            .trim()
+            .slice(0, 100) || "flashboard"
+        }.html`,
+        mimeType: "text/html; charset=utf-8",
+        bytes: new TextEncoder().encode(pageOf(board)),
+      },
+    ],
+  };
+}
