@@ -97,7 +97,10 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
     });
 
     const client = openDemoClient(running.origin, owner.token);
-    const outcome = await Promise.race([playShow({ stage, client, receiver, clock: systemClock }), stopped]);
+    const outcome = await Promise.race([
+      playShow({ stage, client, receiver, clock: systemClock, origin: running.origin }),
+      stopped,
+    ]);
     if (outcome === null) return false;
     const seconds = stage.secondsSoFar();
     stage.record("done", { seconds });
@@ -119,23 +122,28 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
 
 /** What one can look at while the server goes on. */
 function invite(stage: Stage, origin: string, owner: Owner, outcome: Outcome): void {
-  const { automationRunId, automationId, correlationId } = outcome;
+  const { automationRunId, automationId, correlationId, artifactId } = outcome;
   stage.record("serving", { origin, email: EMAIL, password: owner.password, token: owner.token, ...outcome });
   const get = (label: string, path: string) =>
     stage.line(label, `curl -H "Authorization: Bearer $TOKEN" "${origin}${path}"`);
-  stage.print("\nThe server goes on until Ctrl-C. Look around with a token of the owner, good for a day:\n");
+  stage.print("\nThe server goes on until Ctrl-C. Open it in a browser and sign in:\n");
+  const password =
+    owner.password ?? "the one that the first demo on this data printed; weir reset-password sets another";
+  stage.line("home", origin);
+  stage.line("e-mail", EMAIL);
+  stage.line("password", password);
+  stage.line("run", `${origin}/automation-runs/${automationRunId}`);
+  stage.line("dashboard", `${origin}/artifacts/${artifactId}`);
+  stage.line("automation", `${origin}/automations/${automationId}`);
+  stage.line("approvals", `${origin}/approvals`);
+  stage.line("the story", `${origin}/events?correlationId=${correlationId}`);
+  stage.line("API", `${origin}/docs`);
+  stage.print("\nOr look around with a token of the owner, good for a day:\n");
   stage.print(`    TOKEN=${owner.token}\n`);
-  stage.line("docs", `${origin}/docs, in a browser`);
   get("datasets", "/api/v1/datasets");
   get("rows", "/api/v1/datasets/marts/daily_revenue/preview?limit=5");
   get("run", `/api/v1/automation-runs/${automationRunId}`);
   get("its steps", `/api/v1/action-runs?automation_run_id=${automationRunId}`);
   get("automation", `/api/v1/automations/${automationId}`);
   get("trail", `/api/v1/events?correlationId=${correlationId}&order=asc`);
-  stage.print();
-  stage.line("sign in", `POST ${origin}/api/v1/auth/login`);
-  const password =
-    owner.password ?? "the one that the first demo on this data printed; weir reset-password sets another";
-  stage.line("e-mail", EMAIL);
-  stage.line("password", password);
 }

@@ -9,12 +9,14 @@ const STEPS = [
   "automation",
   "webhook",
   "receiver",
+  "approval",
   "result",
   "forged",
   "arrival",
   "webhook-again",
   "receiver-again",
   "result-again",
+  "flashboard",
   "audit",
   "done",
 ];
@@ -54,6 +56,8 @@ describe("weir demo --once", () => {
         requests: [{ method: "POST", path: "/reports", body: { newOrders: 34, changedOrders: 3 } }],
       },
       "result-again": { orders: 1274, days: 61 },
+      approval: { decisionValue: "approved" },
+      flashboard: { panels: ["Revenue by day", "Revenue by country", "The newest days"], warnings: [] },
       audit: { valid: true },
     });
     expect(readdirSync(machine.here)).toEqual([]);

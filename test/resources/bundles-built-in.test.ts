@@ -66,10 +66,14 @@ test("quick start: sample files are loaded, transformed and told of", async () =
   const { webhookUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.exported}`));
   const body = JSON.stringify({ shop: "kettle-and-leaf" });
   const signature = createHmac("sha256", "a secret of the shop").update(body).digest("hex");
-  const sent = await client("")("POST", webhookUrl, Buffer.from(body), {
+  const sending = client("")("POST", webhookUrl, Buffer.from(body), {
     "content-type": "application/json",
     "x-svc-signature": signature,
   });
+  const { items } = await until(started.owner, "/api/v1/approvals", (page) => page.items.length > 0);
+  expect(receiver.got).toEqual([]);
+  ok(await started.owner("POST", `/api/v1/approvals/${items[0].id}/approve`, {}));
+  const sent = await sending;
   expect(sent.status).toBe(200);
   expectDone(await automationRunEnd(started.owner, sent.body.automationRunId), ["report"]);
   const truth = truthOf(1);
@@ -95,7 +99,7 @@ test("quick start: sample files are loaded, transformed and told of", async () =
 test("quick start runs with no receiver, and with nothing given at all", async () => {
   await using other = await startApp();
   const { ids } = await install(other.owner, "quick-start");
-  expectDone(await flowToEnd(other.owner, ids.exported ?? ""), ["alert", "report"]);
+  expectDone(await flowToEnd(other.owner, ids.exported ?? ""), ["approve", "alert", "report"]);
   const { rows } = ok(
     await other.owner("POST", "/api/v1/query", { sql: "SELECT count(*) AS n FROM raw.shop__orders" }),
   );

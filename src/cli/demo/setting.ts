@@ -15,6 +15,8 @@ export interface Show {
   client: Client;
   receiver: Receiver;
   clock: Clock;
+  /** Where the server listens, for links. */
+  origin: string;
 }
 
 /** A newest day with at least so much revenue is a busy one. */
@@ -130,8 +132,8 @@ export async function openHook(
   const url = automation.webhookUrl ?? "";
   expect(url !== "" && automation.status === "active", "The automation is not ready for webhooks.");
   scene.tell("webhook", url);
-  scene.tell("steps", "extract → transform → check → route ─ big ──→ alert   (POST to the receiver)");
-  scene.tell("", "                                         └ quiet → report  (POST to the receiver)");
+  scene.tell("steps", "extract → transform → board, and check → route ─ big ──→ approve → alert");
+  scene.tell("", "                                                     └ quiet → report");
   scene.facts({ automationId, webhookUrl: url, isKnown });
   return { automationId, url, secret };
 }

@@ -1,5 +1,5 @@
 import { unixSeconds } from "./client.ts";
-import { forge, ordersInLake, tellResult, tellTrail } from "./proof.ts";
+import { forge, ordersInLake, tellApproval, tellBoard, tellResult, tellTrail } from "./proof.ts";
 import { newsOf, ordersName, truthOf } from "./sample.ts";
 import { addOrders, BUSY_FROM, type Hook, openBundle, openHook, type Show } from "./setting.ts";
 import { count, counted, expect } from "./stage.ts";
@@ -13,6 +13,8 @@ export interface Outcome {
   /** Of the last webhook. */
   automationRunId: string;
   correlationId: string;
+  /** Of the newest flashboard. */
+  artifactId: string;
 }
 
 /** The main job before everybody's eyes. Throws `StepFailed` where something is not as it should be. */
@@ -28,7 +30,17 @@ export async function playShow(show: Show): Promise<Outcome> {
   const title = before.isKnown
     ? "The shop sends its webhook again: nothing is loaded twice"
     : "The shop sends its webhook: the spring's orders are exported";
-  await webhook(show, hook, { step: "webhook", title, batch: before.batch, isNews: !before.isKnown });
+  const first = await webhook(show, hook, {
+    step: "webhook",
+    title,
+    batch: before.batch,
+    isNews: !before.isKnown,
+  });
+  if (first.approvalId !== null) {
+    await stage.act("approval", "A busy day is told of only when a person agrees", (scene) =>
+      tellApproval(show, scene, first),
+    );
+  }
   await stage.act("result", "SQL over what is in the lake now", (scene) =>
     tellResult(show, scene, truthOf(before.batch)),
   );
@@ -47,6 +59,11 @@ export async function playShow(show: Show): Promise<Outcome> {
     isNews: true,
   });
   await stage.act("result-again", "The same SQL again", (scene) => tellResult(show, scene, truthOf(batch)));
+  const artifactId = await stage.act(
+    "flashboard",
+    "The run left a dashboard of what is in the lake",
+    (scene) => tellBoard(show, scene, last),
+  );
   await stage.act("audit", "Every step is in the audit trail, under one correlation id", (scene) =>
     tellTrail(show, scene, last),
   );
@@ -56,6 +73,7 @@ export async function playShow(show: Show): Promise<Outcome> {
     webhookUrl: hook.url,
     automationRunId: last.automationRunId,
     correlationId: last.correlationId,
+    artifactId,
   };
 }
 
@@ -80,7 +98,7 @@ async function webhook(
     const loaded = tellSteps(scene, ended);
     const told = isBusy ? "alert" : "report";
     const skipped = isBusy ? "report" : "alert";
-    for (const key of ["extract", "transform", "check", "route", told]) {
+    for (const key of ["extract", "transform", "board", "check", "route", told]) {
       expect(
         ended.steps[key]?.status === "completed",
         `The step ${key} is ${ended.steps[key]?.status}: ${ended.steps[key]?.error ?? "no error"}`,

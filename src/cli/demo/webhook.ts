@@ -1,6 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { ApprovalPage } from "../../resources/approvals/wire.ts";
 import type { AutomationRun, AutomationRunPage } from "../../resources/automations/wire.ts";
 import type { RunPage } from "../../resources/runs/wire.ts";
 import type { Client, Delivery } from "./client.ts";
@@ -23,6 +24,8 @@ export interface Ended {
   correlationId: string;
   /** By key, in the automation's order. */
   steps: Record<string, EndedStep>;
+  /** The id of the approval that the run waited for; null where it waited for none. */
+  approvalId: string | null;
 }
 
 interface Desk {
@@ -40,7 +43,7 @@ export async function sendAndWait(desk: Desk, delivery: Delivery): Promise<Ended
   const reply = await client.deliver(delivery).finally(() => {
     isOpen = false;
   });
-  await watching;
+  const approvalId = await watching;
   const body = isObject(reply.body) ? reply.body : {};
   const correlationId = reply.headers.get("x-correlation-id") ?? "";
   const automationRunId = String(body.automationRunId ?? "");
@@ -55,11 +58,15 @@ export async function sendAndWait(desk: Desk, delivery: Delivery): Promise<Ended
     `The webhook was answered ${reply.status}: ${JSON.stringify(reply.body)}`,
   );
   await untilOver(desk, automationRunId);
-  return { automationRunId, correlationId, steps: await stepsOf(client, automationRunId) };
+  return { automationRunId, correlationId, steps: await stepsOf(client, automationRunId), approvalId };
 }
 
-/** Shows the step that is under way, until the sender has its answer. */
-async function watch({ client, clock, scene, automationId }: Desk, isOpen: () => boolean): Promise<void> {
+/** Shows the step that is under way until the sender has its answer, and approves what waits for a person: its id. */
+async function watch(
+  { client, clock, scene, automationId }: Desk,
+  isOpen: () => boolean,
+): Promise<string | null> {
+  let approved: string | null = null;
   const began = clock.monotonic();
   await clock.sleep(LOOK_MS);
   while (isOpen()) {
@@ -70,8 +77,17 @@ async function watch({ client, clock, scene, automationId }: Desk, isOpen: () =>
     const done = runs[0]?.steps.filter(({ completedAt }) => completedAt !== null).length ?? 0;
     const seconds = ((clock.monotonic() - began) / 1000).toFixed(1);
     if (step) scene.wait(`${step.key}, ${done} of ${runs[0]?.steps.length} steps done, ${seconds} s`);
+    if (runs[0]?.steps.some(({ status }) => status === "waiting")) {
+      const { items } = await client.get<Static<typeof ApprovalPage>>("/api/v1/approvals");
+      const asked = items.find((item) => item.automationRunId === runs[0]?.id);
+      if (asked) {
+        await client.post(`/api/v1/approvals/${asked.id}/approve`, {});
+        approved = asked.id;
+      }
+    }
     await clock.sleep(LOOK_MS);
   }
+  return approved;
 }
 
 async function untilOver({ client, clock, scene }: Desk, automationRunId: string): Promise<void> {
@@ -142,6 +158,8 @@ const tablesOf = ({ tables }: JsonObject): TableCount[] =>
 function noteOf(result: JsonObject): string {
   const tables = tablesOf(result);
   if (tables.length > 0) return tables.map(({ table, rows }) => `${table} ${count(rows)}`).join(", ");
+  if (typeof result.decisionValue === "string") return `${result.decisionValue} by the owner`;
+  if (Array.isArray(result.panels)) return counted(result.panels.length, "panel");
   if (typeof result.branch === "string") return `branch ${result.branch}`;
   if (typeof result.status === "number") return `the receiver answered ${result.status}`;
   const { output, rows } = result;

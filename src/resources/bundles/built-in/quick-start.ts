@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../../base/json.ts";
 import { type BuiltIn, folder, inputs, webhookPath, webhookSecret } from "./contract.ts";
 import customers from "./shop/customers.csv" with { type: "text" };
 import orders from "./shop/orders.jsonl" with { type: "text" };
@@ -30,12 +31,51 @@ SELECT day, revenue
 FROM marts.daily_revenue
 WHERE day = (SELECT max(day) FROM marts.daily_revenue) AND revenue >= {{inputs.busyFrom}}`.trim();
 
+const BY_COUNTRY = `
+SELECT c.country, round(sum(l.quantity * l.unit_price), 2) AS revenue
+FROM raw.shop__orders o
+JOIN raw.shop__orders__lines l ON l._dlt_parent_id = o._dlt_id
+JOIN raw.shop__customers c ON c.id = o.customer_id
+WHERE o.status NOT IN ('cancelled', 'refunded')
+GROUP BY c.country
+ORDER BY revenue DESC`.trim();
+
+const PANELS: JsonObject[] = [
+  {
+    title: "Revenue by day",
+    sql: "SELECT day, revenue FROM marts.daily_revenue ORDER BY day",
+    chart: {
+      mark: { type: "area", line: true, opacity: 0.25 },
+      encoding: {
+        x: { field: "day", type: "temporal", title: null },
+        y: { field: "revenue", type: "quantitative", title: "Revenue" },
+      },
+    },
+  },
+  {
+    title: "Revenue by country",
+    width: "half",
+    sql: BY_COUNTRY,
+    chart: {
+      mark: "bar",
+      encoding: {
+        x: { field: "revenue", type: "quantitative", title: "Revenue" },
+        y: { field: "country", type: "nominal", sort: "-x", title: null },
+      },
+    },
+  },
+  {
+    title: "The newest days",
+    width: "half",
+    sql: "SELECT day, orders, items, revenue, tea FROM marts.daily_revenue ORDER BY day DESC LIMIT 14",
+  },
+];
+
 /** Tells the receiver, where there is one. */
-const tell = (key: string, branch: string, path: string, event: string) => ({
+const tell = (key: string, after: string, path: string, event: string) => ({
   key,
   kind: "http_request",
-  dependsOn: [`route:${branch}`],
-  when: "{{inputs.notifyUrl}} != ''",
+  dependsOn: [after],
   definition: {
     method: "POST",
     url: `{{inputs.notifyUrl}}${path}`,
@@ -52,11 +92,11 @@ const tell = (key: string, branch: string, path: string, event: string) => ({
 export const quickStart: BuiltIn = {
   id: "019b76da-a800-7000-8000-000000000001",
   slug: "quick-start",
-  version: 1,
+  version: 2,
   templateType: "bundle",
   displayName: "Quick start",
   description:
-    "A sample shop: files of orders, loaded incrementally and turned into revenue by day when a signed webhook comes.",
+    "A sample shop: files of orders, loaded incrementally and turned into revenue by day and a dashboard when a signed webhook comes; a person is asked before the team is told of a busy day.",
   inputJsonSchema: inputs({
     folder: folder("shop", "Where the shop's files lie, below the organization's own folder."),
     path: webhookPath("shop/exported"),
@@ -141,8 +181,36 @@ export const quickStart: BuiltIn = {
                   else: "quiet",
                 },
               },
-              tell("alert", "big", "/alerts", "busy_day"),
-              tell("report", "quiet", "/reports", "quiet_day"),
+              {
+                key: "board",
+                kind: "create_flashboard",
+                dependsOn: ["transform"],
+                definition: { title: "Kettle and Leaf", panels: PANELS },
+              },
+              {
+                key: "approve",
+                kind: "approval_gate",
+                dependsOn: ["route:big"],
+                when: "{{inputs.notifyUrl}} != ''",
+                definition: {
+                  title: "A busy day: tell the team?",
+                  description: "The newest day sold so much that the receiver would be alerted.",
+                  context: {
+                    newOrders: "{{steps.extract.result.tables[0].inserted}}",
+                    busyFrom: "{{inputs.busyFrom}}",
+                  },
+                  expiresInSeconds: 604_800,
+                  onReject: "continue",
+                },
+              },
+              {
+                ...tell("alert", "approve", "/alerts", "busy_day"),
+                when: "steps.approve.result.decisionValue == 'approved'",
+              },
+              {
+                ...tell("report", "route:quiet", "/reports", "quiet_day"),
+                when: "{{inputs.notifyUrl}} != ''",
+              },
             ],
           },
         },
