@@ -74,6 +74,10 @@ async function main(): Promise<number | null> {
     const { drawChild } = await import("./charts/child.ts");
     return drawChild();
   }
+  if (name === "__read") {
+    const { readChild } = await import("./reader/child.ts");
+    return readChild();
+  }
   const asked = ALIASES[name] ?? name;
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
   const load = Object.hasOwn(commands, asked) ? commands[wantsHelp ? "help" : asked] : undefined;

@@ -15,6 +15,13 @@ export interface EgressOptions {
   resolve?: (host: string) => Promise<string[]>;
 }
 
+/** The way out with one more address that may be private: exactly the operator's. */
+export function admitting(options: EgressOptions, address: string): EgressOptions {
+  const url = new URL(address);
+  const port = url.port || (url.protocol === "https:" ? "443" : "80");
+  return { ...options, allow: [...options.allow, `${url.hostname}:${port}`] };
+}
+
 /** Decides which addresses may be connected to. */
 export interface Gate {
   /**

@@ -15,6 +15,7 @@ const CONFIG: JsonObject = {
   },
   legend: { labelColor: "#57534e", titleColor: "#44403c" },
   title: { color: "#1c1917", fontWeight: 600, anchor: "start" },
+  mark: { color: "#0f766e" },
   view: { stroke: null },
   range: {
     category: ["#0f766e", "#c2410c", "#4f46e5", "#a16207", "#be185d", "#0369a1", "#4d7c0f", "#78716c"],

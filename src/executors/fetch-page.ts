@@ -1,0 +1,60 @@
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import { nullable, object, oneOf, optional } from "../base/shape.ts";
+import { PAGE_FORMATS } from "../reader/contract.ts";
+import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { type Fetched, readWebPage } from "./page/fetch.ts";
+
+const DEFAULT_BYTES = 5 * 1024 * 1024;
+
+/**
+ * Reads one page of the web as a person would see it: without navigation, scripts, and what is hidden.
+ *
+ * A second try is safe: it sends a GET and stores nothing. A status of 400 to 499 fails the run for good.
+ */
+export const fetchPage = defineExecutor({
+  kind: "fetch_page",
+  title: "Fetch page",
+  description: "Reads a page of the web and keeps what is to be read of it, as Markdown, text or HTML.",
+  providers: [],
+  definition: object({
+    url: Type.String({ minLength: 1, maxLength: 8192 }),
+    format: optional(oneOf(PAGE_FORMATS, { default: "markdown" })),
+    maxBytes: optional(Type.Integer({ minimum: 1024, maximum: 50 * 1024 * 1024, default: DEFAULT_BYTES })),
+    includeLinks: optional(Type.Boolean({ default: false })),
+  }),
+  result: object({
+    url: Type.String(),
+    finalUrl: Type.String(),
+    status: Type.Integer(),
+    title: nullable(Type.String()),
+    content: Type.String(),
+    links: Type.Array(object({ text: Type.String(), url: Type.String() })),
+    publishedAt: nullable(Type.String()),
+    truncated: Type.Boolean(),
+  }),
+  check: ({ url }) =>
+    url.includes("{{") || isWebAddress(url)
+      ? []
+      : [{ path: ["url"], message: "An address of the web starts with http:// or https://." }],
+
+  async execute(
+    bench,
+    { url, format = "markdown", maxBytes = DEFAULT_BYTES, includeLinks = false },
+  ): Promise<Done> {
+    if (!isWebAddress(url))
+      throw new AppError("definition_invalid", "An address of the web starts with http:// or https://.");
+    const page = await read(bench, url, { format, maxBytes });
+    return { result: { ...page, links: includeLinks ? page.links.map((link) => ({ ...link })) : [] } };
+  },
+});
+
+const isWebAddress = (url: string) => /^https?:\/\//i.test(url) && URL.canParse(url);
+
+async function read(bench: Bench, url: string, options: Parameters<typeof readWebPage>[2]): Promise<Fetched> {
+  bench.progress({ phase: "fetch", message: new URL(url).host });
+  const page = await readWebPage(bench, url, options);
+  if (page.truncated)
+    bench.log("warn", `The page is longer than maxBytes (${options.maxBytes}) and was cut off.`);
+  return page;
+}

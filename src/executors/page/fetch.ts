@@ -1,0 +1,72 @@
+import type { Egress } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import type { PageFormat, PageLink, Reader } from "../../reader/contract.ts";
+
+/** For the exchange with the server; the reading has a limit of its own. */
+const TIMEOUT_MS = 60_000;
+const ACCEPT =
+  "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,application/xml;q=0.8,*/*;q=0.1";
+
+export interface Fetched {
+  url: string;
+  /** Where redirects led. */
+  finalUrl: string;
+  status: number;
+  title: string | null;
+  content: string;
+  links: PageLink[];
+  publishedAt: string | null;
+  /** True where the page is longer than `maxBytes`. */
+  truncated: boolean;
+}
+
+/**
+ * Fetches a page and reads it. Throws `upstream` for a status beyond 299 (`retryable` for 408, 425, 429 and 5xx) and
+ * for what is no text, and what `egress` and the reader throw.
+ */
+export async function readWebPage(
+  { egress, reader, signal }: { egress: Egress; reader: Reader; signal: AbortSignal },
+  url: string,
+  { format, maxBytes }: { format: PageFormat; maxBytes: number },
+): Promise<Fetched> {
+  const response = await egress.fetch(url, {
+    headers: { accept: ACCEPT, "accept-language": "en,*;q=0.5" },
+    signal,
+    timeoutMs: TIMEOUT_MS,
+  });
+  const { status } = response;
+  if (status < 200 || status > 299) {
+    await response.body.cancel();
+    const retryable = status >= 500 || [408, 425, 429].includes(status);
+    throw new AppError("upstream", `${new URL(response.url).host} answered ${status}.`, {
+      retryable,
+      details: { status },
+    });
+  }
+  const type = response.headers.get("content-type") ?? "text/html";
+  if (!/^(text\/|application\/([\w.+-]*\+)?(json|xml)|application\/xhtml)/i.test(type)) {
+    await response.body.cancel();
+    throw new AppError("upstream", `The address leads to ${type.split(";")[0]}, which is no page to read.`, {
+      details: { contentType: type },
+    });
+  }
+  const { bytes, truncated } = await response.bytes(maxBytes);
+  const text = decode(bytes, type);
+  const told = { url, finalUrl: response.url, status, truncated };
+  if (!/html/i.test(type)) return { ...told, title: null, content: text, links: [], publishedAt: null };
+  return { ...told, ...(await reader.read({ html: text, url: response.url, format }, signal)) };
+}
+
+/** The text by the header's charset, else the one that the page names, else UTF-8. */
+function decode(bytes: Uint8Array, contentType: string): string {
+  const head = () => new TextDecoder("latin1").decode(bytes.subarray(0, 2048));
+  const label =
+    charsetIn(contentType) ?? charsetIn(/<meta[^>]+charset[^>]*>/i.exec(head())?.[0] ?? "") ?? "utf-8";
+  try {
+    return new TextDecoder(label as Bun.Encoding).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes); // a charset that nobody knows
+  }
+}
+
+const charsetIn = (text: string): string | undefined => /charset\s*=\s*["']?([\w:-]+)/i.exec(text)?.[1];

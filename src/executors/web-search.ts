@@ -1,0 +1,39 @@
+import { Type } from "@sinclair/typebox";
+import { named, nullable, object, oneOf, optional } from "../base/shape.ts";
+import { FRESHNESS } from "../search/contract.ts";
+import { type Done, defineExecutor } from "./contract.ts";
+
+const DEFAULT_RESULTS = 10;
+
+/** Asks the operator's search engine. A second try is safe: it asks again and stores nothing. */
+export const webSearch = defineExecutor({
+  kind: "web_search",
+  title: "Web search",
+  description: "Searches the web by the search engine that the operator has set up.",
+  providers: [],
+  definition: object({
+    query: named(1000),
+    maxResults: optional(Type.Integer({ minimum: 1, maximum: 50, default: DEFAULT_RESULTS })),
+    freshness: optional(oneOf(FRESHNESS)),
+  }),
+  result: object({
+    results: Type.Array(
+      object({
+        title: Type.String(),
+        url: Type.String(),
+        snippet: Type.String(),
+        publishedAt: nullable(Type.String()),
+      }),
+    ),
+    provider: Type.String(),
+  }),
+
+  async execute(
+    { search, signal, progress },
+    { query, maxResults = DEFAULT_RESULTS, freshness = null },
+  ): Promise<Done> {
+    progress({ phase: "search", message: query.slice(0, 200) });
+    const results = await search.find({ query, maxResults, freshness }, signal);
+    return { result: { results: results.map((hit) => ({ ...hit })), provider: search.provider ?? "" } };
+  },
+});

@@ -1,0 +1,24 @@
+import { type Chore, doChore } from "../base/chore.ts";
+import { AppError } from "../base/errors.ts";
+import type { Reader, ReadPage } from "./contract.ts";
+
+const READ: Chore = {
+  word: "__read",
+  timeoutMs: 8_000,
+  maxResidentBytes: 768 * 1024 * 1024,
+  tooMuch: (why) => new AppError("upstream", `The page takes ${why} to read.`),
+};
+
+/** Pages read by `self`: one process for each, which ends with it. */
+export function openReader(self: readonly string[]): Reader {
+  return {
+    async read(source, signal) {
+      try {
+        return (await doChore(self, READ, source, signal)) as unknown as ReadPage;
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "internal") throw error;
+        throw new AppError("upstream", "The page is made in a way that can't be read.", { cause: error });
+      }
+    },
+  };
+}
