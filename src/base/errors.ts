@@ -32,6 +32,19 @@ export type ErrorCode =
   | "unavailable"
   | "llm_not_configured"
   | "search_not_configured"
+  // a language model
+  | "llm_unauthorized"
+  | "llm_model_unknown"
+  | "llm_rate_limited"
+  | "llm_context_too_long"
+  | "llm_overloaded"
+  | "llm_refused"
+  | "llm_stream_cut" // the reply ended before it was whole
+  | "llm_budget_exceeded" // the organization has used up its tokens of the day
+  | "output_invalid" // a model's answer is not what was asked for, also when it was told so
+  | "unknown_identifier" // a model's SQL speaks of what is not there
+  | "output_invalid" // an answer that does not fit the shape that was asked for
+  | "too_many_steps" // an agent came to no answer within the steps that it has
   // a run
   | "egress_blocked"
   | "upstream" // the other side failed; `retryable` tells whether another try may help
@@ -49,8 +62,11 @@ export type ErrorCode =
   | "row_count_mismatch"
   | "schema_contract_violation"
   | "cursor_field_missing"
+  | "test_failed" // a test of a transform did not hold; nothing was written
   | "dataset_changed" // somebody else committed to the same dataset meanwhile
   | "disk_full"
+  | "limit_exceeded" // more than the definition allows; nothing was done
+  | "max_delete_exceeded" // more would be deleted than the definition allows; nothing was
   | "response_too_large"
   | "no_branch"
   | "not_available";

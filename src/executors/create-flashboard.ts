@@ -8,6 +8,7 @@ import type { LakeTable } from "../lake/contract.ts";
 import { sqlTables } from "../lake/views.ts";
 import { namesIn } from "../sql/text.ts";
 import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { type AskedPanel, panelsFor } from "./flashboard/asked.ts";
 import type { Board, BoardPanel } from "./flashboard/board.ts";
 import { pageOf } from "./flashboard/page.ts";
 
@@ -96,26 +97,22 @@ export const createFlashboard = defineExecutor({
     );
   },
 
-  async execute(bench, { title, panels, datasets }): Promise<Done> {
-    if (!panels) {
-      throw new AppError(
-        "llm_not_configured",
-        "A flashboard from a prompt needs a language model; give it panels instead.",
-      );
-    }
+  async execute(bench, { title, prompt, panels, datasets }): Promise<Done> {
     const tables = await tablesOf(bench, datasets);
+    if (!panels) bench.progress({ phase: "ask", message: "Asking the model for panels" });
+    const wanted = panels ?? (await panelsFor(bench, prompt ?? "", datasets));
     const filled: BoardPanel[] = [];
-    for (const [at, each] of panels.entries()) {
+    for (const [at, each] of wanted.entries()) {
       bench.progress({
         phase: "query",
         message: each.title,
         current: at,
-        total: panels.length,
+        total: wanted.length,
         unit: "panels",
       });
       filled.push(await fill(bench, each, tables));
     }
-    bench.progress({ phase: "draw", message: title, current: 0, total: panels.length, unit: "panels" });
+    bench.progress({ phase: "draw", message: title, current: 0, total: wanted.length, unit: "panels" });
     await draw(bench, filled);
     const board: Board = {
       type: "flashboard",
@@ -138,7 +135,11 @@ async function tablesOf(bench: Bench, datasets: readonly string[] | undefined): 
   return tables.filter((table) => datasets.includes(named(table)));
 }
 
-async function fill(bench: Bench, panel: Panel, tables: readonly LakeTable[]): Promise<BoardPanel> {
+async function fill(
+  bench: Bench,
+  panel: Panel | AskedPanel,
+  tables: readonly LakeTable[],
+): Promise<BoardPanel> {
   const { title, sql, parameters = {}, chart = null, width = "full", maxRows = DEFAULT_ROWS } = panel;
   const began = bench.clock.monotonic();
   const queriedAt = timestamp(bench.clock);

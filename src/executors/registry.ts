@@ -1,18 +1,34 @@
+import { agentFetchPage } from "./agent-fetch-page.ts";
+import { agentSearch } from "./agent-search.ts";
 import { approvalGate } from "./approval-gate.ts";
+import { callAgent } from "./call-agent.ts";
 import { callAutomation } from "./call-automation.ts";
 import { conditionalBranch } from "./conditional-branch.ts";
 import type { Executors } from "./contract.ts";
 import { createFlashboard } from "./create-flashboard.ts";
 import { dltExtract } from "./dlt-extract.ts";
 import { duckdbTransform } from "./duckdb-transform.ts";
+import { explainSchema } from "./explain-schema.ts";
+import { fetchPage } from "./fetch-page.ts";
+import { fileSync } from "./file-sync.ts";
+import { generateQuery } from "./generate-query.ts";
 import { httpRequest } from "./http-request.ts";
+import { webSearch } from "./web-search.ts";
 
 /** To add a kind: write its file, add its line. */
 export const executors: Executors = {
   dlt_extract: dltExtract,
+  file_sync: fileSync,
   duckdb_transform: duckdbTransform,
   http_request: httpRequest,
+  fetch_page: fetchPage,
+  web_search: webSearch,
+  generate_query: generateQuery,
+  explain_schema: explainSchema,
+  agent_search: agentSearch,
+  agent_fetch_page: agentFetchPage,
   create_flashboard: createFlashboard,
+  call_agent: callAgent,
   approval_gate: approvalGate,
   conditional_branch: conditionalBranch,
   call_automation: callAutomation,

@@ -59,11 +59,89 @@ export interface Files {
   write?(link: Link, path: string, bytes: ReadableStream<Uint8Array>, maxBytes: number): Promise<FileItem>;
 }
 
+/** One file below a folder, and what tells whether it is still the same. */
+export interface TreeFile {
+  /** What the provider itself knows it by. */
+  id: string;
+  /** Below the folder that was walked, with `/` between names and none before; hostile or not, as it is there. */
+  path: string;
+  /** Null where it is known only once the file has been read. */
+  size: number | null;
+  modifiedAt: string | null;
+  /** Another one whenever the bytes are others. */
+  version: string;
+  /** Files of one size and one hash have the same bytes, wherever they lie; null where nothing like it is known. */
+  hash: string | null;
+}
+
+/** A file's bytes as they are stored, and what says how to read them. */
+export interface Opened {
+  bytes: ReadableStream<Uint8Array>;
+  contentType?: string | null;
+  contentEncoding?: string | null;
+}
+
+/** What a file that was written is known by; as `walk` tells it from then on. */
+export interface Stamp {
+  version: string;
+  size: number;
+}
+
+/** Whole folders, as a sync reads and writes them: with as few requests as there can be. */
+export interface Tree<L = Link> {
+  /** Names the root, with `/` at its end: two links whose trees lie in each other have homes that begin alike. */
+  home(link: L): string;
+  /**
+   * All files below `path`, in no order; folders are not told. With `only` just those that are, or lie in, what these
+   * paths or ids name; `missing` hears of one that is not there. Throws `not_found`.
+   */
+  walk(
+    link: L,
+    path: string,
+    only?: { items: readonly string[]; missing(item: string): void },
+  ): AsyncIterable<TreeFile>;
+  /** The file as it is now; null where it is no more. */
+  look(link: L, file: TreeFile): Promise<TreeFile | null>;
+  /** The bytes of this very version. Throws `upstream` (retryable), also in the stream, where the file is another by now. */
+  open(link: L, file: TreeFile): Promise<Opened>;
+  /** Absent where files can only be read. */
+  readonly writes?: TreeWrites<L>;
+}
+
+export interface TreeWrites<L = Link> {
+  /** True where no two names may differ by case alone, and no file may bear the name of a folder. */
+  readonly isFolderLike: boolean;
+  /** Why no file can lie at this path of the connection, as a clause; null where one can. */
+  fault(link: L, path: string): string | null;
+  /** Writes whole or not at all. `size` is what has to come; null where nobody knows. */
+  put(link: L, path: string, file: Opened, size: number | null): Promise<Stamp>;
+  /** Has the other side copy by itself; null where it can't, and the bytes have to go through here. */
+  copy?(from: L, file: TreeFile, to: L, path: string): Promise<Stamp | null>;
+  /** What is gone already is no error. */
+  remove(link: L, path: string): Promise<void>;
+}
+
 /** A provider whose data has tables. */
 export interface Tables {
   tables(link: Link, includeSystem: boolean): Promise<{ schema: string; table: string; spec: string }[]>;
   /** In ordinal order; `dataType` is the source's own name of the type. Throws `not_found`. */
   columns(link: Link, schema: string, table: string): Promise<Column[]>;
+  /** Where the source speaks SQL. */
+  readonly sql?: SourceSql;
+}
+
+/** SQL that a source runs itself, in a read-only transaction. */
+export interface SourceSql {
+  dialect: "postgres" | "mysql";
+  /**
+   * At most `maxRows` rows of one SELECT; 0 has the source resolve its names and runs nothing. Values as the source
+   * makes JSON of them. Throws `sql_error` with the source's message for SQL that it does not take.
+   */
+  select(
+    link: Link,
+    sql: string,
+    maxRows: number,
+  ): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
 }
 
 /** How HTTP requests are made in the name of a connection. */
@@ -145,6 +223,8 @@ export interface Provider {
   /** One real call. Throws `upstream` (or `egress_blocked`) with a sentence that tells what is wrong. */
   verify(link: Link): Promise<void>;
   readonly files?: Files;
+  /** Where files can be synced from, and with its `writes` to. */
+  readonly tree?: Tree;
   readonly tables?: Tables;
   readonly http?: HttpAccess;
   /** Throws `not_found` for a resource that is not there, `upstream` for the rest. */
@@ -154,12 +234,18 @@ export interface Provider {
 export type Providers = ReadonlyMap<string, Provider>;
 
 interface TypedProvider<C extends TSchema, K extends TSchema>
-  extends Omit<Provider, "config" | "credentials" | "verify" | "files" | "tables" | "http" | "extract"> {
+  extends Omit<
+    Provider,
+    "config" | "credentials" | "verify" | "files" | "tree" | "tables" | "http" | "extract"
+  > {
   config: C;
   credentials: K;
   verify(link: Link<Static<C>, Static<K>>): Promise<void>;
   files?: Retyped<Files, Link<Static<C>, Static<K>>>;
-  tables?: Retyped<Tables, Link<Static<C>, Static<K>>>;
+  tree?: Tree<Link<Static<C>, Static<K>>>;
+  tables?: Retyped<Omit<Tables, "sql">, Link<Static<C>, Static<K>>> & {
+    sql?: Retyped<Pick<SourceSql, "select">, Link<Static<C>, Static<K>>> & Pick<SourceSql, "dialect">;
+  };
   http?: Retyped<HttpAccess, Link<Static<C>, Static<K>>>;
   extract?(link: Link<Static<C>, Static<K>>, request: ExtractRequest): Promise<Extraction>;
 }

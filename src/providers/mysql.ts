@@ -1,5 +1,6 @@
 import { defineProvider } from "./contract.ts";
 import { extractTable } from "./mysql-extract.ts";
+import { select } from "./mysql-select.ts";
 import { openSession, type Session } from "./mysql-session.ts";
 import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./mysql-shape.ts";
 import { findTable, listTables } from "./mysql-tables.ts";
@@ -29,6 +30,10 @@ export const mysql = defineProvider({
         const found = await findTable(session, tableSpec(schema, table), link.config.database);
         return found.columns.map(({ name, type, nullable }) => ({ name, dataType: type, nullable }));
       }),
+    sql: {
+      dialect: "mysql",
+      select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),
+    },
   },
 
   extract: extractTable,

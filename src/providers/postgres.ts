@@ -1,6 +1,7 @@
 import { defineProvider } from "./contract.ts";
 import { extractTable } from "./postgres-extract.ts";
 import { tableSpec } from "./postgres-names.ts";
+import { select } from "./postgres-select.ts";
 import { openSession, type Session } from "./postgres-session.ts";
 import { PostgresConfig, PostgresCredentials, type PostgresLink } from "./postgres-shape.ts";
 import { findTable, listTables } from "./postgres-tables.ts";
@@ -29,6 +30,10 @@ export const postgres = defineProvider({
         const found = await findTable(session, tableSpec(schema, table), link.config.database);
         return found.columns.map(({ name, type, nullable }) => ({ name, dataType: type, nullable }));
       }),
+    sql: {
+      dialect: "postgres",
+      select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),
+    },
   },
 
   extract: extractTable,

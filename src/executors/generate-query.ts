@@ -1,0 +1,112 @@
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { anything, map, named, nullable, object, optional, uuid } from "../base/shape.ts";
+import { type Done, defineExecutor } from "./contract.ts";
+import { placeFaults } from "./explain-schema.ts";
+import { answerOf } from "./model/answer.ts";
+import { openSchema, schemaText } from "./schema/live.ts";
+
+const DEFAULT_ROWS = 100;
+
+const SYSTEM =
+  "You write SQL for people who ask in words. Write one read-only SELECT in the dialect that is named, over the tables that are listed and no others, with their names exactly as they stand. Where the question can't be answered from them, say so in the explanation and select what comes nearest.";
+
+const ANSWER: JsonObject = {
+  type: "object",
+  required: ["sql", "explanation"],
+  properties: { sql: { type: "string", minLength: 1, maxLength: 50_000 }, explanation: { type: "string" } },
+  additionalProperties: false,
+};
+type Answer = JsonObject & { sql: string; explanation: string };
+
+/**
+ * Turns a question into one SELECT whose names are resolved against the live schema, and runs it where it is told to.
+ *
+ * A second try is safe: it only reads, though the model may answer in other words.
+ */
+export const generateQuery = defineExecutor({
+  kind: "generate_query",
+  title: "Generate a query",
+  description:
+    "Lets a model write one read-only SELECT for a question, checked against the tables that are there.",
+  providers: [],
+  definition: object({
+    question: named(10_000),
+    connectionId: optional(uuid()),
+    datasets: optional(Type.Array(named(400), { maxItems: 100 })),
+    dialect: optional(named(100)),
+    execute: optional(Type.Boolean({ default: false })),
+    maxRows: optional(Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS })),
+  }),
+  result: object({
+    sql: Type.String(),
+    explanation: Type.String(),
+    tables: Type.Array(Type.String()),
+    columns: Type.Array(Type.String()),
+    valid: Type.Boolean(),
+    rows: nullable(Type.Array(map(anything()))),
+    truncated: Type.Boolean(),
+    usage: object({ inputTokens: Type.Integer(), outputTokens: Type.Integer() }),
+  }),
+  check: placeFaults,
+
+  async execute(
+    bench,
+    { question, dialect, execute = false, maxRows = DEFAULT_ROWS, ...place },
+  ): Promise<Done> {
+    bench.progress({ phase: "read", message: "Reading the schema" });
+    const schema = await openSchema(bench, place);
+    if (dialect !== undefined && dialect.toLowerCase() !== schema.dialect) {
+      throw new AppError(
+        "definition_invalid",
+        `The SQL is for ${schema.dialect}, and the definition's dialect is ${dialect}; leave it out.`,
+      );
+    }
+    bench.progress({ phase: "ask", message: "Asking the model" });
+    let wrong = "";
+    const { value, usage } = await answerOf<Answer>(
+      bench,
+      { system: `${SYSTEM}\n\n${schemaText(schema)}`, prompt: question, schema: ANSWER },
+      async ({ sql }) => {
+        wrong = await schema.check(sql).then(
+          () => "",
+          (error: unknown) => {
+            if (error instanceof AppError && error.code === "sql_error") return error.message;
+            throw error;
+          },
+        );
+        return wrong === "" ? null : `The SQL does not hold: ${wrong}`;
+      },
+    ).catch((error: unknown) => {
+      if (wrong === "") throw error;
+      throw new AppError(
+        "unknown_identifier",
+        `The model's SQL does not fit the tables, also when it was told so: ${wrong}`,
+        { cause: error },
+      );
+    });
+    const { sql, explanation } = value;
+    const lower = sql.toLowerCase();
+    const tables = schema.tables.filter(({ name }) =>
+      lower.includes(name.toLowerCase().split(".").at(-1)?.replaceAll('"', "") ?? ""),
+    );
+    const names = new Set(tables.flatMap((table) => table.columns.map((column) => column.name)));
+    const columns = [...names].filter((name) =>
+      new RegExp(`(?<![\\w])${RegExp.escape(name)}(?![\\w])`, "i").test(sql),
+    );
+    const done = execute ? await schema.select(sql, maxRows) : null;
+    return {
+      result: {
+        sql,
+        explanation,
+        tables: tables.map(({ name }) => name),
+        columns,
+        valid: true,
+        rows: done?.rows ?? null,
+        truncated: done?.truncated ?? false,
+        usage: { ...usage },
+      },
+    };
+  },
+});

@@ -1,0 +1,76 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { valueFaults } from "../../base/json-schema.ts";
+import type { ModelMessage, Usage } from "../../models/contract.ts";
+import type { Bench } from "../contract.ts";
+
+export interface Question {
+  system: string;
+  prompt: string;
+  /** JSON Schema of the answer. */
+  schema: JsonObject;
+}
+
+/** What is wrong with an answer that fits its schema, as a sentence that helps to mend it; null where nothing is. */
+export type Check<T> = (value: T) => Promise<string | null> | string | null;
+
+/**
+ * The model's answer as JSON that fits the question's schema and passes `check`; it may mend it once.
+ * Throws `output_invalid` with what is still wrong, and what the model throws.
+ */
+export async function answerOf<T extends JsonObject>(
+  { model, signal }: Pick<Bench, "model" | "signal">,
+  { system, prompt, schema }: Question,
+  check: Check<T> = () => null,
+): Promise<{ value: T; usage: Usage }> {
+  const usage: Usage = { inputTokens: 0, outputTokens: 0 };
+  const messages: ModelMessage[] = [{ role: "user", content: prompt }];
+  const whole = `${system}\n\nAnswer with JSON alone, and nothing around it. It has to fit this JSON Schema:\n${JSON.stringify(schema)}`;
+  let fault = "";
+  for (let tries = 1; tries <= 2; tries++) {
+    let text = "";
+    for await (const event of model.stream(
+      { system: whole, messages, outputSchema: schema, temperature: 0 },
+      signal,
+    )) {
+      if (event.type === "text") text += event.delta;
+      if (event.type !== "finish") continue;
+      usage.inputTokens += event.usage.inputTokens;
+      usage.outputTokens += event.usage.outputTokens;
+    }
+    const value = jsonIn(text);
+    fault = faultOf(value, schema) ?? (await check(value as T)) ?? "";
+    if (fault === "") return { value: value as T, usage };
+    messages.push(
+      { role: "assistant", content: text, calls: [] },
+      {
+        role: "user",
+        content: `That can't be used: ${fault} Mend it, and answer with the whole JSON again.`,
+      },
+    );
+  }
+  throw new AppError("output_invalid", `The model's answer can't be used: ${fault}`);
+}
+
+function faultOf(value: Json | undefined, schema: JsonObject): string | null {
+  if (value === undefined) return "It is not JSON.";
+  if (!isObject(value)) return "It is no JSON object.";
+  const faults = valueFaults(schema, value).slice(0, 10);
+  if (faults.length === 0) return null;
+  return faults.map(({ path, message }) => `${path.join(".")}: ${message}.`).join(" ");
+}
+
+/** JSON that a model wrote, also with a fence or words around it. */
+function jsonIn(text: string): Json | undefined {
+  const fenced = /```(?:json)?\s*([\s\S]*?)```/.exec(text)?.[1];
+  const braced = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
+  for (const candidate of [text, fenced, braced]) {
+    if (candidate === undefined || candidate.trim() === "") continue;
+    try {
+      return JSON.parse(candidate);
+    } catch {
+      // the next reading of it may be JSON
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,144 @@
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { LakeTable } from "../../lake/contract.ts";
+import { sqlName, sqlTables } from "../../lake/views.ts";
+import type { SourceSql } from "../../providers/contract.ts";
+import type { Column } from "../../sql/contract.ts";
+import { quoteName } from "../../sql/text.ts";
+import type { Bench } from "../contract.ts";
+
+/** More tables are looked at by nobody, and say nothing to a model. */
+const MAX_TABLES = 200;
+const SAMPLE_ROWS = 3;
+
+/** A table as SQL there calls it. */
+export interface LiveTable {
+  /** As SQL writes it, such as `raw.shop__orders` or `public.orders`. */
+  name: string;
+  columns: Column[];
+  /** Null where the source does not tell. */
+  rows: number | null;
+}
+
+/** Where questions are asked: the lake, or a database behind a connection. */
+export interface LiveSchema {
+  dialect: string;
+  tables: LiveTable[];
+  /** Throws `sql_error` where `sql` is no SELECT, or speaks of what is not there. */
+  check(sql: string): Promise<void>;
+  select(sql: string, maxRows: number): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
+}
+
+/** What a definition says of where to look; both absent for the whole lake. */
+export interface Place {
+  connectionId?: string;
+  datasets?: string[];
+  /** Only these, by their names or the last part of them. */
+  tables?: string[];
+}
+
+/** Throws `definition_invalid` and `not_found` for a place where there is nothing to ask. */
+export async function openSchema(
+  bench: Bench,
+  { connectionId, datasets, tables }: Place,
+): Promise<LiveSchema> {
+  const whole =
+    connectionId === undefined
+      ? await ofLake(bench, datasets)
+      : await ofConnection(bench, connectionId, tables);
+  const wanted = tables
+    ? whole.tables.filter(({ name }) => tables.some((table) => isNamed(name, table)))
+    : whole.tables;
+  const missing = tables?.find((table) => !whole.tables.some(({ name }) => isNamed(name, table)));
+  if (missing !== undefined) throw new AppError("not_found", `There is no table ${missing}.`);
+  if (wanted.length === 0) throw new AppError("definition_invalid", "There are no tables to look at.");
+  if (wanted.length > MAX_TABLES) {
+    throw new AppError(
+      "definition_invalid",
+      `There are ${wanted.length} tables; name at most ${MAX_TABLES} of them in tables or datasets.`,
+    );
+  }
+  return { ...whole, tables: wanted };
+}
+
+const isNamed = (name: string, wanted: string): boolean =>
+  name.toLowerCase() === wanted.toLowerCase() || name.toLowerCase().endsWith(`.${wanted.toLowerCase()}`);
+
+async function ofLake(bench: Bench, datasets: readonly string[] | undefined): Promise<LiveSchema> {
+  const all = await bench.lake.tables();
+  const of = ({ layer, dataset }: LakeTable) => `${layer}.${dataset}`;
+  const missing = datasets?.find((dataset) => !all.some((table) => of(table) === dataset));
+  if (missing !== undefined) throw new AppError("not_found", `There is no dataset ${missing}.`);
+  const tables = datasets ? all.filter((table) => datasets.includes(of(table))) : all;
+  const job = async (sql: string) => ({
+    tables: await sqlTables(bench.lake, tables, sql),
+    sql,
+    signal: bench.signal,
+  });
+  return {
+    dialect: "duckdb",
+    tables: tables.map((table) => ({
+      name: `${table.layer}.${sqlName(table)}`,
+      columns: table.columns,
+      rows: table.rows,
+    })),
+    // Inside of a FROM nothing but one query can stand.
+    check: async (sql) => void (await bench.sql.explain(await job(`SELECT * FROM (${withoutEnd(sql)}\n)`))),
+    select: async (sql, maxRows) => bench.sql.query(await job(withoutEnd(sql)), maxRows),
+  };
+}
+
+const withoutEnd = (sql: string) => sql.replace(/;\s*$/, "");
+
+async function ofConnection(
+  bench: Bench,
+  id: string,
+  named: readonly string[] | undefined,
+): Promise<LiveSchema> {
+  const { provider, link } = await bench.openConnection(id);
+  const source = provider.tables;
+  if (!source) throw new AppError("definition_invalid", `${provider.title} has no tables to look at.`);
+  const found = await source.tables(link, false);
+  const wanted = named ? found.filter(({ spec }) => named.some((table) => isNamed(spec, table))) : found;
+  const tables: LiveTable[] = [];
+  for (const { schema, table, spec } of wanted.slice(0, MAX_TABLES + 1)) {
+    bench.signal.throwIfAborted();
+    tables.push({ name: spec, columns: await source.columns(link, schema, table), rows: null });
+  }
+  const speaksSql = (): SourceSql => {
+    if (source.sql) return source.sql;
+    throw new AppError("definition_invalid", `${provider.title} takes no SQL; extract it, and ask the lake.`);
+  };
+  return {
+    dialect: source.sql?.dialect ?? provider.id,
+    tables,
+    check: async (sql) => void (await speaksSql().select(link, sql, 0)),
+    select: (sql, maxRows) => speaksSql().select(link, sql, maxRows),
+  };
+}
+
+/** The first rows of a table, for people and models that have to see some; none of a source without SQL. */
+export async function sampleOf(
+  schema: LiveSchema,
+  { name, columns }: LiveTable,
+): Promise<Record<string, Json>[]> {
+  const picked = columns
+    .slice(0, 50)
+    .map((column) =>
+      schema.dialect === "mysql" ? `\`${column.name.replaceAll("`", "``")}\`` : quoteName(column.name),
+    );
+  if (picked.length === 0) return [];
+  return (await schema.select(`SELECT ${picked.join(", ")} FROM ${name}`, SAMPLE_ROWS)).rows;
+}
+
+/** The schema as a model reads it; cut where it is very long, and then it says so. */
+export function schemaText({ dialect, tables }: LiveSchema, maxCharacters = 60_000): string {
+  const lines = tables.map(
+    ({ name, columns, rows }) =>
+      `${name}(${columns.map((column) => `${column.name} ${column.dataType}`).join(", ")})${rows === null ? "" : ` -- ${rows} rows`}`,
+  );
+  const text = `Dialect: ${dialect}\n${lines.join("\n")}`;
+  return text.length <= maxCharacters
+    ? text
+    : `${text.slice(0, maxCharacters)}\n… cut: there are ${tables.length} tables.`;
+}
