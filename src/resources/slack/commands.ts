@@ -1,0 +1,204 @@
+import { and, eq, isNull } from "drizzle-orm";
+import { AppError, InvalidInput } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../../base/json.ts";
+import { type App, type Context, write } from "../../context.ts";
+import { findActionBySlug, runAction } from "../actions/service.ts";
+import { listApprovals, settleApproval } from "../approvals/service.ts";
+import { runAutomation } from "../automations/start.ts";
+import { automations } from "../automations/table.ts";
+import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
+import { contextOf, linkAddress, type Sender } from "./links.ts";
+import { mayAct, reply } from "./replies.ts";
+import { plain } from "./request.ts";
+import { isFirst } from "./seen.ts";
+import type { Target } from "./table.ts";
+
+/** What is shown at once, only to whoever asked. */
+export type Answer = { response_type: "ephemeral"; text: string; blocks?: JsonObject[] };
+
+const MAX_APPROVALS = 10;
+
+const HELP = [
+  "What Weir does here:",
+  "• `run ACTION` runs an action, by its slug",
+  "• `start AUTOMATION {…}` starts an automation, with input as JSON",
+  "• `ask AGENT question` asks an agent",
+  "• `approvals` lists what waits for a decision; `approve ID`, `reject ID reason` decide",
+  "• `link` ties you to another account of Weir",
+].join("\n");
+
+export const say = (text: string, blocks?: JsonObject[]): Answer => ({
+  response_type: "ephemeral",
+  text,
+  ...(blocks ? { blocks } : {}),
+});
+
+export interface Command {
+  sender: Sender;
+  text: string;
+  /** Slack's own id of the request, by which a repeat is known. */
+  key: string;
+  /** Where the end of a run is told; null where nothing can be told later. */
+  target: Target | null;
+  correlationId: string;
+}
+
+/** Does what the text asks for, as the person that the sender is; faults are told as an answer. */
+export async function obey(app: App, command: Command): Promise<Answer> {
+  const [word = "", ...rest] = command.text.trim().split(/\s+/);
+  const verb = word.toLowerCase();
+  if (verb === "" || verb === "help") return say(HELP);
+  const ctx = await contextOf(app, command.sender, command.correlationId);
+  if (!ctx || verb === "link") {
+    const address = await linkAddress(app, command.sender);
+    return say(
+      `<${address}|Tie your Slack user to your account of Weir>. The link is yours alone, good for 15 minutes.`,
+    );
+  }
+  try {
+    return await act(ctx, verb, rest, command);
+  } catch (error) {
+    if (error instanceof InvalidInput) return say(plain(error.faults.map(({ msg }) => msg).join(" ")));
+    if (error instanceof AppError && error.code !== "internal") return say(plain(error.message));
+    throw error;
+  }
+}
+
+async function act(ctx: Context, verb: string, words: string[], command: Command): Promise<Answer> {
+  if (verb === "approvals") return approvals(ctx);
+  if (!mayAct(ctx))
+    throw new AppError(
+      "forbidden",
+      "Viewers may look, but not run or decide; ask an admin for the role of a member.",
+    );
+  const [name = "", ...rest] = words;
+  const trigger: Trigger = { method: "api", sourceType: "user", sourceId: ctx.actor.id };
+  const need = (what: string) => {
+    if (name === "") throw new AppError("bad_request", `Say which ${what}: ${verb} ${what.toUpperCase()}.`);
+  };
+  switch (verb) {
+    case "run": {
+      need("action");
+      const { action } = await findActionBySlug(ctx, name);
+      return start(ctx, command, action.name, async (tx) => ({
+        runKind: "action",
+        runId: (await runAction(tx, action.id, {}, trigger)).id,
+      }));
+    }
+    case "start": {
+      need("automation");
+      const automation = await automationBySlug(ctx, name);
+      const input = rest.length > 0 ? inputOf(rest.join(" ")) : undefined;
+      return start(ctx, command, automation.name, async (tx) => ({
+        runKind: "automation",
+        runId: (await runAutomation(tx, automation.id, input, trigger)).id,
+      }));
+    }
+    case "ask": {
+      need("agent");
+      if (rest.length === 0) throw new AppError("bad_request", "Say what to ask: ask AGENT question.");
+      const definition = { agent: name, prompt: rest.join(" ") };
+      return start(ctx, command, name, async (tx) => ({
+        runKind: "action",
+        runId: (await enqueueRun(tx, { kind: "call_agent", definition, isResolved: true, trigger })).id,
+      }));
+    }
+    case "approve":
+    case "reject": {
+      need("id");
+      const reason = rest.length > 0 ? rest.join(" ") : undefined;
+      const decided = await settleApproval(ctx, name, verb === "approve" ? "approved" : "rejected", {
+        ...(reason === undefined ? {} : { rejectionReason: reason }),
+      } as never);
+      return say(
+        `${decided.decision.decisionValue === "approved" ? "Approved" : "Rejected"}: ${plain(decided.decision.title)}`,
+      );
+    }
+  }
+  return say(`There is no command ${plain(verb)}.\n${HELP}`);
+}
+
+type Starting = (
+  tx: Parameters<Parameters<typeof write>[1]>[0],
+) => Promise<{ runKind: "action" | "automation"; runId: string }>;
+
+/** Starts work once, however often Slack asks, and has its end told. */
+async function start(ctx: Context, { key, target }: Command, name: string, begin: Starting): Promise<Answer> {
+  const run = await write(ctx, async (tx) => {
+    if (!(await isFirst(tx, key))) return null;
+    const begun = await begin(tx);
+    if (target) await reply(tx, target, begun);
+    return begun;
+  });
+  if (run === null) return say("That was under way already; nothing new was started.");
+  const page = run.runKind === "action" ? "runs" : "automation-runs";
+  return say(`Started: ${plain(name)}. <${ctx.baseUrl()}/${page}/${run.runId}|Open the run>`);
+}
+
+async function automationBySlug(ctx: Context, slug: string) {
+  const [row] = await ctx.db
+    .select()
+    .from(automations)
+    .where(
+      and(
+        eq(automations.organizationId, ctx.organizationId),
+        eq(automations.slug, slug),
+        isNull(automations.deletedAt),
+      ),
+    );
+  if (row) return row;
+  throw new AppError("not_found", `There is no automation with the slug ${slug}.`);
+}
+
+function inputOf(text: string): Json {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw new AppError(
+      "bad_request",
+      'What stands after the automation should be JSON, such as {"day": 1}.',
+      { cause },
+    );
+  }
+}
+
+async function approvals(ctx: Context): Promise<Answer> {
+  const { rows, total } = await listApprovals(ctx, "pending");
+  if (total === 0) return say("Nothing waits for a decision.");
+  const blocks = rows.slice(0, MAX_APPROVALS).flatMap(({ decision, automationName }): JsonObject[] => [
+    {
+      type: "section",
+      text: {
+        type: "mrkdwn",
+        text: `*${plain(decision.title).slice(0, 500)}*${automationName ? `\n${plain(automationName)}` : ""}${decision.description ? `\n${plain(decision.description).slice(0, 1000)}` : ""}`,
+      },
+    },
+    decision.decisionType === "form_input"
+      ? {
+          type: "context",
+          elements: [{ type: "mrkdwn", text: `It asks for a form: <${ctx.baseUrl()}/approvals|open it>` }],
+        }
+      : {
+          type: "actions",
+          elements: [button("approve", "Approve", decision.id), button("reject", "Reject", decision.id)],
+        },
+  ]);
+  const more = total > MAX_APPROVALS ? ` The newest ${MAX_APPROVALS} are here.` : "";
+  return say(`${total === 1 ? "One thing waits" : `${total} things wait`} for a decision.${more}`, blocks);
+}
+
+const button = (id: string, text: string, value: string): JsonObject => ({
+  type: "button",
+  action_id: id,
+  text: { type: "plain_text", text },
+  ...(id === "approve" ? { style: "primary" } : {}),
+  value,
+});
+
+/** The buttons that were pressed, with the decision that each is about. */
+export const pressed = (payload: JsonObject): { verb: "approve" | "reject"; id: string }[] =>
+  (Array.isArray(payload.actions) ? payload.actions : [])
+    .filter(isObject)
+    .flatMap(({ action_id: verb, value }) =>
+      (verb === "approve" || verb === "reject") && typeof value === "string" ? [{ verb, id: value }] : [],
+    );

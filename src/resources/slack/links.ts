@@ -1,0 +1,112 @@
+import { and, eq, gt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { type App, type Context, contextFor, write } from "../../context.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { record } from "../events/service.ts";
+import { memberships } from "../organizations/table.ts";
+import { users } from "../users/table.ts";
+import { type LinkTokenRow, slackLinks, slackLinkTokens } from "./table.ts";
+
+const TOKEN_MS = 15 * 60 * 1000;
+
+/** Somebody in Slack, as a signed request names them. */
+export interface Sender {
+  teamId: string;
+  teamName: string;
+  userId: string;
+  userName: string;
+}
+
+/** An address that ties the sender to whoever opens it and agrees, good for 15 minutes and once. */
+export async function linkAddress(app: App, sender: Sender): Promise<string> {
+  const token = makeToken("", app.ids);
+  const row: LinkTokenRow = {
+    tokenHash: hashToken(token),
+    teamId: sender.teamId,
+    teamName: sender.teamName.slice(0, 200),
+    slackUserId: sender.userId,
+    slackUserName: sender.userName.slice(0, 200),
+    expiresAt: timestamp(app.clock, TOKEN_MS),
+  };
+  await app.store.write(async (db) => void (await db.insert(slackLinkTokens).values(row)));
+  return `${app.baseUrl()}/api/inbound/link-callback?token=${token}`;
+}
+
+/** Whom a link speaks of. Throws `gone` for one that is used, too old, or none. */
+export async function findLinkToken(ctx: Context, token: string): Promise<LinkTokenRow> {
+  const [row] = await ctx.db
+    .select()
+    .from(slackLinkTokens)
+    .where(
+      and(
+        eq(slackLinkTokens.tokenHash, hashToken(token)),
+        gt(slackLinkTokens.expiresAt, timestamp(ctx.clock)),
+      ),
+    );
+  if (row) return row;
+  throw new AppError(
+    "gone",
+    "This link has been used, or is older than 15 minutes; ask for a new one in Slack.",
+  );
+}
+
+/** Ties the person in Slack to the acting one, in the organization of the request. Throws as `findLinkToken` does. */
+export function tieByToken(ctx: Context, token: string): Promise<LinkTokenRow> {
+  return write(ctx, async (tx) => {
+    const row = await findLinkToken(tx, token);
+    const { teamId, slackUserId } = row;
+    const link = { userId: tx.actor.id, organizationId: tx.organizationId, createdAt: timestamp(tx.clock) };
+    await tx.db.delete(slackLinkTokens).where(eq(slackLinkTokens.tokenHash, row.tokenHash));
+    await tx.db
+      .insert(slackLinks)
+      .values({ teamId, slackUserId, ...link })
+      .onConflictDoUpdate({ target: [slackLinks.teamId, slackLinks.slackUserId], set: link });
+    await record(
+      tx,
+      "auth.chat_linked",
+      { type: "user", id: tx.actor.id },
+      { provider: "slack", teamId, chatUserId: slackUserId },
+    );
+    return row;
+  });
+}
+
+/** The sender's own context, with their role of the moment; null for one who is not linked, or no member any more. */
+export async function contextOf(
+  app: App,
+  sender: Pick<Sender, "teamId" | "userId">,
+  correlationId: string,
+): Promise<Context | null> {
+  const found = await findLinked(app.store.db, sender);
+  if (!found) return null;
+  const { userId, organizationId, role, email } = found;
+  return contextFor(app, {
+    organizationId,
+    role,
+    actor: { type: "user", id: userId, email, userAgent: "Slack" },
+    correlationId,
+  });
+}
+
+async function findLinked(db: ReadDb, { teamId, userId }: Pick<Sender, "teamId" | "userId">) {
+  const [row] = await db
+    .select({
+      userId: slackLinks.userId,
+      organizationId: slackLinks.organizationId,
+      role: memberships.role,
+      email: users.email,
+    })
+    .from(slackLinks)
+    .innerJoin(
+      memberships,
+      and(
+        eq(memberships.userId, slackLinks.userId),
+        eq(memberships.organizationId, slackLinks.organizationId),
+      ),
+    )
+    .innerJoin(users, eq(users.id, slackLinks.userId))
+    .where(and(eq(slackLinks.teamId, teamId), eq(slackLinks.slackUserId, userId)));
+  return row ?? null;
+}

@@ -1,0 +1,38 @@
+import { AppError, invalid } from "../../base/errors.ts";
+import { isObject, type JsonObject, parseJson } from "../../base/json.ts";
+import type { App } from "../../context.ts";
+import { PRESETS } from "../../crypto/presets.ts";
+
+/** What a body of Slack's is made of: a form's fields, or an object. */
+export type Fields = Readonly<Record<string, string>>;
+
+/**
+ * Throws `unavailable` where Slack is not set up here, and `unauthenticated` for a request that Slack did not sign in
+ * the last five minutes (https://docs.slack.dev/authentication/verifying-requests-from-slack).
+ */
+export function checkSlack(app: App, headers: Headers, body: Uint8Array): void {
+  const secret = app.slack.signingSecret;
+  if (secret === null) {
+    throw new AppError(
+      "unavailable",
+      "Slack is not set up here: set WEIR_SLACK_SIGNING_SECRET, and start again.",
+    );
+  }
+  const now = Math.floor(app.clock.now().getTime() / 1000);
+  const fault = PRESETS.slack.fault({ headers, body, secret, now });
+  if (fault !== null) throw new AppError("unauthenticated", fault);
+}
+
+export const formOf = (body: Uint8Array): Fields =>
+  Object.fromEntries(new URLSearchParams(new TextDecoder().decode(body)));
+
+/** Throws `invalid` for what is no JSON object. */
+export function objectOf(text: string): JsonObject {
+  const value = parseJson(text);
+  if (isObject(value)) return value;
+  throw invalid(["body"], "This should be an object", "type_error");
+}
+
+/** Text that Slack shows as it is. */
+export const plain = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

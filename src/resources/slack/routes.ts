@@ -1,0 +1,159 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { App } from "../../context.ts";
+import { readBytes } from "../../http/body.ts";
+import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { isSameOrigin } from "../../http/origin.ts";
+import { obey, pressed } from "./commands.ts";
+import { findLinkToken, tieByToken } from "./links.ts";
+import { mention } from "./mention.ts";
+import { checkSlack, formOf, objectOf } from "./request.ts";
+import type { Target } from "./table.ts";
+import { Linked, LinkPreview, LinkQuery } from "./wire.ts";
+
+const tag = "Slack";
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+async function slackBody(app: App, visit: Visit): Promise<Uint8Array> {
+  const body = await readBytes(app, visit.request);
+  checkSlack(app, visit.request.headers, body);
+  return body;
+}
+
+const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+const part = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
+const errors = [401, 413, 415, 429, 503] as const;
+
+export const slackOperations = [
+  operation({
+    method: "GET",
+    path: "/api/inbound/link-callback",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Ties somebody in Slack to the person who is signed in",
+    description:
+      "The token stands in the link that Slack shows to somebody who is not tied yet. A browser that opens the link is shown whom it speaks of first; it is tied when the person agrees there.",
+    query: LinkQuery,
+    response: Linked,
+    errors: [410],
+    async handle({ app, ctx, query, identity, visit }) {
+      if (identity.carrier === "cookie") {
+        // Otherwise a link that somebody sends around would let them act as whoever opens it.
+        if (visit.request.headers.get("sec-fetch-mode") === "navigate") {
+          return new Reply(303, null, { location: `/link?token=${encodeURIComponent(query.token)}` });
+        }
+        if (!isSameOrigin(app, visit))
+          throw new AppError("csrf", "Open the link in a browser, and agree there.");
+      }
+      const { teamId, slackUserId } = await tieByToken(ctx, query.token);
+      return { linked: true, provider: "slack", teamId, chatUserId: slackUserId };
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/chat-links",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Shows whom a link from Slack speaks of, before one agrees",
+    query: LinkQuery,
+    response: LinkPreview,
+    errors: [410],
+    async handle({ ctx, query }) {
+      const { teamName, slackUserName, expiresAt } = await findLinkToken(ctx, query.token);
+      return { provider: "slack", teamName, userName: slackUserName, expiresAt };
+    },
+  }),
+  openOperation({
+    method: "POST",
+    path: "/api/inbound/slack/commands",
+    audience: "signature",
+    tag,
+    summary: "Takes a slash command of Slack",
+    description: "Answered within three seconds; how the run that it started ends is told by `response_url`.",
+    consumes: "application/x-www-form-urlencoded",
+    errors,
+    async handle({ app, visit }) {
+      const form = formOf(await slackBody(app, visit));
+      const { team_id = "", team_domain = "", user_id = "", user_name = "", response_url, trigger_id } = form;
+      return obey(app, {
+        sender: { teamId: team_id, teamName: team_domain, userId: user_id, userName: user_name },
+        text: form.text ?? "",
+        key: `command:${team_id}:${trigger_id ?? visit.correlationId}`,
+        target: response_url ? { url: response_url } : null,
+        correlationId: visit.correlationId,
+      });
+    },
+  }),
+  openOperation({
+    method: "POST",
+    path: "/api/inbound/slack/interactions",
+    audience: "signature",
+    tag,
+    summary: "Takes a pressed button of Slack: approve or reject",
+    consumes: "application/x-www-form-urlencoded",
+    errors: [...errors, 422],
+    async handle({ app, visit }) {
+      const payload = objectOf(formOf(await slackBody(app, visit)).payload ?? "null");
+      const [user, team] = [part(payload.user), part(payload.team)];
+      const url = text(payload.response_url);
+      const sender = {
+        teamId: text(team.id),
+        teamName: text(team.domain),
+        userId: text(user.id),
+        userName: text(user.username) || text(user.name),
+      };
+      const answers = [];
+      for (const { verb, id } of pressed(payload)) {
+        if (!ID.test(id)) continue;
+        const key = `interaction:${text(payload.trigger_id) || visit.correlationId}:${id}`;
+        const target: Target | null = url === "" ? null : { url };
+        answers.push(
+          await obey(app, { sender, text: `${verb} ${id}`, key, target, correlationId: visit.correlationId }),
+        );
+      }
+      return answers.length === 0
+        ? null
+        : { ...answers[0], replace_original: false, text: answers.map((answer) => answer.text).join("\n") };
+    },
+  }),
+  openOperation({
+    method: "POST",
+    path: "/api/inbound/slack/events",
+    audience: "signature",
+    tag,
+    summary: "Takes an event of Slack: a mention, or the check of the address",
+    description:
+      "A mention is answered in its thread where WEIR_SLACK_BOT_TOKEN is set. A repeat starts nothing new.",
+    consumes: "application/json",
+    errors: [...errors, 422],
+    async handle({ app, visit }) {
+      const body = objectOf(new TextDecoder().decode(await slackBody(app, visit)));
+      if (body.type === "url_verification") return { challenge: text(body.challenge) };
+      const event = part(body.event);
+      const isMention =
+        event.type === "app_mention" || (event.type === "message" && event.channel_type === "im");
+      if (!isMention || event.bot_id !== undefined || app.slack.botToken === null) return null;
+      await answerMention(app, visit, body, event);
+      return null;
+    },
+  }),
+];
+
+async function answerMention(app: App, visit: Visit, body: JsonObject, event: JsonObject): Promise<void> {
+  const sender = {
+    teamId: text(body.team_id),
+    teamName: text(body.team_id),
+    userId: text(event.user),
+    userName: text(event.user),
+  };
+  const target = { channel: text(event.channel), threadTs: text(event.thread_ts) || text(event.ts) };
+  await mention(app, {
+    sender,
+    text: text(event.text).replace(/^\s*<@[A-Z0-9]+>\s*/, ""),
+    key: `event:${text(body.event_id) || visit.correlationId}`,
+    target,
+    correlationId: visit.correlationId,
+  });
+}

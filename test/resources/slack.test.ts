@@ -1,0 +1,432 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import vectors from "../crypto/vectors.json";
+import { says, startModel } from "../peers/model.ts";
+import { type Client, client, startApp } from "../support/app.ts";
+import { browser, join } from "../support/people.ts";
+import { branch, makeAction, makeAutomation, until } from "../support/work.ts";
+
+const SECRET = vectors.slack.secret;
+/** What Slack's side was told, at a `response_url` or by `chat.postMessage`. */
+let told: { path: string; authorization: string | null; body: { text: string; [name: string]: unknown } }[] =
+  [];
+let replies: number[] = [];
+let slack: Bun.Server<undefined>;
+let model: Awaited<ReturnType<typeof startModel>>;
+let weir: Awaited<ReturnType<typeof startApp>>;
+let open: Client;
+
+beforeAll(async () => {
+  slack = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const status = replies.shift() ?? 200;
+      if (status !== 200) return new Response("later", { status });
+      const body = (await request.json()) as (typeof told)[number]["body"];
+      told.push({
+        path: new URL(request.url).pathname,
+        authorization: request.headers.get("authorization"),
+        body,
+      });
+      return Response.json({ ok: true });
+    },
+  });
+  model = await startModel(() => says("Forty-two orders."));
+  weir = await startApp({
+    hurry: 20,
+    env: {
+      ...model.env,
+      WEIR_SLACK_SIGNING_SECRET: SECRET,
+      WEIR_SLACK_BOT_TOKEN: "xoxb-the-token-of-the-bot",
+      WEIR_SLACK_API_URL: `${slack.url.origin}/api`,
+    },
+  });
+  open = client(weir.origin);
+});
+afterAll(async () => {
+  await weir[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+  await slack.stop(true);
+});
+afterEach(() => {
+  told = [];
+  replies = [];
+});
+
+let count = 0;
+const sign = (body: string, at = Math.floor(weir.clock.now().getTime() / 1000)) => ({
+  "x-slack-request-timestamp": String(at),
+  "x-slack-signature": `v0=${createHmac("sha256", SECRET).update(`v0:${at}:${body}`).digest("hex")}`,
+});
+
+const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+
+/** A slash command, as Slack sends it. */
+function command(text: string, more: Record<string, string> = {}, headers: Record<string, string> = {}) {
+  const body = form({
+    team_id: "T1",
+    team_domain: "shop",
+    user_id: "U1",
+    user_name: "robin",
+    command: "/weir",
+    text,
+    response_url: `${slack.url.origin}/hook`,
+    trigger_id: `trigger-${++count}`,
+    ...more,
+  });
+  return open("POST", "/api/inbound/slack/commands", body, {
+    "content-type": "application/x-www-form-urlencoded",
+    ...sign(body),
+    ...headers,
+  });
+}
+
+const linkIn = (text: string) => /<(http[^|>]+)\|/.exec(text)?.[1] ?? "";
+
+/** Ties a person in Slack to whoever `call` speaks for. */
+async function tie(call: Client, userId: string) {
+  const { body } = await command("link", { user_id: userId });
+  const { pathname, search } = new URL(linkIn(body.text));
+  return call("GET", pathname + search);
+}
+
+async function heard(wanted: number) {
+  for (let tries = 0; told.length < wanted; tries++) {
+    if (tries > 500) throw new Error(`Slack heard ${told.length}, not ${wanted}.`);
+    await Bun.sleep(10);
+  }
+  return told;
+}
+
+describe("requests of Slack", () => {
+  test("are taken by Slack's own published signature", async () => {
+    const { body, ts, header } = vectors.slack;
+    const old = await open("POST", "/api/inbound/slack/commands", body, {
+      "x-slack-request-timestamp": ts,
+      "x-slack-signature": header,
+    });
+    expect([old.status, old.body.detail]).toEqual([401, expect.stringContaining("300 s")]); // rightly signed, in 2018
+  });
+
+  test.each<[string, (body: string) => Record<string, string>]>([
+    ["without a signature", () => ({})],
+    ["with a signature of something else", () => sign("something else")],
+    ["signed six minutes ago", (body) => sign(body, Math.floor(weir.clock.now().getTime() / 1000) - 360)],
+    ["signed in six minutes", (body) => sign(body, Math.floor(weir.clock.now().getTime() / 1000) + 360)],
+  ])("%s are refused at all three places", async (_, headers) => {
+    const body = form({ text: "help" });
+    for (const place of ["commands", "interactions", "events"]) {
+      const reply = await open("POST", `/api/inbound/slack/${place}`, body, headers(body));
+      expect([reply.status, reply.body.code]).toEqual([401, "unauthenticated"]);
+    }
+  });
+
+  test("are refused with a sentence where no secret is set, and unknown providers are not there", async () => {
+    await using bare = await startApp({ engine: false });
+    const at = client(bare.origin);
+    const reply = await at("POST", "/api/inbound/slack/commands", "text=help", sign("text=help"));
+    expect([reply.status, reply.body.detail]).toEqual([
+      503,
+      expect.stringContaining("WEIR_SLACK_SIGNING_SECRET"),
+    ]);
+    expect((await open("POST", "/api/inbound/teams/commands", "")).status).toBe(404);
+  });
+
+  test("that check the address get its challenge", async () => {
+    const body = JSON.stringify({ type: "url_verification", challenge: "abc" });
+    const reply = await open("POST", "/api/inbound/slack/events", body, {
+      "content-type": "application/json",
+      ...sign(body),
+    });
+    expect([reply.status, reply.body]).toEqual([200, { challenge: "abc" }]);
+  });
+});
+
+describe("a link", () => {
+  test("is shown to somebody who is not known, works once, and lets them act as who they are", async () => {
+    const asked = await command("approvals", { user_id: "U-new" });
+    expect(asked.body.response_type).toBe("ephemeral");
+    const { pathname, search } = new URL(linkIn(asked.body.text));
+    const preview = await weir.owner("GET", `/api/v1/chat-links${search}`);
+    expect(preview.body).toEqual({
+      provider: "slack",
+      teamName: "shop",
+      userName: "robin",
+      expiresAt: expect.any(String),
+    });
+    expect((await open("GET", pathname + search)).status).toBe(401);
+    const tied = await weir.owner("GET", pathname + search);
+    expect([tied.status, tied.body]).toEqual([
+      200,
+      { linked: true, provider: "slack", teamId: "T1", chatUserId: "U-new" },
+    ]);
+    expect((await weir.owner("GET", pathname + search)).status).toBe(410);
+    expect((await command("approvals", { user_id: "U-new" })).body.text).toBe(
+      "Nothing waits for a decision.",
+    );
+    const { items } = (await weir.owner("GET", "/api/v1/events?type=auth.chat_linked&limit=1")).body;
+    expect(items[0].data).toEqual({ provider: "slack", teamId: "T1", chatUserId: "U-new" });
+  });
+
+  test("is past its time after 15 minutes, and one that was made up never works", async () => {
+    const { body } = await command("link", { user_id: "U-late" });
+    const { pathname, search } = new URL(linkIn(body.text));
+    weir.clock.turn(15 * 60 * 1000 + 1000);
+    expect((await weir.owner("GET", pathname + search)).body.code).toBe("gone");
+    expect((await weir.owner("GET", `${pathname}?token=none`)).status).toBe(410);
+    expect((await weir.owner("GET", pathname)).status).toBe(422);
+  });
+
+  test("that is opened in a browser asks first, and another site can't press it", async () => {
+    const person = browser(weir.origin);
+    await person.signIn();
+    const { body } = await command("link", { user_id: "U-browser" });
+    const { pathname, search } = new URL(linkIn(body.text));
+    const cookie = { cookie: person.cookie() };
+    const opened = await open("GET", pathname + search, undefined, {
+      ...cookie,
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-site": "cross-site",
+    });
+    expect([opened.status, opened.headers.get("location")]).toEqual([303, `/link${search}`]);
+    const embedded = await open("GET", pathname + search, undefined, {
+      ...cookie,
+      "sec-fetch-mode": "no-cors",
+      "sec-fetch-site": "cross-site",
+    });
+    expect([embedded.status, embedded.body.code]).toEqual([403, "csrf"]);
+    const agreed = await open("GET", pathname + search, undefined, {
+      ...cookie,
+      "sec-fetch-mode": "cors",
+      "sec-fetch-site": "same-origin",
+    });
+    expect(agreed.status).toBe(200);
+  });
+});
+
+describe("commands", () => {
+  beforeAll(async () => {
+    await tie(weir.owner, "U1");
+  });
+
+  test("run an action once, however often Slack asks, and tell how it ended", async () => {
+    const action = await makeAction(weir.owner, { slug: "nightly", name: "Nightly <load>" });
+    const first = await command("run nightly", { trigger_id: "once" });
+    expect(first.body.text).toMatch(
+      /^Started: Nightly &lt;load&gt;\. <http.*\/runs\/[0-9a-f-]+\|Open the run>$/,
+    );
+    const again = await command("run nightly", { trigger_id: "once" }, { "x-slack-retry-num": "1" });
+    expect(again.body.text).toContain("nothing new was started");
+    const [end] = await heard(1);
+    expect(end).toMatchObject({
+      path: "/hook",
+      body: { response_type: "ephemeral", text: expect.stringContaining('"branch": "a"') },
+    });
+    const { runs } = (await weir.owner("GET", `/api/v1/action-runs?action_id=${action.id}`)).body;
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toMatchObject({
+      triggerMethod: "api",
+      triggerSourceType: "user",
+      triggerSourceId: weir.ids.userId,
+    });
+  });
+
+  test("start an automation with input, and tell why it failed", async () => {
+    const fails = {
+      kind: "conditional_branch",
+      definition: { branches: [{ key: "a", when: "input.n > 1" }] },
+    };
+    await makeAutomation(weir.owner, { action: fails }, { slug: "counted" });
+    expect((await command('start counted {"n": "x"}')).body.text).toContain("Started");
+    expect((await heard(1))[0]?.body.text).toMatch(/^The run ended as failed: /);
+    expect((await command("start counted {n:")).body.text).toContain("should be JSON");
+  });
+
+  test("ask an agent, whose answer is told", async () => {
+    const markdown = "---\nname: Shop\nslug: shop\n---\nYou know the shop.";
+    expect((await weir.owner("POST", "/api/v1/agents/specs", { markdown })).status).toBe(201);
+    await command("ask shop How many orders?");
+    expect((await heard(1))[0]?.body.text).toBe("Forty-two orders.");
+    expect(JSON.stringify(model.heard.at(-1)?.body)).toContain("How many orders?");
+  });
+
+  test("an answer that Slack does not take yet is sent again", async () => {
+    await makeAction(weir.owner, { slug: "patient" });
+    replies = [503, 429];
+    await command("run patient");
+    for (let tries = 0; tries < 4; tries++) {
+      await Bun.sleep(100);
+      weir.clock.turn(5_000);
+    }
+    expect((await heard(1))[0]?.body.text).toContain("completed");
+  });
+
+  test.each([
+    ["", "What Weir does here"],
+    ["help", "What Weir does here"],
+    ["dance", "There is no command dance"],
+    ["run", "Say which action"],
+    ["run nowhere", "no such action"],
+    ["start nowhere", "There is no automation with the slug nowhere."],
+    ["ask", "Say which agent"],
+    ["ask shop", "Say what to ask"],
+    ["approve 01900000-0000-7000-8000-00000000abcd", "decision"],
+  ])("%p is answered in words", async (text, answer) => {
+    const { status, body } = await command(text);
+    expect([status, body.response_type]).toEqual([200, "ephemeral"]);
+    expect(body.text).toContain(answer);
+  });
+
+  test("go by the person's role of the moment", async () => {
+    const viewer = await join(weir, "viewer");
+    await tie(viewer.call, "U-viewer");
+    expect((await command("run nightly", { user_id: "U-viewer" })).body.text).toContain("Viewers may look");
+    expect((await command("approvals", { user_id: "U-viewer" })).body.text).toBe(
+      "Nothing waits for a decision.",
+    );
+  });
+});
+
+describe("approvals", () => {
+  const gate = { kind: "approval_gate", definition: { title: "Pay *17* <now>?", description: "It is due." } };
+  /** Sends what a pressed button sends. */
+  function press(verb: string, id: string, userId = "U1") {
+    const payload = {
+      type: "block_actions",
+      trigger_id: `press-${++count}`,
+      user: { id: userId, username: "robin" },
+      team: { id: "T1", domain: "shop" },
+      response_url: `${slack.url.origin}/hook`,
+      actions: [{ action_id: verb, value: id }],
+    };
+    const body = form({ payload: JSON.stringify(payload) });
+    return open("POST", "/api/inbound/slack/interactions", body, sign(body));
+  }
+  async function waiting() {
+    const flow = await makeAutomation(weir.owner, {
+      steps: [
+        { key: "ask", ...gate },
+        { key: "then", kind: "conditional_branch", definition: branch(), dependsOn: ["ask"] },
+      ],
+    });
+    await weir.owner("POST", `/api/v1/automations/${flow.id}/run`, {});
+    const { items } = await until(weir.owner, "/api/v1/approvals", (page) => page.items.length > 0);
+    return items[0].id as string;
+  }
+
+  test("are listed with buttons, and a pressed one decides, as whoever pressed it", async () => {
+    const id = await waiting();
+    const { body } = await command("approvals");
+    expect(body.text).toBe("One thing waits for a decision.");
+    expect(body.blocks[0].text.text).toContain("*Pay *17* &lt;now&gt;?*");
+    expect(
+      body.blocks[1].elements.map((button: { action_id: string; value: string }) => [
+        button.action_id,
+        button.value,
+      ]),
+    ).toEqual([
+      ["approve", id],
+      ["reject", id],
+    ]);
+    const pressed = await press("approve", id);
+    expect([pressed.status, pressed.body.text]).toEqual([200, "Approved: Pay *17* &lt;now&gt;?"]);
+    const decision = (await weir.owner("GET", `/api/v1/decisions/${id}`)).body;
+    expect(decision).toMatchObject({
+      status: "decided",
+      decisionValue: "approved",
+      decidedBy: weir.ids.userId,
+    });
+    expect((await press("approve", id)).body.text).toContain("Approved"); // the same person, the same decision
+    expect((await press("reject", id)).body.text).toContain("This was approved by Ada");
+  });
+
+  test("are rejected by a command with a reason, and not decided by a viewer or by nobody", async () => {
+    const id = await waiting();
+    expect((await press("approve", id, "U-viewer")).body.text).toContain("Viewers may look");
+    expect((await press("approve", id, "U-unknown")).body.text).toContain("link-callback");
+    expect((await weir.owner("GET", `/api/v1/decisions/${id}`)).body.status).toBe("pending");
+    expect((await command(`reject ${id} too dear`)).body.text).toContain("Rejected");
+    expect((await weir.owner("GET", `/api/v1/decisions/${id}`)).body).toMatchObject({
+      decisionValue: "rejected",
+      rejectionReason: "too dear",
+    });
+  });
+
+  test("a payload that is none of ours does nothing", async () => {
+    for (const payload of ["[]", "{", "null"]) {
+      const body = form({ payload });
+      expect((await open("POST", "/api/inbound/slack/interactions", body, sign(body))).status).toBe(422);
+    }
+    const body = form({
+      payload: JSON.stringify({ actions: [{ action_id: "approve", value: "x" }, 7, { action_id: "other" }] }),
+    });
+    expect((await open("POST", "/api/inbound/slack/interactions", body, sign(body))).body).toBeNull();
+  });
+});
+
+describe("mentions", () => {
+  function mention(text: string, eventId: string, user = "U1", headers: Record<string, string> = {}) {
+    const body = JSON.stringify({
+      type: "event_callback",
+      team_id: "T1",
+      event_id: eventId,
+      event: { type: "app_mention", user, text: `<@UWEIR> ${text}`, channel: "C1", ts: "17.1" },
+    });
+    return open("POST", "/api/inbound/slack/events", body, {
+      "content-type": "application/json",
+      ...sign(body),
+      ...headers,
+    });
+  }
+
+  test("are answered in their thread, and a repeat starts nothing new", async () => {
+    const action = await makeAction(weir.owner, { slug: "mentioned" });
+    expect((await mention("run mentioned", "Ev1")).status).toBe(200);
+    expect((await mention("run mentioned", "Ev1", "U1", { "x-slack-retry-num": "1" })).status).toBe(200);
+    const all = await heard(2);
+    for (const { path, authorization, body } of all) {
+      expect([path, authorization]).toEqual(["/api/chat.postMessage", "Bearer xoxb-the-token-of-the-bot"]);
+      expect(body).toMatchObject({ channel: "C1", thread_ts: "17.1" });
+    }
+    await Bun.sleep(100);
+    expect(told).toHaveLength(2);
+    expect((await weir.owner("GET", `/api/v1/action-runs?action_id=${action.id}`)).body.total).toBe(1);
+  });
+
+  test("never show a link that ties an account where others read it", async () => {
+    await mention("link", "Ev2");
+    await mention("approvals", "Ev3", "U-stranger");
+    for (const { body } of await heard(2)) {
+      expect(body.text).toContain("slash command");
+      expect(body.text).not.toContain("token=");
+    }
+  });
+});
+
+test("what an answer is sent to is sealed in the store", async () => {
+  await using other = await startApp({ engine: false, env: { WEIR_SLACK_SIGNING_SECRET: SECRET } });
+  const at = client(other.origin);
+  const send = (text: string) => {
+    const body = form({
+      team_id: "T1",
+      user_id: "U1",
+      text,
+      response_url: "https://hooks.slack.com/commands/secret-path",
+      trigger_id: text,
+    });
+    return at(
+      "POST",
+      "/api/inbound/slack/commands",
+      body,
+      sign(body, Math.floor(other.clock.now().getTime() / 1000)),
+    );
+  };
+  const { pathname, search } = new URL(linkIn((await send("link")).body.text));
+  await other.owner("GET", pathname + search);
+  await makeAction(other.owner, { slug: "kept" });
+  expect((await send("run kept")).body.text).toContain("Started");
+  const rows = await other.app.store.db.all("SELECT sealed_target FROM slack_replies" as never);
+  expect(rows).toHaveLength(1);
+  expect(JSON.stringify(rows)).not.toContain("secret-path");
+});
