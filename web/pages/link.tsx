@@ -1,0 +1,47 @@
+import { Link2 } from "lucide-react";
+import { useSearchParams } from "wouter";
+import { useApi, useChange, useMe } from "../data.ts";
+import { Button } from "../parts/button.tsx";
+import { Refusal } from "../parts/form-frame.tsx";
+import { Empty, PageHead, Section, Shown } from "../parts/page.tsx";
+import { When } from "../parts/time.tsx";
+
+/** What a link of Slack's opens: whom it speaks of, before one lets them act as oneself. */
+export default function LinkPage() {
+  const [search] = useSearchParams();
+  const token = search.get("token") ?? "";
+  const link = useApi("GET /api/v1/chat-links", { query: { token } }, { isFixed: true });
+  const agree = useChange("GET /api/inbound/link-callback", { touches: [], tellsErrors: false });
+  const me = useMe();
+  if (agree.isSuccess) {
+    return (
+      <div className="card">
+        <Empty icon={Link2} title="Your Slack user is tied to your account">
+          You can close this page, and use the command in Slack.
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <>
+      <PageHead title="Slack" about="Whoever is tied to your account acts as you." />
+      <Shown of={link}>
+        {({ userName, teamName, expiresAt }) => (
+          <Section title="Is this you?">
+            <Refusal error={agree.error} />
+            <p className="mb-2">
+              <strong>{userName}</strong> in the Slack team <strong>{teamName}</strong> would run, ask and
+              decide here as <strong>{me.user?.email}</strong>.
+            </p>
+            <p className="mb-4 text-sm text-soft">
+              Agree only where you asked for this link in Slack yourself. It ends <When at={expiresAt} />.
+            </p>
+            <Button kind="main" busy={agree.isPending} onClick={() => agree.mutate({ query: { token } })}>
+              That is me
+            </Button>
+          </Section>
+        )}
+      </Shown>
+    </>
+  );
+}
