@@ -1,6 +1,6 @@
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import type { Link } from "./contract.ts";
+import type { Link, QuotaStore } from "./contract.ts";
 
 /** How fast an API lets one ask: `capacity` at once, `perSecond` for good. */
 export interface Quota {
@@ -16,7 +16,7 @@ export interface Draw extends Quota {
 }
 
 /** What waiting asks of a link. */
-export type Waiter = Pick<Link, "connectionId" | "clock" | "signal" | "waits">;
+export type Waiter = Pick<Link, "connectionId" | "clock" | "signal" | "waits" | "quotas">;
 
 interface Bucket extends Quota {
   tokens: number;
@@ -24,6 +24,8 @@ interface Bucket extends Quota {
   at: number;
   /** Monotonic milliseconds before which nothing is taken, because the other side said so. */
   heldUntil: number;
+  /** True until its size is known, which is not kept. */
+  isRecalled?: boolean;
 }
 
 /** Shorter waits are told nobody. */
@@ -31,8 +33,64 @@ const TOLD_MS = 1_000;
 /** Beyond this many, buckets that are full by now are forgotten. */
 const MAX_BUCKETS = 10_000;
 
-/** In this process's memory: after a restart the other side's headers and refusals tell where its buckets stand. */
+/** A bucket that takes longer to fill is kept over restarts: a full one would let the other side refuse for long. */
+const SLOW_SECONDS = 30;
+
+/** In this process's memory. Where quick ones stand after a restart, the other side's headers and refusals tell. */
 const buckets = new Map<string, Bucket>();
+/** Connections whose kept buckets were read, or are being read. */
+const recalled = new Map<string, Promise<void>>();
+
+/** Takes over what an earlier process has kept of the connection's buckets, once. */
+function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined {
+  if (!link.quotas || !draws.some(isSlow)) return;
+  let reading = recalled.get(link.connectionId);
+  if (!reading) {
+    if (recalled.size >= MAX_BUCKETS) recalled.clear();
+    reading = readKept(link, link.quotas);
+    recalled.set(link.connectionId, reading);
+    reading.catch(() => recalled.delete(link.connectionId)); // told to whoever draws; the next one reads again
+  }
+  return reading;
+}
+
+async function readKept(link: Waiter, quotas: QuotaStore): Promise<void> {
+  const kept = await quotas.read();
+  const [now, wall] = [link.clock.monotonic(), link.clock.now().getTime()];
+  for (const { name, tokens, at, heldUntil } of kept) {
+    const key = `${link.connectionId} ${name}`;
+    if (buckets.has(key)) continue;
+    const age = Math.max(0, wall - Date.parse(at));
+    const held = heldUntil === null ? 0 : now + Date.parse(heldUntil) - wall;
+    buckets.set(key, {
+      capacity: Number.MAX_VALUE,
+      perSecond: 0,
+      tokens,
+      at: now - age,
+      heldUntil: held,
+      isRecalled: true,
+    });
+  }
+}
+
+const isSlow = ({ capacity, perSecond }: Quota): boolean => capacity / perSecond >= SLOW_SECONDS;
+
+/** Keeps the slow ones among the buckets that were drawn from. */
+async function remember(link: Waiter, draws: readonly Draw[]): Promise<void> {
+  if (!link.quotas) return;
+  const now = link.clock.monotonic();
+  for (const each of draws) {
+    const { tokens, heldUntil, ...quota } = filled(link, each, now);
+    if (!isSlow(quota)) continue;
+    const wait = heldUntil - now;
+    await link.quotas.keep({
+      name: each.name,
+      tokens,
+      at: timestamp(link.clock),
+      heldUntil: wait > 0 ? timestamp(link.clock, wait) : null,
+    });
+  }
+}
 
 /**
  * Waits until all of a connection's buckets hold what is drawn from them, and takes it; all runs of the connection
@@ -45,6 +103,7 @@ export async function draw(
   draws: readonly Draw[],
   patienceMs: number,
 ): Promise<void> {
+  await recall(link, draws);
   const now = link.clock.monotonic();
   const taken = draws.map((each) => ({ bucket: filled(link, each, now), cost: each.cost ?? 1 }));
   const giveBack = () => {
@@ -55,12 +114,13 @@ export async function draw(
     bucket.tokens -= cost;
     waitMs = Math.max(waitMs, (-bucket.tokens / bucket.perSecond) * 1000, bucket.heldUntil - now);
   }
-  if (waitMs <= 0) return;
+  if (waitMs <= 0) return remember(link, draws);
   if (waitMs > patienceMs) {
     giveBack();
     throw throttled(system, waitMs);
   }
   try {
+    await remember(link, draws);
     await pause(link, waitMs);
   } catch (error) {
     giveBack();
@@ -127,6 +187,7 @@ function filled(link: Waiter, { name, capacity, perSecond }: Draw, now: number):
     bucket = { capacity, perSecond, tokens: capacity, at: now, heldUntil: 0 };
     buckets.set(key, bucket);
   }
+  if (bucket.isRecalled) Object.assign(bucket, { capacity, perSecond, isRecalled: false });
   const came = (Math.max(0, now - bucket.at) / 1000) * bucket.perSecond;
   bucket.tokens = Math.min(bucket.capacity, bucket.tokens + came);
   bucket.at = now;

@@ -17,6 +17,8 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   filesFolder: string;
   /** Where a token that the credentials were changed for is kept until it expires; absent where nothing is kept. */
   tokens?: TokenStore;
+  /** Where slow limits of the other side are kept over restarts; absent where nothing is kept. */
+  quotas?: QuotaStore;
   /** Tells people what the work did not fail over, such as a field that may not be read; absent where nobody listens. */
   warn?(text: string): void;
   /** Tells people until when the work waits for the other side's limits, an ISO instant; null when it goes on. */
@@ -29,6 +31,22 @@ export interface TokenStore {
   read(): Promise<string | null>;
   /** `expiresAt` is an ISO instant. */
   keep(token: string, expiresAt: string): Promise<void>;
+}
+
+/** How full one bucket of an API's limits was. */
+export interface KeptQuota {
+  /** Within the connection. */
+  name: string;
+  tokens: number;
+  /** When that was right, an ISO instant. */
+  at: string;
+  /** Until when the other side wants no request, an ISO instant. */
+  heldUntil: string | null;
+}
+
+export interface QuotaStore {
+  read(): Promise<KeptQuota[]>;
+  keep(quota: KeptQuota): Promise<void>;
 }
 
 /** As the interface's section 2 has it. */
@@ -76,7 +94,8 @@ export interface TreeFile {
 
 /** A file's bytes as they are stored, and what says how to read them. */
 export interface Opened {
-  bytes: ReadableStream<Uint8Array>;
+  /** A small file may come whole. */
+  bytes: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>;
   contentType?: string | null;
   contentEncoding?: string | null;
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { type ApiPage, expiredCursor, type PageWalk, walkPages } from "../../src/providers/api-pages.ts";
 import { draw, hold, retryAfterMs, setTokens } from "../../src/providers/api-throttle.ts";
+import type { KeptQuota } from "../../src/providers/contract.ts";
 import { leapingClock } from "../support/extract.ts";
 import { failure } from "../support/link.ts";
 
@@ -90,6 +91,8 @@ describe("a walk through pages", () => {
   });
 });
 
+const throttle = Bun.resolveSync("../../src/providers/api-throttle.ts", import.meta.dir);
+
 describe("a throttle", () => {
   const waiter = (signal = never) => {
     const clock = leapingClock();
@@ -151,6 +154,30 @@ describe("a throttle", () => {
     await expect(draw(ended, "It", [{ ...bucket, cost: 4 }], 60_000)).rejects.toThrow("no");
     await draw(link, "It", [{ ...bucket, cost: 1 }], 60_000);
     expect(clock.waits).toEqual([500]);
+  });
+
+  test("of a slow limit goes on where it was after a restart, and of a quick one is not kept", async () => {
+    const kept = new Map<string, KeptQuota>();
+    const quotas = {
+      read: async () => [...kept.values()],
+      keep: async (one: KeptQuota) => void kept.set(one.name, one),
+    };
+    const { link, clock } = waiter();
+    const slow = { name: "orders", capacity: 20, perSecond: 0.0056 };
+    for (let n = 0; n < 20; n++) await draw({ ...link, quotas }, "It", [slow, bucket], 60_000);
+    expect([...kept.keys()]).toEqual(["orders"]);
+    // The module as a new process has it.
+    const restarted: typeof import("../../src/providers/api-throttle.ts") = await import(
+      `${throttle}?restarted`
+    );
+    clock.waits.length = 0;
+    await restarted.draw({ ...link, quotas }, "It", [slow], 600_000);
+    expect(clock.waits).toHaveLength(1);
+    expect(clock.waits[0]).toBeGreaterThan(100_000);
+    restarted.hold(link, [slow], 900_000);
+    expect(await failure(restarted.draw({ ...link, quotas }, "It", [slow], 600_000))).toMatchObject({
+      retryable: true,
+    });
   });
 
   test("reads Retry-After as seconds and as a date", () => {

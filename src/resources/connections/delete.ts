@@ -1,13 +1,14 @@
-import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, or, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { actions } from "../actions/table.ts";
+import { apiCatalog } from "../api-catalog/table.ts";
 import { automations } from "../automations/table.ts";
 import { record } from "../events/service.ts";
 import { entity, findConnection, mine } from "./service.ts";
-import { connections, connectionTokens } from "./table.ts";
+import { connectionQuotas, connections, connectionTokens } from "./table.ts";
 
-/** Throws `in_use` naming the actions and automations that use it, `not_found`. */
+/** Throws `in_use` naming the actions, automations and APIs of the catalog that use it, `not_found`. */
 export function deleteConnection(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);
@@ -18,6 +19,7 @@ export function deleteConnection(ctx: Context, id: string): Promise<void> {
       .set({ connectionId: null })
       .where(and(eq(actions.connectionId, row.id), isNotNull(actions.deletedAt)));
     await tx.db.delete(connectionTokens).where(eq(connectionTokens.connectionId, row.id));
+    await tx.db.delete(connectionQuotas).where(eq(connectionQuotas.connectionId, row.id));
     await tx.db.delete(connections).where(mine(tx, row.id));
     await record(tx, "connection.deleted", entity(row.id), {
       name: row.name,
@@ -36,7 +38,7 @@ async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
     .where(
       and(
         eq(actions.organizationId, tx.organizationId),
-        eq(actions.connectionId, id),
+        or(eq(actions.connectionId, id), sql`instr(${actions.definition}, ${id}) > 0`),
         isNull(actions.deletedAt),
       ),
     )
@@ -52,7 +54,14 @@ async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
       ),
     )
     .orderBy(automations.name);
-  const users = [told("action", byActions), told("automation", byAutomations)].filter((text) => text !== "");
+  const byApis = await tx.db
+    .select({ name: apiCatalog.name })
+    .from(apiCatalog)
+    .where(and(eq(apiCatalog.organizationId, tx.organizationId), eq(apiCatalog.connectionId, id)))
+    .orderBy(apiCatalog.name);
+  const users = [told("action", byActions), told("automation", byAutomations), told("API", byApis)].filter(
+    (text) => text !== "",
+  );
   if (users.length === 0) return;
   throw new AppError(
     "in_use",

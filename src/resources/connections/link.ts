@@ -7,6 +7,7 @@ import { storedJson } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import { providerOf } from "./input.ts";
+import { quotasOf } from "./quotas.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 import { tokensOf } from "./tokens.ts";
 
@@ -51,6 +52,7 @@ export async function linkOf(
     signal,
     filesFolder,
     tokens: tokensOf(ctx, row, runId),
+    quotas: quotasOf(ctx, row.id),
   };
   return { provider, link };
 }

@@ -1,4 +1,4 @@
-import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
 import type { HttpTemplate } from "../../providers/http-definition.ts";
 import { json, owned } from "../../store/columns.ts";
@@ -32,6 +32,20 @@ export const connections = sqliteTable("connections", {
 export type ConnectionRow = typeof connections.$inferSelect;
 
 /** The short-lived token that a connection's credentials were last exchanged for. */
+/** How full an API's slow buckets were, by name within the connection. */
+export const connectionQuotas = sqliteTable(
+  "connection_quotas",
+  {
+    connectionId: text().notNull(),
+    name: text().notNull(),
+    tokens: real().notNull(),
+    /** When `tokens` was right. */
+    at: text().notNull(),
+    heldUntil: text(),
+  },
+  (table) => [primaryKey({ columns: [table.connectionId, table.name] })],
+);
+
 export const connectionTokens = sqliteTable("connection_tokens", {
   connectionId: text().primaryKey(),
   organizationId: text().notNull(),
