@@ -8,14 +8,14 @@ import { claimDeliveries, openTrail, putBack, putBackAll, type Taken } from "../
 import { openLanes } from "./lanes.ts";
 import type { Loop } from "./loop.ts";
 
-/** Deliveries of one subscription that this process has in hand at most. */
-const TAKEN_PER_HOOK = 1_024;
+/** Deliveries of one subscription that this process has in hand at most: enough to send while more are made durable. */
+const TAKEN_PER_HOOK = 3_072;
 /** With room for fewer, the trail is not followed for a moment, so that its deliveries need not be stored twice. */
-const ROOM_TO_FOLLOW = 512;
+const ROOM_TO_FOLLOW = 1_024;
 const HELD_UP_MS = 250;
 /** What has ended is written down together, this long after the first of it. */
 const LINGER_MS = 15;
-const SETTLED_AT_ONCE = 512;
+const SETTLED_AT_ONCE = 1_024;
 /** A delivery whose time is almost over is not begun any more. */
 const MARGIN_MS = 10_000;
 
@@ -52,7 +52,7 @@ export function openDeliverer(app: App): Deliverer {
     const left = (taken.get(hook.id) ?? 1) - 1;
     if (left > 0) taken.set(hook.id, left);
     else taken.delete(hook.id);
-    if (left === ROOM_TO_FOLLOW || left === 0) wake();
+    if (left === TAKEN_PER_HOOK - ROOM_TO_FOLLOW || left === 0) wake();
   };
 
   const ledger = openLedger(app);
@@ -71,6 +71,12 @@ export function openDeliverer(app: App): Deliverer {
   });
   const begin = (all: readonly Taken[]) => {
     for (const one of all) lanes.add(one.hook.host, one);
+  };
+  /** False for what is in hand already: where the clock was set forward, its time seems to be over. */
+  const notInHand = () => {
+    const ids = new Set<string>();
+    for (const { delivery } of lanes.all()) ids.add(delivery.id);
+    return ({ delivery }: Taken) => !ids.has(delivery.id);
   };
   /** Room that was held for what another process or a test was faster with. */
   const recount = () => {
@@ -101,8 +107,9 @@ export function openDeliverer(app: App): Deliverer {
     const claimed = await claimDeliveries(app, open);
     const looked = new Set(open.map(({ id }) => id));
     behind = new Set([...[...behind].filter((id) => !looked.has(id)), ...claimed.left]);
-    for (const { hook } of claimed.taken) taken.set(hook.id, (taken.get(hook.id) ?? 0) + 1);
-    begin(claimed.taken);
+    const fresh = claimed.taken.length > 0 ? claimed.taken.filter(notInHand()) : [];
+    for (const { hook } of fresh) taken.set(hook.id, (taken.get(hook.id) ?? 0) + 1);
+    begin(fresh);
     return claimed.left.size > 0;
   }
 

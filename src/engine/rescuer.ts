@@ -1,19 +1,30 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
-import { contextForRun, type Lost, rescueRuns } from "../resources/runs/claim.ts";
+import { contextForRun, LEASE_MS, type Lost, rescueRuns } from "../resources/runs/claim.ts";
 import { finishRun } from "../resources/runs/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tell } from "./execute.ts";
 import type { Loop } from "./loop.ts";
+import { aheadMs, STEP_MS } from "./timekeeper.ts";
 
-/** Takes up again what dead processes left under way: at the first tick all of earlier boots, later what has outlived its lease. */
+/**
+ * Takes up again what dead processes left under way: at the first tick all of earlier boots, later what has outlived its
+ * lease. After the clock was set forward no lease is taken for outlived until living processes have had the time to
+ * renew theirs.
+ */
 export function rescuer(app: App): Loop {
   let lost: Lost = "at boot";
   let left: RunRow[] = [];
+  let known = Number.POSITIVE_INFINITY;
+  let patientUntilMs = Number.NEGATIVE_INFINITY;
   return {
     name: "rescuer",
     async tick() {
-      left = [...(left.length > 0 ? await rescue(app, left) : []), ...(await rescue(app, lost))];
+      const now = aheadMs(app.clock);
+      if (now > known + STEP_MS) patientUntilMs = app.clock.monotonic() + LEASE_MS;
+      known = now;
+      if (left.length > 0) left = await rescue(app, left);
+      if (app.clock.monotonic() >= patientUntilMs) left.push(...(await rescue(app, lost)));
       lost = "later";
       return "idle";
     },

@@ -1,7 +1,7 @@
 import { inArray, sql } from "drizzle-orm";
 import type { App } from "../context.ts";
 import { artifacts } from "../resources/artifacts/table.ts";
-import { automationRuns } from "../resources/automations/table.ts";
+import { automationRunItems, automationRuns } from "../resources/automations/table.ts";
 import { decisions } from "../resources/decisions/table.ts";
 import { actionRuns, runLogs } from "../resources/runs/table.ts";
 import { prune } from "./retention.ts";
@@ -27,11 +27,27 @@ const FREE_AUTOMATION_RUN = sql`
       or exists (select 1 from actions a where a.id = r.action_id and a.latest_run_id = r.id and a.deleted_at is null)
       or exists (select 1 from action_runs c where c.parent_action_run_id = r.id and c.completed_at is null)))`;
 
-/** Deletes automation runs past their time; their items go by a trigger, their action runs by `sweepActionRuns`. */
+const ITEM_BATCH = 2_000;
+
+/**
+ * Deletes automation runs past their time, their items first: one run may have thousands. Their action runs go by
+ * `sweepActionRuns`.
+ */
 export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
   const { id, status, completedAt } = automationRuns;
   const history = { name: "automation runs", table: automationRuns, id, status, endedAt: completedAt };
-  return prune(app, history, FREE_AUTOMATION_RUN);
+  return prune(app, history, FREE_AUTOMATION_RUN, {
+    async *before(ids) {
+      for (;;) {
+        const { changes } = await app.store.write((db) =>
+          db.delete(automationRunItems).where(sql`rowid in (
+            select rowid from automation_run_items where automation_run_id in ${ids} limit ${ITEM_BATCH})`),
+        );
+        if (changes < ITEM_BATCH) return;
+        yield;
+      }
+    },
+  });
 };
 
 /** Kept: those of an automation run that is kept, the latest run of an action, and what is being tried again. */

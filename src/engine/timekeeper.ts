@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
-import { timestamp } from "../base/clock.ts";
+import { type Clock, timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { instantAfter } from "../resources/automations/schedule.ts";
@@ -13,23 +13,26 @@ import type { WriteDb } from "../store/store.ts";
 import type { Loop } from "./loop.ts";
 
 /** The wall clock may be corrected by so much without anybody waiting longer for it. */
-const STEP_MS = 1_000;
+export const STEP_MS = 1_000;
+
+/** By how much the wall clock is ahead of the one that never jumps, in milliseconds. */
+export const aheadMs = (clock: Clock): number => clock.now().getTime() - clock.monotonic();
 
 /** Goes by the clock as it is now: where it was set back, nothing waits for an instant of the time before. */
 export function timekeeper(app: App): Loop {
-  const ahead = () => app.clock.now().getTime() - app.clock.monotonic();
   /** Unknown at the start: the clock may have been set back while nothing ran. */
   let known = Number.POSITIVE_INFINITY;
   return {
     name: "timekeeper",
     async tick() {
-      const now = ahead();
+      const now = aheadMs(app.clock);
       if (now < known - STEP_MS) {
         const mended = await mendInstants(app);
         if (mended > 0)
           app.log.write("warn", "the clock was set back; what waits goes by it as it is now", { mended });
+        known = now;
       }
-      known = now;
+      known = Math.max(known, now); // many small steps back are a large one
       return "idle";
     },
   };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { sweeper } from "../../src/engine/sweeper.ts";
+import { automationRunItems } from "../../src/resources/automations/table.ts";
 import { type Client, client, startApp } from "../support/app.ts";
 import { gate, openDecision } from "../support/decisions.ts";
 import { makeHook, send } from "../support/hook.ts";
@@ -205,18 +206,27 @@ describe("runs of an automation", () => {
     const latest = (await owner("GET", `${AUTOMATIONS}/${flow.id}/runs?limit=1`)).body.runs[0];
     expect((await owner("GET", RUNS)).body.total).toBe(214);
 
+    const [old] = await app.app.store.db.select().from(automationRunItems);
+    await app.app.store.write((db) =>
+      db.run(sql`insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
+        with recursive n(i) as (select 3 union all select i + 1 from n where i < 5000)
+        select ${old?.automationRunId ?? ""}, 'each', i, '1', 'pending' from n`),
+    );
     const sizes: number[] = [];
+    const itemSizes: number[] = [];
     const { store } = app.app;
     const { write } = store;
     store.write = async (work) => {
-      const before = await rowsIn(app, "automation_runs");
+      const before = await Promise.all([rowsIn(app, "automation_runs"), rowsIn(app, "automation_run_items")]);
       const value = await write(work);
-      sizes.push(before - (await rowsIn(app, "automation_runs")));
+      sizes.push(before[0] - (await rowsIn(app, "automation_runs")));
+      itemSizes.push(before[1] - (await rowsIn(app, "automation_run_items")));
       return value;
     };
     await later(app, 3);
     store.write = write;
     expect(Math.max(...sizes)).toBeLessThanOrEqual(100);
+    expect(Math.max(...itemSizes)).toBe(2_000);
     expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(2);
     expect((await owner("GET", `${AUTOMATIONS}/${flow.id}/runs`)).body).toMatchObject({
       total: 1,

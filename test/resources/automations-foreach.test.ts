@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
 import fc from "fast-check";
+import { scopeOf } from "../../src/resources/automations/scope.ts";
+import { automationRunItems, automationRuns } from "../../src/resources/automations/table.ts";
+import { contextForRun } from "../../src/resources/runs/claim.ts";
+import { actionRuns } from "../../src/resources/runs/table.ts";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -174,6 +179,72 @@ describe("a step with forEach", () => {
     expect(steps[0].items).toEqual({ total: 10_000, pending: 9_999, running: 1, completed: 0, failed: 0 });
     await app.owner("POST", `${AUTOMATION_RUNS}/${id}/cancel`);
   });
+
+  test("lays out a long list bit by bit, so that no write has all of it to do", async () => {
+    await using app = await startApp({ engine: false });
+    const flow = await makeAutomation(app.owner, { steps: [each()] });
+    const rows = () => app.app.store.db.$count(automationRunItems);
+    const start = async (input: unknown[]) =>
+      created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input })).id as string;
+    await start(Array.from({ length: 10_000 }, (_, index) => index));
+    const short = await rows();
+    expect(short).toBeLessThan(600);
+    await start(Array.from({ length: 90 }, () => "x".repeat(50_000)));
+    expect((await rows()) - short).toBeLessThan(50);
+  });
+
+  test("reads for one item only what its definition speaks of", async () => {
+    await using app = await startApp({ engine: false });
+    const say = (text: string) => ({
+      kind: "http_request",
+      definition: { url: "http://a.test", query: { text } },
+    });
+    const texts = ["{{item}}", "{{input[0]}}", "{{steps.first.result}}", "{{steps}}", "{{payload ?? 1}}"];
+    const steps = texts.map((text, n) => ({ key: `s${n}`, forEach: "{{input}}", ...say(text) }));
+    const flow = await makeAutomation(app.owner, { steps: [{ key: "first", ...work }, ...steps] });
+    await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: [7, 8] });
+    const seen: Record<string, unknown> = {};
+    for (const row of await app.app.store.db.select().from(actionRuns).orderBy(actionRuns.id)) {
+      const ctx = contextForRun(app.app, row);
+      const scope = await scopeOf({ ...ctx, db: app.app.store.db }, row);
+      if (row.stepKey !== null)
+        seen[row.stepKey] ??= [scope.item, scope.input, Object.keys(scope.steps as object)];
+    }
+    expect(seen).toMatchObject({
+      s0: [7, undefined, []],
+      s1: [7, [7, 8], []],
+      s2: [7, undefined, ["first"]],
+      s3: [7, undefined, ["first"]],
+      s4: [7, undefined, []],
+    });
+  });
+
+  test("set off again goes on with what was never laid out", async () => {
+    await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
+    let isBroken = true;
+    const ended = new Map<number, number>();
+    await using receiver = startReceiver(async ({ text }) => {
+      const { index } = JSON.parse(text) as { index: number };
+      if (isBroken && index === 20) return new Response("no", { status: 400 });
+      ended.set(index, (ended.get(index) ?? 0) + 1);
+      return Response.json({ index });
+    });
+    const flow = await makeAutomation(app.owner, { steps: [post(receiver.url, { maxParallel: 20 })] });
+    const input = Array.from({ length: 620 }, (_, index) => index);
+    const first = await flowToEnd(app.owner, flow.id, { input });
+    expect([first.status, first.steps[0].items.failed]).toEqual(["failed", 1]);
+    const { db } = app.app.store;
+    const [before] = await db.select().from(automationRuns).where(eq(automationRuns.id, first.id));
+    expect(before?.steps[0]?.items?.total).toBe(620);
+    isBroken = false;
+    const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
+    const second = await automationRunEnd(app.owner, again.id);
+    expect(second.steps[0].items).toEqual({ total: 620, pending: 0, running: 0, completed: 620, failed: 0 });
+    expect(second.result.map(({ extracted }: { extracted: { index: number } }) => extracted.index)).toEqual(
+      input,
+    );
+    expect([ended.size, new Set(ended.values())]).toEqual([620, new Set([1])]);
+  }, 30_000);
 
   test("stops at the first item that fails, and names it", async () => {
     await using app = await startApp();

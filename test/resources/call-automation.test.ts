@@ -329,6 +329,96 @@ describe("calling an automation", () => {
     expect(await runsOf(app, a.id)).toHaveLength(1);
   });
 
+  describe("where each has room for one run alone", () => {
+    const asking = (key: string) => ({
+      key,
+      ...call({ slug: "{{input.next}}", input: {} }),
+      when: "input.next != 'none'",
+    });
+    const hold = { key: "hold", kind: "approval_gate", definition: { title: "Hold" } };
+    const behind = (key: string) => ({ ...asking(key), dependsOn: ["hold"] });
+    const room = { concurrency: { max: 1 } };
+    const release = async (app: Started, runId: string) => {
+      const run = await until(
+        app.owner,
+        `${AUTOMATION_RUNS}/${runId}`,
+        ({ steps }) => steps[0].status === "waiting",
+      );
+      const { decisions } = (await app.owner("GET", "/api/v1/decisions?status=pending&limit=100")).body;
+      const { id } = decisions.find(
+        (each: { subjectId: string }) => each.subjectId === run.steps[0].actionRunId,
+      );
+      await app.owner("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "approved" });
+    };
+    const begin = async (app: Started, id: string, next: string) =>
+      created(await app.owner("POST", `${AUTOMATIONS}/${id}/run`, { input: { next } })).id as string;
+
+    test("two that call each other do not wait for ever: one of the calls fails and says why", async () => {
+      await using app = await startApp();
+      const flows = [];
+      for (const name of ["A", "B"])
+        flows.push(await makeAutomation(app.owner, { steps: [hold, behind("ask")], ...room }, { name }));
+      const [a, b] = flows;
+      const first = await begin(app, a.id, "b");
+      const second = await begin(app, b.id, "a");
+      await release(app, first);
+      await until(app.owner, `${AUTOMATION_RUNS}/${first}`, ({ steps }) => steps[1].status === "waiting");
+      await release(app, second);
+      const ended = await automationRunEnd(app.owner, second);
+      expect(ended).toMatchObject({ status: "failed", error: { code: "call_deadlock", retryable: false } });
+      expect(ended.error.message).toContain("The automation A lets 1 go at once");
+      // That made room: what the first one waits for has begun.
+      const called = (await runsOf(app, b.id)).find(({ id }: { id: string }) => id !== second);
+      await release(app, called.id);
+      expect(await automationRunEnd(app.owner, called.id)).toMatchObject({ status: "failed" }); // asks for nothing
+      expect((await automationRunEnd(app.owner, first)).status).toBe("failed");
+    });
+
+    test("a call waits as long as one of the runs before it can end", async () => {
+      await using app = await startApp();
+      const flows = [];
+      for (const name of ["A", "B"]) {
+        const concurrency = { max: name === "A" ? 2 : 1 };
+        flows.push(await makeAutomation(app.owner, { steps: [hold, behind("ask")], concurrency }, { name }));
+      }
+      const [a, b] = flows;
+      const caller = await begin(app, a.id, "b");
+      const free = await begin(app, a.id, "none");
+      const blocker = await begin(app, b.id, "a");
+      await release(app, caller);
+      await until(app.owner, `${AUTOMATION_RUNS}/${caller}`, ({ steps }) => steps[1].status === "waiting");
+      await release(app, blocker); // A is full, but one of its runs waits for a person alone
+      await until(app.owner, `${AUTOMATION_RUNS}/${blocker}`, ({ steps }) => steps[1].status === "waiting");
+      await release(app, free);
+      expect((await automationRunEnd(app.owner, free)).status).toBe("completed");
+      const runs = await until(app.owner, `${AUTOMATIONS}/${a.id}/runs`, ({ runs }) =>
+        runs.some(
+          ({ id, status }: { id: string; status: string }) =>
+            ![caller, free].includes(id) && status !== "pending",
+        ),
+      );
+      expect(runs.total).toBe(3);
+    });
+
+    test("a call that does not wait goes into the line", async () => {
+      await using app = await startApp();
+      const ask = (slug: string) => ({
+        key: "ask",
+        ...call({ slug: "{{input.next}}", wait: false }),
+        dependsOn: ["hold"],
+        name: slug,
+      });
+      const a = await makeAutomation(app.owner, { steps: [hold, behind("ask")], ...room }, { name: "A" });
+      const b = await makeAutomation(app.owner, { steps: [hold, ask("a")], ...room }, { name: "B" });
+      const first = await begin(app, a.id, "b");
+      const second = await begin(app, b.id, "a");
+      await release(app, first);
+      await until(app.owner, `${AUTOMATION_RUNS}/${first}`, ({ steps }) => steps[1].status === "waiting");
+      await release(app, second);
+      expect((await automationRunEnd(app.owner, second)).status).toBe("completed");
+    });
+  });
+
   test("goes ten deep, and no deeper", async () => {
     await using app = await startApp();
     await makeAutomation(app.owner, { action: work }, { name: "d0" });

@@ -6,7 +6,9 @@ import { beat } from "../../src/resources/health/heartbeat.ts";
 import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
 import { version } from "../../src/version.ts";
 import { client, startApp } from "../support/app.ts";
+import { eventually, subscribe, tellOf } from "../support/outbound.ts";
 import { join as enrol } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 describe("meta", () => {
   test("tells the version and all that there is", async () => {
@@ -193,6 +195,29 @@ describe("metrics", () => {
     for (const line of later.trimEnd().split("\n")) {
       expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? -?[0-9.e+-]+)$/);
     }
+  });
+
+  test("tell of deliveries to subscriptions, by what became of them", async () => {
+    let status = 200;
+    await using receiver = startReceiver(() => new Response(null, { status }));
+    await using weir = await startApp({ env: { WEIR_WEBHOOK_SCHEDULE: "0,600" } });
+    await subscribe(weir, receiver.url, { events: ["action.completed"] });
+    const look = async () => (await weir.anonymous("GET", "/metrics")).text;
+    const count = async (end: string) =>
+      figureOf(await look(), `weir_outbound_deliveries_total{status="${end}"}`);
+    expect(figureOf(await look(), "weir_outbound_deliveries_waiting")).toBe(0);
+    await tellOf(weir, 3);
+    await eventually(async () => (await count("delivered")) === 3);
+    status = 503;
+    await tellOf(weir, 2);
+    await eventually(async () => (await count("retrying")) === 2);
+    expect(figureOf(await look(), "weir_outbound_deliveries_waiting")).toBe(2);
+    weir.clock.turn(700_000);
+    await eventually(async () => (await count("dead_letter")) === 2);
+    expect(figureOf(await look(), "weir_dead_lettered_total")).toBe(2);
+    expect([await count("delivered"), figureOf(await look(), "weir_outbound_deliveries_waiting")]).toEqual([
+      3, 0,
+    ]);
   });
 
   test("are for this machine, and from elsewhere for admins", async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
+import { Webhook as SvixWebhook } from "svix";
 import { events } from "../../src/resources/events/table.ts";
 import { webhooks } from "../../src/resources/webhooks/table.ts";
 import { startApp } from "../support/app.ts";
+import { makeHook } from "../support/hook.ts";
 import {
   deliveriesOf,
   eventually,
@@ -238,6 +240,9 @@ describe("a delivery", () => {
     expect(headers).toMatchObject({ "content-type": "application/json", "webhook-id": items[0].id });
     expect(headers["webhook-timestamp"]).toBe(headers["x-svc-timestamp"] ?? "");
     expect(new Webhook(secret).verify(got?.text ?? "", headers)).toEqual(items[0]);
+    const svix = new SvixWebhook(secret);
+    expect(() => svix.verify(got?.text ?? "", headers)).not.toThrow();
+    expect(() => svix.verify(`${got?.text} `, headers)).toThrow();
     const own = new Bun.CryptoHasher("sha256", secret).update(`${headers["x-svc-timestamp"]}.${got?.text}`);
     expect(headers["x-svc-signature"]).toBe(`sha256=${own.digest("hex")}`);
 
@@ -315,7 +320,8 @@ describe("a delivery", () => {
     const seen = () => receiver.got.at(-1);
     const headers = () => Object.fromEntries(seen()?.headers ?? []);
     for (const one of [made.secret, secret]) {
-      expect(() => new Webhook(one).verify(seen()?.text ?? "", headers())).not.toThrow();
+      for (const Verifier of [Webhook, SvixWebhook])
+        expect(() => new Verifier(one).verify(seen()?.text ?? "", headers())).not.toThrow();
       const own = new Bun.CryptoHasher("sha256", one).update(
         `${headers()["x-svc-timestamp"]}.${seen()?.text}`,
       );
@@ -326,6 +332,26 @@ describe("a delivery", () => {
     await eventually(() => receiver.got.length === 2);
     expect(headers()["webhook-signature"]?.split(" ")).toHaveLength(1);
     expect(headers()["x-svc-signature"]).toMatch(/^sha256=[0-9a-f]{64}$/);
+  });
+
+  test("after a change reaches a receiver that still has the old secret, and one that has the new", async () => {
+    await using app = await startApp({ engine: false });
+    await using receiver = await startApp();
+    const old = "the-secret-before-the-change";
+    const fresh = "the-secret-after-the-change";
+    // The receiver is a Weir too: its gate goes by the rule of the interface.
+    const action = { kind: "conditional_branch", definition: { branches: [{ key: "a", when: "true" }] } };
+    for (const [path, secret, end] of [
+      ["still", old, "delivered"],
+      ["already", fresh, "delivered"],
+      ["never", `not-${fresh}`, "failed"],
+    ] as const) {
+      const { webhookUrl } = await makeHook(receiver, { path, secret, action });
+      const { id } = await subscribe(app, webhookUrl, { secret: old });
+      await app.owner("POST", `${WEBHOOKS}/${id}/rotate-secret`, { secret: fresh });
+      await app.owner("POST", `${WEBHOOKS}/${id}/test`);
+      expect([path, (await deliveriesOf(app, id))[0]?.status]).toEqual([path, end]);
+    }
   });
 
   test("is signed by a secret that was given with the change, if it is long enough", async () => {

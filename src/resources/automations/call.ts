@@ -5,8 +5,11 @@ import type { WriteContext } from "../../context.ts";
 import type { AutomationCall } from "../../executors/contract.ts";
 import type { RunError, RunRow } from "../runs/table.ts";
 import { settleWait } from "../runs/waits.ts";
+import type { AutomationConfig } from "./config.ts";
+import { wouldWaitForEver } from "./deadlock.ts";
+import { placeFor } from "./line.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
-import { startAutomationRun } from "./runs.ts";
+import { startAutomationRun } from "./start.ts";
 import { type AutomationRow, type AutomationRunRow, automations } from "./table.ts";
 
 /** A larger result is read at the called run; the caller has null in its place. */
@@ -14,7 +17,8 @@ const MAX_RESULT_CHARACTERS = 256 * 1024;
 
 /**
  * Starts the called automation for `run`, which waits for it; where it need not wait, it ends at once. The run fails
- * for an automation that is not there, is disabled, calls itself, or lies too deep.
+ * for an automation that is not there, is disabled, calls itself, lies too deep, or has a line that moves on only once
+ * this run has ended.
  */
 export async function callAutomation(tx: WriteContext, run: RunRow, call: AutomationCall): Promise<void> {
   const id = run.waitId ?? tx.ids.uuid();
@@ -25,7 +29,7 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
     });
   const automation = await findCalled(tx, call);
   const cause = run.automationRunId === null ? null : await findLink(tx.db, run.automationRunId);
-  const fault = automation ? await callFault(tx, automation, cause) : notThere(call);
+  const fault = automation ? await callFault(tx, automation, { cause, wait: call.wait }) : notThere(call);
   if (!automation || fault) {
     await fail(fault ?? notThere(call));
     return;
@@ -64,8 +68,8 @@ const notThere = ({ automationId, slug }: AutomationCall) => ({
 
 async function callFault(
   tx: WriteContext,
-  { id, name, status }: AutomationRow,
-  cause: Link | null,
+  { id, name, status, config }: AutomationRow,
+  { cause, wait }: { cause: Link | null; wait: boolean },
 ): Promise<Pick<RunError, "code" | "message"> | null> {
   if (status === "disabled")
     return {
@@ -81,7 +85,12 @@ async function callFault(
     const message = `Automations call one another ${MAX_DEPTH} deep at most, and ${name} would lie deeper.`;
     return { code: "call_too_deep", message };
   }
-  return null;
+  const { concurrency } = config as AutomationConfig;
+  if (!wait || cause === null || concurrency === undefined) return null;
+  if ((await placeFor(tx, id, concurrency)) !== "queue") return null;
+  if (!(await wouldWaitForEver(tx.db, id, cause.id))) return null;
+  const message = `The automation ${name} lets ${concurrency.max} go at once, and those wait, through what they call, for this run: none would ever end. Raise its concurrency, or call it without waiting.`;
+  return { code: "call_deadlock", message };
 }
 
 /** Ends the run that waits for this one, in the transaction that ended it: so it goes on once. */

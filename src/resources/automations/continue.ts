@@ -4,7 +4,7 @@ import { type App, type WriteContext, write } from "../../context.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
 import { contextForRun } from "../runs/claim.ts";
 import { advance } from "./advance.ts";
-import { again } from "./runs.ts";
+import { again } from "./states.ts";
 import { automationRuns } from "./table.ts";
 
 const BATCH = 50;

@@ -5,8 +5,8 @@ import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
 import { contextForRun } from "../runs/claim.ts";
 import type { AutomationConfig, Schedule } from "./config.ts";
-import { startAutomationRun } from "./runs.ts";
 import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
+import { startAutomationRun } from "./start.ts";
 import { type AutomationRow, automationRuns, automations } from "./table.ts";
 
 const BATCH = 50;

@@ -1,26 +1,20 @@
-import { and, asc, eq, ne, sql } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Json, storedJson } from "../../base/json.ts";
-import { resolveTemplates, type Scope } from "../../base/template.ts";
+import type { Scope } from "../../base/template.ts";
 import type { WriteContext } from "../../context.ts";
-import type { ReadDb } from "../../store/store.ts";
 import { enqueueRun } from "../runs/enqueue.ts";
-import { actionRuns, type RunError, type RunRow } from "../runs/table.ts";
+import type { RunError, RunRow } from "../runs/table.ts";
 import type { Step } from "./config.ts";
+import { itemsOf, layOut, layOutNext, reopenItems } from "./lay-out.ts";
+import { namesIn } from "./names.ts";
+import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
-import { type AutomationRunRow, automationRunItems, type ItemsState, type StepState } from "./table.ts";
+import { automationRunItems, type ItemsState, type StepState } from "./table.ts";
 import { runOfStep, workOf } from "./work.ts";
 
-/** A longer list is refused: its step fails before anything of it is done. */
-const MAX_ITEMS = 10_000;
-const MAX_ITEMS_BYTES = 16 * 1024 * 1024;
 const DEFAULT_PARALLEL = 10;
-/** Results that are larger together stand in the step's result by their runs' ids alone. */
-const MAX_RESULTS_BYTES = 4 * 1024 * 1024;
-
-const itemsOf = (runId: string, key: string) =>
-  and(eq(automationRunItems.automationRunId, runId), eq(automationRunItems.stepKey, key));
 
 /** A step with `forEach` that has begun, and ended already where its list is empty. */
 type Begun = Partial<StepState> & { items: ItemsState };
@@ -33,7 +27,7 @@ type Begun = Partial<StepState> & { items: ItemsState };
  */
 export async function beginItems(
   tx: WriteContext,
-  run: AutomationRunRow,
+  run: SlimRun,
   step: Step,
   { state, scope }: { state: StepState; scope: Scope },
 ): Promise<Begun> {
@@ -53,92 +47,54 @@ export async function beginItems(
   return startItems(tx, run, step, { state: begun, scope });
 }
 
-async function layOut(
-  tx: WriteContext,
-  run: AutomationRunRow,
-  step: Step,
-  scope: Scope,
-): Promise<ItemsState> {
-  const list = resolveTemplates(step.forEach ?? "", { ...scope, now: timestamp(tx.clock) });
-  if (!Array.isArray(list)) {
-    const message = `The forEach of the step ${step.key} has to give a list; ${step.forEach} gives ${nameOf(list)}.`;
-    throw new AppError("template_error", message);
-  }
-  const texts = list.map((item) => JSON.stringify(item));
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  if (list.length > MAX_ITEMS || bytes > MAX_ITEMS_BYTES) {
-    const message = `The forEach of the step ${step.key} gives ${list.length} items of ${bytes} bytes together; at most ${MAX_ITEMS} items and ${MAX_ITEMS_BYTES} bytes are taken. Pass on less at a time.`;
-    throw new AppError("definition_invalid", message, { details: { items: list.length, bytes } });
-  }
-  await tx.db.delete(automationRunItems).where(itemsOf(run.id, step.key));
-  await tx.db.run(sql`
-    insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
-    select ${run.id}, ${step.key}, key, value, 'pending' from json_each(${JSON.stringify(texts)})`);
-  return { runId: run.id, total: list.length, running: 0, completed: 0, failed: 0 };
-}
-
-const nameOf = (value: Json): string =>
-  value === null ? "null" : typeof value === "object" ? "an object" : `a ${typeof value}`;
-
-/** Null where the rows are not kept any more. */
-async function reopenItems(
-  tx: WriteContext,
-  run: AutomationRunRow,
-  key: string,
-  { runId }: ItemsState,
-): Promise<ItemsState | null> {
-  if (runId === run.id) {
-    await tx.db
-      .update(automationRunItems)
-      .set({ status: "pending", actionRunId: null })
-      .where(and(itemsOf(run.id, key), ne(automationRunItems.status, "completed")));
-  } else {
-    await tx.db.run(sql`
-      insert into automation_run_items (automation_run_id, step_key, item_index, item, status, action_run_id)
-      select ${run.id}, step_key, item_index, item,
-        case when status = 'completed' then 'completed' else 'pending' end,
-        case when status = 'completed' then action_run_id end
-      from automation_run_items where automation_run_id = ${runId} and step_key = ${key}`);
-  }
-  const [counts] = await tx.db
-    .select({
-      total: sql<number>`count(*)`,
-      completed: sql<number>`coalesce(sum(${automationRunItems.status} = 'completed'), 0)`,
-    })
-    .from(automationRunItems)
-    .where(itemsOf(run.id, key));
-  if (!counts || counts.total === 0) return null;
-  return { runId: run.id, ...counts, running: 0, failed: 0 };
-}
+const BEGIN_ITEMS = `update automation_run_items set status = 'running', action_run_id = v.run
+  from (select value ->> 0 as place, value ->> 1 as run from json_each(?)) v
+  where automation_run_id = ? and step_key = ? and item_index = v.place`;
 
 /** Puts as many of the next items in line as may go at once. */
 async function startItems(
   tx: WriteContext,
-  run: AutomationRunRow,
+  run: SlimRun,
   step: Step,
   { state, scope }: { state: StepState & Begun; scope: Scope | null },
 ): Promise<StepState & Begun> {
   const { items } = state;
-  const places = (step.maxParallel ?? DEFAULT_PARALLEL) - items.running;
-  const next = await tx.db
-    .select({ index: automationRunItems.itemIndex, item: automationRunItems.item })
-    .from(automationRunItems)
-    .where(and(itemsOf(run.id, step.key), sql`${automationRunItems.status} = 'pending'`))
-    .orderBy(asc(automationRunItems.itemIndex))
-    .limit(Math.max(places, 0));
+  const places = Math.max((step.maxParallel ?? DEFAULT_PARALLEL) - items.running, 0);
+  const next = await nextItems(tx, run.id, step.key, places);
   if (next.length === 0) return state;
   const work = await workOf(tx, step);
-  const isKeyed = typeof work.definition.concurrencyKey === "string";
-  const seen = isKeyed ? (scope ?? (await automationScope(tx.db, run))) : {};
+  const { concurrencyKey } = work.definition;
+  const isKeyed = typeof concurrencyKey === "string";
+  const seen = isKeyed ? (scope ?? (await storedScope(tx, run, concurrencyKey))) : {};
+  const begun: [index: number, runId: string][] = [];
   for (const { index, item } of next) {
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
-    const started = await enqueueRun(tx, runOfStep(tx, run, { step, work, scope: own }));
-    await tx.db
-      .update(automationRunItems)
-      .set({ status: "running", actionRunId: started.id })
-      .where(and(itemsOf(run.id, step.key), eq(automationRunItems.itemIndex, index)));
+    begun.push([index, (await enqueueRun(tx, runOfStep(tx, run, { step, work, scope: own }))).id]);
   }
+  await tx.db.statement(BEGIN_ITEMS)([JSON.stringify(begun), run.id, step.key]);
   return { ...state, items: { ...items, running: items.running + next.length } };
+}
+
+/** The next items in the list's order, up to `count`. */
+async function nextItems(tx: WriteContext, runId: string, key: string, count: number) {
+  if (count === 0) return [];
+  const read = () =>
+    tx.db
+      .select({ index: automationRunItems.itemIndex, item: automationRunItems.item })
+      .from(automationRunItems)
+      .where(and(itemsOf(runId, key), sql`${automationRunItems.status} = 'pending'`))
+      .orderBy(asc(automationRunItems.itemIndex))
+      .limit(count);
+  let next = await read();
+  while (next.length < count && (await layOutNext(tx, runId, key))) next = await read();
+  return next;
+}
+
+/** What a template sees of the run as it is stored. */
+async function storedScope(tx: WriteContext, { id }: SlimRun, template: string): Promise<Scope> {
+  const [row] = await runById(tx.db).all({ id });
+  if (!row) throw new AppError("internal", "The run of this item is gone.");
+  return automationScope(tx.db, row, namesIn(template));
 }
 
 /**
@@ -147,7 +103,7 @@ async function startItems(
  */
 export async function itemSettled(
   tx: WriteContext,
-  run: AutomationRunRow,
+  run: SlimRun,
   step: Step,
   { state, ended, isStopped }: { state: StepState; ended: RunRow; isStopped: boolean },
 ): Promise<StepState> {
@@ -187,7 +143,7 @@ export async function itemSettled(
 /** An action that is gone meanwhile fails the step where it stands. */
 async function started(
   tx: WriteContext,
-  run: AutomationRunRow,
+  run: SlimRun,
   step: Step,
   state: StepState & Begun,
 ): Promise<StepState & Begun> {
@@ -221,51 +177,4 @@ function endOf(tx: WriteContext, state: StepState & Begun): StepState {
     status: completed === total && state.error === null ? "completed" : undone,
     completedAt: timestamp(tx.clock),
   };
-}
-
-/**
- * The results of all items in the list's order, null for one that has not completed. Where they are too large
- * together, each stands by `{actionRunId, status}`.
- */
-export async function itemResults(db: ReadDb, { runId }: ItemsState, key: string): Promise<Json[]> {
-  const [size] = await db
-    .select({ bytes: sql<number>`coalesce(sum(length(cast(${actionRuns.result} as blob))), 0)` })
-    .from(automationRunItems)
-    .leftJoin(actionRuns, eq(actionRuns.id, automationRunItems.actionRunId))
-    .where(itemsOf(runId, key));
-  const isLarge = (size?.bytes ?? 0) > MAX_RESULTS_BYTES;
-  const { status, actionRunId, itemIndex } = automationRunItems;
-  if (isLarge) {
-    return db
-      .select({ actionRunId, status })
-      .from(automationRunItems)
-      .where(itemsOf(runId, key))
-      .orderBy(asc(itemIndex));
-  }
-  const rows = await db
-    .select({ result: actionRuns.result })
-    .from(automationRunItems)
-    .leftJoin(actionRuns, eq(actionRuns.id, actionRunId))
-    .where(itemsOf(runId, key))
-    .orderBy(asc(itemIndex));
-  return rows.map(({ result }) => result ?? null);
-}
-
-/** What the templates of one item's run see beside the rest; nothing for a run that belongs to no item. */
-export async function itemScope(
-  db: ReadDb,
-  state: StepState | undefined,
-  actionRunId: string,
-): Promise<{ item?: Json; index?: number }> {
-  if (!state?.items) return {};
-  const [row] = await db
-    .select({ item: automationRunItems.item, index: automationRunItems.itemIndex })
-    .from(automationRunItems)
-    .where(
-      and(
-        eq(automationRunItems.actionRunId, actionRunId),
-        eq(automationRunItems.automationRunId, state.items.runId),
-      ),
-    );
-  return row ? { item: storedJson<Json>(row.item), index: row.index } : {};
 }

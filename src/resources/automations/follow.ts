@@ -15,6 +15,8 @@ const PLACE = "event_triggers_followed";
 const WINDOW = 10_000;
 /** So many events are acted on in one transaction, since every other write waits for it. */
 const BATCH = 10;
+/** Beyond the first event, only as many as start so many runs together. */
+const RUNS_AT_ONCE = 200;
 /** Without anything to act on, the place is written down only this often. */
 const WRITE_DOWN_EVERY = 50_000;
 
@@ -51,8 +53,8 @@ export function openFollower(app: App): Follower {
       if (from >= end) return "idle";
       const reach = Math.min(end, from + WINDOW);
       const found = await findEvents(db, listeners, from, reach);
-      const batch = found.slice(0, BATCH);
-      const to = found.length > BATCH ? (batch.at(-1)?.seq ?? reach) : reach;
+      const batch = atOnce(listeners, found);
+      const to = found.length > batch.length ? (batch.at(-1)?.seq ?? reach) : reach;
       if (batch.length > 0 || to - (stored ?? 0) > WRITE_DOWN_EVERY) {
         const done = await act(app, listeners, { batch, stored, to });
         if (done === null) return "more"; // another process has moved the place meanwhile
@@ -123,6 +125,18 @@ async function findEvents(
         order by e.seq limit ${BATCH + 1})`,
     )
     .orderBy(events.seq);
+}
+
+/** The first of these events that one transaction takes. */
+function atOnce(listeners: readonly Listener[], found: readonly EventRow[]): EventRow[] {
+  let runs = 0;
+  const batch: EventRow[] = [];
+  for (const event of found.slice(0, BATCH)) {
+    runs += listeners.filter((listener) => isFor(listener, event)).length;
+    if (batch.length > 0 && runs > RUNS_AT_ONCE) break;
+    batch.push(event);
+  }
+  return batch;
 }
 
 interface Stretch {

@@ -9,8 +9,9 @@ import { advance } from "./advance.ts";
 import type { AutomationConfig, Concurrency } from "./config.ts";
 import { type AutomationRunRow, automationRuns, automations } from "./table.ts";
 
-/** Runs that one transaction sets going; a longer line moves on in the next. */
+/** Runs that one transaction sets going, and how long it goes on with that; a longer line moves on in the next. */
 const BATCH = 20;
+const BATCH_MS = 50;
 
 /** Spelt as in the index `automation_runs_limited`. */
 const open = (automationId: string) =>
@@ -78,7 +79,8 @@ export async function moveUp(tx: WriteContext, automationId: string): Promise<nu
   moving.add(tx.trail);
   try {
     let started = 0;
-    for (; started < BATCH && (await hasRoom(tx.db, automationId)); started++) {
+    const untilMs = tx.clock.monotonic() + BATCH_MS;
+    while (started < BATCH && tx.clock.monotonic() <= untilMs && (await hasRoom(tx.db, automationId))) {
       const [next] = await tx.db
         .select()
         .from(automationRuns)
@@ -87,6 +89,7 @@ export async function moveUp(tx: WriteContext, automationId: string): Promise<nu
         .limit(1);
       if (!next) break;
       await start(tx, next);
+      started++;
     }
     return started;
   } finally {

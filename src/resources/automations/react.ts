@@ -6,7 +6,7 @@ import type { EventRow } from "../events/table.ts";
 import { toEvent } from "../events/wire.ts";
 import { actionRuns, type RunError } from "../runs/table.ts";
 import { callersOf, findLink, isChainFull, type Link, MAX_DEPTH, wasCutOff } from "./lineage.ts";
-import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./runs.ts";
+import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
 import { type AutomationRow, automations } from "./table.ts";
 
 /**

@@ -2,14 +2,10 @@ import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { usersById } from "../users/people.ts";
+import { cancelAutomationRun } from "./cancel.ts";
 import { creationFaults } from "./faults.ts";
-import {
-  cancelAutomationRun,
-  findAutomationRun,
-  listAutomationRuns,
-  retryAutomationRun,
-  runAutomation,
-} from "./runs.ts";
+import { retryAutomationRun } from "./retry.ts";
+import { findAutomationRun, listAutomationRuns } from "./runs.ts";
 import {
   createAutomation,
   deleteAutomation,
@@ -17,6 +13,7 @@ import {
   listAutomations,
   updateAutomation,
 } from "./service.ts";
+import { runAutomation } from "./start.ts";
 import {
   Automation,
   AutomationCreate,

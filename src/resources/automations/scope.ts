@@ -10,7 +10,8 @@ import { openContent } from "../artifacts/content.ts";
 import { artifacts } from "../artifacts/table.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
-import { itemResults, itemScope } from "./each.ts";
+import { itemResults, itemScope } from "./item-results.ts";
+import { ALL_NAMES, type Names, namesIn } from "./names.ts";
 import { type AutomationRunRow, automationRuns, type StepState } from "./table.ts";
 
 type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps">;
@@ -21,6 +22,21 @@ const seenById = prepared((db: ReadDb) =>
       automationId: automationRuns.automationId,
       scope: automationRuns.scope,
       input: automationRuns.input,
+      deliveryId: automationRuns.deliveryId,
+      steps: automationRuns.steps,
+    })
+    .from(automationRuns)
+    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** The same without what is long. */
+const slimById = prepared((db: ReadDb) =>
+  db
+    .select({
+      automationId: automationRuns.automationId,
+      scope: sql<JsonObject>`'{}'`.mapWith(automationRuns.scope),
+      input: sql<Json>`null`,
       deliveryId: automationRuns.deliveryId,
       steps: automationRuns.steps,
     })
@@ -73,15 +89,18 @@ const stepResults = prepared((db: ReadDb) =>
 );
 
 /**
- * The names that a run's templates see. A result that was kept as an artifact stands here whole, where the run's
- * definition speaks of its step; throws `gone` when somebody has deleted that artifact.
+ * The names that a run's templates see, as far as its definition speaks of them: the run of one item of many is not to
+ * read what all of them were given. A result that was kept as an artifact stands here whole; throws `gone` when
+ * somebody has deleted that artifact.
  */
 export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<Scope> {
   const own = { run: { id: run.id, startedAt: run.startedAt }, now: timestamp(ctx.clock) };
-  if (run.automationRunId === null) return own;
-  const [seen] = await seenById(ctx.db).all({ id: run.automationRunId });
+  if (run.automationRunId === null) return run.input === null ? own : { ...own, input: run.input };
+  const names = namesIn(JSON.stringify(run.definition));
+  const read = names.trigger || names.input ? seenById : slimById;
+  const [seen] = await read(ctx.db).all({ id: run.automationRunId });
   if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
-  const scope = await automationScope(ctx.db, seen);
+  const scope = await automationScope(ctx.db, seen, names);
   const item = await itemScope(
     ctx.db,
     seen.steps.find(({ key }) => key === run.stepKey),
@@ -137,21 +156,26 @@ const ENDED_WITH_RESULTS: readonly string[] = ["completed", "failed", "cancelled
 /**
  * What all steps of an automation run see: the trigger, and the steps that have ended. This is also what conditions
  * see, which are decided within a transaction: of a result that was kept as an artifact, its small values,
- * `artifactId` and `summary`.
+ * `artifactId` and `summary`. What `names` does not name may be left out.
  */
-export async function automationScope(db: ReadDb, seen: Seen): Promise<Record<string, Json>> {
+export async function automationScope(
+  db: ReadDb,
+  seen: Seen,
+  names: Names = ALL_NAMES,
+): Promise<Record<string, Json>> {
   const steps: JsonObject = {};
-  const ids = seen.steps.flatMap(({ actionRunId }) => (actionRunId === null ? [] : [actionRunId]));
+  const named = seen.steps.filter(({ key }) => names.steps(key));
+  const ids = named.flatMap(({ actionRunId }) => (actionRunId === null ? [] : [actionRunId]));
   for (const row of ids.length === 0 ? [] : await stepResults(db).all({ ids: JSON.stringify(ids) })) {
     if (row.key !== null) steps[row.key] = seenStep(row);
   }
-  for (const state of seen.steps) {
+  for (const state of named) {
     if (state.items && ENDED_WITH_RESULTS.includes(state.status))
       steps[state.key] = seenItems(state, await itemResults(db, state.items, state.key));
   }
   return {
-    ...(await triggerScope(db, seen)),
-    input: seen.input,
+    ...(names.trigger ? await triggerScope(db, seen) : {}),
+    ...(names.input ? { input: seen.input } : {}),
     steps,
     automation: { id: seen.automationId },
   };

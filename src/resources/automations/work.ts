@@ -55,7 +55,7 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
 /** The run of a step, or of one item of it. `scope` is what the template of its `concurrencyKey` sees. */
 export function runOfStep(
   tx: WriteContext,
-  run: AutomationRunRow,
+  run: Pick<AutomationRunRow, "id" | "automationId" | "triggerMethod">,
   { step, work, scope }: { step: Step; work: Work; scope: Scope },
 ): NewRun {
   const key = work.definition.concurrencyKey;

@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import { version } from "../../version.ts";
+import { tryCounts } from "../webhooks/count.ts";
 import { requestCounts } from "./requests.ts";
 import { DURATION_STEPS, type Tally, tallyOf } from "./tally.ts";
 
@@ -18,10 +19,11 @@ interface Family {
 
 /** What is known of this process and its store, as Prometheus reads it. Counters begin with the process. */
 export async function renderMetrics(app: App): Promise<string> {
-  const [tally, queue, running, letters, store] = await Promise.all([
+  const [tally, queue, running, outbound, letters, store] = await Promise.all([
     tallyOf(app),
     readQueue(app),
     readRunning(app),
+    readOutbound(app),
     readDeadLetters(app),
     app.store.stats(),
   ]);
@@ -34,6 +36,14 @@ export async function renderMetrics(app: App): Promise<string> {
       [queue.oldestSeconds],
     ]),
     counter("weir_webhook_deliveries_total", "Webhook requests that set a run off.", [[tally.deliveries]]),
+    counter(
+      "weir_outbound_deliveries_total",
+      "Tries to deliver to subscriptions that ended, by what became of the delivery.",
+      tryCounts(app).map(([status, count]) => [count, { status }]),
+    ),
+    gauge("weir_outbound_deliveries_waiting", "Deliveries to subscriptions that are still to be made.", [
+      [outbound],
+    ]),
     counter("weir_dead_lettered_total", "Deliveries that failed for good.", [[tally.deadLettered]]),
     gauge("weir_dead_letters", "Dead letters kept, by source and status.", letters),
     gauge(
@@ -104,6 +114,13 @@ async function readRunning(app: App): Promise<Sample[]> {
     sql`select kind, count(*) as n from action_runs where status = 'running' group by kind`,
   );
   return rows.map(({ kind, n }) => [n, { kind }]);
+}
+
+async function readOutbound(app: App): Promise<number> {
+  const [row] = await app.store.db.all<{ n: number }>(
+    sql`select count(*) as n from outbound_deliveries indexed by outbound_deliveries_due where due_at is not null`,
+  );
+  return row?.n ?? 0;
 }
 
 async function readDeadLetters(app: App): Promise<Sample[]> {

@@ -1,6 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import type { JsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 import { insertInto, prepared } from "../../store/prepared.ts";
@@ -30,6 +30,8 @@ export interface NewRun {
   parentActionRunId?: string | null;
   concurrencyKey?: string | null;
   idempotencyKey?: string | null;
+  /** What templates see as `input`, where an agent starts it. */
+  input?: Json;
 }
 
 /** Signalled when a run has become due in this process. */
@@ -90,6 +92,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     concurrencyKey: run.concurrencyKey ?? null,
     datasetKey: tx.executors[run.kind]?.writes?.(run.definition) ?? null,
     idempotencyKey: run.idempotencyKey ?? null,
+    input: run.input ?? null,
     parentActionRunId: run.parentActionRunId ?? null,
     triggerMethod: run.trigger.method,
     triggerSourceType: run.trigger.sourceType,

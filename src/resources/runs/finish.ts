@@ -3,13 +3,14 @@ import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Actor, type Context, type WriteContext, write } from "../../context.ts";
 import type { NewArtifact, Waiting } from "../../executors/contract.ts";
-import type { LakeLoad } from "../../lake/contract.ts";
+import type { LakeLoad, LakeRead } from "../../lake/contract.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
-import { insertArtifact, stageArtifact } from "../artifacts/keep.ts";
+import { insertArtifact, stageArtifact, stageFile } from "../artifacts/keep.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
-import { stepSettled } from "../automations/advance.ts";
+import { stepSettled } from "../automations/settle.ts";
 import { commitLoad } from "../datasets/commit.ts";
+import { recordReads } from "../datasets/lineage.ts";
 import { record } from "../events/service.ts";
 import { entityOf, SYSTEM } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
@@ -19,7 +20,13 @@ import { beginWait } from "./waits.ts";
 
 /** How an execution ended. */
 export type Outcome =
-  | { status: "completed"; result: JsonObject; load?: LakeLoad; artifacts?: readonly NewArtifact[] }
+  | {
+      status: "completed";
+      result: JsonObject;
+      load?: LakeLoad;
+      reads?: readonly LakeRead[];
+      artifacts?: readonly NewArtifact[];
+    }
   | { status: "failed"; error: RunError }
   | { status: "waiting"; error: RunError; dueAt: string }
   | { status: "waiting"; wait: Waiting }
@@ -93,7 +100,12 @@ export async function finishRun(
     await appendLogs(tx.db, run.id, left.logs);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
     if (outcome.status === "completed" && outcome.load)
-      await commitLoad(tx, run.id, ownerOf(run), outcome.load);
+      await commitLoad(tx, run.id, ownerOf(run), outcome.load, row);
+    if (outcome.status === "completed" && outcome.reads) {
+      const { id: actionRunId, actionId, kind } = row;
+      const loadId = outcome.load?.loadId ?? null;
+      await recordReads(tx, { actionRunId, actionId, kind, loadId }, outcome.reads);
+    }
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
     await recordOutcome(tx, row, outcome);
     if (row.automationRunId !== null && outcome.status !== "waiting") await stepSettled(tx, row);
@@ -156,7 +168,13 @@ export const ownerOf = (run: Pick<RunRow, "actionId" | "triggerSourceId" | "step
 /** Writes what is large to files, before the transaction. */
 async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "completed" }) {
   const staged: ArtifactRow[] = [];
-  for (const artifact of outcome.artifacts ?? []) staged.push(await stageArtifact(ctx, run.id, artifact));
+  for (const artifact of outcome.artifacts ?? []) {
+    staged.push(
+      await (artifact.kind === "file"
+        ? stageFile(ctx, run.id, artifact)
+        : stageArtifact(ctx, run.id, artifact)),
+    );
+  }
   const bytes = Buffer.byteLength(JSON.stringify(outcome.result));
   if (bytes <= MAX_RESULT_BYTES) return { result: outcome.result, artifacts: staged };
   const whole = await stageArtifact(ctx, run.id, { title: "Result", kind: "json", data: outcome.result });

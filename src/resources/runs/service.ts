@@ -4,7 +4,7 @@ import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { countOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
-import { stepSettled } from "../automations/advance.ts";
+import { stepSettled } from "../automations/settle.ts";
 import { record } from "../events/service.ts";
 import { entityOf } from "./claim.ts";
 import { cancelTopic, enqueueRun, RUNS_TOPIC, runTopic, type Trigger } from "./enqueue.ts";
@@ -160,6 +160,7 @@ export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): 
     connectionId: run.connectionId,
     parentActionRunId: run.id,
     concurrencyKey: run.concurrencyKey,
+    input: run.input,
     trigger,
   });
 }

@@ -69,6 +69,8 @@ export const actionRuns = sqliteTable("action_runs", {
   /** `layer.dataset` that it writes to; runs of one dataset go one at a time. */
   datasetKey: text(),
   idempotencyKey: text(),
+  /** What an agent gave it, `{{input.x}}` in templates; null for all others. */
+  input: json<Json>(),
   parentActionRunId: text(),
   triggerMethod: text().$type<TriggerMethod>().notNull(),
   triggerSourceType: text().$type<TriggerSourceType>().notNull(),

@@ -3,11 +3,12 @@ import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
 import type { Waiting, WaitKind, Waits } from "../../executors/contract.ts";
-import { stepSettled, stepWaits } from "../automations/advance.ts";
 import { callAutomation } from "../automations/call.ts";
-import { cancelUnlessEnded } from "../automations/runs.ts";
+import { cancelUnlessEnded } from "../automations/cancel.ts";
+import { stepGoesOn, stepSettled, stepWaits } from "../automations/settle.ts";
 import { cancelDecision, openDecision } from "../decisions/open.ts";
 import { SYSTEM } from "./claim.ts";
+import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { recordOutcome, tellChanged } from "./finish.ts";
 import { actionRuns, type RunError, type RunRow } from "./table.ts";
 
@@ -21,6 +22,10 @@ interface WaitService<Request> {
 
 const services: { readonly [K in WaitKind]: WaitService<Waits[K]> } = {
   decision: {
+    begin: (tx, run, request) => openDecision(tx, run, request),
+    abandon: (tx, id) => cancelDecision(tx, id),
+  },
+  approval: {
     begin: (tx, run, request) => openDecision(tx, run, request),
     abandon: (tx, id) => cancelDecision(tx, id),
   },
@@ -46,6 +51,33 @@ const begin = <K extends WaitKind>(
 export async function abandonWait(tx: WriteContext, run: RunRow): Promise<void> {
   if (run.status === "waiting" && run.waitKind !== null && run.waitId !== null)
     await services[run.waitKind].abandon(tx, run.waitId);
+}
+
+/**
+ * Puts the run that waits for `id` back in line, in the transaction that settles what it waited for: it is executed
+ * again. Null where no run waits for it any more.
+ */
+export async function resumeWait(tx: WriteContext, kind: WaitKind, id: string): Promise<RunRow | null> {
+  const at = timestamp(tx.clock);
+  const [row] = await tx.db
+    .update(actionRuns)
+    .set({ status: "pending", waitKind: null, waitId: null, dueAt: at, updatedAt: at })
+    .where(
+      and(
+        eq(actionRuns.waitId, id),
+        eq(actionRuns.waitKind, kind),
+        eq(actionRuns.organizationId, tx.organizationId),
+        eq(actionRuns.status, "waiting"),
+      ),
+    )
+    .returning();
+  if (!row) return null;
+  if (row.automationRunId !== null) await stepGoesOn(tx, row);
+  tx.afterCommit(() => {
+    tx.signals.notify(runTopic(row.id));
+    tx.signals.notify(RUNS_TOPIC);
+  });
+  return row;
 }
 
 /** How a wait ends its run. */

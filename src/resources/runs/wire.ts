@@ -84,6 +84,7 @@ export const LogPage = object({
 
 const WAITING: Readonly<Record<WaitKind, string>> = {
   decision: "Waiting for approval",
+  approval: "Waiting for approval",
   automation: "Running",
 };
 

@@ -102,7 +102,8 @@ function failure(error: unknown, attempt: number, secrets: readonly string[]): R
 /** Seconds, of a number or of an instant; null for none and for what is neither. */
 function retryAfter({ clock }: App, text: string | null): number | null {
   if (text === null) return null;
-  if (/^\s*\d{1,9}\s*$/.test(text)) return Number(text);
+  if (/^\s*\d+\s*$/.test(text)) return Number(text);
+  if (!/^\s*[a-z]/i.test(text)) return null; // "-3600" would be read as a year
   const at = Date.parse(text);
   return Number.isNaN(at) ? null : Math.max(0, (at - clock.now().getTime()) / 1000);
 }

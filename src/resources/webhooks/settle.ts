@@ -8,6 +8,7 @@ import { version } from "../../version.ts";
 import { buryOutbound, digUpOutbound, putOutboundBack } from "../dead-letters/bury-outbound.ts";
 import { record } from "../events/service.ts";
 import type { RunError } from "../runs/table.ts";
+import { countTries } from "./count.ts";
 import { hold } from "./hold.ts";
 import type { Outcome } from "./send.ts";
 import {
@@ -32,10 +33,11 @@ export async function settle(app: App, outcomes: readonly Outcome[]): Promise<vo
   if (outcomes.length === 0) return;
   const done = outcomes.filter(({ error }) => error === null);
   const failed = outcomes.filter(({ error }) => error !== null);
-  await writeFor(app, async (inside, db) => {
+  const ends = await writeFor(app, async (inside, db) => {
     if (done.length > 0) await settleDone(app, db, done);
-    if (failed.length > 0) await settleFailed(app, inside, db, failed, done);
+    return failed.length > 0 ? settleFailed(app, inside, db, failed, done) : [];
   });
+  countTries(app, [...done.map(() => "delivered" as const), ...ends]);
 }
 
 /** Both hold up nobody: what they change is there, or was settled before. */
@@ -75,7 +77,7 @@ async function settleFailed(
   db: WriteDb,
   outcomes: readonly Outcome[],
   done: readonly Outcome[],
-): Promise<void> {
+): Promise<Fate["status"][]> {
   const all = await readFailed(app, db, outcomes);
   const well = new Set(done.filter(({ taken }) => !taken.delivery.isTest).map(({ taken }) => taken.hook.id));
   const fates = all.map((failed) => ({ ...failed, fate: fateOf(app, failed) }));
@@ -111,6 +113,7 @@ async function settleFailed(
       group.map(({ outcome: one }) => one),
     );
   }
+  return fates.map(({ fate }) => fate.status);
 }
 
 async function readFailed(app: App, db: WriteDb, outcomes: readonly Outcome[]): Promise<Failed[]> {

@@ -1,0 +1,105 @@
+import { sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { record } from "../events/service.ts";
+import { deliverySettled } from "../inbound/settle.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { actionRuns, type RunError, type RunStatus } from "../runs/table.ts";
+import type { Step } from "./config.ts";
+import { automationRunEnded } from "./ended.ts";
+import { itemResults } from "./item-results.ts";
+import { type Starting, save } from "./save.ts";
+import type { AutomationRunRow, StepState } from "./table.ts";
+
+/** Ends the run with what its steps came to; a webhook's may be tried again later instead. */
+export async function finish(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  definitions: readonly Step[],
+  starting: Starting | null,
+  seen: Record<string, Json> | null,
+): Promise<AutomationRunRow> {
+  const culprit = definitions
+    .filter((step) => step.onError !== "continue")
+    .map((step) => run.steps.find(({ key }) => key === step.key))
+    .find((state) => state?.status === "failed" || state?.status === "cancelled");
+  const status: RunStatus = culprit ? (culprit.status === "cancelled" ? "cancelled" : "failed") : "completed";
+  const error = culprit?.error ? inStep(culprit.key, culprit.error, definitions.length) : null;
+  const ended: AutomationRunRow = {
+    ...run,
+    status,
+    error,
+    result: status === "completed" ? await resultOf(tx, run, seen) : null,
+    dueAt: null,
+    completedAt: timestamp(tx.clock),
+  };
+  const dueAt = run.deliveryId === null ? null : await deliverySettled(tx, ended, starting?.delivery ?? null);
+  if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt }, starting);
+  await recordEnd(tx, ended);
+  const saved = await save(tx, ended, starting);
+  await automationRunEnded(tx, saved);
+  return saved;
+}
+
+const inStep = (key: string, error: RunError, steps: number): RunError =>
+  steps === 1 ? error : { ...error, details: { ...error.details, step: key } };
+
+const resultsOf = prepared((db: ReadDb) =>
+  db
+    .select({ key: actionRuns.stepKey, result: actionRuns.result })
+    .from(actionRuns)
+    .where(sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`)
+    .prepare(),
+);
+
+/** The one step's result, or the results of all completed steps by key. */
+async function resultOf(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  seen: Record<string, Json> | null,
+): Promise<Json> {
+  const done = run.steps.filter(
+    ({ status, actionRunId, items }) =>
+      (status === "completed" && actionRunId !== null) || (items && ["completed", "failed"].includes(status)),
+  );
+  const known = isObject(seen?.steps ?? null) ? (seen?.steps as JsonObject) : {};
+  const results = done.every(({ key }) => Object.hasOwn(known, key))
+    ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject).result ?? null]))
+    : await storedResults(tx, done);
+  if (run.steps.length > 1) return results;
+  return Object.values(results)[0] ?? null;
+}
+
+async function storedResults(tx: WriteContext, steps: readonly StepState[]): Promise<JsonObject> {
+  const rows = await resultsOf(tx.db).all({ ids: JSON.stringify(steps.map((step) => step.actionRunId)) });
+  const results = Object.fromEntries(rows.map((row): [string, Json] => [row.key ?? "", row.result]));
+  for (const { key, items } of steps) if (items) results[key] = await itemResults(tx.db, items, key);
+  return results;
+}
+
+async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const type = {
+    completed: "automation.completed",
+    failed: "automation.failed",
+    cancelled: "automation.cancelled",
+  } as const;
+  const seconds =
+    run.startedAt === null || run.completedAt === null
+      ? null
+      : (Date.parse(run.completedAt) - Date.parse(run.startedAt)) / 1000;
+  await record(
+    tx,
+    type[run.status as keyof typeof type],
+    { type: "automation", id: run.automationId },
+    {
+      runId: run.id,
+      status: run.status,
+      durationSeconds: seconds,
+      ...(run.error ? { error: { ...run.error } } : {}),
+    },
+    SYSTEM,
+  );
+}

@@ -1,0 +1,66 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { type Json, storedJson } from "../../base/json.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { actionRuns } from "../runs/table.ts";
+import { itemsOf } from "./lay-out.ts";
+import { automationRunItems, type ItemsState, type StepState } from "./table.ts";
+
+/** Results that are larger together stand in the step's result by their runs' ids alone. */
+const MAX_RESULTS_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The results of all items in the list's order, null for one that has not completed. Where they are too large
+ * together, each stands by `{actionRunId, status}`.
+ */
+export async function itemResults(db: ReadDb, { runId, total }: ItemsState, key: string): Promise<Json[]> {
+  const [size] = await db
+    .select({ bytes: sql<number>`coalesce(sum(length(cast(${actionRuns.result} as blob))), 0)` })
+    .from(automationRunItems)
+    .leftJoin(actionRuns, eq(actionRuns.id, automationRunItems.actionRunId))
+    .where(itemsOf(runId, key));
+  const { status, actionRunId, itemIndex } = automationRunItems;
+  if ((size?.bytes ?? 0) > MAX_RESULTS_BYTES) {
+    const rows = await db
+      .select({ actionRunId, status })
+      .from(automationRunItems)
+      .where(itemsOf(runId, key))
+      .orderBy(asc(itemIndex));
+    return filled<Json>(rows, total, { actionRunId: null, status: "pending" });
+  }
+  const rows = await db
+    .select({ result: actionRuns.result })
+    .from(automationRunItems)
+    .leftJoin(actionRuns, eq(actionRuns.id, actionRunId))
+    .where(itemsOf(runId, key))
+    .orderBy(asc(itemIndex));
+  return filled<Json>(
+    rows.map(({ result }) => result ?? null),
+    total,
+    null,
+  );
+}
+
+/** The list with something for the items that were never laid out: those stand at its end. */
+const filled = <T>(list: T[], total: number, missing: T): T[] => [
+  ...list,
+  ...Array.from({ length: Math.max(0, total - list.length) }, () => missing),
+];
+
+/** What the templates of one item's run see beside the rest; nothing for a run that belongs to no item. */
+export async function itemScope(
+  db: ReadDb,
+  state: StepState | undefined,
+  actionRunId: string,
+): Promise<{ item?: Json; index?: number }> {
+  if (!state?.items) return {};
+  const [row] = await db
+    .select({ item: automationRunItems.item, index: automationRunItems.itemIndex })
+    .from(automationRunItems)
+    .where(
+      and(
+        eq(automationRunItems.actionRunId, actionRunId),
+        eq(automationRunItems.automationRunId, state.items.runId),
+      ),
+    );
+  return row ? { item: storedJson<Json>(row.item), index: row.index } : {};
+}

@@ -1,0 +1,153 @@
+import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import { resolveTemplates, type Scope } from "../../base/template.ts";
+import type { WriteContext } from "../../context.ts";
+import type { Step } from "./config.ts";
+import type { SlimRun } from "./save.ts";
+import { automationRunItems, type ItemsState } from "./table.ts";
+
+/** A longer list is refused: its step fails before anything of it is done. */
+const MAX_ITEMS = 10_000;
+const MAX_ITEMS_BYTES = 16 * 1024 * 1024;
+/** So many items are laid out in one transaction, or fewer where they are so long together. */
+const BATCH_ITEMS = 500;
+const BATCH_CHARACTERS = 1024 * 1024;
+
+export const itemsOf = (runId: string, key: string) =>
+  and(eq(automationRunItems.automationRunId, runId), eq(automationRunItems.stepKey, key));
+
+/**
+ * Where the items lie that have no row of their own yet: in rows of a batch each, named by the place of its first item.
+ * No key of a step has a colon.
+ */
+const laterKey = (key: string) => `${key}:later`;
+
+/**
+ * Stores the list of a `forEach`. Rows of their own have only the first of its items, since every other write waits for
+ * this one; `layOutNext` makes those of the next.
+ *
+ * Throws `template_error` for what is no list, `definition_invalid` for one that is too long.
+ */
+export async function layOut(tx: WriteContext, run: SlimRun, step: Step, scope: Scope): Promise<ItemsState> {
+  const texts = itemTexts(step, resolveTemplates(step.forEach ?? "", { ...scope, now: timestamp(tx.clock) }));
+  const [first, ...later] = batchesOf(texts);
+  await tx.db
+    .delete(automationRunItems)
+    .where(
+      and(
+        eq(automationRunItems.automationRunId, run.id),
+        inArray(automationRunItems.stepKey, [step.key, laterKey(step.key)]),
+      ),
+    );
+  if (first) await insertItems(tx, run.id, step.key, first);
+  if (later.length > 0) {
+    const rows = later.map(({ from, items }) => [from, JSON.stringify(items)]);
+    await tx.db.run(sql`
+      insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
+      select ${run.id}, ${laterKey(step.key)}, value ->> 0, value ->> 1, 'pending'
+      from json_each(${JSON.stringify(rows)})`);
+  }
+  return { runId: run.id, total: texts.length, running: 0, completed: 0, failed: 0 };
+}
+
+function itemTexts({ key, forEach }: Step, list: Json): string[] {
+  if (!Array.isArray(list)) {
+    const message = `The forEach of the step ${key} has to give a list; ${forEach} gives ${nameOf(list)}.`;
+    throw new AppError("template_error", message);
+  }
+  const texts = list.map((item) => JSON.stringify(item));
+  const bytes = Buffer.byteLength(texts.join(""));
+  if (list.length > MAX_ITEMS || bytes > MAX_ITEMS_BYTES) {
+    const message = `The forEach of the step ${key} gives ${list.length} items of ${bytes} bytes together; at most ${MAX_ITEMS} items and ${MAX_ITEMS_BYTES} bytes are taken. Pass on less at a time.`;
+    throw new AppError("definition_invalid", message, { details: { items: list.length, bytes } });
+  }
+  return texts;
+}
+
+const nameOf = (value: Json): string =>
+  value === null ? "null" : typeof value === "object" ? "an object" : `a ${typeof value}`;
+
+/** Items that lie side by side, as their JSON texts. */
+interface Batch {
+  from: number;
+  items: string[];
+}
+
+function batchesOf(texts: readonly string[]): Batch[] {
+  const batches: Batch[] = [];
+  let last: Batch | null = null;
+  let length = 0;
+  for (const [index, text] of texts.entries()) {
+    length += text.length;
+    if (last !== null && last.items.length < BATCH_ITEMS && length <= BATCH_CHARACTERS) {
+      last.items.push(text);
+      continue;
+    }
+    last = { from: index, items: [text] };
+    length = text.length;
+    batches.push(last);
+  }
+  return batches;
+}
+
+const insertItems = (tx: WriteContext, runId: string, key: string, { from, items }: Batch) =>
+  tx.db.run(sql`
+    insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
+    select ${runId}, ${key}, ${from} + key, value, 'pending' from json_each(${JSON.stringify(items)})`);
+
+/** Makes rows of the next items of the list; false where all have theirs. */
+export async function layOutNext(tx: WriteContext, runId: string, key: string): Promise<boolean> {
+  const [next] = await tx.db
+    .select({ from: automationRunItems.itemIndex, items: automationRunItems.item })
+    .from(automationRunItems)
+    .where(and(itemsOf(runId, laterKey(key)), sql`${automationRunItems.status} = 'pending'`))
+    .orderBy(asc(automationRunItems.itemIndex))
+    .limit(1);
+  if (!next) return false;
+  await tx.db
+    .delete(automationRunItems)
+    .where(and(itemsOf(runId, laterKey(key)), eq(automationRunItems.itemIndex, next.from)));
+  await tx.db.run(sql`
+    insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
+    select ${runId}, ${key}, ${next.from} + key, value, 'pending' from json_each(${next.items})`);
+  return true;
+}
+
+/** Lays out anew what has not completed of an earlier try, of this run or another. Null where the rows are not kept any more. */
+export async function reopenItems(
+  tx: WriteContext,
+  run: SlimRun,
+  key: string,
+  { runId, total }: ItemsState,
+): Promise<ItemsState | null> {
+  if (runId === run.id) {
+    await tx.db
+      .update(automationRunItems)
+      .set({ status: "pending", actionRunId: null })
+      .where(and(itemsOf(run.id, key), ne(automationRunItems.status, "completed")));
+  } else {
+    await tx.db.run(sql`
+      insert into automation_run_items (automation_run_id, step_key, item_index, item, status, action_run_id)
+      select ${run.id}, step_key, item_index, item,
+        case when status = 'completed' then 'completed' else 'pending' end,
+        case when status = 'completed' then action_run_id end
+      from automation_run_items
+      where automation_run_id = ${runId} and step_key in (${key}, ${laterKey(key)})`);
+  }
+  const [counts] = await tx.db
+    .select({
+      items: sql<number>`coalesce(sum(case step_key when ${key} then 1 else json_array_length(item) end), 0)`,
+      completed: sql<number>`coalesce(sum(${automationRunItems.status} = 'completed'), 0)`,
+    })
+    .from(automationRunItems)
+    .where(
+      and(
+        eq(automationRunItems.automationRunId, run.id),
+        inArray(automationRunItems.stepKey, [key, laterKey(key)]),
+      ),
+    );
+  if (!counts || counts.items === 0 || counts.items !== total) return null; // some have gone by their age
+  return { runId: run.id, total, completed: counts.completed, running: 0, failed: 0 };
+}

@@ -1,0 +1,53 @@
+import { AppError } from "../../base/errors.ts";
+import type { WriteContext } from "../../context.ts";
+import type { Trigger } from "../runs/enqueue.ts";
+import { type AutomationConfig, stepsOf } from "./config.ts";
+import { findAutomationRun, isOver } from "./runs.ts";
+import { triggerScope } from "./scope.ts";
+import { findAutomation } from "./service.ts";
+import { refuseDisabled, startAutomationRun } from "./start.ts";
+import { again, fresh } from "./states.ts";
+import type { AutomationRunRow } from "./table.ts";
+
+/**
+ * Sets a run that has ended off again, as a new run. With `fromFailed` the steps that completed keep
+ * their results, and only the rest is done again.
+ */
+export async function retryAutomationRun(
+  tx: WriteContext,
+  id: string,
+  fromFailed: boolean,
+  trigger: Trigger,
+): Promise<AutomationRunRow> {
+  const run = await findAutomationRun(tx, id);
+  if (!isOver(run))
+    throw new AppError(
+      "invalid_state",
+      `This run is ${run.status}; only one that has ended can be tried again.`,
+    );
+  const { automation } = await findAutomation(tx, run.automationId);
+  refuseDisabled(automation);
+  const kept = new Map(
+    run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]),
+  );
+  const before = new Map(run.steps.map((step) => [step.key, step]));
+  const steps = stepsOf(automation.config as AutomationConfig).map(({ key, forEach }) => {
+    const begun = fromFailed && forEach !== undefined ? before.get(key) : undefined; // it may have had no list then
+    return kept.get(key) ?? (begun ? again(begun) : fresh(key));
+  });
+  const scope = await triggerScope(tx.db, run);
+  if (
+    run.deliveryId !== null &&
+    Object.keys(scope).length === 0 &&
+    steps.some(({ status }) => status === "pending")
+  ) {
+    throw new AppError("gone", "The content of this run's webhook is not kept any more; have it sent again.");
+  }
+  return startAutomationRun(tx, automation, {
+    trigger,
+    input: run.input,
+    ...(Object.keys(scope).length === 0 ? {} : { scope }),
+    parent: run,
+    steps,
+  });
+}

@@ -1,0 +1,145 @@
+import { and, eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { WriteContext } from "../../context.ts";
+import { insertInto, prepared } from "../../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
+import type { HeldDelivery } from "../inbound/settle.ts";
+import type { AutomationConfig } from "./config.ts";
+import { type AutomationRunRow, automationRuns, automationVersions } from "./table.ts";
+
+/** Signalled when an automation run has changed. */
+export const automationRunTopic = (id: string) => `automation-run:${id}`;
+
+export const runById = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(automationRuns)
+    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** A run without what it was given and what came of it: that may be long, and the end of an item needs none of it. */
+export type SlimRun = Pick<
+  AutomationRunRow,
+  "id" | "automationId" | "automationVersion" | "triggerMethod" | "status" | "steps"
+>;
+
+export const slimRunById = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: automationRuns.id,
+      automationId: automationRuns.automationId,
+      automationVersion: automationRuns.automationVersion,
+      triggerMethod: automationRuns.triggerMethod,
+      status: automationRuns.status,
+      steps: automationRuns.steps,
+    })
+    .from(automationRuns)
+    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+const configOf = prepared((db: ReadDb) =>
+  db
+    .select({ config: automationVersions.config })
+    .from(automationVersions)
+    .where(
+      and(
+        eq(automationVersions.automationId, sql.placeholder("automationId")),
+        eq(automationVersions.version, sql.placeholder("version")),
+      ),
+    )
+    .prepare(),
+);
+
+/** What the run goes by: the config that its automation had when it started. */
+export async function findConfig(
+  db: ReadDb,
+  run: Pick<AutomationRunRow, "automationId" | "automationVersion">,
+): Promise<AutomationConfig> {
+  const [version] = await configOf(db).all({
+    automationId: run.automationId,
+    version: run.automationVersion,
+  });
+  if (!version)
+    throw new AppError("internal", "The version of the automation that this run began with is gone.");
+  return version.config as AutomationConfig;
+}
+
+const insertRun = insertInto(automationRuns);
+
+const saveRun = prepared((db: WriteDb) =>
+  db
+    .update(automationRuns)
+    .set({
+      status: sql`${sql.placeholder("status")}`,
+      steps: sql`${sql.placeholder("steps")}`,
+      result: sql`${sql.placeholder("result")}`,
+      error: sql`${sql.placeholder("error")}`,
+      dueAt: sql`${sql.placeholder("dueAt")}`,
+      // What a retry took over from a webhook is kept until it is processed, as in the delivery itself.
+      scope: sql`case when ${sql.placeholder("status")} = 'completed' then '{}' else ${automationRuns.scope} end`,
+      completedAt: sql`${sql.placeholder("completedAt")}`,
+      updatedAt: sql`${sql.placeholder("now")}`,
+    })
+    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+const saveSteps = prepared((db: WriteDb) =>
+  db
+    .update(automationRuns)
+    .set({
+      status: sql`${sql.placeholder("status")}`,
+      steps: sql`${sql.placeholder("steps")}`,
+      updatedAt: sql`${sql.placeholder("now")}`,
+    })
+    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** A run that is being started: its row, and its delivery's, are stored once, as the first steps leave them. */
+export interface Starting {
+  config: AutomationConfig;
+  delivery: HeldDelivery | null;
+}
+
+/** Stores a new run; what a webhook brought lies in its delivery, and what is done needs it no more. */
+export async function insertAutomationRun(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const isKept = run.deliveryId === null && run.status !== "completed";
+  await insertRun(tx.db, isKept ? run : { ...run, scope: {} });
+}
+
+export async function save(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  starting: Starting | null,
+): Promise<AutomationRunRow> {
+  tellChanged(tx, run.id);
+  if (starting !== null) {
+    await insertAutomationRun(tx, run);
+    return run;
+  }
+  const text = (value: unknown) => (value === null ? null : JSON.stringify(value));
+  await saveRun(tx.db).run({
+    id: run.id,
+    status: run.status,
+    steps: JSON.stringify(run.steps),
+    result: text(run.result),
+    error: text(run.error),
+    dueAt: run.dueAt,
+    completedAt: run.completedAt,
+    now: timestamp(tx.clock),
+  });
+  return run;
+}
+
+/** Stores how far the steps of a run have come that goes on. */
+export async function saveProgress(tx: WriteContext, { id, status, steps }: SlimRun): Promise<void> {
+  tellChanged(tx, id);
+  await saveSteps(tx.db).run({ id, status, steps: JSON.stringify(steps), now: timestamp(tx.clock) });
+}
+
+const tellChanged = (tx: WriteContext, id: string): void =>
+  tx.afterCommit(() => tx.signals.notify(automationRunTopic(id)));

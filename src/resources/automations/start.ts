@@ -1,0 +1,191 @@
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { WriteContext } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import type { Trigger } from "../runs/enqueue.ts";
+import type { RunError } from "../runs/table.ts";
+import { advance } from "./advance.ts";
+import { cancelUnlessEnded } from "./cancel.ts";
+import { type AutomationConfig, type Concurrency, stepsOf } from "./config.ts";
+import { automationRunEnded } from "./ended.ts";
+import { placeFor, replacedBy, skippedError } from "./line.ts";
+import { below, type Link, MAX_DEPTH } from "./lineage.ts";
+import { insertAutomationRun } from "./save.ts";
+import { findAutomation } from "./service.ts";
+import { fresh, isEnded } from "./states.ts";
+import type { AutomationRow, AutomationRunRow, StepState } from "./table.ts";
+
+export interface NewAutomationRun {
+  trigger: Trigger;
+  input?: Json;
+  /** What templates see of the trigger; not stored where a webhook delivery has it. By default see `payloadOf`. */
+  scope?: JsonObject;
+  /** The webhook delivery that starts it, not stored yet. */
+  delivery?: HeldDelivery;
+  parent?: AutomationRunRow;
+  /** Steps that have ended already, for a run that goes on where another failed. */
+  steps?: StepState[];
+  /** Of a schedule: the instant that it stands for. */
+  scheduledAt?: string;
+  /** The run that called this one, or whose event started it; null where that was no automation's. */
+  cause?: Link | null;
+  /** For a run that was called: its id, and the action run that called it. */
+  called?: { id: string; by: string };
+}
+
+type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
+  Partial<Pick<AutomationRow, "triggerType">>;
+
+/** The instant of a schedule, or an event: also where a person or another automation gives it as the input. */
+const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject =>
+  triggerType === "schedule" || triggerType === "event" ? { payload: input } : {};
+
+/**
+ * Starts a run of the automation, up to the first steps being in line; where its `concurrency` leaves no room, the run
+ * waits in line itself, or comes back cancelled.
+ */
+export async function startAutomationRun(
+  tx: WriteContext,
+  automation: Startable,
+  start: NewAutomationRun,
+): Promise<AutomationRunRow> {
+  const config = automation.config as AutomationConfig;
+  const row = newAutomationRun(tx, automation, start);
+  await recordTriggered(tx, row);
+  const { concurrency } = config;
+  if (concurrency !== undefined) {
+    const place = await placeFor(tx, automation.id, concurrency);
+    if (place === "skip") return skip(tx, row, concurrency, start.delivery ?? null);
+    if (place === "queue") {
+      const queued: AutomationRunRow = { ...row, status: "pending", startedAt: null };
+      await insertAutomationRun(tx, queued);
+      return queued;
+    }
+    if (concurrency.policy === "cancel_previous") {
+      for (const id of await replacedBy(tx, automation.id, concurrency)) await cancelUnlessEnded(tx, id);
+    }
+  }
+  return advance(tx, row, { config, delivery: start.delivery ?? null });
+}
+
+function newAutomationRun(
+  tx: WriteContext,
+  automation: Startable,
+  start: NewAutomationRun,
+): AutomationRunRow {
+  const config = automation.config as AutomationConfig;
+  const at = timestamp(tx.clock);
+  const id = start.called?.id ?? tx.ids.uuid();
+  const isLinked = start.cause !== undefined || start.called !== undefined;
+  return {
+    id,
+    organizationId: tx.organizationId,
+    createdAt: at,
+    updatedAt: at,
+    automationId: automation.id,
+    automationVersion: automation.version,
+    deliveryId: start.delivery?.row.id ?? null,
+    parentRunId: start.parent?.id ?? null,
+    scheduledAt: start.scheduledAt ?? null,
+    callerRunId: start.called?.by ?? null,
+    ...(isLinked ? below(start.cause ?? null, id) : { causeRunId: null, rootRunId: null, depth: 0 }),
+    isLimited: config.concurrency !== undefined,
+    isWatched: config.expect !== undefined,
+    status: "running",
+    triggerMethod: start.trigger.method,
+    triggerSourceType: start.trigger.sourceType,
+    triggerSourceId: start.trigger.sourceId,
+    input: start.input ?? null,
+    scope: start.scope ?? payloadOf(automation, start.input ?? null),
+    steps: start.steps ?? stepsOf(config).map(({ key }) => fresh(key)),
+    result: null,
+    error: null,
+    actor: { ...tx.actor },
+    correlationId: tx.correlationId,
+    dueAt: null,
+    startedAt: at,
+    completedAt: null,
+  };
+}
+
+const recordTriggered = (tx: WriteContext, row: AutomationRunRow): Promise<void> =>
+  record(
+    tx,
+    "automation.triggered",
+    { type: "automation", id: row.automationId },
+    {
+      runId: row.id,
+      triggerMethod: row.triggerMethod,
+      ...(row.deliveryId === null ? {} : { deliveryId: row.deliveryId }),
+      ...(row.scheduledAt === null ? {} : { scheduledAt: row.scheduledAt }),
+    },
+  );
+
+/** Stores a run that never begins, with its reason; a webhook's sender hears that all is well. */
+async function skip(
+  tx: WriteContext,
+  row: AutomationRunRow,
+  concurrency: Concurrency,
+  delivery: HeldDelivery | null,
+): Promise<AutomationRunRow> {
+  const steps = row.steps.map(
+    (step): StepState => (isEnded(step.status) ? step : { ...step, status: "skipped" }),
+  );
+  const error = skippedError(concurrency);
+  const skipped: AutomationRunRow = { ...row, status: "cancelled", steps, error, completedAt: row.createdAt };
+  await insertAutomationRun(tx, skipped);
+  const data = { runId: row.id, status: "cancelled", error: { ...error } };
+  await record(tx, "automation.cancelled", { type: "automation", id: row.automationId }, data, SYSTEM);
+  if (row.deliveryId !== null) await deliverySettled(tx, { ...skipped, status: "completed" }, delivery);
+  await automationRunEnded(tx, skipped);
+  return skipped;
+}
+
+/**
+ * Stores a run that may not begin, as failed for `error`.
+ */
+export async function refuseAutomationRun(
+  tx: WriteContext,
+  automation: Startable,
+  start: NewAutomationRun,
+  error: RunError,
+): Promise<AutomationRunRow> {
+  const row = newAutomationRun(tx, automation, start);
+  const steps = row.steps.map((step): StepState => ({ ...step, status: "skipped" }));
+  const depth = Math.max(row.depth, MAX_DEPTH + 1);
+  const refused: AutomationRunRow = {
+    ...row,
+    status: "failed",
+    steps,
+    error,
+    depth,
+    completedAt: row.createdAt,
+  };
+  await recordTriggered(tx, row);
+  await insertAutomationRun(tx, refused);
+  const data = { runId: row.id, status: "failed", error: { ...error } };
+  await record(tx, "automation.failed", { type: "automation", id: row.automationId }, data, SYSTEM);
+  return refused;
+}
+
+/** Throws `invalid_state` for a disabled automation. */
+export async function runAutomation(
+  tx: WriteContext,
+  id: string,
+  input: Json | undefined,
+  trigger: Trigger,
+): Promise<AutomationRunRow> {
+  const { automation } = await findAutomation(tx, id);
+  refuseDisabled(automation);
+  return startAutomationRun(tx, automation, { trigger, input: input ?? null });
+}
+
+/** Throws `invalid_state`. */
+export function refuseDisabled(automation: AutomationRow): void {
+  if (automation.status === "disabled") {
+    throw new AppError("invalid_state", "This automation is disabled; set its status to active first.");
+  }
+}

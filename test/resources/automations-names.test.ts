@@ -1,0 +1,29 @@
+import { expect, test } from "bun:test";
+import { namesIn } from "../../src/resources/automations/names.ts";
+
+/** What of a run with the steps `ask` and `route` a text may speak of. */
+const named = (text: string) => {
+  const { trigger, input, steps } = namesIn(JSON.stringify({ text }));
+  const keys = ["ask", "route"].filter(steps);
+  return [...(trigger ? ["trigger"] : []), ...(input ? ["input"] : []), ...keys].join(" ");
+};
+
+test.each([
+  ["{{item}} of {{index}}", ""],
+  ["{{payload.a}}", "trigger"],
+  ["{{ headers.x ?? 1 }}", "trigger"],
+  ['{{query["a b"]}}', "trigger"],
+  ["{{input}}", "input"],
+  ["{{steps.ask.result}}", "ask"],
+  ["{{ steps.route.result.branch }} {{input.a}}", "input route"],
+  ["{{steps}}", "ask route"],
+  ["{{steps ?? {}}}", "ask route"],
+  ['{{steps["ask"].result}}', "ask route"],
+  ['{{steps["\\u0061sk"].result}}', "ask route"],
+  ["steps[input.which].result == 1", "input ask route"],
+  ["steps . ask.result == 1", "ask"],
+  ["[steps].all(s, s.route.status == 'completed')", "ask route"],
+  ["has(steps.route) && steps.ask.status != 'failed'", "ask route"],
+])("a definition with %s may speak of: %s", (text, names) => {
+  expect(named(text)).toBe(names);
+});

@@ -1,0 +1,33 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const LIBRARIES = "/usr/lib";
+
+/** The library of Debian's package `libfaketime`, or what WEIR_TEST_FAKETIME names; null where there is none. */
+export const faketimeLibrary: string | null =
+  process.env.WEIR_TEST_FAKETIME ??
+  readdirSync(LIBRARIES)
+    .map((folder) => join(LIBRARIES, folder, "faketime/libfaketimeMT.so.1"))
+    .find((path) => existsSync(path)) ??
+  null;
+
+/** A wall clock for processes of their own, which can be set while they run. The monotonic one goes as it does. */
+export function openFaketime(library: string) {
+  const folder = mkdtempSync(join(tmpdir(), "weir-faketime-"));
+  const file = join(folder, "offset");
+  const set = (seconds: number) => writeFileSync(file, `${seconds < 0 ? "" : "+"}${seconds}s\n`);
+  set(0);
+  return {
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+      FAKETIME_DONT_RESET: "1",
+    },
+    /** Sets the clock so many seconds ahead of the real one, or behind. */
+    set,
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
