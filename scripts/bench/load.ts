@@ -30,13 +30,15 @@ export function rawRequest(
 
 /**
  * Sends the same request over and over on `connections` keep-alive sockets for `seconds`, one at a time on
- * each. Over bare sockets, so that the sender costs as little as can be.
+ * each. Over bare sockets, so that the sender costs as little as can be. With `isRight`, which gets a reply's body, it
+ * throws at the first that is not a success or not right.
  */
 export async function load(
   origin: string,
   request: Buffer,
   connections: number,
   seconds: number,
+  isRight?: (body: string) => boolean,
 ): Promise<Round> {
   const { hostname, port } = new URL(origin);
   const times: number[] = [];
@@ -61,6 +63,10 @@ export async function load(
             if (end === null || gathered.length < end) return;
             const status = gathered.toString("latin1", 9, 12);
             statuses[status] = (statuses[status] ?? 0) + 1;
+            if (isRight && !(status.startsWith("2") && isRight(bodyOf(gathered)))) {
+              socket.end();
+              return reject(new Error(`Not the right reply: ${gathered.toString("utf8", 0, 600)}`));
+            }
             gathered = Buffer.alloc(0);
             const now = performance.now();
             times.push(now - sentAt);
@@ -84,7 +90,9 @@ export async function load(
   return { count: times.length, perSecond: times.length / elapsed, p50, p99, statuses };
 }
 
-/** Where the first response ends; null while its head or its length is not known. */
+const bodyOf = (reply: Buffer) => reply.toString("utf8", reply.indexOf(HEAD_END) + HEAD_END.length);
+
+/** Where the first response ends; null while its head is not there. */
 function lengthOf(bytes: Buffer): number | null {
   const head = bytes.indexOf(HEAD_END);
   if (head < 0) return null;

@@ -66,6 +66,7 @@ async function extract(table: string, count: number, round: number): Promise<num
     lake: {
       tables: async () => [],
       table: async () => null,
+      past: async () => Promise.reject(new Error("An extract reads no past.")),
       localPath: lake.localPath,
       place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
       cursor: async () => null,

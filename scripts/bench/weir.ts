@@ -90,7 +90,8 @@ export async function startWeir(command?: readonly string[]): Promise<Weir> {
   return weir;
 }
 
-function freePort(): number {
+/** A port that nobody has at the moment. */
+export function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = probe;
   probe.stop(true);

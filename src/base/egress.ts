@@ -18,6 +18,8 @@ export interface EgressRequest {
   maxRedirects?: number;
   /** Headers that carry credentials under names of their own; like those of known names they go to no other origin. */
   credentialHeaders?: readonly string[];
+  /** True leaves the body as it was sent, `content-encoding` undone by nobody: a copy has to have the same bytes. */
+  isRaw?: boolean;
 }
 
 export interface EgressResponse {
@@ -122,6 +124,7 @@ interface Hop extends Readonly<Target> {
   method: string;
   headers: HeaderRecord;
   body: EgressRequest["body"];
+  isRaw: boolean;
 }
 
 async function exchange(
@@ -167,23 +170,38 @@ function firstHop(address: string, request: EgressRequest): Hop {
   const target = readTarget(address);
   const headers = headersOf(request.headers ?? {}, request.body instanceof ReadableStream);
   headers["user-agent"] ??= "Weir";
-  return { ...target, method, headers, body: request.body };
+  return { ...target, method, headers, body: request.body, isRaw: request.isRaw ?? false };
 }
 
 /** What may be sent of `given`; only of a stream is the length not known here, such as for an upload to S3. */
 function headersOf(given: HeaderRecord, isStream: boolean): HeaderRecord {
   const headers: HeaderRecord = Object.create(null);
   for (const name in given) {
-    const lower = name.toLowerCase();
-    if (CONNECTION_HEADERS.has(lower) || (lower === "content-length" && !isStream)) continue;
-    headers[lower] = headerValue(name, given[name] ?? "");
+    const { lower, isOfConnection, isPlain } = readName(name);
+    if (isOfConnection || (lower === "content-length" && !isStream)) continue;
+    const value = given[name] ?? "";
+    headers[lower] = isPlain && PLAIN_VALUE.test(value) ? value : headerValue(name, value);
   }
   return headers;
 }
 
-/** Most are as they are sent; what is odd is read, or refused, as `Headers` would do it. */
+/** Names of headers, read once each: most requests have the same ones. */
+const headerNames = new Map<string, { lower: string; isOfConnection: boolean; isPlain: boolean }>();
+const MAX_NAMES = 1_000;
+const PLAIN_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
+
+function readName(name: string) {
+  const known = headerNames.get(name);
+  if (known) return known;
+  const lower = name.toLowerCase();
+  const read = { lower, isOfConnection: CONNECTION_HEADERS.has(lower), isPlain: /^[\w-]+$/.test(name) };
+  if (headerNames.size >= MAX_NAMES) headerNames.clear();
+  headerNames.set(name, read);
+  return read;
+}
+
+/** What is odd is read, or refused, as `Headers` would do it. */
 function headerValue(name: string, value: string): string {
-  if (/^[\w-]+$/.test(name) && /^[!-~](?:[ -~]*[!-~])?$/.test(value)) return value;
   try {
     return new Headers([[name, value]]).get(name) ?? "";
   } catch (cause) {
@@ -193,7 +211,7 @@ function headerValue(name: string, value: string): string {
 
 /** Connects to the checked address, with the name in Host and, for the certificate, in SNI. */
 async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortSignal): Promise<Response> {
-  const { url, host, port, method, body, headers } = hop;
+  const { url, host, port, method, body, headers, isRaw } = hop;
   signal.throwIfAborted();
   const addresses = await gate.admit(host, port, signal);
   headers.host = hop.name;
@@ -209,6 +227,7 @@ async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortS
     tls,
     proxy: false,
     timeout: false,
+    ...(isRaw ? { decompress: false } : {}),
   };
   for (const address of addresses) {
     const target = address === host && url.hash === "" ? url : pinned(url, address);
@@ -254,7 +273,7 @@ function redirected(
       (isElsewhere && (CREDENTIALS.test(one) || own.has(one))) || (asGet && one.startsWith("content-"));
     if (!isLeft) headers[one] = hop.headers[one] ?? "";
   }
-  if (asGet) return { ...target, method: "GET", headers, body: undefined };
+  if (asGet) return { ...target, method: "GET", headers, body: undefined, isRaw: hop.isRaw };
   if (hop.body instanceof ReadableStream) {
     throw new AppError("upstream", `${from} redirected a streamed body, which can't be sent a second time.`);
   }
@@ -263,7 +282,7 @@ function redirected(
 
 function answer(
   response: Response,
-  { url, method }: Hop,
+  { url, method, isRaw }: Hop,
   deadline: Deadline,
   explain: (error: unknown) => unknown,
 ): EgressResponse {
@@ -284,7 +303,7 @@ function answer(
 
   return {
     status: response.status,
-    headers: isPlain ? headers : decodedHeaders(response),
+    headers: isPlain || isRaw ? headers : decodedHeaders(response),
     url: url.href,
     get body() {
       return open();

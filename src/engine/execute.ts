@@ -48,8 +48,6 @@ export async function execute(
     if (run.cancelRequestedAt !== null) control.abort(new Ended("cancelled")); // while no process had it
     control.signal.throwIfAborted();
     const executor = ctx.executors[run.kind];
-    if (!executor)
-      throw new AppError("not_available", `This version of Weir can't carry out ${run.kind} yet.`);
     const scope = await scopeOf(ctx, run);
     if (!isResolved) definition = fillIn(executor, run.definition, scope);
     isResolved = true;

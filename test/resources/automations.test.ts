@@ -147,14 +147,10 @@ describe("creating an automation", () => {
     ]);
   });
 
-  test("tells what this version can't do, in place of storing it to do nothing", async () => {
+  test("tells of an orchestrator and a trigger that there are none of", async () => {
     await using app = await startApp();
     const make = (more: object) =>
       app.owner("POST", AUTOMATIONS, { name: "x", config: { action: work() }, ...more });
-    const agent = { kind: "agent_search", definition: { question: "?" } };
-    expect(faultsOf(await make({ config: { action: agent } }))).toEqual([
-      "body.config.action.definition not_available",
-    ]);
     expect(faultsOf(await make({ orchestratorType: "remote" }))).toEqual(["body.orchestratorType enum"]);
     expect(faultsOf(await make({ triggerType: "often" }))).toEqual(["body.triggerType enum"]);
   });

@@ -1,4 +1,6 @@
 import { and, eq } from "drizzle-orm";
+import type { Fault } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 import { connections } from "../connections/table.ts";
@@ -21,4 +23,37 @@ export async function connectionFault(
       ? `${kind} takes no connection`
       : `${kind} takes connections of ${providers.join(", ")}`;
   return { msg, type: "value_error" };
+}
+
+/**
+ * Why a definition can't use the connections that it names by their ids: each must be of this organization and fit for
+ * what it is named for. A definition that its kind would refuse anyway has none told.
+ */
+export async function namedConnectionFaults(
+  tx: WriteContext,
+  kind: ActionKind | undefined,
+  definition: JsonObject | undefined,
+  loc: readonly string[],
+): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  for (const { path, id, refusal } of (kind && definition && tx.executors[kind]?.connections?.(definition)) ||
+    []) {
+    const place = [...loc, ...path];
+    const fault = await connectionFault(tx, id, kind);
+    if (fault) faults.push({ loc: place, ...fault });
+    else {
+      const provider = tx.providers.get((await providerIdOf(tx, id)) ?? "");
+      const msg = provider ? refusal(provider) : null;
+      if (msg) faults.push({ loc: place, msg, type: "value_error" });
+    }
+  }
+  return faults;
+}
+
+async function providerIdOf(tx: WriteContext, id: string): Promise<string | null> {
+  const [row] = await tx.db
+    .select({ provider: connections.provider })
+    .from(connections)
+    .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
+  return row?.provider ?? null;
 }

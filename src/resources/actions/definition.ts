@@ -64,10 +64,8 @@ export function definitionFaults(
   loc: readonly string[],
 ): Fault[] {
   const executor = app.executors[kind];
-  if (!executor) {
-    return [{ loc, msg: `This version of Weir can't carry out ${kind} yet`, type: "not_available" }];
-  }
   const { faults } = read(definitionShape(executor), definition, loc, { exempt: isWholeTemplate });
+  faults.push(...lacking(executor, definition, loc));
   const paths = pathsOf(executor);
   for (const { path, message } of templateFaults(definition, paths)) {
     faults.push({ loc: [...loc, ...path], msg: message, type: "template_error" });
@@ -82,6 +80,12 @@ export function definitionFaults(
     msg: message,
     type: "value_error",
   }));
+}
+
+function lacking({ oneOf = [] }: Executor, definition: JsonObject, loc: readonly string[]): Fault[] {
+  const [first, ...others] = oneOf;
+  if (first === undefined || oneOf.some((field) => definition[field] !== undefined)) return [];
+  return [{ loc: [...loc, first], msg: `Field required, or ${others.join(" or ")}`, type: "missing" }];
 }
 
 /** Throws `InvalidInput` for what `definitionFaults` finds; a definition of no fields is a draft and passes. */
@@ -114,6 +118,7 @@ export function fillIn(executor: Executor, definition: JsonObject, scope: Scope)
 /** The kind's own fields with their defaults; the common ones are the engine's. Throws `definition_invalid`. */
 export function checkFilled(executor: Executor, definition: JsonObject): JsonObject {
   const { value, faults } = read(definitionShape(executor), definition, ["definition"]);
+  faults.push(...lacking(executor, definition, ["definition"]));
   const more = faults.length > 0 ? [] : (executor.check?.(definition) ?? []);
   if (faults.length + more.length > 0) {
     const all = [
@@ -139,8 +144,7 @@ const pathsOf = (executor: Executor) => ({
 
 /** What becomes of a definition's fields when it runs, for whoever fills in a part of it before. */
 export function actionPlaces(app: Pick<App, "executors">, kind: ActionKind) {
-  const executor = app.executors[kind];
-  const { sql, skip } = executor ? pathsOf(executor) : { sql: [], skip: [] };
+  const { sql, skip } = pathsOf(app.executors[kind]);
   return { live: [[]] as string[][], sql, conditions: skip };
 }
 

@@ -12,7 +12,7 @@ import { isUniqueViolation } from "../../store/store.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
-import { connectionFault } from "./connection.ts";
+import { connectionFault, namedConnectionFaults } from "./connection.ts";
 import { checkDefinition, definitionFaults } from "./definition.ts";
 import { type ActionRow, actions } from "./table.ts";
 import { fillAction, templateFor } from "./template.ts";
@@ -97,6 +97,7 @@ export async function insertAction(
   checkDefinition(ctx, input.kind, definition);
   return write(ctx, async (tx) => {
     await checkConnection(tx, input.kind, input.connectionId ?? null);
+    await checkNamed(tx, input.kind, definition);
     const row: ActionRow = {
       id: tx.ids.uuid(),
       ...created(tx),
@@ -144,6 +145,17 @@ async function checkConnection(tx: WriteContext, kind: ActionRow["kind"], id: st
   if (fault) throw invalid(["body", "connectionId"], fault.msg, fault.type);
 }
 
+/** Throws `InvalidInput` for connections that a definition names and can't use. */
+async function checkNamed(
+  tx: WriteContext,
+  kind: ActionRow["kind"],
+  definition: JsonObject,
+  loc: readonly string[] = ["body", "definition"],
+): Promise<void> {
+  const faults = await namedConnectionFaults(tx, kind, definition, loc);
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
 /** Changes only what is given. Nothing changed: no event, and `updatedAt` stays. */
 export async function updateAction(ctx: Context, id: string, given: ActionPatch): Promise<ActionWithRun> {
   return write(ctx, async (tx) => {
@@ -152,6 +164,7 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
     const { definition, ...others } = given;
     const patch = { ...others, ...(definition === undefined ? {} : { definition: definition ?? {} }) };
     if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition);
+    if (patch.definition !== undefined) await checkNamed(tx, action.kind, patch.definition);
     if (patch.connectionId !== undefined) await checkConnection(tx, action.kind, patch.connectionId);
     const changes = changesBetween(action, patch);
     if (changes.length === 0) return found;
@@ -184,7 +197,8 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
 }
 
 /**
- * Puts a run of the action in line. `definitionOverrides` is a JSON Merge Patch over the definition.
+ * Puts a run of the action in line. `definitionOverrides` is a JSON Merge Patch over the definition; `given` is what
+ * templates see as `input`.
  *
  * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run.
  */
@@ -194,6 +208,7 @@ export async function runAction(
   input: RunCreate,
   trigger: Trigger,
   idempotencyKey: string | null = null,
+  given: Json = null,
 ): Promise<RunRow> {
   const { action } = await findAction(tx, id);
   if (action.status === "disabled")
@@ -203,7 +218,9 @@ export async function runAction(
     "body",
     input.definitionOverrides ? "definitionOverrides" : "definition",
   ]);
-  if (faults.length > 0 && tx.executors[action.kind]) throw new InvalidInput(faults);
+  if (faults.length > 0) throw new InvalidInput(faults);
+  if (input.definitionOverrides)
+    await checkNamed(tx, action.kind, definition, ["body", "definitionOverrides"]);
   return enqueueRun(tx, {
     kind: action.kind,
     definition,
@@ -212,6 +229,7 @@ export async function runAction(
     connectionId: action.connectionId,
     concurrencyKey: concurrencyKeyOf(tx, definition),
     idempotencyKey,
+    input: given,
   });
 }
 

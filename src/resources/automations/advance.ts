@@ -134,4 +134,4 @@ async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, sc
     : enqueueRun(tx, input);
 }
 
-const isDecider = (executor: Executor | undefined): executor is Decider => executor?.decide !== undefined;
+const isDecider = (executor: Executor): executor is Decider => executor.decide !== undefined;

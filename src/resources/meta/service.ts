@@ -3,6 +3,7 @@ import type { App } from "../../context.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
 import { version } from "../../version.ts";
 import { ACTION_STATUSES } from "../actions/table.ts";
+import { API_STATUSES, ITEM_STATUSES } from "../api-catalog/table.ts";
 import { AUTOMATION_STATUSES } from "../automations/table.ts";
 import { CONNECTION_STATUSES } from "../connections/table.ts";
 import { DECISION_STATUSES } from "../decisions/table.ts";
@@ -14,7 +15,7 @@ import { TEMPLATE_STATUSES } from "../templates/table.ts";
 import { OUTBOUND_STATUSES, WEBHOOK_STATUSES } from "../webhooks/table.ts";
 
 /** What this version can do and where its limits lie. */
-export const describeSelf = ({ config, executors, providers }: App) => ({
+export const describeSelf = ({ config, providers }: App) => ({
   version,
   limits: {
     bodyBytes: config.maxBodyBytes,
@@ -35,7 +36,7 @@ export const describeSelf = ({ config, executors, providers }: App) => ({
     retentionDays: config.retentionDays,
     retentionFailedDays: config.retentionFailedDays,
   },
-  actionKinds: ACTION_KINDS.filter((kind) => executors[kind] !== undefined),
+  actionKinds: [...ACTION_KINDS],
   providers: [...providers.keys()],
   eventTypes: [...EVENT_TYPES],
   statuses: {
@@ -44,6 +45,8 @@ export const describeSelf = ({ config, executors, providers }: App) => ({
     automation: [...AUTOMATION_STATUSES],
     automationRun: [...RUN_STATUSES],
     automationRunStep: [...RUN_STATUSES, "skipped"],
+    apiCatalogEntry: [...API_STATUSES],
+    apiCatalogTool: [...ITEM_STATUSES],
     connection: [...CONNECTION_STATUSES],
     decision: [...DECISION_STATUSES],
     template: [...TEMPLATE_STATUSES],

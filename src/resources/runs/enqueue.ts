@@ -90,7 +90,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     retryCount: 0,
     interruptCount: 0,
     concurrencyKey: run.concurrencyKey ?? null,
-    datasetKey: tx.executors[run.kind]?.writes?.(run.definition) ?? null,
+    datasetKey: tx.executors[run.kind].writes?.(run.definition) ?? null,
     idempotencyKey: run.idempotencyKey ?? null,
     input: run.input ?? null,
     parentActionRunId: run.parentActionRunId ?? null,

@@ -27,9 +27,9 @@ export interface Taken {
 }
 
 /** So many events become deliveries in one transaction … */
-const EVENTS = 512;
+const EVENTS = 1_024;
 /** So many events are read at a time. */
-const SLICE = 64;
+const SLICE = 128;
 /** … or only so many that this number of deliveries is not passed by more than one event. */
 const PAIRS = 2_000;
 /** So many places of the trail are looked at in one go, whatever their events are. */
