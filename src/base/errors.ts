@@ -41,7 +41,6 @@ export type ErrorCode =
   | "llm_refused"
   | "llm_stream_cut" // the reply ended before it was whole
   | "llm_budget_exceeded" // the organization has used up its tokens of the day
-  | "output_invalid" // a model's answer is not what was asked for, also when it was told so
   | "unknown_identifier" // a model's SQL speaks of what is not there
   | "output_invalid" // an answer that does not fit the shape that was asked for
   | "too_many_steps" // an agent came to no answer within the steps that it has

@@ -3,9 +3,13 @@ import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, write } from "../context.ts";
 import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
+import { openAgentNamed } from "../resources/agents/open.ts";
+import { openUse } from "../resources/api-catalog/use.ts";
 import { openLink } from "../resources/connections/link.ts";
 import { findCursor } from "../resources/datasets/cursors.ts";
+import { readPast } from "../resources/datasets/past.ts";
 import { readTables } from "../resources/datasets/tables.ts";
+import { approvedHash } from "../resources/decisions/approved.ts";
 import { SYSTEM } from "../resources/runs/claim.ts";
 import { runTopic } from "../resources/runs/enqueue.ts";
 import { ownerOf, recordProgress } from "../resources/runs/finish.ts";
@@ -80,7 +84,10 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     egress: ctx.egress,
     sql: ctx.sql,
     model: modelFor(ctx),
+    agent: (named) => openAgentNamed(ctx, named),
     charts: ctx.charts,
+    reader: ctx.reader,
+    search: ctx.search,
     ids: ctx.ids,
     lake: lakeBench(ctx, run, locks, undo),
     workFolder() {
@@ -93,6 +100,14 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     hasConnection: run.connectionId !== null,
     connection: () => open(run.connectionId),
     openConnection: open,
+    catalog: (reference) => {
+      const openOwn = async (id: string | null) => {
+        const connectionId = id ?? run.connectionId;
+        return connectionId === null ? null : open(connectionId);
+      };
+      return openUse(ctx, reference, openOwn);
+    },
+    approvedHash: () => approvedHash(ctx, run.id),
     manifest: openManifest(ctx, ownerOf(run), run.id),
     progress: diary.progress,
     log: diary.log,
@@ -134,6 +149,7 @@ function lakeBench(
     tables: () => readTables(ctx.db, { organizationId }),
     table: async (layer, dataset, table) =>
       (await readTables(ctx.db, { organizationId, layer, dataset, table }))[0] ?? null,
+    past: (asked) => readPast(ctx.db, organizationId, asked),
     localPath: (file) => ctx.lake.localPath(file, (release) => void undo.add(release)),
     place: (at, file) => ctx.lake.place({ organizationId, ...at }, file),
     cursor: (resource) => findCursor(ctx, ownerOf(run), resource),

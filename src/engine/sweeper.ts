@@ -1,8 +1,10 @@
 import type { App } from "../context.ts";
 import type { Loop } from "./loop.ts";
 import { sweepDeadLetters, sweepDeliveries, sweepOutbound, sweepSubscriptions } from "./sweep-deliveries.ts";
-import { sweepArtifacts, sweepLake, sweepRemoved, sweepScratch } from "./sweep-files.ts";
+import { sweepArtifacts, sweepScratch } from "./sweep-files.ts";
+import { sweepHistory, sweepLake, sweepReads, sweepRemoved } from "./sweep-lake.ts";
 import {
+  sweepChat,
   sweepDeviceCodes,
   sweepInvitations,
   sweepKeys,
@@ -11,6 +13,7 @@ import {
   sweepSetupToken,
 } from "./sweep-rows.ts";
 import { sweepActionRuns, sweepAutomationRuns } from "./sweep-runs.ts";
+import { sweepManifests } from "./sweep-sync.ts";
 
 /** What looks at everything comes so often. */
 const ROUND_MS = 60 * 60 * 1000;
@@ -28,7 +31,9 @@ type Sweep = (app: App) => AsyncGenerator<void>;
 export function sweeper(app: App): Loop {
   const chores = [
     chore(app, REMOVED_MS, sweepRemoved),
+    chore(app, ROUND_MS, sweepHistory),
     chore(app, ROUND_MS, sweepLake),
+    chore(app, ROUND_MS, sweepReads),
     chore(app, ROUND_MS, sweepArtifacts),
     chore(app, ROUND_MS, sweepScratch),
     chore(app, ROUND_MS, sweepKeys),
@@ -37,12 +42,14 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepSetupToken),
     chore(app, ROUND_MS, sweepInvitations),
     chore(app, ROUND_MS, sweepNotices),
+    chore(app, ROUND_MS, sweepChat),
     chore(app, ROUND_MS, sweepAutomationRuns),
     chore(app, ROUND_MS, sweepActionRuns),
     chore(app, ROUND_MS, sweepDeadLetters),
     chore(app, ROUND_MS, sweepDeliveries),
     chore(app, ROUND_MS, sweepOutbound),
     chore(app, ROUND_MS, sweepSubscriptions),
+    chore(app, ROUND_MS, sweepManifests),
   ];
   return {
     name: "sweeper",

@@ -4,10 +4,13 @@ import type { Egress } from "../base/egress.ts";
 import type { Ids } from "../base/ids.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
+import type { CatalogUse } from "../catalog/contract.ts";
 import type { Charts } from "../charts/contract.ts";
-import type { CursorState, LakeFile, LakeLoad, LakeTable } from "../lake/contract.ts";
-import type { Model } from "../models/contract.ts";
+import type { CursorState, LakeFile, LakeLoad, LakeRead, LakeTable } from "../lake/contract.ts";
+import type { Model, OpenAgent } from "../models/contract.ts";
 import type { Link, Provider } from "../providers/contract.ts";
+import type { Reader } from "../reader/contract.ts";
+import type { Search } from "../search/contract.ts";
 import type { Sql } from "../sql/contract.ts";
 
 /** The interface's section 2, in its order. */
@@ -47,6 +50,8 @@ export interface LakeBench {
   tables(): Promise<LakeTable[]>;
   /** Null where no load has made it yet. */
   table(layer: string, dataset: string, table: string): Promise<LakeTable | null>;
+  /** A table, by the name that SQL has for it, as a load left it. Throws `sql_error` where that can't be shown. */
+  past(asked: { layer: string; name: string; loadId: string }): Promise<LakeTable>;
   localPath(file: Pick<LakeFile, "path">): Promise<string>;
   place(
     at: { layer: string; dataset: string; table: string; loadId: string },
@@ -101,7 +106,11 @@ export interface Bench {
   readonly sql: Sql;
   /** The operator's language model, within the organization's budget; `stream` throws `llm_not_configured` where there is none. */
   readonly model: Model;
+  /** Opens an agent by the id or slug of its spec, to act for whoever set the run off; throws `definition_invalid`. */
+  agent(named: string): Promise<OpenAgent>;
   readonly charts: Charts;
+  readonly reader: Reader;
+  readonly search: Search;
   readonly ids: Ids;
   readonly lake: LakeBench;
   /** A fresh 0700 folder that goes when the run ends. */
@@ -111,6 +120,10 @@ export interface Bench {
   /** Opens another connection of the organization, that the definition names; throws as `connection` does. */
   openConnection(id: string): Promise<{ provider: Provider; link: Link }>;
   readonly manifest: ManifestBench;
+  /** An endpoint or tool of the API catalog; throws `not_found`, and `invalid_state` for what may not be called. */
+  catalog(reference: ApiReference): Promise<CatalogUse>;
+  /** The `hash` in the context of the approval that this run has; null where it has none. */
+  approvedHash(): Promise<string | null>;
   /** True where the action or step names a connection. */
   readonly hasConnection: boolean;
   /** Shown to people at once and kept as the run's `progress`. Cheap: writes are gathered. */
@@ -133,12 +146,23 @@ export type NewArtifact = {
 export interface Done {
   result: JsonObject;
   load?: LakeLoad;
+  /** Tables of the lake that it was made of. */
+  reads?: LakeRead[];
   artifacts?: NewArtifact[];
+}
+
+/** Which endpoint or tool of the API catalog is meant. */
+export interface ApiReference {
+  apiId: string;
+  endpoint?: string;
+  tool?: string;
 }
 
 /** What settles a wait, and what has to be known to set it up. To add one: its line here, its service in `runs/waits.ts`. */
 export interface Waits {
   decision: DecisionRequest;
+  /** A decision after which the run goes on where it was: it is executed again, and `approvedHash` tells of the yes. */
+  approval: DecisionRequest;
   automation: AutomationCall;
 }
 export type WaitKind = keyof Waits;
@@ -193,6 +217,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly conditionFields?: readonly string[];
   /** Connections that the definition names by their ids; looked up when the action is saved. Templates are left out. */
   connections?(definition: JsonObject): NamedConnection[];
+  /** Fields of which one has to be there; the first is told as missing. The schema has all of them optional. */
+  readonly oneOf?: readonly string[];
   /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**
@@ -223,5 +249,5 @@ export function datasetOf(layer: unknown, dataset: unknown): string | null {
   return isPlain(layer) && isPlain(dataset) ? `${layer}.${dataset}` : null;
 }
 
-/** Kinds that this build carries out; a kind without an executor is told as `not_available`. */
-export type Executors = Readonly<Partial<Record<ActionKind, Executor>>>;
+/** A kind without an executor does not compile. */
+export type Executors = Readonly<Record<ActionKind, Executor>>;

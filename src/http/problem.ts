@@ -34,7 +34,6 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   llm_refused: 502,
   llm_stream_cut: 502,
   llm_budget_exceeded: 429,
-  output_invalid: 422,
   unknown_identifier: 422,
   output_invalid: 502,
   too_many_steps: 422,

@@ -23,6 +23,9 @@ const EXPORTS: Readonly<Record<string, { ending: string; mimeType: string }>> = 
 const exportOf = (mimeType: string) =>
   mimeType.startsWith(GOOGLE) ? (EXPORTS[mimeType.slice(GOOGLE.length)] ?? null) : null;
 
+/** Whether it is a document of Google's own, whose bytes are made anew at each export. */
+export const isNative = (mimeType: string): boolean => mimeType.startsWith(GOOGLE);
+
 /** A file's name with the ending of what `openFile` gives for it. */
 export function exportedName({
   name,
@@ -78,5 +81,8 @@ async function* checked(
     yield chunk;
   }
   if (hash.digest("hex") === md5) return;
-  throw new AppError("upstream", `${what} was changed while it was read.`, { retryable: true });
+  throw new AppError("upstream", `${what} was changed while it was read.`, {
+    retryable: true,
+    details: { rule: "changed" },
+  });
 }

@@ -14,8 +14,10 @@ export function driveSource(link: DriveLink): FileSource {
   return {
     async *walk(prefix) {
       const root = await findRoot(link, false);
-      const walk: Walk = { link, prefix, found, given: new Set() };
-      yield* walkFolder(walk, { id: root.id, driveId: root.driveId }, "", [root.id]);
+      for await (const { path, file } of walkDrive(link, root, prefix)) {
+        found.set(path, file);
+        yield path;
+      }
     },
     async open(path) {
       const file = found.get(path);
@@ -25,10 +27,28 @@ export function driveSource(link: DriveLink): FileSource {
   };
 }
 
+/** A file on a walk. */
+export interface Walked {
+  /** Of names, below the folder where the walk began. */
+  path: string;
+  /** A shortcut as itself, with its target named in it. */
+  file: DriveFile;
+  /** Ids of the folders on the way to it, as they are listed and as shortcuts lead to them. */
+  trail: readonly string[];
+}
+
+/** All files below a folder whose paths start with `prefix`, in order of UTF-8 bytes. */
+export async function* walkDrive(
+  link: DriveLink,
+  { id, driveId }: { id: string; driveId: string | null },
+  prefix: string,
+): AsyncGenerator<Walked> {
+  yield* walkFolder({ link, prefix, given: new Set() }, { id, driveId }, "", [id]);
+}
+
 interface Walk {
   link: DriveLink;
   prefix: string;
-  found: Map<string, DriveFile>;
   /** Contents that were given: a file comes once, whatever shortcuts lead to it. */
   given: Set<string>;
 }
@@ -39,8 +59,8 @@ async function* walkFolder(
   folder: { id: string; driveId: string | null },
   path: string,
   trail: readonly string[],
-): AsyncGenerator<string> {
-  const { link, prefix, found, given } = walk;
+): AsyncGenerator<Walked> {
+  const { link, prefix, given } = walk;
   const { id: folderId, driveId } = folder;
   const files = await listAll(link, { folderId, driveId, withShared: seesShared(link, folderId) });
   const children = named(files).map(({ name, file }) => ({
@@ -55,11 +75,10 @@ async function* walkFolder(
       const isWanted = child.path.startsWith(prefix) || prefix.startsWith(child.path);
       if (!isWanted || trail.includes(target)) continue;
       const real = file.target ? await findFile(link, target, false) : file;
-      if (real) yield* walkFolder(walk, real, child.path, [...trail, target]);
+      if (real) yield* walkFolder(walk, real, child.path, [...trail, file.id, target]);
     } else if (child.path.startsWith(prefix) && !given.has(target)) {
       given.add(target);
-      found.set(child.path, file);
-      yield child.path;
+      yield { path: child.path, file, trail };
     }
   }
 }

@@ -4,6 +4,7 @@ import { extractFiles } from "./file-extract.ts";
 import { openFile } from "./google-drive-export.ts";
 import { listFiles } from "./google-drive-files.ts";
 import { DriveConfig, DriveCredentials } from "./google-drive-shape.ts";
+import { driveTree } from "./google-drive-sync.ts";
 import { driveToken } from "./google-drive-token.ts";
 import { browse, findPlace, findRoot, itemOf } from "./google-drive-tree.ts";
 import { driveSource } from "./google-drive-walk.ts";
@@ -38,6 +39,8 @@ export const googleDrive = defineProvider({
       return openFile(link, target);
     },
   },
+
+  tree: driveTree,
 
   extract: (link, request) => extractFiles(driveSource(link), request),
 });

@@ -96,3 +96,12 @@ export function localFailure(error: unknown): unknown {
       return error;
   }
 }
+
+/** The work, with the file system's own errors told as `localFailure` has them. */
+export async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw localFailure(error);
+  }
+}

@@ -4,6 +4,7 @@ import { AppError } from "../base/errors.ts";
 import { faultOf, refusal } from "./s3-failure.ts";
 import { regionOf, type S3Link, urlOf } from "./s3-shape.ts";
 import { type Element, readXml } from "./s3-xml.ts";
+import { isChanged } from "./streams.ts";
 
 /** Tries of one request where the store is busy or broken, or can't be reached. */
 const MAX_ATTEMPTS = 4;
@@ -25,6 +26,8 @@ export interface S3Request {
   body?: Uint8Array<ArrayBuffer>;
   /** The reply is a file: no limit on its time but the link's signal. */
   long?: boolean;
+  /** The reply's bytes as they are stored, whatever coding they have. */
+  isRaw?: boolean;
   /** In place of the link's: for what has to be done after an abort. */
   signal?: AbortSignal;
 }
@@ -37,7 +40,7 @@ export async function send(link: S3Link, request: S3Request): Promise<EgressResp
   const signal = request.signal ?? link.signal;
   for (let attempt = 1; ; attempt++) {
     const outcome = await sendOnce(link, request, signal).catch((error: unknown) => {
-      if (error instanceof AppError && error.retryable && !signal.aborted) return error;
+      if (error instanceof AppError && isPassing(error) && !signal.aborted) return error;
       throw error;
     });
     if (!(outcome instanceof AppError)) return outcome;
@@ -48,6 +51,9 @@ export async function send(link: S3Link, request: S3Request): Promise<EgressResp
   }
 }
 
+/** Whether the same request may go well in a moment; a file that has become another stays another. */
+const isPassing = (error: AppError) => error.retryable && !isChanged(error);
+
 async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): Promise<EgressResponse> {
   const url = urlOf(link.config, request.key, request.query);
   const response = await link.egress.fetch(url, {
@@ -56,10 +62,20 @@ async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): 
     ...(request.body ? { body: request.body } : {}),
     signal,
     ...(request.long ? { timeoutMs: 0 } : {}),
+    ...(request.isRaw ? { isRaw: true } : {}),
     maxRedirects: 0, // a redirect means another region, and a signature holds for one
   });
   if (response.status >= 200 && response.status < 300) return response;
   throw refusal(link, request, response.status, response.headers, await faultOf(response));
+}
+
+/** Keys for a day, worked out from a link's credentials; they go with it. */
+const signingKeys = new WeakMap<object, Map<string, ArrayBuffer>>();
+
+function keysOf({ credentials }: S3Link): Map<string, ArrayBuffer> {
+  const known = signingKeys.get(credentials) ?? new Map<string, ArrayBuffer>();
+  signingKeys.set(credentials, known);
+  return known;
 }
 
 async function sign(link: S3Link, url: string, request: S3Request): Promise<Record<string, string>> {
@@ -76,6 +92,7 @@ async function sign(link: S3Link, url: string, request: S3Request): Promise<Reco
     secretAccessKey,
     ...(sessionToken ? { sessionToken } : {}),
     service: "s3",
+    cache: keysOf(link),
     region: regionOf(link.config),
     datetime: link.clock
       .now()

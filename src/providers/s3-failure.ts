@@ -3,6 +3,7 @@ import { AppError } from "../base/errors.ts";
 import type { S3Request } from "./s3-client.ts";
 import { regionOf, type S3Link } from "./s3-shape.ts";
 import { readXml, textOf } from "./s3-xml.ts";
+import { changedFile } from "./streams.ts";
 
 /** What an error reply says: S3's own code, where it has one. */
 export interface Fault {
@@ -71,6 +72,8 @@ export function refusal(
       return make(`There is no bucket ${bucket} at this address.`);
     case "NoSuchKey":
       return noSuchFile(request.key);
+    case "PreconditionFailed":
+      return changedFile(request.key);
     case "InvalidAccessKeyId":
       return make("The object store does not know this accessKeyId.");
     case "SignatureDoesNotMatch":
@@ -91,6 +94,7 @@ export function refusal(
       ? make(`There is no bucket ${bucket} at this address.`)
       : noSuchFile(request.key);
   if (status === 401 || status === 403) return make(denied(request, bucket));
+  if (status === 412) return changedFile(request.key);
   return make(`The object store answered ${status}${fault.code ? ` (${fault.code})` : ""}.`);
 }
 

@@ -12,6 +12,8 @@ export interface Entry {
   folder: boolean;
   size: number | null;
   modifiedAt: string | null;
+  /** Without its quotes; null of a folder, and where the store tells none. */
+  etag: string | null;
 }
 
 /** Most entries of a page, ours and S3's. */
@@ -62,15 +64,20 @@ function entriesOf(reply: Element): Entry[] {
     folder: false,
     size: Number(textOf(item, "Size") ?? 0),
     modifiedAt: instant(textOf(item, "LastModified")),
+    etag: plainTag(textOf(item, "ETag")),
   }));
   const folders = childrenOf(reply, "CommonPrefixes").map((item) => ({
     key: plain(textOf(item, "Prefix")),
     folder: true,
     size: null,
     modifiedAt: null,
+    etag: null,
   }));
   return [...files, ...folders].sort((a, b) => compareBytes(a.key, b.key));
 }
+
+/** An entity tag as it is compared: without quotes. */
+export const plainTag = (tag: string | null): string | null => tag?.replace(/^(?:W\/)?"|"$/g, "") || null;
 
 function decodeKey(text: string): string {
   try {

@@ -6,6 +6,7 @@ import { send } from "./s3-client.ts";
 import { noSuchFile } from "./s3-failure.ts";
 import { browse, instant, itemOf, listPages, pathOf } from "./s3-list.ts";
 import { checkKey, rootOf, S3Config, S3Credentials, type S3Link } from "./s3-shape.ts";
+import { s3Tree } from "./s3-tree.ts";
 import { upload } from "./s3-upload.ts";
 
 /** Any store that speaks S3: Amazon's, MinIO, R2, Ceph and others. */
@@ -37,6 +38,8 @@ export const s3 = defineProvider({
       return findItem(link, path);
     },
   },
+
+  tree: s3Tree,
 
   extract(link, request) {
     const root = rootOf(link.config);
@@ -77,7 +80,8 @@ async function findItem(link: S3Link, path: string): Promise<FileItem> {
   if (found) return found;
   for await (const { entries } of listPages(link, folder, { maxKeys: 1 })) {
     if (root) return { id: "/", name: "/", kind: "folder", mimeType: null, size: null, modifiedAt: null };
-    if (entries.length > 0) return itemOf(link, { key: folder, folder: true, size: null, modifiedAt: null });
+    if (entries.length > 0)
+      return itemOf(link, { key: folder, folder: true, size: null, modifiedAt: null, etag: null });
   }
   throw noSuchFile(path);
 }

@@ -1,3 +1,5 @@
+import { AppError } from "../base/errors.ts";
+
 /** A web stream over an iterable, which is asked for more only when the reader wants it. */
 export function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = bytes[Symbol.asyncIterator]();
@@ -37,4 +39,41 @@ export async function* readChunks(
     if (!whole) await reader.cancel(signal.reason).catch(() => undefined); // the first error is the one to tell
     reader.releaseLock();
   }
+}
+
+/** That a file is not the one any more that was to be read. */
+export const changedFile = (path: string): AppError =>
+  new AppError("upstream", `${JSON.stringify(path)} was changed while it was read.`, {
+    retryable: true,
+    details: { rule: "changed" },
+  });
+
+/** Whether an error says that a file has changed. */
+export const isChanged = (error: unknown): boolean =>
+  error instanceof AppError && error.details?.rule === "changed";
+
+/** The bytes as a stream, which have to be so many. Throws `upstream` (retryable) where they are not; null lets any number through. */
+export function exactly(
+  bytes: ReadableStream<Uint8Array> | Uint8Array,
+  size: number | null,
+  path: string,
+): ReadableStream<Uint8Array> {
+  if (bytes instanceof Uint8Array) {
+    if (size !== null && bytes.length !== size) throw changedFile(path);
+    return new Blob([bytes as Uint8Array<ArrayBuffer>]).stream();
+  }
+  if (size === null) return bytes;
+  let read = 0;
+  return bytes.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        read += chunk.length;
+        if (read > size) throw changedFile(path);
+        controller.enqueue(chunk);
+      },
+      flush() {
+        if (read < size) throw changedFile(path);
+      },
+    }),
+  );
 }

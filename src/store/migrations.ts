@@ -9,6 +9,12 @@ import indexes from "../../migrations/0009_indexes.sql" with { type: "text" };
 import webhooksOut from "../../migrations/0010_webhooks_out.sql" with { type: "text" };
 import upkeep from "../../migrations/0011_upkeep.sql" with { type: "text" };
 import runsByStatus from "../../migrations/0012_runs_by_status.sql" with { type: "text" };
+import apiCatalog from "../../migrations/0013_api_catalog.sql" with { type: "text" };
+import agents from "../../migrations/0014_agents.sql" with { type: "text" };
+import lakeHistory from "../../migrations/0015_lake_history.sql" with { type: "text" };
+import sync from "../../migrations/0016_sync.sql" with { type: "text" };
+import slack from "../../migrations/0017_slack.sql" with { type: "text" };
+import quotas from "../../migrations/0018_quotas.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -24,4 +30,10 @@ export const migrations: readonly Migration[] = [
   { name: "0010_webhooks_out", sql: webhooksOut },
   { name: "0011_upkeep", sql: upkeep },
   { name: "0012_runs_by_status", sql: runsByStatus },
+  { name: "0013_api_catalog", sql: apiCatalog },
+  { name: "0014_agents", sql: agents },
+  { name: "0015_lake_history", sql: lakeHistory },
+  { name: "0016_sync", sql: sync },
+  { name: "0017_slack", sql: slack },
+  { name: "0018_quotas", sql: quotas },
 ];

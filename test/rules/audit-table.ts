@@ -1,12 +1,15 @@
 import { contextFor } from "../../src/context.ts";
+import { memberships } from "../../src/resources/organizations/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
+import { startModern } from "../peers/mcp-modern.ts";
 import { type Answer, type Client, PASSWORD, type startApp } from "../support/app.ts";
+import { addHttp, addMcp, httpApi, mcpApi } from "../support/catalog.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { ask } from "../support/decisions.ts";
 import { startEchoHttp } from "../support/echo.ts";
 import { makeHook, SECRET, sign } from "../support/hook.ts";
 import { loadTable } from "../support/lake.ts";
-import { browser, join } from "../support/people.ts";
+import { browser, join, neighbour } from "../support/people.ts";
 import { branch, created, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
 
 export type Started = Awaited<ReturnType<typeof startApp>>;
@@ -194,6 +197,17 @@ export async function waitingDevice({ weir }: World) {
   const { body } = await weir.anonymous("POST", api("auth/device/code"), { client_id: "weir-cli" });
   return body as { device_code: string; user_code: string };
 }
+
+let agents = 0;
+const agent = (more = "") => ({ markdown: `---\nname: Agent ${++agents}${more}\n---\nYou help.\n` });
+
+const makeAgent = async ({ weir }: World, more?: string): Promise<string> =>
+  created(await weir.owner("POST", api("agents/specs"), agent(more))).id;
+
+const makeThread = async (world: World, more?: string): Promise<string> => {
+  const body = { agentSpecId: await makeAgent(world, more) };
+  return created(await world.weir.owner("POST", api("chat/threads"), body)).id;
+};
 
 const decided = (verb: "approve" | "reject", at: number): Expected => ({
   events: ["decision.decided decision", "action.completed action by system"],
@@ -422,6 +436,56 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       path: api(`decisions/${decisions[2]}/decide`),
       body: { decisionValue: "approved" },
     }),
+  },
+  "POST /api/v1/agents/specs": {
+    events: ["agent_spec.created agent_spec"],
+    call: () => ({ path: api("agents/specs"), body: agent() }),
+  },
+  "PATCH /api/v1/agents/specs/{spec_id}": {
+    events: ["agent_spec.updated agent_spec"],
+    call: async (world) => ({ path: api(`agents/specs/${await makeAgent(world)}`), body: agent() }),
+  },
+  "DELETE /api/v1/agents/specs/{spec_id}": {
+    events: ["agent_spec.deleted agent_spec"],
+    call: async (world) => ({ path: api(`agents/specs/${await makeAgent(world)}`) }),
+  },
+  "POST /api/v1/chat/threads": {
+    events: ["chat_thread.created chat_thread"],
+    call: async (world) => ({ path: api("chat/threads"), body: { agentSpecId: await makeAgent(world) } }),
+  },
+  "POST /api/v1/chat/threads/bulk-delete": {
+    events: ["chat_thread.deleted chat_thread"],
+    about: (_, { body }) => (body as { threadIds: string[] }).threadIds[0] ?? null,
+    call: async (world) => ({
+      path: api("chat/threads/bulk-delete"),
+      body: { threadIds: [await makeThread(world)] },
+    }),
+  },
+  "PATCH /api/v1/chat/threads/{thread_id}": {
+    events: ["chat_thread.updated chat_thread"],
+    call: async (world) => ({ path: api(`chat/threads/${await makeThread(world)}`), body: { title: "New" } }),
+  },
+  "DELETE /api/v1/chat/threads/{thread_id}": {
+    events: ["chat_thread.deleted chat_thread"],
+    call: async (world) => ({ path: api(`chat/threads/${await makeThread(world)}`) }),
+  },
+  "POST /api/v1/chat/threads/{thread_id}/turns/stream": {
+    events: ["chat_turn.started chat_thread", "chat_turn.completed chat_thread by system"],
+    call: async (world) => ({
+      path: api(`chat/threads/${await makeThread(world)}/turns/stream`),
+      body: { content: "Hello?" },
+    }),
+  },
+  "POST /api/v1/chat/threads/{thread_id}/turns/cancel": {
+    events: ["chat_turn.cancelled chat_thread", "decision.cancelled decision", "action.cancelled action_run"],
+    goesOn: true,
+    async call(world) {
+      const definition = { method: "POST", url: "http://127.0.0.1:1" };
+      const { slug } = await makeAction(world.weir.owner, { kind: "http_request", name: "Send", definition });
+      const id = await makeThread(world, `\ntools: ['action:${slug}']`);
+      await world.weir.owner("POST", api(`chat/threads/${id}/turns/stream`), { content: "Send it" });
+      return { path: api(`chat/threads/${id}/turns/cancel`) };
+    },
   },
   "POST /api/v1/connections": {
     events: ["connection.created connection"],
@@ -666,6 +730,11 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       return { path: api(`artifacts/${created(await world.weir.owner("POST", api("artifacts"), body)).id}`) };
     },
   },
+  "PUT /api/v1/datasets/{layer}/{dataset}/upload": {
+    events: ["dataset.uploaded dataset"],
+    about: () => "raw.uploaded",
+    call: () => ({ path: api("datasets/raw/uploaded/upload?format=csv"), body: "id\n1\n" }),
+  },
   "DELETE /api/v1/datasets/{layer}/{dataset}": {
     events: ["dataset.deleted dataset"],
     about: () => "raw.audited",
@@ -673,6 +742,88 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       const table = { layer: "raw", dataset: "audited", table: "orders", select: "SELECT 1 AS id" };
       await loadTable(contextOf(weir), table);
       return { path: api("datasets/raw/audited") };
+    },
+  },
+  "POST /api/v1/sync/run": {
+    events: ["dataset.synced dataset", "dataset.synced dataset"],
+    about: () => "audited_sync.orders",
+    async call({ weir }) {
+      const { organization, user } = await neighbour(weir);
+      await weir.app.store.write(async (db) => {
+        await db.insert(memberships).values({
+          id: weir.app.ids.uuid(),
+          organizationId: organization.id,
+          userId: weir.ids.userId,
+          role: "admin",
+          isDefault: false,
+          joinedAt: user.createdAt,
+        });
+      });
+      const table = { layer: "audited_sync", dataset: "orders", table: "orders", select: "SELECT 1 AS id" };
+      await loadTable(contextOf(weir), table);
+      return { path: api("sync/run"), body: { layer: "audited_sync", destTenantId: organization.id } };
+    },
+  },
+  "POST /api/v1/api-catalog/http": {
+    events: ["catalog.created catalog_entry"],
+    call: () => ({ path: api("api-catalog/http"), body: httpApi("Audited") }),
+  },
+  "POST /api/v1/api-catalog/mcp": {
+    events: ["catalog.created catalog_entry"],
+    call: () => ({ path: api("api-catalog/mcp"), body: mcpApi("Audited tools") }),
+  },
+  "PATCH /api/v1/api-catalog/{api_id}": {
+    events: ["catalog.updated catalog_entry"],
+    call: async ({ weir }) => ({
+      path: api(`api-catalog/${(await addHttp(weir.owner, httpApi("Audited change"))).id}`),
+      body: { description: "Changed.", endpoints: [{ name: "list_orders", enabled: false }] },
+    }),
+  },
+  "DELETE /api/v1/api-catalog/{api_id}": {
+    events: ["catalog.deleted catalog_entry"],
+    call: async ({ weir }) => ({
+      path: api(`api-catalog/${(await addHttp(weir.owner, httpApi("Audited end"))).id}`),
+    }),
+  },
+  "POST /api/v1/api-catalog/discover": {
+    events: [],
+    why: "It only looks.",
+    call: () => ({
+      path: api("api-catalog/discover"),
+      body: { sourceType: "http", baseUrl: "http://127.0.0.1:9" },
+    }),
+  },
+  "POST /api/v1/api-catalog/ai-import": {
+    events: [],
+    why: "It only reads.",
+    call: () => ({ path: api("api-catalog/ai-import"), body: { content: "curl https://x.example/a" } }),
+  },
+  "POST /api/v1/api-catalog/{api_id}/ai-import": {
+    events: [],
+    why: "It only compares.",
+    call: async ({ weir }) => ({
+      path: api(`api-catalog/${(await addHttp(weir.owner, httpApi("Audited import"))).id}/ai-import`),
+      body: { content: "curl https://x.example/a" },
+    }),
+  },
+  "POST /api/v1/api-catalog/{api_id}/refresh": {
+    events: ["catalog.drifted catalog_entry by system"],
+    about: unsaid,
+    async call({ weir }) {
+      const { url } = startModern();
+      const tools = [{ upstreamName: "echo", inputSchema: { type: "object" } }];
+      const entry = await addMcp(weir.owner, mcpApi("Audited drift", { url, tools }));
+      return { path: api(`api-catalog/${entry.id}/refresh`) };
+    },
+  },
+  "POST /api/v1/api-catalog/{api_id}/endpoints/{name}/test": {
+    events: ["catalog.tested catalog_entry"],
+    async call({ weir }) {
+      const entry = await addHttp(
+        weir.owner,
+        httpApi("Audited call", { baseUrl: startEchoHttp("token").url }),
+      );
+      return { path: api(`api-catalog/${entry.id}/endpoints/list_orders/test`) };
     },
   },
   "POST /api/v1/query": {

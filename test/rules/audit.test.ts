@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { asc, gt } from "drizzle-orm";
 import { EVENT_TYPES, events } from "../../src/resources/events/table.ts";
 import { operations } from "../../src/server.ts";
+import { calls, says, startModel } from "../peers/model.ts";
 import { type Answer, startApp } from "../support/app.ts";
 import {
   AUDITED,
@@ -65,13 +66,21 @@ async function withoutEvents<T>({ dataFolder }: Started, work: () => Promise<T>)
 }
 
 let world: World;
+let model: Awaited<ReturnType<typeof startModel>>;
 beforeAll(async () => {
-  const [weir, fresh] = [await startApp(), await startApp({ owner: false, engine: false })];
+  // It calls what it has, else it answers.
+  model = await startModel(({ body }) => {
+    const [tool] = body.tools ?? [];
+    return tool ? calls(tool.function.name, {}) : says("Yes.");
+  });
+  const weir = await startApp({ env: model.env });
+  const fresh = await startApp({ owner: false, engine: false });
   world = await makeWorld(weir, fresh);
 }, 30_000);
 afterAll(async () => {
   await world.fresh[Symbol.asyncDispose]();
   await world.weir[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
 });
 
 test("every operation that may change something says which events it makes, and none says more", () => {
@@ -130,8 +139,8 @@ describe("the trail of", () => {
       for (const event of found) {
         if (!expected.goesOn || event.actorType === actor.type)
           expect(event.correlationId).toBe(correlationId);
-        if (weir === world.weir && event.type !== "organization.created" && !path.endsWith("/organizations"))
-          expect(event.organizationId).toBe(weir.ids.organizationId);
+        const isAbroad = event.type === "organization.created" || /\/(organizations|sync\/run)$/.test(path);
+        if (weir === world.weir && !isAbroad) expect(event.organizationId).toBe(weir.ids.organizationId);
         expect(event.entityId).not.toBe("");
         if (event.actorType === "user") {
           if (actor.id !== null) expect(event.actorId).toBe(actor.id);
@@ -225,6 +234,8 @@ const SEEN_ELSEWHERE = new Set([
   "decision.expired",
   "automation.schedule_missed",
   "automation.stale",
+  "chat_turn.tool_called",
+  "chat_turn.failed",
 ]);
 
 test("every row of the interface's event table is there, by whom it says", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { contextFor, write } from "../../src/context.ts";
+import { chatMessages } from "../../src/resources/chat/table.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
 import { runLogs } from "../../src/resources/runs/table.ts";
@@ -30,6 +31,9 @@ interface World extends Started {
 const times = async (work: (n: number) => Promise<unknown>) => {
   for (let n = 0; n < 3; n++) await work(n);
 };
+
+const agentOf = async (call: Client): Promise<string> =>
+  created(await call("POST", "/api/v1/agents/specs", { markdown: "---\nname: Agent\n---\nYou help." })).id;
 
 /** Every list that goes by cursors. */
 const LISTS: Readonly<Record<string, CursorList>> = {
@@ -68,6 +72,40 @@ const LISTS: Readonly<Record<string, CursorList>> = {
     async fill({ owner }) {
       await times((n) => connect(owner, localFiles(`Files ${n}`)));
       return "/api/v1/connections";
+    },
+  },
+  "/api/v1/chat/threads": {
+    other: null,
+    async fill({ owner }) {
+      const agentSpecId = await agentOf(owner);
+      await times(() => owner("POST", "/api/v1/chat/threads", { agentSpecId }));
+      return "/api/v1/chat/threads";
+    },
+  },
+  "/api/v1/chat/threads/{thread_id}/messages": {
+    other: null,
+    async fill({ app, owner, ids }) {
+      const agentSpecId = await agentOf(owner);
+      const { id } = created(await owner("POST", "/api/v1/chat/threads", { agentSpecId }));
+      await times((n) =>
+        app.store.write(async (db) => {
+          const at = app.clock.now().toISOString();
+          await db.insert(chatMessages).values({
+            id: app.ids.uuid(),
+            organizationId: ids.organizationId,
+            threadId: id,
+            turnId: id,
+            role: "user",
+            content: `message ${n}`,
+            format: "text",
+            rawData: { id: `${n}`, role: "user", metadata: {}, parts: [] },
+            cancelled: false,
+            createdAt: at,
+            updatedAt: at,
+          });
+        }),
+      );
+      return `/api/v1/chat/threads/${id}/messages`;
     },
   },
   "/api/v1/action-runs/{run_id}/logs": {

@@ -1,10 +1,13 @@
 import { contextFor, write } from "../../src/context.ts";
+import { createAgentSpec } from "../../src/resources/agents/service.ts";
+import { createThread } from "../../src/resources/chat/threads.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { decisions } from "../../src/resources/decisions/table.ts";
 import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
 import { openSession } from "../../src/resources/sessions/service.ts";
 import { outboundDeliveries } from "../../src/resources/webhooks/table.ts";
 import type { Client, startApp } from "../support/app.ts";
+import { addHttp, httpApi } from "../support/catalog.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { SECRET } from "../support/hook.ts";
 import { loadTable } from "../support/lake.ts";
@@ -154,8 +157,19 @@ const dataset: Make = async (side) => {
   return name;
 };
 
+const catalogEntry: Make = async ({ call }) =>
+  (await addHttp(call, httpApi(fresh("api-"), { approvalRequired: true }))).id;
+
 const session: Make = (side) =>
   write(contextOf(side), async (tx) => (await openSession(tx, "password")).row.id);
+
+const spec = () => ({ markdown: `---\nname: ${fresh("Agent ")}\n---\nYou help.\n` });
+
+/** The person's own, also of one who may only look. */
+const thread: Make = async (side) => {
+  const agent = await createAgentSpec(contextOf(side), spec().markdown);
+  return (await createThread(contextOf(side), { agentSpecId: agent.id })).id;
+};
 
 const madeBy =
   (path: string, body: () => object): Make =>
@@ -188,6 +202,8 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/connections/slug/{slug}": async ({ call }) =>
     (await connect(call, localFiles(fresh("named-")))).slug,
   "/api/v1/connections/{connection_id}": connection,
+  "/api/v1/api-catalog/{api_id}": catalogEntry,
+  "/api/v1/api-catalog/{api_id}/endpoints/{name}": () => "list_orders",
   "/api/v1/actions/slug/{slug}": async ({ call }) => (await makeAction(call, { slug: fresh("slug-") })).slug,
   "/api/v1/actions/{action_id}": action,
   "/api/v1/action-runs/{run_id}": run,
@@ -204,6 +220,8 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/artifacts/{artifact_id}": artifact,
   "/api/v1/datasets/{layer}": () => "raw",
   "/api/v1/datasets/{layer}/{dataset}": dataset,
+  "/api/v1/agents/specs/{spec_id}": madeBy("/api/v1/agents/specs", spec),
+  "/api/v1/chat/threads/{thread_id}": thread,
   "/api/v1/approvals/{approval_id}": decision,
   "/api/v1/decisions/{decision_id}": decision,
   "/api/v1/bundles/{slug}": async ({ call }) => {

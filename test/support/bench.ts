@@ -20,6 +20,7 @@ const missing = (what: string): never => {
 const noLake: Bench["lake"] = {
   tables: async () => missing("lake"),
   table: async () => missing("lake"),
+  past: async () => missing("lake"),
   localPath: async () => missing("lake"),
   place: async () => missing("lake"),
   cursor: async () => missing("lake"),
@@ -31,7 +32,7 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
   const logs: TestBench["logs"] = [];
   const progresses: Progress[] = [];
   const folders: string[] = [];
-  const bench: Omit<Bench, "sql" | "charts" | "model"> = {
+  const bench: Omit<Bench, "sql" | "charts" | "model" | "reader" | "search"> = {
     run: {
       id: "01900000-0000-7000-8000-000000000001",
       organizationId: "01900000-0000-7000-8000-000000000002",
@@ -49,12 +50,15 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
       folders.push(folder);
       return folder;
     },
+    agent: async () => missing("agent"),
     async connection() {
       throw new AppError("definition_invalid", "The action has no connection.");
     },
     async openConnection() {
       return missing("connections");
     },
+    catalog: async () => missing("catalog"),
+    approvedHash: async () => null,
     manifest: {
       read: async () => missing("manifest"),
       keep: async () => missing("manifest"),
@@ -73,6 +77,12 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
     },
     get charts() {
       return missing("charts");
+    },
+    get reader() {
+      return missing("reader");
+    },
+    get search() {
+      return missing("search");
     },
     ...bench,
     ...overrides,

@@ -5,7 +5,11 @@ import { startFauxqs } from "fauxqs";
 export const s3Keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "s3cret/key+with=signs" };
 
 /** What the gate in front answers in place of the store: an S3 error, or null to let the request pass. */
-export type Interference = (seen: { method: string; url: string }) => Refusal | null;
+export type Interference = (seen: {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+}) => Refusal | null;
 
 interface Refusal {
   status: number;
@@ -26,12 +30,17 @@ export async function startS3(options: { region?: string } = {}) {
 
   const gate = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    try {
+      for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    } catch {
+      return; // the caller went away in the middle of its request
+    }
     const body = Buffer.concat(chunks);
     const method = incoming.method ?? "GET";
     const url = incoming.url ?? "/";
     seen.push({ method, url, headers: incoming.headers });
-    const fault = interfere({ method, url }) ?? checkSignature(incoming, body, region);
+    const fault =
+      interfere({ method, url, headers: incoming.headers }) ?? checkSignature(incoming, body, region);
     if (fault) {
       const text = fault.body ?? (fault.code ? errorXml(fault.code, region) : "");
       outgoing.writeHead(fault.status, { "content-type": "application/xml", ...fault.headers });
@@ -65,6 +74,49 @@ export async function startS3(options: { region?: string } = {}) {
     async put(bucket: string, key: string, text: string) {
       const url = `http://127.0.0.1:${store.port}/${bucket}/${key}`;
       await (await fetch(url, { method: "PUT", body: text })).arrayBuffer();
+    },
+    /** Puts an object past the gate whose key may be one that no URL can name. */
+    async putRaw(
+      bucket: string,
+      key: string,
+      bytes: string | Uint8Array,
+      headers: Record<string, string> = {},
+    ) {
+      const path = `/${bucket}/${key.split("/").map(encodeURIComponent).join("/")}`;
+      await new Promise<void>((resolve, reject) => {
+        const sent = request(
+          { host: "127.0.0.1", port: store.port, method: "PUT", path, headers },
+          (reply) => {
+            reply.resume();
+            if (reply.statusCode === 200) resolve();
+            else reject(new Error(`${reply.statusCode} for ${JSON.stringify(key)}`));
+          },
+        );
+        sent.on("error", reject);
+        sent.end(bytes);
+      });
+    },
+    /** Removes an object, past the gate. */
+    async remove(bucket: string, key: string) {
+      await fetch(`http://127.0.0.1:${store.port}/${bucket}/${key}`, { method: "DELETE" });
+    },
+    /** The headers and the bytes of an object, past the gate. */
+    async get(bucket: string, key: string) {
+      const path = key.split("/").map(encodeURIComponent).join("/");
+      const options = { decompress: false } as RequestInit;
+      const reply = await fetch(`http://127.0.0.1:${store.port}/${bucket}/${path}`, options);
+      return { headers: reply.headers, bytes: await reply.bytes() };
+    },
+    /** Keys and contents of a bucket, past the gate. */
+    async all(bucket: string): Promise<Record<string, string>> {
+      const address = `http://127.0.0.1:${store.port}/${bucket}`;
+      const list = await (await fetch(`${address}?list-type=2&encoding-type=url`)).text();
+      const keys = [...list.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = ""]) => decodeURIComponent(key));
+      const texts = keys.map(async (key) => {
+        const path = key.split("/").map(encodeURIComponent).join("/");
+        return [key, await (await fetch(`${address}/${path}`)).text()] as const;
+      });
+      return Object.fromEntries(await Promise.all(texts));
     },
     /** Every request that came, the refused ones too. */
     seen,

@@ -1,11 +1,15 @@
 import type { TSchema } from "@sinclair/typebox";
 import * as accessTokens from "../access-tokens/wire.ts";
 import * as actions from "../actions/wire.ts";
+import * as agents from "../agents/wire.ts";
+import * as apiCatalog from "../api-catalog/wire.ts";
+import * as apiCatalogImport from "../api-catalog/wire-import.ts";
 import * as apiKeys from "../api-keys/wire.ts";
 import * as approvals from "../approvals/wire.ts";
 import * as artifacts from "../artifacts/wire.ts";
 import * as automations from "../automations/wire.ts";
 import * as bundles from "../bundles/wire.ts";
+import * as chat from "../chat/wire.ts";
 import * as connections from "../connections/wire.ts";
 import * as datasets from "../datasets/wire.ts";
 import * as deadLetters from "../dead-letters/wire.ts";
@@ -22,6 +26,8 @@ import * as query from "../query/wire.ts";
 import * as runs from "../runs/wire.ts";
 import * as sessions from "../sessions/wire.ts";
 import * as signIn from "../sign-in/wire.ts";
+import * as slack from "../slack/wire.ts";
+import * as sync from "../sync/wire.ts";
 import * as templates from "../templates/wire.ts";
 import * as users from "../users/wire.ts";
 import * as webhooks from "../webhooks/wire.ts";
@@ -30,11 +36,15 @@ import * as webhooks from "../webhooks/wire.ts";
 const WIRES: readonly object[] = [
   accessTokens,
   actions,
+  agents,
+  apiCatalog,
+  apiCatalogImport,
   apiKeys,
   approvals,
   artifacts,
   automations,
   bundles,
+  chat,
   connections,
   datasets,
   deadLetters,
@@ -51,6 +61,8 @@ const WIRES: readonly object[] = [
   runs,
   sessions,
   signIn,
+  slack,
+  sync,
   templates,
   users,
   webhooks,
@@ -59,6 +71,17 @@ const WIRES: readonly object[] = [
 /** Names that are clear in their room, and would not be outside it. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   Acceptance: "InvitationAcceptance",
+  BulkDelete: "ChatThreadBulkDelete",
+  BulkDeleted: "ChatThreadBulkDeleted",
+  FrontMatter: "AgentFrontMatter",
+  Message: "ChatMessage",
+  MessagePage: "ChatMessagePage",
+  Thread: "ChatThread",
+  ThreadCreate: "ChatThreadCreate",
+  ThreadPage: "ChatThreadPage",
+  ThreadPatch: "ChatThreadPatch",
+  TurnCancel: "ChatTurnCancel",
+  TurnInput: "ChatTurnInput",
   ColumnShape: "DatasetColumn",
   Credentials: "SignInCredentials",
   Delivery: "InboundDelivery",

@@ -1,0 +1,244 @@
+import { AppError } from "../base/errors.ts";
+import { canonicalJson, isObject } from "../base/json.ts";
+import type { Provider, TreeFile } from "../providers/contract.ts";
+import { type Bench, type Done, datasetOf, defineExecutor, type NamedConnection } from "./contract.ts";
+import { copyFiles } from "./file-sync/copy.ts";
+import {
+  type Definition,
+  definition,
+  faultsOf,
+  filterOf,
+  isPlain,
+  LAKE,
+  partsOf,
+  result,
+  selectionOf,
+} from "./file-sync/definition.ts";
+import { type Failure, type Plan, planSync } from "./file-sync/plan.ts";
+import { openSource, openTarget, readOnly, type Source, type Target } from "./file-sync/sides.ts";
+
+/** Deletes under way at once. */
+const DELETES_AT_ONCE = 8;
+/** So many names of files are written into the log. */
+const NAMES_TOLD = 100;
+
+/**
+ * Copies files from one place to another: what is new and what has changed.
+ *
+ * A second try is safe: a file appears at its destination whole or not at all, and each that has arrived is written
+ * down in the manifest, so that it is not copied again. Deletes come last, and only where nothing failed.
+ */
+export const fileSync = defineExecutor({
+  kind: "file_sync",
+  title: "File sync",
+  description:
+    "Copies files between buckets, drives, folders and the lake: what is new and what has changed, each once. As a mirror it also deletes what the source no longer has.",
+  providers: ["s3", "google_drive", "local_files"],
+  definition,
+  result,
+  writes({ destination }) {
+    const { connectionId, path } = isObject(destination) ? destination : {};
+    const [layer, dataset] = connectionId === LAKE && isPlain(path) ? partsOf(path) : [];
+    return datasetOf(layer, dataset);
+  },
+  connections: (given) => {
+    const { source, destination } = given as Partial<Definition>;
+    return [
+      ...named(["source", "connectionId"], source?.connectionId, (provider) =>
+        provider.tree ? null : `A connection of ${provider.title} has no files to copy.`,
+      ),
+      ...named(["destination", "connectionId"], destination?.connectionId, (provider) =>
+        provider.tree?.writes ? null : readOnly(provider.title),
+      ),
+    ];
+  },
+  check: faultsOf,
+  execute,
+});
+
+const named = (
+  path: string[],
+  id: string | undefined,
+  refusal: (provider: Provider) => string | null,
+): NamedConnection[] => (isPlain(id) && id !== LAKE ? [{ path, id, refusal }] : []);
+
+async function execute(bench: Bench, given: Definition): Promise<Done> {
+  bench.progress({ phase: "list", message: "Looking at both sides" });
+  const source = await openSource(bench, given.source);
+  const target = await openTarget(bench, given.destination);
+  try {
+    refuseOverlap(source, target, given.mode);
+    return await sync(bench, given, source, target);
+  } finally {
+    await target.close();
+  }
+}
+
+/** What is copied into the folder that it comes from would be copied again, and a mirror would delete its own source. */
+function refuseOverlap({ home: from }: Source, { home: to }: Target, mode: Definition["mode"]): void {
+  if (!to.startsWith(from) && !(mode === "mirror" && from.startsWith(to))) return;
+  throw new AppError(
+    "definition_invalid",
+    "Source and destination lie in each other: choose folders that do not.",
+  );
+}
+
+async function sync(bench: Bench, given: Definition, source: Source, target: Target): Promise<Done> {
+  const place = new Bun.CryptoHasher("sha256")
+    .update(canonicalJson([source.home, target.home]))
+    .digest("hex");
+  const isMeant = filterOf(given.source);
+  const [listed, manifest] = await Promise.all([
+    listSource(bench, given, source, isMeant),
+    bench.manifest.read(place),
+  ]);
+  const plan = planSync({
+    files: listed.files,
+    present: await target.list(manifest),
+    manifest,
+    runId: bench.run.id,
+    overwrite: given.overwrite,
+    mirror: given.mode === "mirror",
+    isFolderLike: target.isFolderLike,
+    fault: target.fault,
+    isMeant,
+  });
+  plan.failed.unshift(...listed.failed);
+  for (const { path, reason } of plan.failed.slice(0, NAMES_TOLD)) bench.log("warn", `${path}: ${reason}`);
+  refusePastLimits(given, plan);
+  if (plan.adopt.length > 0) await bench.manifest.keep(place, plan.adopt);
+
+  const total = plan.copy.length;
+  bench.progress({ phase: "copy", current: 0, total, unit: "files" });
+  const copied = await copyFiles({
+    bench,
+    source,
+    target,
+    place,
+    files: plan.copy,
+    maxBytes: given.maxBytes ?? null,
+    tell: (done, bytes) =>
+      bench.progress({ phase: "copy", current: done, total, unit: "files", message: `${bytes} bytes` }),
+  });
+  if (copied.cause && copied.entries.length === 0) throw allFailed(copied.cause, copied.failed.length);
+
+  const failed = [...plan.failed, ...copied.failed];
+  const removed = await removeFiles(bench, target, plan.remove, failed);
+  await bench.manifest.forget(place, [...removed, ...plan.forget]);
+  const load = await target.finish();
+  const entries = [...plan.done, ...copied.entries].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const bytes = entries.reduce((sum, { size }) => sum + size, 0);
+  bench.log(
+    failed.length > 0 ? "warn" : "info",
+    `${entries.length} copied (${bytes} bytes), ${plan.skipped} as they were, ${removed.length} deleted, ${failed.length} failed.`,
+  );
+  if (failed.length > 0)
+    bench.progress({ phase: "done", message: `${failed.length} files failed; the result names them` });
+  return {
+    result: {
+      copied: entries.length,
+      skipped: plan.skipped,
+      deleted: removed.length,
+      failed: failed.map(({ path, reason }) => ({ path, reason })),
+      bytes,
+      files: entries.map(({ path, size }) => ({ path, size })),
+    },
+    ...(load ? { load } : {}),
+  };
+}
+
+/** The source's files that the sync is about. What is selected and not there fails; the others are copied. */
+async function listSource(
+  bench: Bench,
+  given: Definition,
+  source: Source,
+  isMeant: (path: string) => boolean,
+): Promise<{ files: TreeFile[]; failed: Failure[] }> {
+  const files: TreeFile[] = [];
+  const failed: Failure[] = [];
+  const missing = (path: string) =>
+    void failed.push({ path, reason: "It was selected, and is not in the source's folder." });
+  const { selectedItems } = given.source;
+  const only =
+    selectedItems && selectedItems.length > 0 ? { items: selectionOf(selectedItems), missing } : undefined;
+  for await (const file of source.walk(only)) {
+    if (!isMeant(file.path)) continue;
+    files.push(file);
+    if (files.length % 1_000 === 0)
+      bench.progress({
+        phase: "list",
+        current: files.length,
+        unit: "files",
+        message: "Looking at both sides",
+      });
+  }
+  return { files, failed };
+}
+
+/** Throws `limit_exceeded` or `max_delete_exceeded` before anything is done. */
+function refusePastLimits({ maxFiles, maxBytes, maxDelete }: Definition, plan: Plan): void {
+  const files = plan.copy.length;
+  const bytes = plan.copy.reduce((sum, { size }) => sum + (size ?? 0), 0);
+  if (maxFiles !== undefined && files > maxFiles) {
+    throw new AppError(
+      "limit_exceeded",
+      `${files} files would be copied, and maxFiles is ${maxFiles}: nothing was done.`,
+      { details: { files, maxFiles } },
+    );
+  }
+  if (maxBytes !== undefined && bytes > maxBytes) {
+    throw new AppError(
+      "limit_exceeded",
+      `${bytes} bytes would be copied, and maxBytes is ${maxBytes}: nothing was done.`,
+      { details: { bytes, maxBytes } },
+    );
+  }
+  const deletes = plan.remove.length;
+  if (deletes > maxDelete) {
+    throw new AppError(
+      "max_delete_exceeded",
+      `${deletes} files would be deleted at the destination, and maxDelete is ${maxDelete}: nothing was done. Raise maxDelete if they may go.`,
+      { details: { deletes, maxDelete } },
+    );
+  }
+}
+
+const allFailed = (cause: AppError, count: number) =>
+  new AppError(cause.code, `None of ${count} files could be copied. ${cause.message}`, {
+    retryable: cause.retryable,
+    cause,
+    details: { ...cause.details, files: count },
+    ...(cause.retryAfterSeconds === null ? {} : { retryAfterSeconds: cause.retryAfterSeconds }),
+  });
+
+/** Deletes what a mirror has to, unless anything failed; gives back the paths that are gone. */
+async function removeFiles(
+  bench: Bench,
+  target: Target,
+  paths: readonly string[],
+  failed: Failure[],
+): Promise<string[]> {
+  if (paths.length === 0) return [];
+  if (failed.length > 0) {
+    bench.log("warn", `${paths.length} files were not deleted, since ${failed.length} failed.`);
+    return [];
+  }
+  bench.progress({ phase: "delete", current: 0, total: paths.length, unit: "files" });
+  const removed: string[] = [];
+  const queue = paths.values();
+  const work = async () => {
+    for (let next = queue.next(); !next.done && failed.length === 0; next = queue.next()) {
+      bench.signal.throwIfAborted();
+      try {
+        await target.remove(next.value);
+        removed.push(next.value);
+        if (removed.length <= NAMES_TOLD) bench.log("info", `${next.value} was deleted.`);
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        failed.push({ path: next.value, reason: `It was not deleted: ${error.message}` });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: DELETES_AT_ONCE }, work));
+  return removed;
+}

@@ -1,0 +1,170 @@
+import { AppError } from "../../base/errors.ts";
+import type { TreeFile } from "../../providers/contract.ts";
+import { isChanged } from "../../providers/streams.ts";
+import type { Bench, ManifestEntry } from "../contract.ts";
+import type { Failure } from "./plan.ts";
+import type { Source, Target } from "./sides.ts";
+
+/** Small files are copied so many at once; of larger ones fewer, since each has several parts in memory. */
+const SMALL_AT_ONCE = 16;
+const LARGE_AT_ONCE = 4;
+const LARGE_BYTES = 8 * 1024 * 1024;
+
+/** Tries of one file where the other side fails in a way that may pass. */
+const MAX_TRIES = 3;
+const FIRST_WAIT_MS = 500;
+
+/** Entries are written down at most so late; a process that ends takes no more than those with it. */
+const KEEP_MS = 200;
+
+/** Errors that say nothing about the file but about where it goes or comes from. */
+const SYSTEMIC = new Set(["upstream", "timeout", "egress_blocked", "forbidden", "disk_full", "unavailable"]);
+
+export interface Copied {
+  entries: ManifestEntry[];
+  failed: Failure[];
+  /** Why every file failed, where that was nobody's name or content. */
+  cause: AppError | null;
+}
+
+interface Job {
+  bench: Bench;
+  source: Source;
+  target: Target;
+  place: string;
+  files: readonly TreeFile[];
+  maxBytes: number | null;
+  tell(done: number, bytes: number): void;
+}
+
+/**
+ * Copies files and writes down each that has arrived. One that fails does not keep the others from being copied.
+ * Throws the signal's reason, `disk_full`, and `limit_exceeded` where files turn out larger than they were said to be.
+ */
+export async function copyFiles(job: Job): Promise<Copied> {
+  const { bench, files } = job;
+  const diary = openDiary(job);
+  const copied: Copied = { entries: [], failed: [], cause: null };
+  let bytes = 0;
+  let fatal: unknown = null;
+  const work = async (queue: Iterator<TreeFile>) => {
+    for (let next = queue.next(); !next.done && fatal === null; next = queue.next()) {
+      try {
+        bench.signal.throwIfAborted();
+        const entry = await copyOne(job, next.value);
+        bytes += entry.size;
+        copied.entries.push(entry);
+        diary.note(entry);
+        if (job.maxBytes !== null && bytes > job.maxBytes) throw tooMany(bytes, job.maxBytes);
+      } catch (error) {
+        if (isFatal(bench, error)) {
+          fatal ??= bench.signal.aborted ? bench.signal.reason : error;
+          return;
+        }
+        const known = error as AppError;
+        if (SYSTEMIC.has(known.code) && !isChanged(known)) copied.cause ??= known;
+        copied.failed.push({ path: next.value.path, reason: known.message });
+        bench.log("warn", `${next.value.path} was not copied: ${known.message}`);
+      }
+      job.tell(copied.entries.length + copied.failed.length, bytes);
+    }
+  };
+  const isLarge = ({ size }: TreeFile) => (size ?? 0) > LARGE_BYTES;
+  const large = files.filter(isLarge).values();
+  const small = files.filter((file) => !isLarge(file)).values();
+  await Promise.all([
+    ...Array.from({ length: LARGE_AT_ONCE }, () => work(large)),
+    ...Array.from({ length: SMALL_AT_ONCE }, () => work(small)),
+  ]);
+  await diary.close();
+  if (fatal !== null) throw fatal;
+  return copied;
+}
+
+const isFatal = ({ signal }: Bench, error: unknown): boolean =>
+  signal.aborted ||
+  !(error instanceof AppError) ||
+  error.code === "disk_full" ||
+  error.code === "limit_exceeded" ||
+  error.code === "internal";
+
+const tooMany = (bytes: number, maxBytes: number) =>
+  new AppError(
+    "limit_exceeded",
+    `The files are larger than they were said to be: ${bytes} bytes were copied, and maxBytes is ${maxBytes}.`,
+    { details: { bytes, maxBytes } },
+  );
+
+/** One file, tried again where that may help; once more where it changed meanwhile. */
+async function copyOne(job: Job, given: TreeFile): Promise<ManifestEntry> {
+  const { bench, source } = job;
+  let file = given;
+  let hasChanged = false;
+  for (let tries = 1; ; tries++) {
+    try {
+      const { version, size, detail = null } = await bring(job, file);
+      return {
+        path: file.path,
+        sourceVersion: file.version,
+        targetVersion: version,
+        size,
+        detail,
+        runId: null,
+      };
+    } catch (error) {
+      bench.signal.throwIfAborted();
+      if (!(error instanceof AppError)) throw error;
+      if (isChanged(error) ? hasChanged : !error.retryable || tries >= MAX_TRIES) throw error;
+      if (isChanged(error)) hasChanged = true;
+      else await bench.clock.sleep(FIRST_WAIT_MS * 2 ** (tries - 1), bench.signal);
+      bench.signal.throwIfAborted();
+      const now = await source.look(file);
+      if (!now) throw new AppError("not_found", "It is not there any more.");
+      file = now;
+    }
+  }
+}
+
+async function bring({ source, target }: Job, file: TreeFile) {
+  const there = await target.copy(source, file);
+  if (there) return there;
+  const opened = await source.open(file);
+  try {
+    return await target.put(file.path, opened, file.size);
+  } catch (error) {
+    if (opened.bytes instanceof ReadableStream && !opened.bytes.locked)
+      await opened.bytes.cancel(error).catch(() => undefined); // the first error is the one to tell
+    throw error;
+  }
+}
+
+/** Writes down what has arrived, some at a time. */
+function openDiary({ bench, place }: Pick<Job, "bench" | "place">) {
+  let waiting: ManifestEntry[] = [];
+  let timer: Timer | null = null;
+  let failure: unknown = null;
+  let writing: Promise<void> = Promise.resolve();
+  const flush = () => {
+    timer = null;
+    const batch = waiting;
+    waiting = [];
+    writing = writing
+      .then(() => (batch.length > 0 ? bench.manifest.keep(place, batch) : undefined))
+      .catch((error: unknown) => {
+        failure ??= error;
+      });
+  };
+  return {
+    note(entry: ManifestEntry) {
+      waiting.push(entry);
+      timer ??= setTimeout(flush, KEEP_MS);
+    },
+    /** Throws what kept it from writing. */
+    async close() {
+      if (timer !== null) clearTimeout(timer);
+      flush();
+      await writing;
+      if (failure !== null) throw failure;
+    },
+  };
+}

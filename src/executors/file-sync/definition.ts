@@ -1,0 +1,153 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import { object, oneOf, optional } from "../../base/shape.ts";
+import { nameFault } from "../../lake/names.ts";
+import { compileGlob } from "../../providers/glob.ts";
+
+/** What stands in place of a connection's id for the organization's own tables. */
+export const LAKE = "lake";
+
+const path = (description: string) => optional(Type.String({ maxLength: 4_096, description }));
+
+const connectionId = () =>
+  optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: "A connection with files, or `lake`. Absent: the action's own connection.",
+    }),
+  );
+
+const pattern = () => Type.String({ minLength: 1, maxLength: 1_000 });
+
+/** A path, an id, or an item as the list of files has it. */
+const selectedItem = Type.Union([
+  Type.String({ minLength: 1, maxLength: 4_096 }),
+  Type.Object(
+    {
+      id: Type.String({ minLength: 1, maxLength: 4_096 }),
+      path: optional(Type.String({ maxLength: 4_096 })),
+    },
+    { additionalProperties: true },
+  ),
+  Type.Object({ path: Type.String({ minLength: 1, maxLength: 4_096 }) }, { additionalProperties: true }),
+]);
+type SelectedItem = Static<typeof selectedItem>;
+
+export const definition = object({
+  source: object({
+    connectionId: connectionId(),
+    path: path(
+      "The folder to copy from; / by default. Of the lake: /LAYER, /LAYER/DATASET or /LAYER/DATASET/TABLE.",
+    ),
+    selectedItems: optional(
+      Type.Array(selectedItem, {
+        maxItems: 10_000,
+        description: "Only these files and folders, by path or id; all by default.",
+      }),
+    ),
+    include: optional(
+      Type.Array(pattern(), {
+        maxItems: 100,
+        description: "Only files that match one of these globs; one without a slash goes by the file's name.",
+      }),
+    ),
+    exclude: optional(
+      Type.Array(pattern(), { maxItems: 100, description: "No file that matches one of these." }),
+    ),
+  }),
+  destination: object({
+    connectionId: connectionId(),
+    path: path("The folder to copy into; / by default. Of the lake: /LAYER/DATASET or /LAYER/DATASET/TABLE."),
+  }),
+  mode: oneOf(["copy", "mirror"], {
+    default: "copy",
+    description: "mirror also deletes what the source does not have, once everything else went well.",
+  }),
+  overwrite: oneOf(["changed", "always", "never"], { default: "changed" }),
+  maxDelete: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 50,
+    description: "A mirror that would delete more does nothing.",
+  }),
+  maxBytes: optional(Type.Integer({ minimum: 1, description: "A run that would copy more does nothing." })),
+  maxFiles: optional(Type.Integer({ minimum: 1, description: "A run that would copy more does nothing." })),
+});
+export type Definition = Static<typeof definition>;
+
+export const result = object({
+  copied: Type.Integer(),
+  skipped: Type.Integer({ description: "Files that were there already, as they are at the source." }),
+  deleted: Type.Integer(),
+  failed: Type.Array(object({ path: Type.String(), reason: Type.String() })),
+  bytes: Type.Integer({ description: "Of the files that were copied." }),
+  files: Type.Array(object({ path: Type.String(), size: Type.Integer() }), {
+    description: "The files that were copied, by their path at the destination.",
+  }),
+});
+
+/** Faults that the shape can't say. */
+export function faultsOf(given: Definition): { path: string[]; message: string }[] {
+  const faults: { path: string[]; message: string }[] = [];
+  const tell = (path: string[], message: string) => faults.push({ path, message });
+  for (const field of ["include", "exclude"] as const) {
+    const globs = given.source[field];
+    for (const [index, glob] of (Array.isArray(globs) ? globs : []).entries()) {
+      const fault = isPlain(glob) ? globFault(glob) : null;
+      if (fault) tell(["source", field, String(index)], fault);
+    }
+  }
+  if (given.destination.connectionId === LAKE && isPlain(given.destination.path ?? "")) {
+    const fault = lakePlaceFault(given.destination.path ?? "");
+    if (fault) tell(["destination", "path"], fault);
+  }
+  return faults;
+}
+
+export const isPlain = (text: unknown): text is string => typeof text === "string" && !text.includes("{{");
+
+function globFault(glob: string): string | null {
+  try {
+    compileGlob(glob);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+/** Names between the slashes of a path. */
+export const partsOf = (path: string): string[] => path.split("/").filter((part) => part !== "");
+
+/** Why a path names no dataset or table to write to, as a sentence; null where it does. */
+export function lakePlaceFault(path: string): string | null {
+  const [layer, dataset, table, ...more] = partsOf(path);
+  if (layer === undefined || dataset === undefined || more.length > 0)
+    return "A path in the lake is /LAYER/DATASET or /LAYER/DATASET/TABLE.";
+  return (
+    nameFault("layer", layer) ??
+    nameFault("dataset", dataset) ??
+    (table === undefined ? null : nameFault("table", table))
+  );
+}
+
+/** What is selected, as a provider takes it. */
+export const selectionOf = (items: readonly SelectedItem[]): string[] => [
+  ...new Set(
+    items.map((item) => (typeof item === "string" ? item : (item.path ?? ("id" in item ? item.id : "")))),
+  ),
+];
+
+/** Whether a path, below the source's folder, is one that the sync is about. */
+export function filterOf({ include = [], exclude = [] }: Definition["source"]): (path: string) => boolean {
+  const wanted = include.map(compile);
+  const refused = exclude.map(compile);
+  return (path) =>
+    (wanted.length === 0 || wanted.some((glob) => glob.matches(path))) &&
+    !refused.some((glob) => glob.matches(path));
+}
+
+/** A pattern without a slash but at its end means names at any depth. */
+const compile = (pattern: string) =>
+  compileGlob(pattern.slice(0, -1).includes("/") ? pattern : `**/${pattern}`);

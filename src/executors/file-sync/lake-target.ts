@@ -1,0 +1,247 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
+import { writeRows } from "../../lake/merge.ts";
+import { nameFault } from "../../lake/names.ts";
+import type { Opened, TreeFile } from "../../providers/contract.ts";
+import { exactly, readChunks } from "../../providers/streams.ts";
+import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
+import { parquet, quoteText } from "../../sql/text.ts";
+import type { Bench, ManifestEntry } from "../contract.ts";
+import { widen } from "../extract/types.ts";
+import { lakePlaceFault, partsOf } from "./definition.ts";
+import type { Target, Written } from "./sides.ts";
+
+/** What a load does to one table, as it grows. */
+interface Draft {
+  before: LakeTable | null;
+  columns: Column[];
+  add: LakeFile[];
+  remove: Set<string>;
+}
+
+/**
+ * A dataset, or one table of it, that takes Parquet files: `TABLE/FILE.parquet`, or `TABLE.parquet`, below
+ * /LAYER/DATASET. All that a run brings becomes visible at once, with the run's completion. Rows get `_dlt_id` and
+ * `_dlt_load_id` where they have none.
+ */
+export async function openLakeTarget(bench: Bench, path: string): Promise<Target> {
+  const fault = lakePlaceFault(path);
+  if (fault) throw new AppError("definition_invalid", fault);
+  const [layer = "", dataset = "", only] = partsOf(path);
+  await bench.lake.lock(layer, dataset);
+  const drafts = new Map<string, Draft>();
+  for (const table of await bench.lake.tables()) {
+    if (table.layer !== layer || table.dataset !== dataset) continue;
+    drafts.set(table.table, { before: table, columns: [...table.columns], add: [], remove: new Set() });
+  }
+  const tableOf = (below: string): string =>
+    only ?? /^([^/]+)\//.exec(below)?.[1] ?? basename(below, ".parquet");
+  const draftOf = (table: string): Draft => {
+    const known = drafts.get(table);
+    if (known) return known;
+    const draft: Draft = { before: null, columns: [], add: [], remove: new Set() };
+    drafts.set(table, draft);
+    return draft;
+  };
+  /** The live file at each path, and the one that this run has placed there. */
+  const lying = new Map<string, { table: string; fileId: string }>();
+  const workshop = openWorkshop(bench);
+  const isChanged = ({ add, remove }: Draft) => add.length + remove.size > 0;
+  /** What lay at a path gives way. */
+  const takeOut = (below: string) => {
+    const old = lying.get(below);
+    if (!old) return;
+    const draft = draftOf(old.table);
+    const isNew = draft.add.some(({ id }) => id === old.fileId);
+    if (isNew) draft.add = draft.add.filter(({ id }) => id !== old.fileId);
+    else draft.remove.add(old.fileId);
+    lying.delete(below);
+  };
+  const putIn = (below: string, file: LakeFile, columns: readonly Column[]) => {
+    const table = tableOf(below);
+    const draft = draftOf(table);
+    draft.columns = unite(draft.columns, columns);
+    draft.add.push(file);
+    lying.set(below, { table, fileId: file.id });
+  };
+
+  return {
+    home: `lake:/${partsOf(path)
+      .map((part) => `${part}/`)
+      .join("")}`,
+    isFolderLike: false,
+
+    async list(manifest) {
+      const found = new Map<string, TreeFile>();
+      const paths = new Map([...manifest.values()].map((entry) => [entry.targetVersion, entry.path]));
+      for (const [table, { before }] of drafts) {
+        if (only !== undefined && table !== only) continue;
+        for (const file of before?.files ?? []) {
+          const below =
+            paths.get(file.id) ?? `${only === undefined ? `${table}/` : ""}${basename(file.path)}`;
+          lying.set(below, { table, fileId: file.id });
+          found.set(below, presentFile(below, file.id, file.bytes));
+        }
+      }
+      for (const entry of manifest.values()) {
+        const placed = entry.runId === bench.run.id ? placedOf(entry) : null;
+        if (!placed || !(await isThere(bench, placed.file))) continue;
+        takeOut(entry.path);
+        putIn(entry.path, placed.file, placed.columns);
+        found.set(entry.path, presentFile(entry.path, entry.targetVersion, entry.size));
+      }
+      return found;
+    },
+
+    fault(below) {
+      if (!below.endsWith(".parquet")) return "the lake takes Parquet files, whose names end in .parquet";
+      const name = tableOf(below);
+      return nameFault("table", name) === null
+        ? null
+        : `${JSON.stringify(name)} can't be the name of a table`;
+    },
+
+    copy: async () => null,
+
+    async put(below, opened, size): Promise<Written> {
+      const { sheet, columns, size: read } = await workshop.take(below, opened, size);
+      const table = tableOf(below);
+      unite(draftOf(table).columns, columns);
+      const file = await bench.lake.place({ layer, dataset, table, loadId: bench.run.id }, sheet);
+      takeOut(below);
+      putIn(below, file, columns);
+      return { version: file.id, size: read, detail: { file, columns } as unknown as JsonObject };
+    },
+
+    async remove(below) {
+      takeOut(below);
+    },
+
+    async finish(): Promise<LakeLoad | null> {
+      const tables = [...drafts].filter(([, draft]) => isChanged(draft));
+      if (tables.length === 0) return null;
+      return {
+        loadId: bench.run.id,
+        layer,
+        dataset,
+        tables: tables.map(([table, { before, columns, add, remove }]) => ({
+          table,
+          columns,
+          add,
+          remove: [...remove],
+          baseVersion: before?.version ?? null,
+        })),
+      };
+    },
+
+    close: workshop.close,
+  };
+}
+
+const presentFile = (path: string, id: string, size: number): TreeFile => ({
+  id,
+  path,
+  size,
+  modifiedAt: null,
+  version: id,
+  hash: null,
+});
+
+/** What the manifest keeps of a file that was placed; null where it has nothing such. */
+function placedOf({ detail }: ManifestEntry): { file: LakeFile; columns: Column[] } | null {
+  return detail && isObject(detail.file) && Array.isArray(detail.columns)
+    ? (detail as unknown as { file: LakeFile; columns: Column[] })
+    : null;
+}
+
+async function isThere(bench: Bench, file: LakeFile): Promise<boolean> {
+  try {
+    return (await stat(await bench.lake.localPath(file))).size > 0;
+  } catch {
+    return false; // it was swept meanwhile, and comes again
+  }
+}
+
+/** Brings files to this machine and makes them files of the lake, one after the other in one process. */
+function openWorkshop(bench: Bench) {
+  let session: Promise<SqlSession> | null = null;
+  let turn: Promise<unknown> = Promise.resolve();
+  let count = 0;
+
+  async function read(path: string, number: number): Promise<{ sheet: SqlFile; columns: Column[] }> {
+    const folder = await bench.workFolder();
+    session ??= bench.sql.session({ folders: [folder], signal: bench.signal });
+    const sql = await session;
+    const described = await sql.run(`DESCRIBE SELECT * FROM ${parquet([path])}`);
+    const columns = described.map(({ column_name: name, column_type: dataType }) => ({
+      name: String(name),
+      dataType: String(dataType),
+      nullable: true,
+    }));
+    const lacking = stamps(bench.run.id, number).filter(
+      ({ name }) => !columns.some((column) => column.name.toLowerCase() === name),
+    );
+    if (lacking.length === 0) {
+      const [row] = await sql.run(`SELECT count(*) AS n FROM ${parquet([path])}`);
+      return { sheet: { path, rows: Number(row?.n), bytes: (await stat(path)).size }, columns };
+    }
+    const more = lacking.map(({ name, sql: value }) => `${value} AS "${name}"`).join(", ");
+    const out = join(folder, `stamped-${number}`);
+    await mkdir(out);
+    const [sheet, ...others] = await writeRows(sql, `SELECT *, ${more} FROM ${parquet([path])}`, out);
+    if (others.length > 0)
+      throw new AppError("bad_request", "The file is too large for one file of the lake.");
+    if (!sheet) throw new AppError("bad_request", "The file has no rows.");
+    const made = lacking.map(({ name }) => ({ name, dataType: "VARCHAR", nullable: false }));
+    return { sheet, columns: [...columns, ...made] };
+  }
+
+  return {
+    async take(path: string, { bytes }: Opened, size: number | null) {
+      const number = ++count;
+      const place = join(await bench.workFolder(), `taken-${number}.parquet`);
+      const chunks = readChunks(exactly(bytes, size, path), bench.signal);
+      await pipeline(Readable.from(chunks), createWriteStream(place), { signal: bench.signal });
+      const mine = turn.then(() => read(place, number));
+      turn = mine.catch(() => undefined); // whoever comes next does not care how this one ended
+      try {
+        const taken = await mine;
+        return { ...taken, size: (await stat(place).catch(() => null))?.size ?? taken.sheet.bytes };
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === "sql_error")) throw error;
+        throw new AppError("bad_request", "It is not a whole Parquet file.", { cause: error });
+      }
+    },
+    async close() {
+      await (await session?.catch(() => null))?.close();
+    },
+  };
+}
+
+const stamps = (loadId: string, number: number) => [
+  { name: "_dlt_id", sql: `${quoteText(`${loadId}-${number}-`)} || row_number() OVER ()` },
+  { name: "_dlt_load_id", sql: quoteText(loadId) },
+];
+
+/** The table's columns and a file's together. Throws `schema_contract_violation` where two types have none in common. */
+function unite(before: readonly Column[], more: readonly Column[]): Column[] {
+  const united = new Map(before.map((column) => [column.name.toLowerCase(), column]));
+  for (const column of more) {
+    const known = united.get(column.name.toLowerCase());
+    const dataType = known ? widen(known.dataType, column.dataType) : column.dataType;
+    if (dataType === null) {
+      throw new AppError(
+        "schema_contract_violation",
+        `Its column ${column.name} is ${column.dataType}, and the table has it as ${known?.dataType}.`,
+      );
+    }
+    united.set(column.name.toLowerCase(), { ...(known ?? column), dataType });
+  }
+  return [...united.values()];
+}

@@ -1,0 +1,141 @@
+import type { TreeFile } from "../../providers/contract.ts";
+import type { ManifestEntry } from "../contract.ts";
+
+export interface Failure {
+  path: string;
+  reason: string;
+}
+
+/** All that a sync goes by. */
+export interface Sight {
+  /** Files of the source, those alone that the sync is about. */
+  files: readonly TreeFile[];
+  /** Files of the destination by their path below its folder. */
+  present: ReadonlyMap<string, TreeFile>;
+  manifest: ReadonlyMap<string, ManifestEntry>;
+  runId: string;
+  overwrite: "changed" | "always" | "never";
+  mirror: boolean;
+  /** True where the destination takes no two names that differ by case alone, and no file beside a folder of its name. */
+  isFolderLike: boolean;
+  /** Why the destination can't have such a path, as a clause. */
+  fault(path: string): string | null;
+  /** Whether a file of the destination would be one that the sync is about. */
+  isMeant(path: string): boolean;
+}
+
+export interface Plan {
+  copy: TreeFile[];
+  /** Is there already, although the manifest did not know: the entries that it gets. */
+  adopt: ManifestEntry[];
+  /** Copied by this run before it was interrupted. */
+  done: ManifestEntry[];
+  skipped: number;
+  /** Paths below the destination's folder. */
+  remove: string[];
+  /** Paths of the manifest that mean nothing any more. */
+  forget: string[];
+  failed: Failure[];
+}
+
+/** What a sync has to do, worked out before it does anything. */
+export function planSync(sight: Sight): Plan {
+  const { files, present, manifest } = sight;
+  const plan: Plan = { copy: [], adopt: [], done: [], skipped: 0, remove: [], forget: [], failed: [] };
+  const refused = collisions(sight);
+  const wanted = new Set<string>();
+  for (const file of files) {
+    const reason =
+      nameReason(file.path, sight.fault) ?? (wanted.has(file.path) ? TWICE : null) ?? refused.get(file.path);
+    wanted.add(file.path);
+    if (reason) plan.failed.push({ path: file.path, reason });
+    else place(sight, plan, file);
+  }
+  if (sight.mirror)
+    plan.remove = [...present.keys()].filter((path) => !wanted.has(path) && sight.isMeant(path)).sort();
+  plan.forget = [...manifest.keys()].filter((path) => !wanted.has(path) && !present.has(path));
+  return plan;
+}
+
+const TWICE = "The source has two files of this name.";
+
+/** Puts one file where it belongs in the plan. */
+function place({ present, manifest, runId, overwrite }: Sight, plan: Plan, file: TreeFile): void {
+  const there = present.get(file.path);
+  const known = manifest.get(file.path);
+  const isAsLeft = there !== undefined && known !== undefined && isSame(there, known);
+  const isCurrent = isAsLeft && known.sourceVersion === file.version;
+  if (there === undefined) plan.copy.push(file);
+  else if (isCurrent && known.runId === runId) plan.done.push(known);
+  else if (overwrite === "always") plan.copy.push(file);
+  else if (overwrite === "never" || isCurrent) plan.skipped++;
+  else if (hasSameBytes(file, there)) {
+    plan.skipped++;
+    const { path, version: sourceVersion } = file;
+    plan.adopt.push({
+      path,
+      sourceVersion,
+      targetVersion: there.version,
+      size: there.size ?? 0,
+      detail: null,
+      runId: known?.runId ?? "",
+    });
+  } else plan.copy.push(file);
+}
+
+/** Whether a file of the destination is the one that the manifest speaks of. */
+const isSame = (there: TreeFile, known: ManifestEntry): boolean =>
+  known.targetVersion === "" ? there.size === known.size : there.version === known.targetVersion;
+
+const hasSameBytes = (a: TreeFile, b: TreeFile): boolean =>
+  a.size !== null && a.size === b.size && a.hash !== null && a.hash === b.hash;
+
+/** Why nobody should write a file of this name anywhere; a source may hold whatever it likes. */
+export function nameReason(path: string, fault: (path: string) => string | null): string | null {
+  const parts = path.split("/");
+  const own = parts.some((part) => part === "." || part === "..")
+    ? 'its name has "." or ".." between slashes, and would lead out of the folder'
+    : path === "" || path.startsWith("/")
+      ? "its name is an absolute path"
+      : path.endsWith("/")
+        ? "its name ends like a folder's"
+        : path.includes("\0")
+          ? "its name has a NUL character in it"
+          : !path.isWellFormed()
+            ? "its name is not valid Unicode"
+            : null;
+  const clause = own ?? fault(path);
+  return clause === null ? null : `It was not copied: ${clause}.`;
+}
+
+/** Files that can't lie beside others in a folder, with the reason; one of each group that collides stays. */
+function collisions({ files, manifest, isFolderLike }: Sight): Map<string, string> {
+  const refused = new Map<string, string>();
+  if (!isFolderLike) return refused;
+  const folders = new Set<string>();
+  const groups = new Map<string, string[]>();
+  for (const { path } of files) {
+    for (let end = path.indexOf("/"); end !== -1; end = path.indexOf("/", end + 1))
+      folders.add(fold(path.slice(0, end)));
+    const group = groups.get(fold(path));
+    if (group) group.push(path);
+    else groups.set(fold(path), [path]);
+  }
+  for (const [folded, paths] of groups) {
+    const isFolder = folders.has(folded);
+    const [first = "", ...others] = [...new Set(paths)].sort(
+      (a, b) =>
+        Number(manifest.has(b)) - Number(manifest.has(a)) || Buffer.compare(Buffer.from(a), Buffer.from(b)),
+    );
+    if (isFolder) refused.set(first, "It was not copied: a folder of the same name is there.");
+    for (const path of others)
+      refused.set(
+        path,
+        `It was not copied: its name differs from ${JSON.stringify(first)} by case or accents alone.`,
+      );
+  }
+  return refused;
+}
+
+/** Names that a folder may take for one. */
+const fold = (path: string): string => path.normalize("NFC").toLowerCase();

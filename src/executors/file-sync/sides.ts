@@ -1,0 +1,108 @@
+import { AppError } from "../../base/errors.ts";
+import type { LakeLoad } from "../../lake/contract.ts";
+import type { Link, Opened, Stamp, Tree, TreeFile } from "../../providers/contract.ts";
+import type { Bench, ManifestEntry } from "../contract.ts";
+import { type Definition, LAKE, partsOf } from "./definition.ts";
+import { lakeSource } from "./lake-source.ts";
+import { openLakeTarget } from "./lake-target.ts";
+
+export type Selection = { items: readonly string[]; missing(item: string): void };
+
+/** Where a sync reads. */
+export interface Source {
+  /** Names the folder, with `/` at its end; one that lies in another begins as that does. */
+  home: string;
+  walk(only?: Selection): AsyncIterable<TreeFile>;
+  look(file: TreeFile): Promise<TreeFile | null>;
+  open(file: TreeFile): Promise<Opened>;
+  /** Behind it; null of the lake. */
+  via: { tree: Tree; link: Link } | null;
+}
+
+/** What a file that was written is known by. */
+export interface Written extends Stamp {
+  detail?: ManifestEntry["detail"];
+}
+
+/** Where a sync writes. Paths are below its folder. */
+export interface Target {
+  home: string;
+  isFolderLike: boolean;
+  /** What is there; what this run placed before it was interrupted is there too. */
+  list(manifest: ReadonlyMap<string, ManifestEntry>): Promise<Map<string, TreeFile>>;
+  fault(path: string): string | null;
+  /** Has the other side copy by itself, where it can. */
+  copy(source: Source, file: TreeFile): Promise<Written | null>;
+  put(path: string, file: Opened, size: number | null): Promise<Written>;
+  remove(path: string): Promise<void>;
+  /** What becomes visible only with the run's completion; also lets go of what it holds. */
+  finish(): Promise<LakeLoad | null>;
+  close(): Promise<void>;
+}
+
+/** Opens the folder that a sync reads from. Throws as `connection` does, and for a connection without files. */
+export async function openSource(
+  bench: Bench,
+  { connectionId, path = "/" }: Definition["source"],
+): Promise<Source> {
+  if (connectionId === LAKE) return lakeSource(bench, path);
+  const { tree, link, title } = await openTree(bench, connectionId);
+  if (!tree) throw new AppError("definition_invalid", `A connection of ${title} has no files to copy.`);
+  const folder = folderOf(path);
+  return {
+    home: `${tree.home(link)}${folder.slice(1)}`,
+    walk: (only) => tree.walk(link, folder, only),
+    look: (file) => tree.look(link, file),
+    open: (file) => tree.open(link, file),
+    via: { tree, link },
+  };
+}
+
+/** Opens the folder that a sync writes to. Throws as `openSource` does, and where files can only be read. */
+export async function openTarget(
+  bench: Bench,
+  { connectionId, path = "/" }: Definition["destination"],
+): Promise<Target> {
+  if (connectionId === LAKE) return openLakeTarget(bench, path);
+  const { tree, link, title } = await openTree(bench, connectionId);
+  const writes = tree?.writes;
+  if (!tree || !writes) throw new AppError("definition_invalid", readOnly(title));
+  const folder = folderOf(path);
+  const at = (below: string) => `${folder}${below}`;
+  return {
+    home: `${tree.home(link)}${folder.slice(1)}`,
+    isFolderLike: writes.isFolderLike,
+    async list() {
+      const found = new Map<string, TreeFile>();
+      try {
+        for await (const file of tree.walk(link, folder)) found.set(file.path, file);
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === "not_found")) throw error; // nothing is there yet
+      }
+      return found;
+    },
+    fault: (below) => writes.fault(link, at(below)),
+    copy: async ({ via }, file) =>
+      via?.tree === tree ? ((await writes.copy?.(via.link, file, link, at(file.path))) ?? null) : null,
+    put: (below, file, size) => writes.put(link, at(below), file, size),
+    remove: (below) => writes.remove(link, at(below)),
+    finish: async () => null,
+    close: async () => undefined,
+  };
+}
+
+async function openTree(bench: Bench, connectionId: string | undefined) {
+  const { provider, link } = await (connectionId === undefined
+    ? bench.connection()
+    : bench.openConnection(connectionId));
+  return { tree: provider.tree, link, title: provider.title };
+}
+
+export const readOnly = (title: string): string =>
+  `Files can be read from a connection of ${title}, not written: choose another destination.`;
+
+/** With a slash at both ends; `.` and `..` are for the provider to refuse. */
+const folderOf = (path: string): string => {
+  const parts = partsOf(path);
+  return parts.length === 0 ? "/" : `/${parts.join("/")}/`;
+};

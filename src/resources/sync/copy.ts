@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { type WriteContext, writeFor } from "../../context.ts";
+import { widen } from "../../executors/extract/types.ts";
+import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
+import type { Column } from "../../sql/contract.ts";
+import { insertInto } from "../../store/prepared.ts";
+import { commitLoad } from "../datasets/commit.ts";
+import { record } from "../events/service.ts";
+import type { Parties } from "./parties.ts";
+import type { DatasetPlan, TablePlan } from "./plan.ts";
+import { syncCopies, syncTables } from "./table.ts";
+
+interface Placed {
+  original: LakeFile;
+  file: LakeFile;
+  sha256: string;
+}
+
+/**
+ * Copies what the plan names and makes it visible at once. What fails on its way leaves nothing at the destination.
+ * Throws `dataset_changed` where somebody committed to it meanwhile, `schema_contract_violation`.
+ */
+export async function copyDataset(
+  parties: Parties,
+  layer: string,
+  { dataset, tables }: DatasetPlan,
+): Promise<{ files: number; bytes: number }> {
+  const { source, target } = parties;
+  const loadId = target.ids.uuid();
+  const work = await target.lake.workFolder(loadId);
+  const placed = new Map<TablePlan, Placed[]>();
+  const all = () => [...placed.values()].flat();
+  try {
+    for (const table of tables) {
+      const done: Placed[] = [];
+      placed.set(table, done);
+      for (const file of table.copy) {
+        const path = join(work.path, file.id);
+        const sha256 = await copyFile(await source.lake.localPath(file), path);
+        const at = {
+          organizationId: target.organizationId,
+          layer,
+          dataset,
+          table: table.source.table,
+          loadId,
+        };
+        const { rows, bytes, part = null } = file;
+        done.push({ original: file, sha256, file: await target.lake.place(at, { path, rows, bytes, part }) });
+      }
+    }
+    const load: LakeLoad = { loadId, layer, dataset, tables: tables.map((table) => changeOf(table, placed)) };
+    const files = all().length;
+    const bytes = all().reduce((sum, { file }) => sum + file.bytes, 0);
+    await writeFor(target, async (inside) => {
+      const tx = inside(target);
+      await commitLoad(tx, "", "", load, { kind: "sync", actionId: null });
+      for (const table of tables) await remember(tx, source.organizationId, table, placed.get(table) ?? []);
+      const data: JsonObject = {
+        layer,
+        dataset,
+        tables: tables.map(({ source }) => source.table),
+        files,
+        bytes,
+        loadId,
+        sourceTenantId: source.organizationId,
+        destTenantId: target.organizationId,
+      };
+      const entity = { type: "dataset", id: `${layer}.${dataset}` } as const;
+      await record(tx, "dataset.synced", entity, data);
+      await record(inside(source), "dataset.synced", entity, data);
+    });
+    return { files, bytes };
+  } catch (error) {
+    await target.lake.remove(all().map(({ file }) => file.path));
+    throw error;
+  } finally {
+    await work.dispose();
+  }
+}
+
+/** The SHA-256 of what was copied, hex. */
+async function copyFile(from: string, to: string): Promise<string> {
+  const hash = createHash("sha256");
+  const listen = new Transform({
+    transform(chunk, _, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  try {
+    await pipeline(createReadStream(from), listen, createWriteStream(to, { mode: 0o600 }));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT")
+      throw new AppError("dataset_changed", "The source has changed meanwhile.", {
+        retryable: true,
+        cause: error,
+      });
+    throw error;
+  }
+  return hash.digest("hex");
+}
+
+const changeOf = (table: TablePlan, placed: ReadonlyMap<TablePlan, Placed[]>) => ({
+  table: table.source.table,
+  columns: unite(table.source, table.target),
+  add: (placed.get(table) ?? []).map(({ file }) => file),
+  remove: table.remove,
+  baseVersion: table.target?.version ?? null,
+});
+
+/** Both tables' columns together. Throws `schema_contract_violation` where two types have none in common. */
+function unite(source: LakeTable, target: LakeTable | null): Column[] {
+  if (target === null) return source.columns;
+  const united = new Map(target.columns.map((column) => [column.name.toLowerCase(), column]));
+  for (const column of source.columns) {
+    const known = united.get(column.name.toLowerCase());
+    const dataType = known ? widen(known.dataType, column.dataType) : column.dataType;
+    if (dataType === null) {
+      throw new AppError(
+        "schema_contract_violation",
+        `Column ${column.name} of ${source.table} is ${column.dataType} at the source and ${known?.dataType} at the destination.`,
+      );
+    }
+    united.set(column.name.toLowerCase(), { ...(known ?? column), dataType });
+  }
+  return [...united.values()];
+}
+
+/** Statements take only so many parameters at once. */
+const BATCH = 50;
+
+const insertCopies = insertInto(syncCopies);
+
+/** Writes down what lies where, for the next sync. */
+async function remember(
+  tx: WriteContext,
+  sourceOrganizationId: string,
+  plan: TablePlan,
+  placed: readonly Placed[],
+): Promise<void> {
+  const { layer, dataset, table: tableName, version } = plan.source;
+  const at = { organizationId: tx.organizationId, layer, dataset, tableName, sourceOrganizationId };
+  const state = {
+    sourceVersion: version,
+    version: (plan.target?.version ?? 0) + 1,
+    isOwn: plan.isOwn,
+    isWhole: plan.isWhole,
+    syncedAt: timestamp(tx.clock),
+  };
+  const { organizationId, sourceOrganizationId: from } = syncTables;
+  await tx.db
+    .insert(syncTables)
+    .values({ ...at, ...state })
+    .onConflictDoUpdate({
+      target: [organizationId, syncTables.layer, syncTables.dataset, syncTables.tableName, from],
+      set: state,
+    });
+  await tx.db
+    .delete(syncCopies)
+    .where(
+      and(
+        eq(syncCopies.organizationId, at.organizationId),
+        eq(syncCopies.layer, layer),
+        eq(syncCopies.dataset, dataset),
+        eq(syncCopies.tableName, tableName),
+        eq(syncCopies.sourceOrganizationId, sourceOrganizationId),
+      ),
+    );
+  const copies = [
+    ...[...plan.held].map(([sourceFileId, { fileId, bytes, sha256 }]) => ({
+      ...at,
+      sourceFileId,
+      fileId,
+      bytes,
+      sha256,
+    })),
+    ...placed.map(({ original, file, sha256 }) => ({
+      ...at,
+      sourceFileId: original.id,
+      fileId: file.id,
+      bytes: original.bytes,
+      sha256,
+    })),
+  ];
+  for (let start = 0; start < copies.length; start += BATCH)
+    await insertCopies(tx.db, ...copies.slice(start, start + BATCH));
+}

@@ -1,0 +1,56 @@
+import { and, eq } from "drizzle-orm";
+import { AppError, invalid } from "../../base/errors.ts";
+import { type Context, contextFor } from "../../context.ts";
+import { resolveOrganization } from "../organizations/service.ts";
+import { memberships, ROLES } from "../organizations/table.ts";
+import type { SyncRequest } from "./wire.ts";
+
+/** Both sides of a sync, each as a context of the caller's in that organization. */
+export interface Parties {
+  source: Context;
+  target: Context;
+}
+
+/**
+ * Who is copied from and to. Without a source it is the organization of the request; without a destination too, where the
+ * source is another one. Throws `invalid`, and `forbidden` where the caller is not an admin of both.
+ */
+export async function findParties(ctx: Context, request: SyncRequest): Promise<Parties> {
+  const named = request.tenantId ?? null;
+  const bySlug = request.orgSlug ? await resolveOrganization(ctx.db, request.orgSlug) : null;
+  if (request.orgSlug && bySlug === null) throw notAdmin(request.orgSlug);
+  if (named !== null && bySlug !== null && named !== bySlug)
+    throw invalid(["body", "orgSlug"], "tenantId and orgSlug name two organizations; give one of them");
+  const sourceId = named ?? bySlug ?? ctx.organizationId;
+  const targetId = request.destTenantId ?? ctx.organizationId;
+  if (sourceId === targetId) {
+    throw request.destTenantId
+      ? invalid(["body", "destTenantId"], "Source and destination are the same organization")
+      : invalid(
+          ["body", "destTenantId"],
+          "Field required where the source is the current organization",
+          "missing",
+        );
+  }
+  return { source: await adminOf(ctx, sourceId), target: await adminOf(ctx, targetId) };
+}
+
+async function adminOf(ctx: Context, organizationId: string): Promise<Context> {
+  const role = organizationId === ctx.organizationId ? ctx.role : await roleIn(ctx, organizationId);
+  if (role === null || ROLES.indexOf(role) < ROLES.indexOf("admin")) throw notAdmin(organizationId);
+  return contextFor(ctx, { organizationId, role, actor: ctx.actor, correlationId: ctx.correlationId });
+}
+
+/** An API key is nobody, and has a role in its own organization alone. */
+async function roleIn(ctx: Context, organizationId: string) {
+  if (ctx.actor.type !== "user") return null;
+  const [row] = await ctx.db
+    .select({ role: memberships.role })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, ctx.actor.id)));
+  return row?.role ?? null;
+}
+
+/** The same for an organization that is not there. */
+const notAdmin = (name: string) =>
+  new AppError("forbidden", `A sync needs an admin of both organizations; of ${name} you are none.`);

@@ -1,0 +1,211 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { and, eq, inArray } from "drizzle-orm";
+import type { App, Context } from "../../context.ts";
+import type { LakeFile, LakeTable } from "../../lake/contract.ts";
+import { lakeFiles, lakeLoads } from "../datasets/table.ts";
+import { readTables } from "../datasets/tables.ts";
+import type { Parties } from "./parties.ts";
+import { type SyncCopyRow, type SyncTableRow, syncCopies, syncTables } from "./table.ts";
+
+/** What is to be done with one table, and what it was worked out from. */
+export interface TablePlan {
+  source: LakeTable;
+  target: LakeTable | null;
+  copy: LakeFile[];
+  /** Ids of files at the destination whose originals are gone, or that are put in anew. */
+  remove: string[];
+  /** What is there already: by the id of the source's file the copy that holds its rows. */
+  held: Map<string, { fileId: string; bytes: number; sha256: string }>;
+  /** True where the destination's table holds nothing else afterwards. */
+  isOwn: boolean;
+  /** True where it holds all of the source's table afterwards. */
+  isWhole: boolean;
+}
+
+export interface PlanFault {
+  key: string;
+  code: string;
+  message: string;
+}
+
+export interface DatasetPlan {
+  dataset: string;
+  tables: TablePlan[];
+  faults: PlanFault[];
+}
+
+/** Which loads are meant, by day, both ends included. */
+export interface Days {
+  from: string | null;
+  to: string | null;
+}
+
+/** What a sync of these datasets has to do; looks only. */
+export async function planDatasets(
+  parties: Parties,
+  place: { layer: string; dataset?: string },
+  days: Days,
+): Promise<DatasetPlan[]> {
+  const { source, target } = parties;
+  const theirs = await readTables(source.db, { organizationId: source.organizationId, ...place });
+  const ours = await readTables(target.db, { organizationId: target.organizationId, ...place });
+  const plans = new Map<string, DatasetPlan>();
+  for (const table of theirs) {
+    const plan = plans.get(table.dataset) ?? { dataset: table.dataset, tables: [], faults: [] };
+    plans.set(table.dataset, plan);
+    const there = ours.find((each) => each.dataset === table.dataset && each.table === table.table) ?? null;
+    const made = await planTable(parties, table, there, days);
+    if ("message" in made) plan.faults.push(made);
+    else if (made.copy.length + made.remove.length > 0 || there === null) plan.tables.push(made);
+  }
+  const isDated = days.from !== null || days.to !== null;
+  for (const plan of plans.values()) {
+    // Empty tables come along with others; a choice of days that means no file makes none.
+    if (isDated && plan.tables.every(({ copy, remove }) => copy.length + remove.length === 0))
+      plan.tables = [];
+  }
+  return [...plans.values()];
+}
+
+async function planTable(
+  parties: Parties,
+  source: LakeTable,
+  target: LakeTable | null,
+  days: Days,
+): Promise<TablePlan | PlanFault> {
+  const state = await findState(parties, source);
+  const live = new Set(target?.files.map(({ id }) => id));
+  // A table of a lower version was made anew since: of what was copied nothing is left.
+  const isKnown = state !== null && target !== null && target.version >= state.version;
+  const isUntouched = isKnown && target.version === state.version; // but for files that were put together
+  const isDated = days.from !== null || days.to !== null;
+  const plan: TablePlan = {
+    source,
+    target,
+    copy: [],
+    remove: [],
+    held: new Map(),
+    isOwn: (target?.files.length ?? 0) === 0 || (isUntouched && state.isOwn),
+    isWhole: true,
+  };
+  if (isUntouched && state.isWhole && state.sourceVersion === source.version) return plan;
+
+  const copies = isKnown ? await findCopies(parties, source) : [];
+  const originals = new Set(source.files.map(({ id }) => id));
+  const lost = copies.filter(({ fileId }) => !live.has(fileId));
+  const orphans = copies.filter(({ sourceFileId }) => !originals.has(sourceFileId));
+  if (lost.length > 0 && !isUntouched) return fault(source, REWRITTEN);
+  if (orphans.length > 0 && isDated) return fault(source, UNDATED);
+  if (orphans.some(({ fileId }) => !live.has(fileId))) {
+    // Their rows lie in one file with others, so that all are put in anew.
+    if (!plan.isOwn) return fault(source, REWRITTEN);
+    return { ...plan, copy: [...source.files], remove: [...live], isOwn: true };
+  }
+  plan.remove = orphans.map(({ fileId }) => fileId);
+  for (const { sourceFileId, ...copy } of copies)
+    if (originals.has(sourceFileId)) plan.held.set(sourceFileId, copy);
+
+  const missing = source.files.filter(({ id }) => !plan.held.has(id));
+  const taken = new Set(copies.map(({ fileId }) => fileId));
+  const spare = (target?.files ?? []).filter(({ id }) => !taken.has(id));
+  for (const file of missing) {
+    const same = await findSame(parties.source, file, spare);
+    if (!same) continue;
+    plan.held.set(file.id, { fileId: same.file.id, bytes: file.bytes, sha256: same.sha256 });
+    spare.splice(spare.indexOf(same.file), 1);
+  }
+  if (spare.length === 0 && !isKnown) plan.isOwn = true;
+  const chosen = isDated ? await loadedBetween(parties.source, missing, days) : null;
+  for (const file of missing) {
+    if (plan.held.has(file.id)) continue;
+    if (chosen === null || chosen.has(file.id)) plan.copy.push(file);
+    else plan.isWhole = false;
+  }
+  return plan;
+}
+
+const REWRITTEN =
+  "Rows that were copied before have been changed at the destination: delete the dataset there, and sync again.";
+const UNDATED =
+  "Files that were copied before have been written anew at the source: sync once without dates to bring the table up to date.";
+
+const fault = ({ layer, dataset, table }: LakeTable, message: string): PlanFault => ({
+  key: `${layer}.${dataset}.${table}`,
+  code: "dataset_changed",
+  message,
+});
+
+async function findState({ source, target }: Parties, table: LakeTable): Promise<SyncTableRow | null> {
+  const [row] = await target.db
+    .select()
+    .from(syncTables)
+    .where(
+      and(
+        eq(syncTables.organizationId, target.organizationId),
+        eq(syncTables.layer, table.layer),
+        eq(syncTables.dataset, table.dataset),
+        eq(syncTables.tableName, table.table),
+        eq(syncTables.sourceOrganizationId, source.organizationId),
+      ),
+    );
+  return row ?? null;
+}
+
+const findCopies = ({ source, target }: Parties, table: LakeTable): Promise<SyncCopyRow[]> =>
+  target.db
+    .select()
+    .from(syncCopies)
+    .where(
+      and(
+        eq(syncCopies.organizationId, target.organizationId),
+        eq(syncCopies.layer, table.layer),
+        eq(syncCopies.dataset, table.dataset),
+        eq(syncCopies.tableName, table.table),
+        eq(syncCopies.sourceOrganizationId, source.organizationId),
+      ),
+    );
+
+/** A file of the destination with the same bytes; only such of the same length are read. */
+async function findSame(
+  app: App,
+  file: LakeFile,
+  among: readonly LakeFile[],
+): Promise<{ file: LakeFile; sha256: string } | null> {
+  const alike = among.filter(({ bytes, rows }) => bytes === file.bytes && rows === file.rows);
+  if (alike.length === 0) return null;
+  const sha256 = await hashOf(app, file);
+  for (const each of alike) if ((await hashOf(app, each)) === sha256) return { file: each, sha256 };
+  return null;
+}
+
+async function hashOf({ lake }: App, file: LakeFile): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(await lake.localPath(file))) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}
+
+/** Statements take only so many parameters at once. */
+const BATCH = 200;
+
+/** Ids of the files whose load was committed on one of the days. */
+async function loadedBetween(
+  ctx: Context,
+  files: readonly LakeFile[],
+  { from, to }: Days,
+): Promise<Set<string>> {
+  const chosen = new Set<string>();
+  for (let start = 0; start < files.length; start += BATCH) {
+    const ids = files.slice(start, start + BATCH).map(({ id }) => id);
+    const rows = await ctx.db
+      .select({ id: lakeFiles.id, createdAt: lakeFiles.createdAt, committedAt: lakeLoads.committedAt })
+      .from(lakeFiles)
+      .leftJoin(lakeLoads, eq(lakeLoads.id, lakeFiles.loadId))
+      .where(inArray(lakeFiles.id, ids));
+    for (const { id, createdAt, committedAt } of rows) {
+      const day = (committedAt ?? createdAt).slice(0, 10);
+      if ((from === null || day >= from) && (to === null || day <= to)) chosen.add(id);
+    }
+  }
+  return chosen;
+}

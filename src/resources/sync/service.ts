@@ -1,0 +1,125 @@
+import { AppError, invalid } from "../../base/errors.ts";
+import type { App, Context } from "../../context.ts";
+import { copyDataset } from "./copy.ts";
+import { findParties, type Parties } from "./parties.ts";
+import { type DatasetPlan, type Days, planDatasets } from "./plan.ts";
+import type { SyncPlan, SyncRequest, SyncResult } from "./wire.ts";
+
+/** Tries of one dataset where somebody else commits to it meanwhile. */
+const MAX_TRIES = 3;
+
+/** These are not about one dataset, and the request fails with them. */
+const OWN_FAULTS = new Set(["internal", "unavailable", "disk_full"]);
+
+/**
+ * Copies tables of one organization's lake to another's: only what is not there already with the same size and hash.
+ * Each dataset becomes visible whole, in one transaction with its events in both organizations. One that can't be
+ * copied is told, and the others are.
+ *
+ * Throws `invalid`, and `forbidden` where the caller is not an admin of both.
+ */
+export async function runSync(ctx: Context, request: SyncRequest): Promise<SyncResult> {
+  const began = ctx.clock.monotonic();
+  const { layer } = request;
+  const days: Days = { from: request.dateFrom ?? null, to: request.dateTo ?? null };
+  if (days.from !== null && days.to !== null && days.from > days.to)
+    throw invalid(["body", "dateTo"], "dateTo lies before dateFrom");
+  const parties = await findParties(ctx, request);
+  const plans = await planDatasets(
+    parties,
+    { layer, ...(request.dataset ? { dataset: request.dataset } : {}) },
+    days,
+  );
+  const plan = describe(request, parties, plans);
+  const result: SyncResult = {
+    status: "nothing_to_copy",
+    plan,
+    filesCopied: 0,
+    bytesCopied: 0,
+    durationSeconds: 0,
+    errors: [],
+  };
+  let hasChanged = false;
+  if (!plan.withinLimits) result.status = "limit_exceeded";
+  else {
+    for (const each of plans) {
+      if (each.tables.length + each.faults.length === 0) continue;
+      const done = await copyUntilSettled(parties, layer, each, days, result);
+      hasChanged ||= done;
+    }
+    if (result.errors.length > 0) result.status = "partial";
+    else if (hasChanged) result.status = "completed";
+  }
+  result.durationSeconds = Math.round(ctx.clock.monotonic() - began) / 1000;
+  return result;
+}
+
+/** True where the destination has changed. */
+async function copyUntilSettled(
+  parties: Parties,
+  layer: string,
+  given: DatasetPlan,
+  days: Days,
+  result: SyncResult,
+): Promise<boolean> {
+  let plan = given;
+  for (let tries = 1; ; tries++) {
+    if (plan.faults.length > 0) {
+      result.errors.push(...plan.faults);
+      return false;
+    }
+    if (plan.tables.length === 0) return false;
+    try {
+      const { files, bytes } = await copyDataset(parties, layer, plan);
+      result.filesCopied += files;
+      result.bytesCopied += bytes;
+      return true;
+    } catch (error) {
+      if (!(error instanceof AppError) || OWN_FAULTS.has(error.code)) throw error;
+      if (error.code !== "dataset_changed" || tries === MAX_TRIES) {
+        result.errors.push({ key: `${layer}.${plan.dataset}`, code: error.code, message: error.message });
+        return false;
+      }
+      const [again] = await planDatasets(parties, { layer, dataset: plan.dataset }, days);
+      plan = again ?? { ...plan, tables: [], faults: [] };
+    }
+  }
+}
+
+function describe(
+  request: SyncRequest,
+  { source, target }: Parties,
+  plans: readonly DatasetPlan[],
+): SyncPlan {
+  const files = plans
+    .filter(({ faults }) => faults.length === 0)
+    .flatMap(({ tables }) => tables.flatMap(({ copy }) => copy));
+  const totalFiles = files.length;
+  const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const { maxFiles, maxBytes } = request;
+  const limitExceededReason =
+    totalFiles > maxFiles
+      ? `${totalFiles} files would be copied, and maxFiles is ${maxFiles}.`
+      : totalBytes > maxBytes
+        ? `${totalBytes} bytes would be copied, and maxBytes is ${maxBytes}.`
+        : null;
+  return {
+    layer: request.layer,
+    datasetFilter: request.dataset ?? null,
+    datasets: plans.map(({ dataset }) => dataset),
+    dateFrom: request.dateFrom ?? null,
+    dateTo: request.dateTo ?? null,
+    sourceBucket: bucketOf(source, source.organizationId),
+    destBucket: bucketOf(target, target.organizationId),
+    sourceTenantId: source.organizationId,
+    destTenantId: target.organizationId,
+    totalFiles,
+    totalBytes,
+    withinLimits: limitExceededReason === null,
+    limitExceededReason,
+  };
+}
+
+/** The organization's own place in the lake: of the bucket, or of the data directory. */
+const bucketOf = ({ config }: App, organizationId: string): string =>
+  `${config.lakeUrl?.replace(/^s3:\/\//, "").replace(/\/+$/, "") ?? "lake"}/${organizationId}`;

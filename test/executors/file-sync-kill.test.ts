@@ -1,0 +1,63 @@
+import { expect, test } from "bun:test";
+import { connect } from "../support/connections.ts";
+import { startInstallation } from "../support/process.ts";
+import { s3Keys, startS3 } from "../support/s3.ts";
+import { ACTIONS, created, makeAction, RUNS, runEnd, until } from "../support/work.ts";
+
+const FILES = 120;
+
+test("killed in the middle, a sync goes on, copies no file again that it had written down, and leaves no half file", async () => {
+  await using s3 = await startS3();
+  await using installation = await startInstallation();
+  const put = new Map<string, number>();
+  const gate = Promise.withResolvers<void>();
+  let isOpen = false;
+  s3.interfere(({ method, url, headers }) => {
+    if (method !== "PUT") return null;
+    const key = decodeURIComponent(url.split("/").at(-1) ?? "").split("?")[0] ?? "";
+    // The large file never gets past its second part until the process has been killed.
+    if (!isOpen && (url.includes("partNumber=2") || put.size >= FILES / 2)) {
+      gate.resolve();
+      return { status: 503, code: "SlowDown" };
+    }
+    if ("content-length" in headers && !url.includes("partNumber")) put.set(key, (put.get(key) ?? 0) + 1);
+    return null;
+  });
+  s3.createBucket("from-here");
+  s3.createBucket("to-there");
+  for (let n = 0; n < FILES; n++) await s3.put("from-here", `file-${n}`, `content ${n}`);
+  await s3.putRaw("from-here", "large", Buffer.alloc(9_000_000, 7));
+
+  let server = await installation.serve();
+  const { owner } = server;
+  const config = { endpointUrl: s3.endpointUrl, forcePathStyle: true };
+  const open = async (name: string, credentials: object) =>
+    (await connect(owner, { name, provider: "s3", config: { ...config, bucket: name }, credentials })).id;
+  const from = await open("from-here", s3Keys);
+  const to = await open("to-there", { ...s3Keys, sessionToken: "another-account" }); // so that bytes go through here
+  const definition = { source: { connectionId: from }, destination: { connectionId: to } };
+  const action = await makeAction(owner, { kind: "file_sync", definition });
+  const run = created(await owner("POST", `${ACTIONS}/${action.id}/run`));
+  await gate.promise;
+  await until(owner, `${RUNS}/${run.id}`, ({ progress }) => progress?.current >= FILES / 4);
+  await Bun.sleep(500); // what has arrived is written down at most so late
+  await server.end("SIGKILL");
+  const before = new Map(put);
+  expect(before.size).toBeGreaterThanOrEqual(FILES / 2);
+  expect(Object.keys(await s3.all("to-there"))).not.toContain("large");
+
+  isOpen = true;
+  server = await installation.serve();
+  const ended = await runEnd(server.owner, run.id);
+  expect(ended).toMatchObject({
+    status: "completed",
+    interruptCount: 1,
+    result: { copied: FILES + 1, skipped: 0, failed: [] },
+  });
+  const again = [...put].filter(([, times]) => times > 1);
+  expect(again.length).toBe(0);
+  expect(Object.keys(await s3.all("to-there"))).toHaveLength(FILES + 1);
+  expect((await s3.get("to-there", "large")).bytes.length).toBe(9_000_000);
+  const second = created(await server.owner("POST", `${ACTIONS}/${action.id}/run`));
+  expect((await runEnd(server.owner, second.id)).result).toMatchObject({ copied: 0, skipped: FILES + 1 });
+}, 60_000);
