@@ -41,6 +41,12 @@ export function chooseOrganization(id: string | null): void {
   }
 }
 
+/** To the start page of another organization; what was read here is forgotten with the page. */
+export function switchTo(id: string): void {
+  chooseOrganization(id);
+  location.assign("/");
+}
+
 type Listener = () => void;
 let onSignedOut: Listener = () => undefined;
 
@@ -106,6 +112,39 @@ export async function call<K extends Call>(
 ): Promise<Reply<K>> {
   const reply = await send(name, given as Parts, options);
   return reply.status === 204 ? (null as Reply<K>) : ((await reply.json()) as Reply<K>);
+}
+
+/** A reply as a file; the browser keeps a large one outside of the page's memory. */
+export async function fetchFile<K extends Call>(
+  name: K,
+  given: Given<K>,
+  signal: AbortSignal,
+): Promise<Blob> {
+  return (await send(name, given as Parts, { signal })).blob();
+}
+
+/** The first `bytes` of a reply as text, and whether that is all of it; the rest is not fetched. */
+export async function readStart<K extends Call>(
+  name: K,
+  given: Given<K>,
+  { bytes, signal }: { bytes: number; signal: AbortSignal },
+): Promise<{ text: string; isWhole: boolean }> {
+  const reply = await send(name, given as Parts, { signal });
+  const reader = reply.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let room = bytes;
+  while (reader) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value.subarray(0, room), { stream: true });
+    room -= value.length;
+    if (room < 0) {
+      await reader.cancel();
+      return { text, isWhole: false };
+    }
+  }
+  return { text: text + decoder.decode(), isWhole: true };
 }
 
 /** A message of server-sent events. */

@@ -1,9 +1,10 @@
-import { Suspense, useEffect, useState } from "react";
-import { Route, Switch } from "wouter";
+import { useEffect, useState } from "react";
+import { Route, Switch, useLocation } from "wouter";
 import { ApiError, whenSignedOut } from "./api.ts";
 import { useApi } from "./data.ts";
 import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
+import { Boundary } from "./parts/boundary.tsx";
 import { Failed, Loading } from "./parts/page.tsx";
 import { SignIn } from "./parts/sign-in.tsx";
 import { Toasts } from "./parts/toast.tsx";
@@ -14,6 +15,7 @@ const leaveToSignIn = () =>
   location.replace(`/login?return_to=${encodeURIComponent(location.pathname + location.search)}`);
 
 export function App() {
+  const [at] = useLocation();
   const [isSignedOut, setSignedOut] = useState(false);
   useEffect(() => whenSignedOut(() => setSignedOut(true)), []);
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
@@ -30,7 +32,7 @@ export function App() {
   return (
     <>
       <Frame>
-        <Suspense fallback={<Loading />}>
+        <Boundary key={at}>
           <Switch>
             {ROUTES.map((route) => (
               <Route key={route.path} path={route.path}>
@@ -47,7 +49,7 @@ export function App() {
               <PageOf route={NOWHERE} given={{}} />
             </Route>
           </Switch>
-        </Suspense>
+        </Boundary>
       </Frame>
       <Toasts />
       {isSignedOut && <SignIn email={me.data.email} onDone={() => setSignedOut(false)} />}

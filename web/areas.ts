@@ -1,12 +1,19 @@
 import {
+  Building2,
   Cable,
   Database,
+  FileText,
   House,
   Inbox,
+  KeyRound,
+  LayoutDashboard,
   ListChecks,
   type LucideIcon,
+  Package,
   ScrollText,
   SquareTerminal,
+  Users,
+  Webhook,
   Workflow,
   Zap,
 } from "lucide-react";
@@ -17,7 +24,9 @@ export interface Area {
   icon: LucideIcon;
   /** Pressed after `g`, leads here. */
   key: string;
-  group: "" | "Build" | "Data" | "Watch";
+  group: "" | "Build" | "Data" | "Watch" | "Organization";
+  /** Addresses of other pages that belong to it. */
+  also?: readonly string[];
 }
 
 /** What the navigation leads to. */
@@ -25,10 +34,31 @@ export const AREAS: readonly Area[] = [
   { href: "/", name: "Home", icon: House, key: "h", group: "" },
   { href: "/runs", name: "Runs", icon: ListChecks, key: "r", group: "" },
   { href: "/approvals", name: "Approvals", icon: Inbox, key: "p", group: "" },
-  { href: "/automations", name: "Automations", icon: Workflow, key: "u", group: "Build" },
+  {
+    href: "/automations",
+    name: "Automations",
+    icon: Workflow,
+    key: "u",
+    group: "Build",
+    also: ["/automation-runs"],
+  },
   { href: "/actions", name: "Actions", icon: Zap, key: "a", group: "Build" },
   { href: "/connections", name: "Connections", icon: Cable, key: "c", group: "Build" },
+  { href: "/bundles", name: "Bundles", icon: Package, key: "b", group: "Build", also: ["/templates"] },
   { href: "/datasets", name: "Datasets", icon: Database, key: "d", group: "Data" },
   { href: "/sql", name: "SQL", icon: SquareTerminal, key: "s", group: "Data" },
+  { href: "/dashboards", name: "Dashboards", icon: LayoutDashboard, key: "v", group: "Data" },
+  { href: "/artifacts", name: "Artifacts", icon: FileText, key: "f", group: "Data" },
   { href: "/events", name: "Events", icon: ScrollText, key: "e", group: "Watch" },
+  {
+    href: "/webhooks",
+    name: "Webhooks",
+    icon: Webhook,
+    key: "w",
+    group: "Watch",
+    also: ["/deliveries", "/dead-letters"],
+  },
+  { href: "/team", name: "Team", icon: Users, key: "m", group: "Organization" },
+  { href: "/access", name: "Access", icon: KeyRound, key: "k", group: "Organization" },
+  { href: "/organization", name: "Settings", icon: Building2, key: "o", group: "Organization" },
 ];

@@ -14,12 +14,17 @@ import type {
   StatePage,
   StateReset,
 } from "../src/resources/actions/wire.ts";
+import type { ApiKeyList, CreatedApiKey, NewApiKey } from "../src/resources/api-keys/wire.ts";
 import type {
   ApprovalPage,
   ApprovalQuery,
   Approval as ApprovalShape,
 } from "../src/resources/approvals/wire.ts";
-import type { ArtifactPage, ArtifactQuery } from "../src/resources/artifacts/wire.ts";
+import type {
+  ArtifactPage,
+  ArtifactQuery,
+  Artifact as ArtifactShape,
+} from "../src/resources/artifacts/wire.ts";
 import type {
   AutomationCreate,
   AutomationPage,
@@ -43,9 +48,13 @@ import type {
   Connection as ConnectionShape,
   FileItem,
   FilePage,
+  FilePreview,
+  FilePreviewQuery,
   FileQuery,
   ProviderList,
   TableList,
+  TablePreview,
+  TablePreviewQuery,
   TableQuery,
   UploadQuery,
 } from "../src/resources/connections/wire.ts";
@@ -55,21 +64,58 @@ import type {
   PreviewQuery,
   Preview as PreviewShape,
 } from "../src/resources/datasets/wire.ts";
-import type { DeadLetterPage, DeadLetterQuery } from "../src/resources/dead-letters/wire.ts";
+import type { DeadLetterPage, DeadLetterQuery, ReplayMany } from "../src/resources/dead-letters/wire.ts";
 import type { Answer, DecisionPage, DecisionQuery } from "../src/resources/decisions/wire.ts";
 import type { EventFilter, EventPage, EventQuery, Verification } from "../src/resources/events/wire.ts";
-import type { DeliveryPage, DeliveryQuery } from "../src/resources/inbound/wire.ts";
+import type { Delivery, DeliveryPage, DeliveryQuery, WholeDelivery } from "../src/resources/inbound/wire.ts";
+import type { CreatedInvitation, InvitationList, NewInvitation } from "../src/resources/invitations/wire.ts";
 import type { Meta } from "../src/resources/meta/wire.ts";
-import type { Membership, Organization, OrganizationMember } from "../src/resources/organizations/wire.ts";
-import type { QueryRequest, QueryResult } from "../src/resources/query/wire.ts";
+import type {
+  MemberRole,
+  Membership,
+  NewOrganization,
+  Organization,
+  OrganizationChange,
+  OrganizationMember,
+  RoleChange,
+  Team,
+} from "../src/resources/organizations/wire.ts";
+import type { QueryFormat, QueryRequest, QueryResult } from "../src/resources/query/wire.ts";
 import type { LogPage, LogQuery, RunPage, RunQuery, Run as RunShape } from "../src/resources/runs/wire.ts";
+import type { SessionList } from "../src/resources/sessions/wire.ts";
+import type { Linked, LinkPreview, LinkQuery } from "../src/resources/slack/wire.ts";
+import type {
+  TemplateChange,
+  TemplateCreate,
+  TemplatePage,
+  TemplateQuery,
+  Template as TemplateShape,
+  VersionQuery,
+} from "../src/resources/templates/wire.ts";
 import type { User } from "../src/resources/users/wire.ts";
+import type {
+  NewWebhook,
+  OutboundDeliveryPage,
+  OutboundDelivery as OutboundDeliveryShape,
+  OutboundQuery,
+  SecretRotation,
+  WebhookPage,
+  WebhookPatch,
+  WebhookQuery,
+  Webhook as WebhookShape,
+  WebhookWithSecret,
+  WholeOutboundDelivery,
+} from "../src/resources/webhooks/wire.ts";
 
 /** What a shape of the server is here: instants are text, JSON is `unknown` until it is looked at. */
 type Of<T extends TSchema> = Static<T>;
 /** Fields with a default may be left out of a request. */
 type Asked<T extends TSchema> = Partial<Of<T>>;
 type Nothing = null;
+interface CursorQuery {
+  limit?: number;
+  cursor?: string;
+}
 
 export interface ActionKindInfo {
   kind: string;
@@ -99,12 +145,33 @@ interface Calls {
   "GET /api/v1/users/me": { reply: Of<typeof User> };
   "GET /api/v1/users/me/memberships": { reply: { items: Of<typeof Membership>[] } };
   "GET /api/v1/organizations/current": { reply: Of<typeof Organization> };
-  "GET /api/v1/organizations/members": { reply: { items: Of<typeof OrganizationMember>[] } };
-  "GET /api/v1/access-tokens": {
-    query: { limit?: number; cursor?: string };
-    reply: Of<typeof AccessTokenList>;
+  "PATCH /api/v1/organizations/current": {
+    body: Of<typeof OrganizationChange>;
+    reply: Of<typeof Organization>;
   };
+  "POST /api/v1/organizations": { body: Of<typeof NewOrganization>; reply: Of<typeof Organization> };
+  "GET /api/v1/organizations/members": { reply: { items: Of<typeof OrganizationMember>[] } };
+  "GET /api/v1/organizations/team": { reply: Of<typeof Team> };
+  "PATCH /api/v1/organizations/team/members/{membership_id}/role": {
+    body: Of<typeof RoleChange>;
+    reply: Of<typeof MemberRole>;
+  };
+  "DELETE /api/v1/organizations/team/members/{membership_id}": { reply: Nothing };
+  "GET /api/v1/organizations/invitations": { query: CursorQuery; reply: Of<typeof InvitationList> };
+  "POST /api/v1/organizations/invitations": {
+    body: Of<typeof NewInvitation>;
+    reply: Of<typeof CreatedInvitation>;
+  };
+  "DELETE /api/v1/organizations/invitations/{invitation_id}": { reply: Nothing };
+  "GET /api/v1/access-tokens": { query: CursorQuery; reply: Of<typeof AccessTokenList> };
   "POST /api/v1/access-tokens": { body: Asked<typeof NewAccessToken>; reply: Of<typeof CreatedAccessToken> };
+  "DELETE /api/v1/access-tokens/{token_id}": { reply: Nothing };
+  "GET /api/v1/api-keys": { query: CursorQuery; reply: Of<typeof ApiKeyList> };
+  "POST /api/v1/api-keys": { body: Of<typeof NewApiKey>; reply: Of<typeof CreatedApiKey> };
+  "DELETE /api/v1/api-keys/{key_id}": { reply: Nothing };
+  "GET /api/v1/sessions": { query: CursorQuery; reply: Of<typeof SessionList> };
+  "DELETE /api/v1/sessions": { reply: { revokedCount: number } };
+  "DELETE /api/v1/sessions/{session_id}": { reply: Nothing };
 
   "GET /api/v1/action-kinds": { reply: { kinds: ActionKindInfo[] } };
   "GET /api/v1/actions": { query: Asked<typeof ActionQuery>; reply: Of<typeof ActionPage> };
@@ -155,6 +222,14 @@ interface Calls {
     query: Of<typeof ColumnQuery>;
     reply: Of<typeof ColumnList>;
   };
+  "GET /api/v1/connections/{connection_id}/schema/preview": {
+    query: Asked<typeof TablePreviewQuery>;
+    reply: Of<typeof TablePreview>;
+  };
+  "GET /api/v1/connections/{connection_id}/files/preview": {
+    query: Of<typeof FilePreviewQuery>;
+    reply: Of<typeof FilePreview>;
+  };
 
   "GET /api/v1/automations": { query: Asked<typeof AutomationQuery>; reply: Of<typeof AutomationPage> };
   "POST /api/v1/automations": { body: Asked<typeof AutomationCreate>; reply: Of<typeof AutomationShape> };
@@ -179,8 +254,35 @@ interface Calls {
     reply: Of<typeof AutomationRunShape>;
   };
   "GET /api/v1/webhook-deliveries": { query: Asked<typeof DeliveryQuery>; reply: Of<typeof DeliveryPage> };
+  "GET /api/v1/webhook-deliveries/{delivery_id}": { reply: Of<typeof WholeDelivery> };
   "GET /api/v1/dead-letters": { query: Asked<typeof DeadLetterQuery>; reply: Of<typeof DeadLetterPage> };
+  "POST /api/v1/dead-letters/replay": { body: Of<typeof ReplayMany>; reply: { replayed: number } };
+  "POST /api/v1/dead-letters/{dead_letter_id}/replay": {
+    reply: Of<typeof Delivery> | Of<typeof OutboundDeliveryShape>;
+  };
+  "DELETE /api/v1/dead-letters/{dead_letter_id}": { reply: Nothing };
 
+  "GET /api/v1/webhooks": { query: Asked<typeof WebhookQuery>; reply: Of<typeof WebhookPage> };
+  "POST /api/v1/webhooks": { body: Of<typeof NewWebhook>; reply: Of<typeof WebhookWithSecret> };
+  "GET /api/v1/webhooks/{webhook_id}": { reply: Of<typeof WebhookShape> };
+  "PATCH /api/v1/webhooks/{webhook_id}": { body: Of<typeof WebhookPatch>; reply: Of<typeof WebhookShape> };
+  "DELETE /api/v1/webhooks/{webhook_id}": { reply: Nothing };
+  "POST /api/v1/webhooks/{webhook_id}/test": { reply: Of<typeof OutboundDeliveryShape> };
+  "POST /api/v1/webhooks/{webhook_id}/rotate-secret": {
+    body: Of<typeof SecretRotation>;
+    reply: Of<typeof WebhookWithSecret>;
+  };
+  "GET /api/v1/webhooks/{webhook_id}/deliveries": {
+    query: Asked<typeof OutboundQuery>;
+    reply: Of<typeof OutboundDeliveryPage>;
+  };
+  "GET /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}": { reply: Of<typeof WholeOutboundDelivery> };
+  "POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": {
+    reply: Of<typeof OutboundDeliveryShape>;
+  };
+
+  "GET /api/v1/chat-links": { query: Asked<typeof LinkQuery>; reply: Of<typeof LinkPreview> };
+  "GET /api/inbound/link-callback": { query: Asked<typeof LinkQuery>; reply: Of<typeof Linked> };
   "GET /api/v1/approvals": { query: Asked<typeof ApprovalQuery>; reply: Of<typeof ApprovalPage> };
   "POST /api/v1/approvals/{approval_id}/approve": {
     body: Of<typeof Answer>;
@@ -192,8 +294,29 @@ interface Calls {
   };
   "GET /api/v1/decisions": { query: Asked<typeof DecisionQuery>; reply: Of<typeof DecisionPage> };
   "GET /api/v1/artifacts": { query: Asked<typeof ArtifactQuery>; reply: Of<typeof ArtifactPage> };
+  "GET /api/v1/artifacts/{artifact_id}": { reply: Of<typeof ArtifactShape> };
+  "DELETE /api/v1/artifacts/{artifact_id}": { reply: Nothing };
+  "GET /api/v1/artifacts/{artifact_id}/content": { reply: never };
   "GET /api/v1/bundles": { query: Asked<typeof BundleQuery>; reply: Of<typeof BundlePage> };
-  "POST /api/v1/bundles/{slug}/install": { body: Of<typeof BundleInstall>; reply: Of<typeof Install> };
+  "POST /api/v1/bundles/{slug}/install": {
+    query: Of<typeof VersionQuery>;
+    body: Of<typeof BundleInstall>;
+    reply: Of<typeof Install>;
+  };
+  "GET /api/v1/templates": { query: Asked<typeof TemplateQuery>; reply: Of<typeof TemplatePage> };
+  "POST /api/v1/templates": { body: Of<typeof TemplateCreate>; reply: Of<typeof TemplateShape> };
+  "GET /api/v1/templates/slug/{slug}": {
+    query: Of<typeof VersionQuery>;
+    reply: Of<typeof TemplateShape>;
+  };
+  "GET /api/v1/templates/{template_id}": { reply: Of<typeof TemplateShape> };
+  "PUT /api/v1/templates/{template_id}": {
+    body: Of<typeof TemplateChange>;
+    reply: Of<typeof TemplateShape>;
+  };
+  "DELETE /api/v1/templates/{template_id}": { reply: Nothing };
+  "POST /api/v1/templates/{template_id}/publish": { reply: Of<typeof TemplateShape> };
+  "POST /api/v1/templates/{template_id}/deprecate": { reply: Of<typeof TemplateShape> };
 
   "GET /api/v1/datasets": { query: Asked<typeof DatasetQuery>; reply: Of<typeof DatasetPage> };
   "GET /api/v1/datasets/{layer}/{dataset}/preview": {
@@ -202,6 +325,7 @@ interface Calls {
   };
   "DELETE /api/v1/datasets/{layer}/{dataset}": { reply: Nothing };
   "POST /api/v1/query": {
+    query: Of<typeof QueryFormat>;
     body: Partial<Of<typeof QueryRequest>> & { sql: string };
     reply: Of<typeof QueryResult>;
   };
@@ -234,6 +358,13 @@ export type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
 export type AutomationRun = Reply<"GET /api/v1/automation-runs/{run_id}">;
 export type Approval = Reply<"GET /api/v1/approvals">["items"][number];
 export type Decision = Reply<"GET /api/v1/decisions">["decisions"][number];
+export type Artifact = Reply<"GET /api/v1/artifacts/{artifact_id}">;
+export type Template = Reply<"GET /api/v1/templates/{template_id}">;
+export type Webhook = Reply<"GET /api/v1/webhooks/{webhook_id}">;
+export type OutboundDelivery = Reply<"GET /api/v1/webhooks/{webhook_id}/deliveries">["items"][number];
+export type InboundDelivery = Reply<"GET /api/v1/webhook-deliveries">["items"][number];
+export type DeadLetter = Reply<"GET /api/v1/dead-letters">["items"][number];
+export type TeamMember = Reply<"GET /api/v1/organizations/team">["members"][number];
 export type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];
 export type AuditEvent = Reply<"GET /api/v1/events">["items"][number];
 export type LogLine = Reply<"GET /api/v1/action-runs/{run_id}/logs">["items"][number];

@@ -7,14 +7,15 @@ import {
   LogOut,
   Menu as MenuIcon,
   Moon,
+  Plus,
   Search,
   Sun,
   SunMoon,
   WifiOff,
 } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { call, chooseOrganization } from "./api.ts";
+import { call, chooseOrganization, switchTo } from "./api.ts";
 import { AREAS, type Area } from "./areas.ts";
 import { client, useApi, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
@@ -26,7 +27,7 @@ import { Palette } from "./parts/palette.tsx";
 import { counted } from "./parts/time.tsx";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
-const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch"];
+const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch", "Organization"];
 
 /** What stands around every page: navigation, organization, person, search. */
 export function Frame({ children }: { children: ReactNode }) {
@@ -129,16 +130,16 @@ function Brand() {
   );
 }
 
-function NavItem({ area: { href, name, icon: Icon }, at }: { area: Area; at: string }) {
-  const isHere =
-    href === "/"
-      ? at === "/"
-      : at === href ||
-        at.startsWith(`${href}/`) ||
-        (href === "/automations" && at.startsWith("/automation-runs"));
+function NavItem({ area: { href, name, icon: Icon, also = [] }, at }: { area: Area; at: string }) {
+  const isHere = [href, ...also].some((path) => at === path || (path !== "/" && at.startsWith(`${path}/`)));
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (isHere) link.current?.scrollIntoView({ block: "nearest" }); // in a low window the list scrolls
+  }, [isHere]);
   return (
     <li>
       <Link
+        ref={link}
         href={href}
         aria-current={isHere ? "page" : undefined}
         className={`flex h-8 items-center gap-2.5 rounded-md px-2 text-sm ${isHere ? "bg-accent-soft font-medium text-accent-strong" : "text-soft hover:bg-sunken hover:text-ink"}`}
@@ -183,14 +184,9 @@ function LiveMark() {
   );
 }
 
-/** Everything that was read belonged to the other organization. */
-function switchTo(id: string): void {
-  chooseOrganization(id);
-  location.assign("/");
-}
-
 function Switcher() {
   const { memberships, current } = useMe();
+  const [, go] = useLocation();
   return (
     <Menu
       label="Organizations"
@@ -205,15 +201,19 @@ function Switcher() {
           <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-faint" />
         </>
       }
-      items={memberships.map(({ organization, role, isCurrent }) => ({
-        name: organization.name,
-        aside: isCurrent ? (
-          <Check size={14} aria-label="Current" />
-        ) : (
-          <span className="text-xs text-faint">{role}</span>
-        ),
-        onPick: () => switchTo(organization.id),
-      }))}
+      items={[
+        ...memberships.map(({ organization, role, isCurrent }) => ({
+          name: organization.name,
+          aside: isCurrent ? (
+            <Check size={14} aria-label="Current" />
+          ) : (
+            <span className="text-xs text-faint">{role}</span>
+          ),
+          onPick: () => switchTo(organization.id),
+        })),
+        "line",
+        { name: "New organization", icon: Plus, onPick: () => go("/organization?new=yes") },
+      ]}
     />
   );
 }

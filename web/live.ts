@@ -12,7 +12,7 @@ const CHANGED: Readonly<Record<string, readonly string[]>> = {
   automation: ["/automations", "/automation-runs", "/webhook-deliveries"],
   decision: ["/approvals", "/decisions", "/action-runs", "/automation-runs"],
   dataset: ["/datasets"],
-  bundle: ["/actions", "/automations", "/connections", "/datasets", "/templates"],
+  bundle: ["/actions", "/automations", "/connections", "/datasets", "/templates", "/events"],
   template: ["/templates", "/bundles"],
   artifact: ["/artifacts"],
   webhook: ["/dead-letters", "/webhook-deliveries", "/webhooks"],

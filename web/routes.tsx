@@ -1,42 +1,23 @@
-import { type ComponentType, type LazyExoticComponent, lazy } from "react";
+import type { ComponentType } from "react";
+import { Later, type Part, part } from "./parts/later.tsx";
 
-type Page = ComponentType<Record<string, string>>;
+type Given = Record<string, string>;
 type Load = () => Promise<{ default: ComponentType<never> }>;
 
 interface PageRoute {
   /** `:name` stands for one segment, which the page gets by that name. */
   readonly path: string;
-  /** Fetches the page's code, once. */
-  readonly load: () => Promise<{ default: Page }>;
-  /** The page once its code is here; null before. */
-  ready: Page | null;
-  readonly later: LazyExoticComponent<Page>;
+  readonly page: Part<Given>;
 }
 
-function route(path: string, load: Load): PageRoute {
-  let fetching: Promise<{ default: Page }> | null = null;
-  const start = () => {
-    fetching ??= (load() as unknown as Promise<{ default: Page }>).then((module) => {
-      made.ready = module.default;
-      return module;
-    });
-    return fetching;
-  };
-  const made: PageRoute = { path, load: start, ready: null, later: lazy(start) };
-  return made;
-}
+const route = (path: string, load: Load): PageRoute => ({
+  path,
+  page: part(load as unknown as () => Promise<{ default: ComponentType<Given> }>),
+});
 
-/** Draws a page. Code that is here already is drawn at once; through `lazy` it would be a third of a second late. */
-export function PageOf({
-  route: { ready, later },
-  given,
-}: {
-  route: PageRoute;
-  given: Record<string, string>;
-}) {
-  const Page = ready ?? later;
-  return <Page {...given} />;
-}
+export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: Given }) => (
+  <Later of={page} given={given} />
+);
 
 /** Every page of ours; the code of each is a file of its own. */
 export const ROUTES: readonly PageRoute[] = [
@@ -58,6 +39,24 @@ export const ROUTES: readonly PageRoute[] = [
   route("/datasets/:layer/:dataset", () => import("./pages/dataset.tsx")),
   route("/sql", () => import("./pages/sql.tsx")),
   route("/events", () => import("./pages/events.tsx")),
+  route("/bundles", () => import("./pages/bundles.tsx")),
+  route("/bundles/:id", () => import("./pages/bundle.tsx")),
+  route("/templates", () => import("./pages/templates.tsx")),
+  route("/templates/new", () => import("./pages/template-new.tsx")),
+  route("/templates/:id", () => import("./pages/template.tsx")),
+  route("/webhooks", () => import("./pages/webhooks.tsx")),
+  route("/webhooks/new", () => import("./pages/webhook-new.tsx")),
+  route("/webhooks/:id", () => import("./pages/webhook.tsx")),
+  route("/deliveries", () => import("./pages/deliveries.tsx")),
+  route("/deliveries/:id", () => import("./pages/delivery.tsx")),
+  route("/dead-letters", () => import("./pages/dead-letters.tsx")),
+  route("/dashboards", () => import("./pages/dashboards.tsx")),
+  route("/artifacts", () => import("./pages/artifacts.tsx")),
+  route("/artifacts/:id", () => import("./pages/artifact.tsx")),
+  route("/team", () => import("./pages/team.tsx")),
+  route("/access", () => import("./pages/access.tsx")),
+  route("/link", () => import("./pages/link.tsx")),
+  route("/organization", () => import("./pages/organization.tsx")),
 ];
 
 export const NOWHERE = route("", () => import("./pages/nowhere.tsx"));
@@ -76,8 +75,8 @@ const OTHERS_MS = 1500;
 export function fetchPages(path: string): void {
   const first = ROUTES.find(({ path: pattern }) => isAt(pattern, path)) ?? NOWHERE;
   const ignore = () => undefined; // a page that can't be fetched says so when it is opened
-  void first.load().catch(ignore);
+  void first.page.load().catch(ignore);
   setTimeout(() => {
-    for (const { load: start } of ROUTES) void start().catch(ignore);
+    for (const { page } of ROUTES) void page.load().catch(ignore);
   }, OTHERS_MS);
 }

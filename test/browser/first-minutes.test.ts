@@ -37,7 +37,9 @@ describe("the first five minutes", () => {
       mimeType: "text/csv",
       buffer: Buffer.from(ORDERS),
     });
-    await page.getByText("orders.csv", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "orders.csv" }).click();
+    await page.getByRole("dialog", { name: "orders.csv" }).getByText("3,CH,7.25").waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
 
     await page.getByRole("link", { name: "New action" }).click();
     await page.getByRole("button", { name: /Extract/ }).click();

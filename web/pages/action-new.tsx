@@ -6,6 +6,7 @@ import { ConnectionChoice } from "../parts/connection-choice.tsx";
 import { DefinitionEditor } from "../parts/definition.tsx";
 import type { Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
+import { MembersOnly } from "../parts/members-only.tsx";
 import { PageHead, Section, Shown } from "../parts/page.tsx";
 import { startValue } from "../parts/schema.ts";
 
@@ -16,44 +17,61 @@ export default function NewAction() {
   return (
     <>
       <PageHead title="New action" from={[["/actions", "Actions"]]} />
-      <Shown of={kinds}>
-        {({ kinds: all }) => {
-          const kind = all.find((each) => each.kind === asked);
-          return kind ? (
-            <NewOf key={kind.kind} kind={kind} connectionId={search.get("connection")} />
-          ) : (
-            <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-              {all.map(({ kind: name, title, description }) => (
-                <li key={name}>
-                  <button
-                    type="button"
-                    onClick={() =>
-                      setSearch((before) => {
-                        before.set("kind", name);
-                        return before;
-                      })
-                    }
-                    className="card size-full px-4 py-3 text-left hover:border-accent"
-                  >
-                    <span className="block font-medium">{title}</span>
-                    <span className="mt-1 block text-sm text-soft">{description}</span>
-                    <code className="mt-2 block font-mono text-xs text-faint">{name}</code>
-                  </button>
-                </li>
-              ))}
-            </ul>
-          );
-        }}
-      </Shown>
+      <MembersOnly does="create actions">
+        <Shown of={kinds}>
+          {({ kinds: all }) => {
+            const kind = all.find((each) => each.kind === asked);
+            return kind ? (
+              <NewOf
+                key={kind.kind}
+                kind={kind}
+                connectionId={search.get("connection")}
+                spec={search.get("spec")}
+              />
+            ) : (
+              <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+                {all.map(({ kind: name, title, description }) => (
+                  <li key={name}>
+                    <button
+                      type="button"
+                      onClick={() =>
+                        setSearch((before) => {
+                          before.set("kind", name);
+                          return before;
+                        })
+                      }
+                      className="card size-full px-4 py-3 text-left hover:border-accent"
+                    >
+                      <span className="block font-medium">{title}</span>
+                      <span className="mt-1 block text-sm text-soft">{description}</span>
+                      <code className="mt-2 block font-mono text-xs text-faint">{name}</code>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            );
+          }}
+        </Shown>
+      </MembersOnly>
     </>
   );
 }
 
-function NewOf({ kind, connectionId: given }: { kind: ActionKindInfo; connectionId: string | null }) {
+interface Props {
+  kind: ActionKindInfo;
+  connectionId: string | null;
+  /** A table or file that an extract is to read. */
+  spec: string | null;
+}
+
+function NewOf({ kind, connectionId: given, spec }: Props) {
   const [, go] = useLocation();
   const [named, setNamed] = useState({ name: "", slug: "" });
   const [connectionId, setConnectionId] = useState(given ?? "");
-  const [definition, setDefinition] = useState<Values>(() => startValue(kind.definitionSchema));
+  const [definition, setDefinition] = useState<Values>(() => ({
+    ...startValue(kind.definitionSchema),
+    ...(spec ? { resources: [{ spec }] } : {}),
+  }));
   const [problem, setProblem] = useState<string | null>(null);
   const create = useChange("POST /api/v1/actions", {
     touches: ["/actions"],

@@ -1,14 +1,15 @@
 import { Play } from "lucide-react";
 import { useEffect, useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import type { Action, ActionKindInfo } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button } from "../parts/button.tsx";
+import { DeleteAction, RunAction } from "../parts/action-dialogs.tsx";
+import { ActionPaths } from "../parts/action-paths.tsx";
+import { ActionState } from "../parts/action-state.tsx";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
 import { Mono } from "../parts/copy.tsx";
 import { DefinitionEditor } from "../parts/definition.tsx";
-import { Detail, Held, RunDialog, SwitchAndRun } from "../parts/detail.tsx";
-import { Confirm } from "../parts/dialog.tsx";
+import { Detail, Held, SwitchAndRun } from "../parts/detail.tsx";
 import type { Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
 import { Empty, Facts, Section, Shown } from "../parts/page.tsx";
@@ -52,22 +53,26 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
           isOff={isOff}
           isBusy={patch.isPending}
           onSwitch={(status) => patch.mutate({ path: { action_id: action.id }, body: { status } })}
-          dialog={(onClose) => <Run action={action} onClose={onClose} />}
+          dialog={(onClose) => <RunAction action={action} onClose={onClose} />}
         />
       }
-      remove={(onClose) => <Delete action={action} onClose={onClose} />}
+      remove={(onClose) => <DeleteAction action={action} onClose={onClose} />}
       tabs={[
         [
           "definition",
           "Definition",
           () => (
             <Held noun="action" of={action}>
-              {(held, onDirty) => <Edit action={held} kind={kind} onDirty={onDirty} />}
+              {(held, onDirty) => (
+                <ActionPaths actionId={held.id}>
+                  <Edit action={held} kind={kind} onDirty={onDirty} />
+                </ActionPaths>
+              )}
             </Held>
           ),
         ],
         ["runs", "Runs", () => <Runs id={action.id} />],
-        ["state", "State", action.kind === "dlt_extract" && (() => <State id={action.id} />)],
+        ["state", "State", action.kind === "dlt_extract" && (() => <ActionState id={action.id} />)],
       ]}
     />
   );
@@ -189,106 +194,5 @@ function Runs({ id }: { id: string }) {
         }
       </Shown>
     </div>
-  );
-}
-
-function State({ id }: { id: string }) {
-  const state = useApi("GET /api/v1/actions/{action_id}/state", { path: { action_id: id } });
-  const reset = useChange("POST /api/v1/actions/{action_id}/state/reset", {
-    touches: ["/state"],
-    done: "The next run begins anew",
-  });
-  const [asks, setAsks] = useState(false);
-  return (
-    <Section
-      title="Cursors"
-      aside={
-        <Button kind="quiet" onClick={() => setAsks(true)}>
-          Reset
-        </Button>
-      }
-    >
-      <Shown of={state}>{({ resources }) => <Tree value={resources} label="the cursors" />}</Shown>
-      {asks && (
-        <Confirm
-          title="Reset the cursors?"
-          verb="Reset"
-          isBusy={reset.isPending}
-          onClose={() => setAsks(false)}
-          onConfirm={() =>
-            reset.mutate({ path: { action_id: id }, body: {} }, { onSettled: () => setAsks(false) })
-          }
-        >
-          <p>The next run reads everything from the start. What append has loaded is loaded once more.</p>
-        </Confirm>
-      )}
-    </Section>
-  );
-}
-
-function Run({ action, onClose }: { action: Action; onClose: () => void }) {
-  const [, go] = useLocation();
-  const run = useChange("POST /api/v1/actions/{action_id}/run", {
-    touches: ["/action-runs", "/actions"],
-    tellsErrors: false,
-    onDone: ({ id }) => go(`/runs/${id}`),
-  });
-  return (
-    <RunDialog
-      name={action.name}
-      about="Runs with its definition as it is saved. What you write here is merged over it, for this run only; null takes a field away."
-      label="Overrides"
-      run={run}
-      onRun={(overrides = null) =>
-        run.mutate({ path: { action_id: action.id }, body: { definitionOverrides: overrides as never } })
-      }
-      onClose={onClose}
-    >
-      <details className="mt-4">
-        <summary className="text-soft">The definition</summary>
-        <div className="mt-2">
-          <Tree value={action.definition} label="the definition" />
-        </div>
-      </details>
-    </RunDialog>
-  );
-}
-
-function Delete({ action, onClose }: { action: Action; onClose: () => void }) {
-  const [, go] = useLocation();
-  const runs = useApi("GET /api/v1/action-runs", { query: { action_id: action.id, limit: 1 } });
-  const automations = useApi("GET /api/v1/automations", { query: { limit: 100 } });
-  const users = (automations.data?.automations ?? []).filter(({ config }) =>
-    JSON.stringify(config).includes(action.id),
-  );
-  const remove = useChange("DELETE /api/v1/actions/{action_id}", {
-    touches: ["/actions"],
-    done: `Deleted ${action.name}`,
-    onDone: () => go("/actions"),
-  });
-  return (
-    <Confirm
-      title={`Delete ${action.name}?`}
-      verb="Delete"
-      isBusy={remove.isPending}
-      onClose={onClose}
-      onConfirm={() => remove.mutate({ path: { action_id: action.id } }, { onError: onClose })}
-    >
-      <p>
-        {runs.data && runs.data.total > 0
-          ? `Its ${runs.data.total} runs stay readable. The action itself can't be had back.`
-          : "It can't be had back."}
-      </p>
-      {users.length > 0 && (
-        <div>
-          <p>These automations use it:</p>
-          <ul className="mt-1 list-disc pl-5">
-            {users.map(({ id, name }) => (
-              <li key={id}>{name}</li>
-            ))}
-          </ul>
-        </div>
-      )}
-    </Confirm>
   );
 }

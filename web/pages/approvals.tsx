@@ -121,7 +121,7 @@ function Question({ approval }: { approval: Approval }) {
           ]}
         />
         {description && (
-          <p className="text-sm break-words whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
+          <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
             {description}
           </p>
         )}

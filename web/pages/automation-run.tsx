@@ -1,5 +1,5 @@
 import { Ban, RotateCcw } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
@@ -14,9 +14,18 @@ import { When } from "../parts/time.tsx";
 import { Tree } from "../parts/tree.tsx";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
+/** Events tell of starts and ends; what waits in line or goes item by item is asked for. */
+const PROGRESS_MS = 2000;
 
 export default function AutomationRunPage({ id }: { id: string }) {
-  const run = useApi("GET /api/v1/automation-runs/{run_id}", { path: { run_id: id } });
+  const [isOver, setOver] = useState(false);
+  const run = useApi(
+    "GET /api/v1/automation-runs/{run_id}",
+    { path: { run_id: id } },
+    isOver ? {} : { refetchMs: PROGRESS_MS },
+  );
+  const hasEnded = ENDED.has(run.data?.status ?? "");
+  useEffect(() => setOver(hasEnded), [hasEnded]);
   return <Shown of={run}>{(data) => <Whole run={data} />}</Shown>;
 }
 

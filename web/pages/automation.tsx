@@ -1,16 +1,12 @@
 import { ListChecks } from "lucide-react";
-import { useEffect, useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useState } from "react";
 import type { Automation, AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Code } from "../parts/code.tsx";
-import { Mono } from "../parts/copy.tsx";
-import { Detail, Held, RunDialog, SwitchAndRun } from "../parts/detail.tsx";
-import { Confirm } from "../parts/dialog.tsx";
-import { FormFrame, toldBy } from "../parts/form-frame.tsx";
+import { DeleteAutomation, RunAutomation } from "../parts/automation-dialogs.tsx";
+import { EditAutomation } from "../parts/automation-edit.tsx";
+import { Detail, Held, SwitchAndRun } from "../parts/detail.tsx";
 import { Graph, stepsOf } from "../parts/graph.tsx";
-import { TextField } from "../parts/labelled.tsx";
-import { Empty, Facts, Section, Shown } from "../parts/page.tsx";
+import { Empty, Section, Shown } from "../parts/page.tsx";
 import { Status } from "../parts/status.tsx";
 import { Step } from "../parts/step.tsx";
 import { type Column, Pager, Table, useFilters } from "../parts/table.tsx";
@@ -51,10 +47,10 @@ function Whole({ automation }: { automation: Automation }) {
           isOff={isOff}
           isBusy={patch.isPending}
           onSwitch={(status) => patch.mutate({ path: { automation_id: automation.id }, body: { status } })}
-          dialog={(onClose) => <Run automation={automation} onClose={onClose} />}
+          dialog={(onClose) => <RunAutomation automation={automation} onClose={onClose} />}
         />
       }
-      remove={(onClose) => <Delete automation={automation} onClose={onClose} />}
+      remove={(onClose) => <DeleteAutomation automation={automation} onClose={onClose} />}
       tabs={[
         ["runs", "Steps and runs", () => <Runs automation={automation} />],
         ["webhook", "Webhook", automation.webhookUrl !== null && (() => <Tester automation={automation} />)],
@@ -63,7 +59,7 @@ function Whole({ automation }: { automation: Automation }) {
           "Editor",
           () => (
             <Held noun="automation" of={automation}>
-              {(held, onDirty) => <Editor automation={held} mayChange={may} onDirty={onDirty} />}
+              {(held, onDirty) => <EditAutomation automation={held} mayChange={may} onDirty={onDirty} />}
             </Held>
           ),
         ],
@@ -150,165 +146,5 @@ function Runs({ automation }: { automation: Automation }) {
         </Shown>
       </Section>
     </>
-  );
-}
-
-function Run({ automation, onClose }: { automation: Automation; onClose: () => void }) {
-  const [, go] = useLocation();
-  const run = useChange("POST /api/v1/automations/{automation_id}/run", {
-    touches: ["/automation"],
-    tellsErrors: false,
-    onDone: ({ id }) => go(`/automation-runs/${id}`),
-  });
-  return (
-    <RunDialog
-      name={automation.name}
-      about={
-        <>
-          The input, as JSON; steps read it as <code className="font-mono">{"{{input.…}}"}</code>.
-        </>
-      }
-      label="Input"
-      run={run}
-      onRun={(input) =>
-        run.mutate({
-          path: { automation_id: automation.id },
-          body: input === undefined ? {} : { input: input as never },
-        })
-      }
-      onClose={onClose}
-    />
-  );
-}
-
-function Delete({ automation, onClose }: { automation: Automation; onClose: () => void }) {
-  const [, go] = useLocation();
-  const runs = useApi("GET /api/v1/automations/{automation_id}/runs", {
-    path: { automation_id: automation.id },
-    query: { limit: 1 },
-  });
-  const remove = useChange("DELETE /api/v1/automations/{automation_id}", {
-    touches: ["/automations"],
-    done: `Deleted ${automation.name}`,
-    onDone: () => go("/automations"),
-  });
-  return (
-    <Confirm
-      title={`Delete ${automation.name}?`}
-      verb="Delete"
-      typed={automation.slug}
-      isBusy={remove.isPending}
-      onClose={onClose}
-      onConfirm={() => remove.mutate({ path: { automation_id: automation.id } }, { onError: onClose })}
-    >
-      <p>It can't be had back. {runs.data ? `It has run ${runs.data.total} times.` : ""}</p>
-      {automation.webhookUrl && <p>Webhooks sent to {automation.webhookUrl} are then refused.</p>}
-      {automation.triggerType === "schedule" && <p>Its schedule ends.</p>}
-    </Confirm>
-  );
-}
-
-/** Fields that the server adds to a config and doesn't take back. */
-const withoutSecret = ({ secret: _, ...config }: Record<string, unknown>) => config;
-
-interface EditorProps {
-  automation: Automation;
-  mayChange: boolean;
-  onDirty: (isDirty: boolean) => void;
-}
-
-function Editor({ automation, mayChange, onDirty }: EditorProps) {
-  const before = JSON.stringify(withoutSecret(automation.config), null, 2);
-  const [name, setName] = useState(automation.name);
-  const [description, setDescription] = useState(automation.description ?? "");
-  const [text, setText] = useState(before);
-  const save = useChange("PATCH /api/v1/automations/{automation_id}", {
-    touches: ["/automations"],
-    tellsErrors: false,
-    done: "Saved",
-    onDone: () => onDirty(false),
-  });
-  let config: Record<string, unknown> | null = null;
-  let problem: string | null = null;
-  try {
-    config = JSON.parse(text) as Record<string, unknown>;
-  } catch (error) {
-    problem = error instanceof Error ? error.message : "This is not JSON.";
-  }
-  const told = toldBy(save.error);
-  const body = {
-    ...(name === automation.name ? {} : { name }),
-    ...(description === (automation.description ?? "") ? {} : { description: description || null }),
-    ...(text === before ? {} : { config: config as never }),
-  };
-  const isChanged = Object.keys(body).length > 0;
-  useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
-  const steps = config ? stepsOf(config as never) : [];
-  return (
-    <FormFrame
-      title="Editor"
-      call={save}
-      drawn={["name", "description"]}
-      isChanged={isChanged}
-      isReady={mayChange && config !== null}
-      onSend={() => save.mutate({ path: { automation_id: automation.id }, body })}
-      more={
-        <>
-          {Array.isArray(steps) && steps.length > 0 && (
-            <Section title="As it will be" flush>
-              <Graph steps={steps} />
-            </Section>
-          )}
-          <Section title="Facts">
-            <Facts
-              of={[
-                ["Id", <Mono key="id" text={automation.id} />],
-                ["Created", <When key="made" at={automation.createdAt} />],
-                ["Changed", <When key="changed" at={automation.updatedAt} />],
-                [
-                  "Events",
-                  <Link
-                    key="events"
-                    href={`/events?entityId=${automation.id}`}
-                    className="text-accent hover:underline"
-                  >
-                    Everything about it
-                  </Link>,
-                ],
-              ]}
-            />
-          </Section>
-        </>
-      }
-    >
-      <div className="mb-4 grid gap-4 sm:grid-cols-2">
-        <TextField
-          label="Name"
-          isRequired
-          value={name}
-          onChange={setName}
-          fault={told("name")}
-          maxLength={255}
-        />
-        <TextField
-          label="Description"
-          value={description}
-          onChange={setDescription}
-          fault={told("description")}
-          maxLength={2048}
-        />
-      </div>
-      <p className="mb-1 text-sm font-medium">Trigger, steps and conditions</p>
-      <Code
-        language="json"
-        label="Config"
-        value={text}
-        onChange={setText}
-        minHeight={300}
-        onSubmit={() => undefined} // the form around it hears the key
-        isInvalid={problem !== null}
-      />
-      {problem && <p className="mt-1 text-xs text-bad">{problem}</p>}
-    </FormFrame>
   );
 }

@@ -5,6 +5,7 @@ import type { Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { SchemaForm, type Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
+import { MembersOnly } from "../parts/members-only.tsx";
 import { PageHead, Section, Shown } from "../parts/page.tsx";
 import { propertiesOf, startValue } from "../parts/schema.ts";
 import { Tag } from "../parts/status.tsx";
@@ -22,34 +23,36 @@ export default function NewConnection() {
   return (
     <>
       <PageHead title="New connection" from={[["/connections", "Connections"]]} />
-      <Shown of={providers}>
-        {({ providers: all }) => {
-          const provider = all.find(({ id }) => id === search.get("provider"));
-          return provider ? (
-            <NewOf key={provider.id} provider={provider} />
-          ) : (
-            <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-              {all.map(({ id, title, description, capabilities }) => (
-                <li key={id}>
-                  <button
-                    type="button"
-                    onClick={() => setSearch({ provider: id })}
-                    className="card flex size-full flex-col px-4 py-3 text-left hover:border-accent"
-                  >
-                    <span className="font-medium">{title}</span>
-                    <span className="mt-1 grow text-sm text-soft">{description}</span>
-                    <span className="mt-2 flex flex-wrap gap-1">
-                      {ABILITIES.filter(([ability]) => capabilities[ability]).map(([ability, name]) => (
-                        <Tag key={ability}>{name}</Tag>
-                      ))}
-                    </span>
-                  </button>
-                </li>
-              ))}
-            </ul>
-          );
-        }}
-      </Shown>
+      <MembersOnly does="create connections">
+        <Shown of={providers}>
+          {({ providers: all }) => {
+            const provider = all.find(({ id }) => id === search.get("provider"));
+            return provider ? (
+              <NewOf key={provider.id} provider={provider} />
+            ) : (
+              <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+                {all.map(({ id, title, description, capabilities }) => (
+                  <li key={id}>
+                    <button
+                      type="button"
+                      onClick={() => setSearch({ provider: id })}
+                      className="card flex size-full flex-col px-4 py-3 text-left hover:border-accent"
+                    >
+                      <span className="font-medium">{title}</span>
+                      <span className="mt-1 grow text-sm text-soft">{description}</span>
+                      <span className="mt-2 flex flex-wrap gap-1">
+                        {ABILITIES.filter(([ability]) => capabilities[ability]).map(([ability, name]) => (
+                          <Tag key={ability}>{name}</Tag>
+                        ))}
+                      </span>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            );
+          }}
+        </Shown>
+      </MembersOnly>
     </>
   );
 }

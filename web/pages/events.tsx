@@ -37,6 +37,10 @@ const PAGES: Readonly<Record<string, string>> = {
   connection: "/connections/",
   automation: "/automations/",
   automation_run: "/automation-runs/",
+  artifact: "/artifacts/",
+  bundle: "/bundles/",
+  template: "/templates/",
+  webhook: "/webhooks/",
 };
 
 const who = ({ actor }: AuditEvent) => actor.email ?? (actor.type === "system" ? "Weir" : actor.type);

@@ -1,14 +1,16 @@
-import { Download, Play, Square } from "lucide-react";
+import { ChartLine, Play, Square, Table2 } from "lucide-react";
 import { useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 import { ApiError, call } from "../api.ts";
 import type { Reply } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Button } from "../parts/button.tsx";
+import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/code.tsx";
 import { useTables } from "../parts/definition.tsx";
-import { download, Grid, toCsv } from "../parts/grid.tsx";
+import { Grid } from "../parts/grid.tsx";
 import { PageHead, Section } from "../parts/page.tsx";
+import { QueryFiles } from "../parts/query-files.tsx";
 import { counted, inWords } from "../parts/time.tsx";
 
 const LIMITS = [100, 1000, 10_000] as const;
@@ -21,9 +23,11 @@ export default function Sql() {
   const [search] = useSearchParams();
   const [sql, setSql] = useState(() => search.get("sql") ?? sessionStorage.getItem(KEPT) ?? START);
   const [limit, setLimit] = useState<number>(1000);
+  const [ran, setRan] = useState("");
   const [result, setResult] = useState<Result | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const [view, setView] = useState<"table" | "chart">("table");
   const stop = useRef<AbortController>(null);
   const tables = useTables();
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
@@ -39,6 +43,7 @@ export default function Sql() {
     setProblem(null);
     try {
       setResult(await call("POST /api/v1/query", { body: { sql, limit } }, { signal: mine.signal }));
+      setRan(sql);
     } catch (error) {
       if (!mine.signal.aborted) {
         setResult(null);
@@ -123,15 +128,20 @@ export default function Sql() {
                   <span className="tabular-nums">{inWords(result.durationSeconds)}</span>
                   <Button
                     kind="quiet"
-                    icon={Download}
-                    onClick={() => download("result.csv", toCsv(result.columns, result.rows), "text/csv")}
+                    icon={view === "chart" ? Table2 : ChartLine}
+                    onClick={() => setView(view === "chart" ? "table" : "chart")}
                   >
-                    CSV
+                    {view === "chart" ? "Table" : "Chart"}
                   </Button>
+                  <QueryFiles sql={ran} result={result} />
                 </>
               }
             >
-              <Grid columns={result.columns} rows={result.rows} label="Result" height={480} />
+              {view === "chart" ? (
+                <Chart columns={result.columns} rows={result.rows} />
+              ) : (
+                <Grid columns={result.columns} rows={result.rows} label="Result" height={480} />
+              )}
             </Section>
           )}
         </div>

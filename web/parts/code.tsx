@@ -1,4 +1,6 @@
-import { lazy, Suspense } from "react";
+import { useContext } from "react";
+import { Later, part } from "./later.tsx";
+import { TemplatePaths } from "./template-paths.ts";
 
 export interface CodeProps {
   value: string;
@@ -13,13 +15,16 @@ export interface CodeProps {
   isInvalid?: boolean;
 }
 
-const Editor = lazy(() => import("./editor.tsx"));
+const editor = part(() => import("./editor.tsx"));
 
 /** A code editor; it is loaded when one is first shown. */
 export function Code(props: CodeProps) {
+  const paths = useContext(TemplatePaths);
   return (
-    <Suspense
-      fallback={
+    <Later
+      of={editor}
+      given={{ ...props, paths }}
+      waiting={
         <pre
           aria-busy="true"
           className="field overflow-hidden font-mono text-xs whitespace-pre-wrap"
@@ -28,8 +33,6 @@ export function Code(props: CodeProps) {
           {props.value}
         </pre>
       }
-    >
-      <Editor {...props} />
-    </Suspense>
+    />
   );
 }

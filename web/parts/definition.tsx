@@ -1,9 +1,10 @@
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import type { Fault } from "../api.ts";
 import type { ActionKindInfo } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Code } from "./code.tsx";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
+import { FormOrJson } from "./form-or-json.tsx";
+import { propertiesOf } from "./schema.ts";
 
 /** What every kind takes beside its own fields. */
 const MINOR = [
@@ -41,76 +42,45 @@ interface Props {
   kind: ActionKindInfo;
   value: Values;
   onChange: (value: Values) => void;
-  /** Null where the JSON can't be read, and so can't be saved. */
+  /** Why the JSON can't be read, and so can't be saved; null where it can. */
   onProblem: (problem: string | null) => void;
   faults: readonly Fault[];
+  /** Where it stands in the request. */
+  at?: readonly string[];
 }
 
+const PLACE = ["body", "definition"];
+
+/** Whether a form can be made of what a kind takes. */
+const canDraw = ({ definitionSchema }: ActionKindInfo) => propertiesOf(definitionSchema).length > 0;
+
 /** A definition by the form of its kind, or as JSON; both show the same value. */
-export function DefinitionEditor({ kind, value, onChange, onProblem, faults }: Props) {
-  const [way, setWay] = useState<"form" | "json">("form");
-  const [text, setText] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
+export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at = PLACE }: Props) {
   const tables = useTables();
-  const turn = (to: "form" | "json") => {
-    if (to === "json") setText(JSON.stringify(value, null, 2));
-    if (problem === null) setWay(to);
-  };
-  const read = (next: string) => {
-    setText(next);
-    let told: string | null = null;
-    try {
-      const parsed: unknown = next.trim() === "" ? {} : JSON.parse(next);
-      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
-        told = "A definition is an object.";
-      else onChange(parsed as Values);
-    } catch (error) {
-      told = error instanceof Error ? error.message : "This is not JSON.";
-    }
-    setProblem(told);
-    onProblem(told);
-  };
   return (
-    <div>
-      <fieldset className="mb-4 inline-flex rounded-md border border-strong-line p-0.5">
-        <legend className="sr-only">Edit as</legend>
-        {(["form", "json"] as const).map((each) => (
-          <button
-            key={each}
-            type="button"
-            aria-pressed={way === each}
-            onClick={() => turn(each)}
-            className={`rounded px-3 py-1 text-xs font-medium ${way === each ? "bg-accent-soft text-accent-strong" : "text-soft hover:text-ink"}`}
-          >
-            {each === "form" ? "Form" : "JSON"}
-          </button>
-        ))}
-      </fieldset>
-      {way === "form" ? (
+    <FormOrJson
+      label="Definition"
+      wrong="A definition is an object."
+      value={value}
+      onChange={onChange}
+      onProblem={onProblem}
+      canDraw={canDraw(kind)}
+      tables={tables}
+      faults={
+        <Faults of={faults.filter(({ loc }) => at.every((part, index) => loc[index] === part))} drawn={[]} />
+      }
+      form={() => (
         <SchemaForm
           key={kind.kind}
           schema={kind.definitionSchema}
           value={value}
           onChange={onChange}
-          at={["body", "definition"]}
+          at={at}
           faults={faults}
           minor={MINOR}
           tables={tables}
         />
-      ) : (
-        <>
-          <Faults of={faults.filter(({ loc }) => loc[1] === "definition")} drawn={[]} />
-          <Code
-            language="json"
-            label="Definition"
-            value={text}
-            onChange={read}
-            minHeight={260}
-            isInvalid={problem !== null}
-          />
-          {problem && <p className="mt-1 text-xs text-bad">{problem}</p>}
-        </>
       )}
-    </div>
+    />
   );
 }

@@ -8,6 +8,8 @@ import { basicSetup } from "codemirror";
 import { useEffect, useRef } from "react";
 import { flushSync } from "react-dom";
 import type { CodeProps } from "./code.tsx";
+import { offersOf } from "./editor-offers.ts";
+import type { TemplatePath } from "./template-paths.ts";
 
 const look = EditorView.theme({
   "&": { fontSize: "12px", backgroundColor: "var(--raised)", color: "var(--ink)" },
@@ -30,6 +32,9 @@ const look = EditorView.theme({
     backgroundColor: "var(--accent)",
     color: "var(--on-accent)",
   },
+  ".cm-completionIcon": { display: "none" }, // letters that few fonts have
+  ".cm-completionDetail": { color: "var(--faint)", fontStyle: "normal" },
+  "li[aria-selected] .cm-completionDetail": { color: "inherit" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--sunken)", border: "none", color: "var(--soft)" },
   ".cm-panels": { backgroundColor: "var(--ground)", color: "var(--ink)" },
 });
@@ -41,26 +46,30 @@ const colours = HighlightStyle.define([
   { tag: [tags.comment, tags.lineComment, tags.blockComment], color: "var(--faint)", fontStyle: "italic" },
 ]);
 
-const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"]) =>
+const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"] = {}) =>
   language === "json"
     ? json()
     : sql({
         dialect: StandardSQL,
         upperCaseKeywords: true,
-        schema: Object.fromEntries(
-          Object.entries(tables ?? {}).map(([name, columns]) => [name, [...columns]]),
-        ),
+        schema: Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [...columns]])),
       });
+
+interface EditorProps extends CodeProps {
+  /** Offered after `{{`. */
+  paths: readonly TemplatePath[];
+}
 
 /**
  * CodeMirror in a shadow root: there it keeps its styles in a sheet that the page's policy allows, where it
  * would otherwise write them into the document as an inline element, which is refused.
  */
-export default function Editor(props: CodeProps) {
-  const { value, language, label, tables, minHeight = 120, isInvalid = false } = props;
+export default function Editor(props: EditorProps) {
+  const { value, language, label, tables, paths, minHeight = 120, isInvalid = false } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const grammar = useRef(new Compartment());
+  const offers = useRef(new Compartment());
   /** Texts that were told and have not come back as `value` yet. */
   const underWay = useRef<string[]>([]);
   const isPutIn = useRef(false);
@@ -82,6 +91,7 @@ export default function Editor(props: CodeProps) {
           syntaxHighlighting(colours),
           EditorView.lineWrapping,
           grammar.current.of(grammarOf(language, told.current.tables)),
+          offers.current.of(offersOf(told.current)),
           EditorView.contentAttributes.of({ "aria-label": label }),
           EditorView.theme({ ".cm-content": { minHeight: `${minHeight}px` } }),
           Prec.highest(
@@ -112,8 +122,13 @@ export default function Editor(props: CodeProps) {
 
   // New tables change what is offered, not the editor: whoever types there goes on typing.
   useEffect(() => {
-    view.current?.dispatch({ effects: grammar.current.reconfigure(grammarOf(language, tables)) });
-  }, [language, tables]);
+    view.current?.dispatch({
+      effects: [
+        grammar.current.reconfigure(grammarOf(language, tables)),
+        offers.current.reconfigure(offersOf({ language, tables, paths })),
+      ],
+    });
+  }, [language, tables, paths]);
 
   useEffect(() => {
     const { current } = view;

@@ -6,12 +6,21 @@ import { call } from "../api.ts";
 import type { Connection } from "../calls.ts";
 import { refresh, useMay } from "../data.ts";
 import { Button } from "./button.tsx";
+import { LoadLink } from "./load-link.tsx";
 import { Empty, Failed, Loading } from "./page.tsx";
+import { FileStart } from "./remote-preview.tsx";
 import { sized, When } from "./time.tsx";
 import { tell } from "./toast.tsx";
 
+interface Props {
+  connection: Connection;
+  canUpload: boolean;
+  /** Whether an extract can read from it. */
+  canLoad: boolean;
+}
+
 /** The folders of a connection, with upload where the provider takes it. */
-export function Files({ connection, canUpload }: { connection: Connection; canUpload: boolean }) {
+export function Files({ connection, canUpload, canLoad }: Props) {
   const [search, setSearch] = useSearchParams();
   const path = search.get("path") ?? "/";
   const may = useMay("member");
@@ -19,6 +28,7 @@ export function Files({ connection, canUpload }: { connection: Connection; canUp
   const input = useRef<HTMLInputElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [isOver, setOver] = useState(false);
+  const [looked, setLooked] = useState<{ id: string; name: string } | null>(null);
   const given = { connection_id: connection.id };
   const files = useInfiniteQuery({
     queryKey: ["GET /api/v1/connections/{connection_id}/files", given, path],
@@ -71,8 +81,12 @@ export function Files({ connection, canUpload }: { connection: Connection; canUp
       }}
     >
       <div className="flex min-h-11 flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-1.5">
-        <nav aria-label="Folder" className="flex flex-wrap items-center gap-1 text-sm">
-          <button type="button" className="hover:underline" onClick={() => open("/")}>
+        <nav aria-label="Folder" className="flex min-w-0 flex-wrap items-center gap-1 text-sm">
+          <button
+            type="button"
+            className="min-w-0 text-left [overflow-wrap:anywhere] hover:underline"
+            onClick={() => open("/")}
+          >
             {connection.name}
           </button>
           {parts.map((part, at) => (
@@ -133,9 +147,26 @@ export function Files({ connection, canUpload }: { connection: Connection; canUp
               ) : (
                 <>
                   <FileIcon size={15} aria-hidden className="shrink-0 text-faint" />
-                  <span className="min-w-0 grow truncate" dir="auto">
-                    {item.name}
-                  </span>
+                  {may ? (
+                    <button
+                      type="button"
+                      className="min-w-0 grow truncate text-left hover:underline"
+                      dir="auto"
+                      onClick={() => setLooked(item)}
+                    >
+                      {item.name}
+                    </button>
+                  ) : (
+                    <span className="min-w-0 grow truncate" dir="auto">
+                      {item.name}
+                    </span>
+                  )}
+                  {canLoad && may && (
+                    <LoadLink
+                      connectionId={connection.id}
+                      spec={`${path}/${item.name}`.replace(/^\/+/, "")}
+                    />
+                  )}
                   <span className="text-xs text-soft tabular-nums">{sized(item.size)}</span>
                   <span className="w-28 text-right text-xs text-soft max-sm:hidden">
                     <When at={item.modifiedAt} empty="" />
@@ -153,6 +184,7 @@ export function Files({ connection, canUpload }: { connection: Connection; canUp
           </Button>
         </div>
       )}
+      {looked && <FileStart connectionId={connection.id} file={looked} onClose={() => setLooked(null)} />}
     </div>
   );
 }

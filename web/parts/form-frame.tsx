@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { ApiError, type Fault } from "../api.ts";
 import { Button } from "./button.tsx";
 import { Faults } from "./form.tsx";
@@ -22,15 +22,27 @@ export const Refusal = ({ error }: { error: Error | null }) =>
     </p>
   ) : null;
 
+/** For a form: once `error` comes, leads to the first field at fault, or to what is told above the fields. */
+export function useFirstFault(error: Error | null) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (!error) return;
+    const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true], [role=alert]");
+    first?.focus();
+    first?.scrollIntoView({ block: "nearest" });
+  }, [error]);
+  return form;
+}
+
 interface Props {
   title: ReactNode;
-  /** At the right of the title; a form that changes something says there that it is not saved. */
+  /** At the right of the title. */
   aside?: ReactNode;
   /** The call that the form makes. */
   call: { error: Error | null; isPending: boolean };
   /** Places in the body that show their faults themselves, such as `config.path`; all others stand at the top. */
   drawn: readonly string[];
-  /** Left out by a form that makes something new. */
+  /** Left out by a form that makes something new; where it is true, the button stays in sight. */
   isChanged?: boolean;
   isReady?: boolean;
   verb?: string;
@@ -49,33 +61,30 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save",
     </Button>
   );
   const send = () => canSend && !call.isPending && rest.onSend();
+  const form = useFirstFault(call.error);
   return (
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
         send();
       }}
       onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && send()}
     >
-      <Section
-        title={title}
-        aside={
-          isChanged === undefined ? (
-            aside
-          ) : (
-            <>
-              {isChanged && <span>Not saved</span>}
-              {button}
-            </>
-          )
-        }
-      >
+      <Section title={title} aside={aside}>
         <Refusal error={call.error} />
         <Faults of={faultsOf(call.error)} drawn={drawn.map((place) => ["body", ...place.split(".")])} />
         {rest.children}
       </Section>
       {rest.more}
       {isChanged === undefined && button}
+      {isChanged && (
+        <div className="sticky bottom-3 z-10 flex items-center justify-end gap-3 rounded-lg border border-strong-line bg-raised px-4 py-2 text-sm text-soft shadow-lg">
+          <span className="grow">Not saved</span>
+          <span className="max-sm:hidden">Ctrl Enter</span>
+          {button}
+        </div>
+      )}
     </form>
   );
 }

@@ -57,25 +57,27 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
     </div>
   );
   const more = fields.filter(([name]) => isMinor(name));
+  const isSet = more.filter(([name]) => value[name] !== undefined).length;
   return (
     <div ref={box} className="space-y-4">
       {stray.length > 0 && (
-        <ul role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-          {stray.map(({ loc, msg }) => (
-            <li key={loc.join(".") + msg}>{loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg}</li>
-          ))}
-        </ul>
+        <div role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+          <ul>
+            {stray.map(({ loc, msg }) => (
+              <li key={loc.join(".") + msg}>{loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg}</li>
+            ))}
+          </ul>
+        </div>
       )}
       <div className={GRID}>{fields.filter(([name]) => !isMinor(name)).map(draw)}</div>
       {more.length > 0 && (
         <details
           className="rounded-md border border-line"
-          open={
-            more.some(([name]) => value[name] !== undefined || below.some(({ loc }) => loc[0] === name)) ||
-            undefined
-          }
+          open={more.some(([name]) => below.some(({ loc }) => loc[0] === name)) || undefined}
         >
-          <summary className="px-3 py-2 text-sm text-soft hover:text-ink">More settings</summary>
+          <summary className="px-3 py-2 text-sm text-soft hover:text-ink">
+            More settings{isSet > 0 && `, ${isSet} set`}
+          </summary>
           <div className={`border-t border-line p-3 ${GRID}`}>{more.map(draw)}</div>
         </details>
       )}
@@ -88,10 +90,12 @@ export function Faults({ of, drawn }: { of: readonly Fault[]; drawn: readonly (r
   const left = of.filter(({ loc }) => !drawn.some((at) => at.every((part, index) => loc[index] === part)));
   if (left.length === 0) return null;
   return (
-    <ul role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-      {left.map(({ loc, msg }) => (
-        <li key={loc.join(".") + msg}>{loc.length > 1 ? `${loc.slice(1).join(".")}: ${msg}` : msg}</li>
-      ))}
-    </ul>
+    <div role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+      <ul>
+        {left.map(({ loc, msg }) => (
+          <li key={loc.join(".") + msg}>{loc.length > 1 ? `${loc.slice(1).join(".")}: ${msg}` : msg}</li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -19,7 +19,7 @@ export function stepsOf(config: Automation["config"]): Step[] {
 
 const WIDTH = 162;
 const HEIGHT = 52;
-const GAP_X = 38;
+const GAP_X = 56;
 const GAP_Y = 20;
 const EDGE = 14;
 
@@ -81,6 +81,10 @@ const STROKE: Readonly<Record<Tone, string>> = {
   idle: "var(--strong-line)",
 };
 
+/** How far a step over a list has got. */
+const progressOf = (items: AutomationRun["steps"][number]["items"]) =>
+  items ? `${items.completed + items.failed} of ${items.total}` : "for each";
+
 interface Props {
   steps: readonly Step[];
   /** How far a run has got with them. */
@@ -88,10 +92,12 @@ interface Props {
   /** The step that is looked at. */
   chosen?: string | null;
   onChoose?: (key: string) => void;
+  /** Keys of steps with something wrong. */
+  bad?: readonly string[];
 }
 
 /** The steps and what hangs on what, from left to right. */
-export function Graph({ steps, run = null, chosen = null, onChoose }: Props) {
+export function Graph({ steps, run = null, chosen = null, onChoose, bad = [] }: Props) {
   const { placed, width, height } = place(steps);
   const at = new Map(placed.map((step) => [step.key, step]));
   const stateOf = (key: string) => run?.steps.find((step) => step.key === key) ?? null;
@@ -132,11 +138,14 @@ export function Graph({ steps, run = null, chosen = null, onChoose }: Props) {
                   />
                   {branch && (
                     <text
-                      x={middle}
-                      y={(y1 + y2) / 2 - 6}
-                      textAnchor="middle"
+                      x={x2 - 10}
+                      y={y2 - 6}
+                      textAnchor="end"
                       fontSize="11"
                       fill="var(--soft)"
+                      stroke="var(--ground)"
+                      strokeWidth="4"
+                      paintOrder="stroke"
                     >
                       {branch}
                     </text>
@@ -162,7 +171,7 @@ export function Graph({ steps, run = null, chosen = null, onChoose }: Props) {
                   aria-pressed={chosen === step.key}
                   onClick={() => onChoose?.(step.key)}
                   className={`flex size-full items-center gap-2 rounded-lg border bg-raised px-2.5 text-left hover:border-accent ${chosen === step.key ? "ring-2 ring-accent" : ""}`}
-                  style={{ borderColor: STROKE[look?.tone ?? "idle"] }}
+                  style={{ borderColor: STROKE[bad.includes(step.key) ? "bad" : (look?.tone ?? "idle")] }}
                 >
                   {Icon && look && (
                     <Icon
@@ -179,7 +188,7 @@ export function Graph({ steps, run = null, chosen = null, onChoose }: Props) {
                     <span className="block truncate text-xs text-soft">
                       {step.kind ?? "action"}
                       {step.when ? " · when" : ""}
-                      {step.forEach ? " · for each" : ""}
+                      {step.forEach ? ` · ${progressOf(state?.items)}` : ""}
                     </span>
                   </span>
                 </button>

@@ -102,9 +102,9 @@ export const toCsv = (columns: readonly GridColumn[], rows: readonly Record<stri
     .map((cells) => cells.join(","))
     .join("\r\n");
 
-/** Hands `text` to the person as a file. */
-export function download(name: string, text: string, type: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+/** Hands `content` to the person as a file. */
+export function download(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

@@ -120,9 +120,11 @@ export function ListPage<P extends Page, T extends { id: string }>(props: Props<
                 icon={props.icon}
                 title={`No ${title.toLowerCase()} yet`}
                 action={
-                  <LinkButton href={`${path}/new`} kind="main">
-                    {props.first}
-                  </LinkButton>
+                  may && (
+                    <LinkButton href={`${path}/new`} kind="main">
+                      {props.first}
+                    </LinkButton>
+                  )
                 }
               >
                 {props.empty}

@@ -37,15 +37,12 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
           </nav>
         )}
         <div className="flex flex-wrap items-center gap-2.5">
-          <h1
-            className="text-xl font-semibold tracking-tight break-words [overflow-wrap:anywhere]"
-            dir="auto"
-          >
+          <h1 className="min-w-0 text-xl font-semibold tracking-tight [overflow-wrap:anywhere]" dir="auto">
             {title}
           </h1>
           {beside}
         </div>
-        {about && <div className="mt-1 max-w-prose text-sm text-soft">{about}</div>}
+        {about && <div className="mt-1 max-w-prose text-sm text-soft [overflow-wrap:anywhere]">{about}</div>}
       </div>
       {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
     </header>
@@ -175,7 +172,7 @@ export function Facts({ of }: { of: readonly (readonly [name: string, value: Rea
       {of.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-soft">{name}</dt>
-          <dd className="min-w-0 break-words [overflow-wrap:anywhere]">{value}</dd>
+          <dd className="min-w-0 [overflow-wrap:anywhere]">{value}</dd>
         </div>
       ))}
     </dl>

@@ -3,10 +3,14 @@ import {
   Cable,
   CornerDownLeft,
   Database,
+  FileCode,
+  FileText,
   ListChecks,
   type LucideIcon,
+  Package,
   Plus,
   Search,
+  Webhook,
   Workflow,
   Zap,
 } from "lucide-react";
@@ -28,6 +32,12 @@ const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const PLACES: readonly Hit[] = [
   ...AREAS.map(({ href, name, icon }) => ({ href, name, icon, about: "Go to" })),
+  { href: "/templates", name: "Templates", about: "Go to", icon: FileCode },
+  { href: "/deliveries", name: "Incoming webhooks", about: "Go to", icon: Webhook },
+  { href: "/dead-letters", name: "Dead letters", about: "Go to", icon: Webhook },
+  { href: "/webhooks/new", name: "New webhook", about: "Create", icon: Plus },
+  { href: "/templates/new", name: "New template", about: "Create", icon: Plus },
+  { href: "/organization?new=yes", name: "New organization", about: "Create", icon: Plus },
   { href: "/connections/new", name: "New connection", about: "Create", icon: Plus },
   { href: "/actions/new", name: "New action", about: "Create", icon: Plus },
   { href: "/automations/new", name: "New automation", about: "Create", icon: Plus },
@@ -36,12 +46,14 @@ const PLACES: readonly Hit[] = [
 /** Things whose name or slug holds the text. */
 async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
   const query = { q, limit: EACH };
-  const [actions, automations, connections, datasets] = await Promise.all([
+  const [actions, automations, connections, datasets, bundles] = await Promise.all([
     call("GET /api/v1/actions", { query }, { signal }),
     call("GET /api/v1/automations", { query }, { signal }),
     call("GET /api/v1/connections", { query }, { signal }),
     call("GET /api/v1/datasets", { query }, { signal }),
+    call("GET /api/v1/bundles", { query: { limit: 100 } }, { signal }),
   ]);
+  const wanted = q.toLowerCase();
   return [
     ...automations.automations.map(({ id, name, slug }) => ({
       href: `/automations/${id}`,
@@ -67,6 +79,15 @@ async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
       about: `Dataset · ${layer}`,
       icon: Database,
     })),
+    ...bundles.bundles
+      .filter(({ displayName, slug }) => displayName.toLowerCase().includes(wanted) || slug.includes(wanted))
+      .slice(0, EACH)
+      .map(({ id, displayName, slug }) => ({
+        href: `/bundles/${id}`,
+        name: displayName,
+        about: `Bundle · ${slug}`,
+        icon: Package,
+      })),
   ];
 }
 
@@ -111,6 +132,36 @@ async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> {
         icon: Cable,
       }),
     ),
+    call("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } }, { signal }).then(
+      ({ title, kind }) => ({
+        href: `/artifacts/${id}`,
+        name: title ?? "Artifact",
+        about: `Artifact · ${kind}`,
+        icon: FileText,
+      }),
+    ),
+    call("GET /api/v1/templates/{template_id}", { path: { template_id: id } }, { signal }).then(
+      ({ displayName, version }) => ({
+        href: `/templates/${id}`,
+        name: displayName,
+        about: `Template · version ${version}`,
+        icon: FileCode,
+      }),
+    ),
+    call("GET /api/v1/webhook-deliveries/{delivery_id}", { path: { delivery_id: id } }, { signal }).then(
+      ({ status }) => ({
+        href: `/deliveries/${id}`,
+        name: "Incoming webhook",
+        about: status,
+        icon: Webhook,
+      }),
+    ),
+    call("GET /api/v1/webhooks/{webhook_id}", { path: { webhook_id: id } }, { signal }).then(({ url }) => ({
+      href: `/webhooks/${id}`,
+      name: url,
+      about: "Webhook",
+      icon: Webhook,
+    })),
   ];
   const found = await Promise.allSettled(looks);
   return found.flatMap((look) => (look.status === "fulfilled" ? [look.value] : []));

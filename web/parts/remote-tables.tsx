@@ -1,15 +1,18 @@
 import { ChevronRight, Table2 } from "lucide-react";
 import { useState } from "react";
-import { useApi } from "../data.ts";
+import { useApi, useMay } from "../data.ts";
 import { CopyButton } from "./copy.tsx";
 import { FilterBar } from "./filters.tsx";
+import { LoadLink } from "./load-link.tsx";
 import { Empty, Shown } from "./page.tsx";
+import { TableRows } from "./remote-preview.tsx";
 
 /** Of a database with thousands of tables so many are drawn; the filter finds the others. */
 const SHOWN = 300;
 
 /** The tables of a database, each opening to its columns. */
-export function Tables({ connectionId }: { connectionId: string }) {
+export function Tables({ connectionId, canLoad }: { connectionId: string; canLoad: boolean }) {
+  const may = useMay("member");
   const [search, setSearch] = useState("");
   const [hasSystem, setSystem] = useState(false);
   const tables = useApi("GET /api/v1/connections/{connection_id}/schema/tables", {
@@ -56,6 +59,7 @@ export function Tables({ connectionId }: { connectionId: string }) {
                     schema={schema}
                     table={table}
                     spec={spec}
+                    canLoad={canLoad && may}
                   />
                 ))}
               </ul>
@@ -77,11 +81,13 @@ function RemoteTable({
   schema,
   table,
   spec,
+  canLoad,
 }: {
   connectionId: string;
   schema: string;
   table: string;
   spec: string;
+  canLoad: boolean;
 }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -101,9 +107,15 @@ function RemoteTable({
           <span className="text-soft">{schema}.</span>
           <span className="-ml-2 truncate font-medium">{table}</span>
         </button>
+        {canLoad && <LoadLink connectionId={connectionId} spec={spec} />}
         <CopyButton text={spec} label={`Copy ${spec}`} />
       </div>
-      {isOpen && <Columns connectionId={connectionId} schema={schema} table={table} />}
+      {isOpen && (
+        <>
+          <Columns connectionId={connectionId} schema={schema} table={table} />
+          <TableRows connectionId={connectionId} schema={schema} table={table} />
+        </>
+      )}
     </li>
   );
 }

@@ -23,6 +23,27 @@ export function useActionNames(ids: readonly (string | null)[]): ReadonlyMap<str
   return new Map(wanted.flatMap((id, at) => (found[at]?.data ? [[id, found[at].data.name] as const] : [])));
 }
 
+/** Names of the automations that set runs off. */
+function useAutomationNames(runs: readonly Run[]): ReadonlyMap<string, string> {
+  const wanted = [
+    ...new Set(
+      runs.flatMap(({ triggerSourceType, triggerSourceId }) =>
+        triggerSourceType === "automation" && triggerSourceId !== null ? [triggerSourceId] : [],
+      ),
+    ),
+  ];
+  const found = useQueries({
+    queries: wanted.map((id) => ({
+      queryKey: ["GET /api/v1/automations/{automation_id}", { path: { automation_id: id } }],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        call("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } }, { signal }),
+      staleTime: NAME_FRESH_MS,
+      retry: false,
+    })),
+  });
+  return new Map(wanted.flatMap((id, at) => (found[at]?.data ? [[id, found[at].data.name] as const] : [])));
+}
+
 const progressOf = ({ progress, status }: Run): string | null => {
   if (status !== "running" || !progress) return null;
   const { message, percent, phase } = progress as { message?: string; percent?: number; phase?: string };
@@ -34,6 +55,7 @@ const progressOf = ({ progress, status }: Run): string | null => {
 /** Runs with their status, what they ran and for how long. */
 export function RunTable({ runs, hidesAction = false }: { runs: readonly Run[]; hidesAction?: boolean }) {
   const names = useActionNames(hidesAction ? [] : runs.map(({ actionId }) => actionId));
+  const automations = useAutomationNames(runs);
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
   const titleOf = (kind: string) => kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;
   const columns: Column<Run>[] = [
@@ -45,7 +67,12 @@ export function RunTable({ runs, hidesAction = false }: { runs: readonly Run[]; 
           name={
             hidesAction ? run.id.slice(-12) : (run.actionId && names.get(run.actionId)) || titleOf(run.kind)
           }
-          below={(run.error as { message?: string } | null)?.message ?? progressOf(run) ?? run.kind}
+          below={
+            (run.error as { message?: string } | null)?.message ??
+            progressOf(run) ??
+            automations.get(run.triggerSourceId ?? "") ??
+            run.kind
+          }
         />
       ),
     },

@@ -1,5 +1,5 @@
 import type { AuditEvent, Run } from "../calls.ts";
-import { useApi } from "../data.ts";
+import { useRunTrail } from "./run-trail.ts";
 import { type Moment, Timeline } from "./timeline.tsx";
 
 const SHOWN: Readonly<Record<string, readonly [status: string, title: string]>> = {
@@ -23,22 +23,12 @@ const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): 
 
 /** What the audit trail says of a run, from its creation to its end. */
 export function RunTimeline({ run }: { run: Run }) {
-  const events = useApi("GET /api/v1/events", {
-    query: {
-      type: "action.*",
-      entityId: run.actionId ?? run.id,
-      since: run.createdAt,
-      order: "asc",
-      limit: 200,
-      ...(run.completedAt ? { until: run.completedAt } : {}),
-    },
-  });
+  const { events } = useRunTrail(run);
   const moments: Moment[] = [
     { at: run.createdAt, status: "pending", title: "Queued", detail: `by ${run.triggerMethod}` },
   ];
   let tries = 0;
-  for (const event of events.data?.items ?? []) {
-    if (event.data.runId !== run.id) continue;
+  for (const event of events) {
     if (event.type === "action.started") tries++;
     const moment = momentOf(event, tries);
     if (moment) moments.push(moment);

@@ -1,4 +1,5 @@
 import {
+  Archive,
   Ban,
   Circle,
   CircleCheck,
@@ -9,6 +10,7 @@ import {
   LoaderCircle,
   type LucideIcon,
   OctagonX,
+  PencilLine,
   SkipForward,
   TriangleAlert,
 } from "lucide-react";
@@ -42,6 +44,14 @@ const LOOKS: Readonly<Record<string, Look>> = {
   rejected: { tone: "bad", icon: OctagonX, label: "Rejected" },
   expired: { tone: "warn", icon: TriangleAlert, label: "Expired" },
   decided: { tone: "good", icon: CircleCheck, label: "Decided" },
+  stale: { tone: "warn", icon: Hourglass, label: "Stale" },
+  draft: { tone: "idle", icon: PencilLine, label: "Draft" },
+  published: { tone: "good", icon: CircleCheck, label: "Published" },
+  deprecated: { tone: "warn", icon: Archive, label: "Deprecated" },
+  delivered: { tone: "good", icon: CircleCheck, label: "Delivered" },
+  dead: { tone: "bad", icon: OctagonX, label: "Dead" },
+  replaying: { tone: "busy", icon: LoaderCircle, label: "Replaying" },
+  replayed: { tone: "good", icon: CircleCheck, label: "Replayed" },
   paused: { tone: "wait", icon: CirclePause, label: "Paused" },
 };
 

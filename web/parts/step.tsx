@@ -13,6 +13,19 @@ interface Props {
 
 /** One step: what it does, and what it gave in the run at hand. */
 export function Step({ step, state }: Props) {
+  return (
+    <div className="grid gap-6 border-t border-line p-4 md:grid-cols-2">
+      <div className="min-w-0">
+        <p className="mb-2 text-sm font-semibold">{step.name ?? step.key}</p>
+        <Tree value={step} label="the step" />
+      </div>
+      <Gave title="What it gave" state={state} />
+    </div>
+  );
+}
+
+/** What a step gave, or why it gave nothing. */
+export function Gave({ title, state }: Pick<Props, "state"> & { title: string }) {
   const runId = state?.actionRunId ?? "";
   const run = useApi(
     "GET /api/v1/action-runs/{run_id}",
@@ -21,29 +34,23 @@ export function Step({ step, state }: Props) {
   );
   const error = state?.error as { message?: string } | null | undefined;
   return (
-    <div className="grid gap-6 border-t border-line p-4 md:grid-cols-2">
-      <div className="min-w-0">
-        <p className="mb-2 text-sm font-semibold">{step.name ?? step.key}</p>
-        <Tree value={step} label="the step" />
-      </div>
-      <div className="min-w-0">
-        <div className="mb-2 flex items-center gap-2 text-sm">
-          <span className="font-semibold">What it gave</span>
-          {state && <Status status={state.status} />}
-          {runId && (
-            <Link href={`/runs/${runId}`} className="text-xs text-accent hover:underline">
-              Open the run
-            </Link>
-          )}
-        </div>
-        {state?.completedAt && <p className="mb-2 text-xs text-soft">{exactly(state.completedAt)}</p>}
-        {error?.message && <p className="mb-2 text-sm break-words text-bad">{error.message}</p>}
-        {run.data ? (
-          <Tree value={run.data.result} label="the result" />
-        ) : (
-          <p className="text-sm text-faint">Nothing yet.</p>
+    <div className="min-w-0">
+      <div className="mb-2 flex items-center gap-2 text-sm">
+        <span className="font-semibold">{title}</span>
+        {state && <Status status={state.status} />}
+        {runId && (
+          <Link href={`/runs/${runId}`} className="text-xs text-accent hover:underline">
+            Open the run
+          </Link>
         )}
       </div>
+      {state?.completedAt && <p className="mb-2 text-xs text-soft">{exactly(state.completedAt)}</p>}
+      {error?.message && <p className="mb-2 text-sm break-words text-bad">{error.message}</p>}
+      {run.data ? (
+        <Tree value={run.data.result} label="the result" />
+      ) : (
+        <p className="text-sm text-faint">Nothing yet.</p>
+      )}
     </div>
   );
 }

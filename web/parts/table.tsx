@@ -13,6 +13,8 @@ export interface Column<T> {
   isMinor?: boolean;
   /** Takes the room that is left. */
   isWide?: boolean;
+  /** Its name is for those who don't see what is in it, such as buttons. */
+  isUntitled?: boolean;
 }
 
 interface Props<T> {
@@ -32,13 +34,13 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
       <table aria-label={label} className="w-full border-collapse text-sm">
         <thead>
           <tr className="text-left text-xs text-soft">
-            {columns.map(({ name, isRight, isMinor, isWide }) => (
+            {columns.map(({ name, isRight, isMinor, isWide, isUntitled }) => (
               <th
                 key={name}
                 scope="col"
                 className={`h-8 px-3 font-medium sm:px-4 whitespace-nowrap ${isRight ? "text-right" : ""} ${isMinor ? "max-md:hidden" : ""} ${isWide ? "w-full" : ""}`}
               >
-                {name}
+                {isUntitled ? <span className="sr-only">{name}</span> : name}
               </th>
             ))}
           </tr>

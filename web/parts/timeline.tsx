@@ -33,9 +33,7 @@ export function Timeline({ moments }: { moments: readonly Moment[] }) {
               {pause !== null && pause >= 0.001 && (
                 <span className="ml-2 text-xs text-faint tabular-nums">+{inWords(pause)}</span>
               )}
-              {detail && (
-                <div className="mt-0.5 text-xs break-words text-soft [overflow-wrap:anywhere]">{detail}</div>
-              )}
+              {detail && <div className="mt-0.5 text-xs text-soft [overflow-wrap:anywhere]">{detail}</div>}
             </div>
           </li>
         );

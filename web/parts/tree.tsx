@@ -7,6 +7,9 @@ const AT_ONCE = 100;
 /** Of a long text so much is shown at first. */
 const TEXT_AT_ONCE = 400;
 
+/** So large what lies at a depth may be to stand open at first. */
+const OPEN_AT_FIRST = [20];
+
 const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** A JSON value to look into; big ones open piece by piece. */
@@ -51,7 +54,8 @@ function Children({ of, depth }: { of: object; depth: number }) {
 }
 
 function Entry({ name, value, depth }: { name: string; value: unknown; depth: number }) {
-  const [isOpen, setOpen] = useState(depth < 2);
+  const size = isBranch(value) ? Object.keys(value).length : 0;
+  const [isOpen, setOpen] = useState(size <= (OPEN_AT_FIRST[depth] ?? 0));
   if (!isBranch(value)) {
     return (
       <div className="flex gap-1.5 pl-4">
@@ -60,7 +64,6 @@ function Entry({ name, value, depth }: { name: string; value: unknown; depth: nu
       </div>
     );
   }
-  const size = Object.keys(value).length;
   return (
     <div>
       <button
@@ -93,7 +96,7 @@ function Leaf({ value }: { value: unknown }) {
   }
   const isCut = value.length > TEXT_AT_ONCE && !isWhole;
   return (
-    <span className="break-words whitespace-pre-wrap text-code-text [overflow-wrap:anywhere]" dir="auto">
+    <span className="whitespace-pre-wrap text-code-text [overflow-wrap:anywhere]" dir="auto">
       "{isCut ? value.slice(0, TEXT_AT_ONCE) : value}"
       {isCut && (
         <button type="button" className="ml-1 text-accent hover:underline" onClick={() => setWhole(true)}>

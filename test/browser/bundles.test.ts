@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { action, bundle, install, published } from "../support/bundles.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
+import { branch } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen();
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+beforeEach(() => {
+  seen.faults.length = 0;
+});
+
+/** One connection to a folder that is asked for. */
+const FOLDER = {
+  key: "files",
+  type: "connection",
+  name: MARKUP,
+  definition: { provider: "local_files", config: { root: "{{inputs.folder}}" } },
+};
+const INPUTS = {
+  type: "object",
+  properties: { folder: { type: "string", title: "Folder", minLength: 3, default: "inbox" } },
+};
+
+describe("bundles", () => {
+  test("an empty home leads to the quick start, which is installed by its form and shows what it made", async () => {
+    const { page, go, heading, troubles } = seen;
+    await go("/");
+    await page.getByRole("link", { name: "Begin with the quick start" }).click();
+    await heading("Quick start");
+    await page.getByLabel("Folder").fill("my-shop");
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Install" }).click();
+    await page.getByRole("heading", { name: "What it made" }).waitFor();
+    await page.getByRole("button", { name: "Install again" }).waitFor();
+    expect(await troubles()).toEqual([]);
+    const { connections } = (await seen.weir.owner("GET", "/api/v1/connections")).body;
+    expect(connections).toMatchObject([{ config: { root: "my-shop" } }]);
+    await page.getByRole("link", { name: `${connections[0].name} Connection` }).click();
+    await heading(connections[0].name);
+    await go("/bundles");
+    await page.getByRole("link", { name: /Quick start.*installed/ }).waitFor();
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("one of one's own says what is wrong at its field, and what was deleted comes back when it is installed again", async () => {
+    const { page, go, heading, troubles, weir } = seen;
+    const { id } = await published(
+      weir.owner,
+      bundle("drop", [FOLDER], { displayName: MARKUP, inputJsonSchema: INPUTS }),
+    );
+    await go("/bundles");
+    await page.getByRole("link", { name: /onerror.*yours/ }).click();
+    await heading(MARKUP);
+    await page.getByLabel("Folder").fill("ab");
+    await page.keyboard.press("Control+Enter");
+    await page.locator("[aria-invalid=true]").waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByLabel("Folder").fill("drop-box");
+    await page.keyboard.press("Control+Enter");
+    const made = page.getByRole("link", { name: /onerror.*Connection$/ });
+    await made.waitFor();
+    const first = await made.getAttribute("href");
+    await weir.owner("DELETE", `/api/v1${first}`);
+    await page.getByText("deleted", { exact: true }).waitFor();
+    await page.getByLabel("Folder").fill("drop-box");
+    await page.getByRole("button", { name: "Install again" }).click();
+    await page.getByRole("heading", { name: "Made before" }).waitFor();
+    expect(await made.getAttribute("href")).not.toBe(first);
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("link", { name: "Open the template" }).click();
+    await page.waitForURL(`**/templates/${id}`);
+  });
+});
+
+describe("templates", () => {
+  test("one is drafted, put right, published, changed as its next version, and deprecated", async () => {
+    const { page, go, heading, troubles, write } = seen;
+    await go("/templates/new?type=bundle");
+    await page.getByRole("textbox", { name: "Name" }).fill("Inbox");
+    await page.getByRole("textbox", { name: "Slug" }).fill("Not a slug");
+    await write("Definition", '{"components": [');
+    await page.getByRole("alert").getByText(/JSON/).waitFor();
+    expect(await page.getByRole("button", { name: "Create the draft" }).isDisabled()).toBe(true);
+    await write("Definition", JSON.stringify({ components: [{ key: "files", type: "teapot" }] }));
+    await page.getByRole("button", { name: "Create the draft" }).click();
+    await page
+      .getByText(/^components\.0/)
+      .first()
+      .waitFor();
+    const slug = page.getByRole("textbox", { name: "Slug" });
+    expect(await slug.getAttribute("aria-invalid")).toBe("true");
+    expect(await slug.evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(await troubles()).toEqual([]);
+    await slug.fill("inbox");
+    await write("Definition", JSON.stringify({ components: [FOLDER] }));
+    await page.keyboard.press("Control+Enter");
+    await heading("Inbox");
+    await page.getByText("Draft", { exact: true }).first().waitFor();
+
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("Published", { exact: true }).waitFor();
+    await page.getByRole("textbox", { name: "Description" }).fill(MARKUP);
+    await page.getByRole("button", { name: "Save as a draft" }).click();
+    await page.getByText("version 2", { exact: true }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("link", { name: /Version 1/ }).click();
+    await page.getByText(/Version 2 is open as a draft/).waitFor();
+    await page.getByRole("button", { name: "Deprecate" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/Nothing new is made of it/)
+      .waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("dialog").getByRole("button", { name: "Deprecate" }).click();
+    await page.getByText("Deprecated", { exact: true }).first().waitFor();
+    expect(await page.getByRole("button", { name: /Save/ }).count()).toBe(0);
+
+    await go("/templates?status=draft");
+    await page.getByRole("row", { name: /Inbox.*2 Draft/ }).waitFor();
+    await page.getByLabel("Status").selectOption("deprecated");
+    await page.getByRole("row", { name: /Inbox.*1 Deprecated/ }).click();
+    await page.getByRole("button", { name: "Delete this version" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.waitForURL("**/templates");
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("what something was made of is not deleted, and what is built in is only looked at", async () => {
+    const { page, go, weir, troubles } = seen;
+    const config = { steps: [{ key: "go", kind: "conditional_branch", definition: branch() }] };
+    const flow = { key: "flow", type: "automation", definition: { triggerType: "manual", config } };
+    const used = await published(weir.owner, bundle("used", [flow]));
+    await install(weir.owner, "used");
+    await go(`/templates/${used.id}`);
+    await page.getByRole("button", { name: "Delete this version" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText(/is in use: 1 automation came of it/).waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await troubles()).toEqual([]);
+    const { bundles } = (await weir.owner("GET", "/api/v1/bundles")).body;
+    await go(`/templates/${bundles[0].id}`);
+    await page.getByText(/comes with Weir/).waitFor();
+    expect(await page.getByRole("button", { name: "Delete this version" }).count()).toBe(0);
+    expect(await troubles()).toEqual([]);
+  });
+});
+
+test("connections and actions are made of published templates by their forms", async () => {
+  const { page, go, heading, troubles, weir } = seen;
+  await using api = startReceiver();
+  await go("/templates?status=published");
+  await heading("Templates");
+  await seen.live();
+  const { id } = await published(weir.owner, {
+    slug: "orders-api",
+    displayName: "Orders API",
+    templateType: "connection",
+    definition: {
+      http: { baseUrl: "{{config.baseUrl}}", auth: { type: "bearer" }, verify: { path: "/me" } },
+      configSchema: { type: "object", properties: { baseUrl: { type: "string" } }, required: ["baseUrl"] },
+      credentialsSchema: { type: "object", properties: { token: { type: "string" } }, required: ["token"] },
+    },
+  });
+  await page.getByRole("row", { name: /Orders API.*connection 1 Published/ }).click();
+  await page.waitForURL(`**/templates/${id}`);
+  await page.getByRole("button", { name: "Create and verify" }).click();
+  await page.locator("[aria-invalid=true]").first().waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByLabel("Base URL").fill(api.url);
+  await page.getByLabel("Token").fill("a-token-of-the-shop");
+  await page.getByRole("button", { name: "Create and verify" }).click();
+  await page.waitForURL("**/connections/**");
+  await page.getByText("Active", { exact: true }).waitFor();
+  expect(api.got.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer a-token-of-the-shop"]);
+
+  const template = await published(
+    weir.owner,
+    action(
+      "ask",
+      { url: "https://example.com/{{inputs.path}}" },
+      {
+        inputDefaults: { path: "orders" },
+        inputJsonSchema: { type: "object", properties: { path: { type: "string" } } },
+      },
+    ),
+  );
+  await go(`/templates/${template.id}`);
+  await page.getByLabel("Connection").selectOption({ label: "None" });
+  await page.getByRole("button", { name: "Create the action" }).click();
+  await page.waitForURL("**/actions/**");
+  await heading("Template ask");
+  const made = await weir.owner("GET", `/api/v1${new URL(page.url()).pathname}`);
+  expect(made.body.definition).toMatchObject({ url: "https://example.com/orders" });
+});
+
+test("the palette finds a bundle, and an event leads to what it is about", async () => {
+  const { page, go, heading } = seen;
+  await go("/");
+  await heading("Hello, Ada");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("file drop");
+  await page.getByRole("option", { name: /File drop to dataset/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await heading("File drop to dataset");
+  await go("/events?type=template.published");
+  await page
+    .getByRole("button", { name: /template\.published/ })
+    .first()
+    .click();
+  await page.getByRole("dialog").getByRole("link").first().click();
+  await heading("Template ask");
+});
+
+test("they are as readable in the dark and on a phone", async () => {
+  const { templates } = (await seen.weir.owner("GET", "/api/v1/templates")).body;
+  expect(
+    await seen.alsoDarkAndNarrow(
+      "/bundles",
+      "/bundles/quick-start",
+      "/templates",
+      "/templates/new?type=connection",
+      `/templates/${templates[0].id}`,
+    ),
+  ).toEqual([]);
+});
+
+test("a bundle that is not there says so", async () => {
+  await seen.go("/bundles/no-such-bundle");
+  await seen.page.getByText("Nothing is here").waitFor();
+});

@@ -1,0 +1,153 @@
+import { expect, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { openAs } from "../support/hands.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { openSeen } from "../support/seen.ts";
+
+test("a webhook automation is built by form, tested, fails, is mended by what its last run gave, and replayed", async () => {
+  await using seen = await openSeen();
+  const { page, troubles, write, heading } = seen;
+  let isBroken = true;
+  await using receiver = startReceiver(() =>
+    isBroken ? Response.json({ error: "no" }, { status: 500 }) : Response.json({ ok: true }),
+  );
+  await page.getByRole("link", { name: "Automations" }).click();
+  await page.getByRole("link", { name: "Create the first" }).click();
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("Big orders");
+  await page.getByLabel("Trigger", { exact: true }).selectOption("webhook");
+  await page.getByRole("textbox", { name: "Path" }).fill("orders");
+  await page.getByText("More settings").click();
+  await page.getByRole("group", { name: "Retries" }).getByRole("button", { name: "Set" }).click();
+  await page.getByLabel("On", { exact: true }).uncheck();
+  const add = page.getByLabel("Add an action as a step");
+  await add.selectOption({ label: "Branch" });
+  await page.getByRole("button", { name: "JSON" }).nth(1).click();
+  await write("Definition", '{"branches": [{"key": "big", "when": "payload.total > 100"}]}');
+  await page.getByRole("textbox", { name: "Key", exact: true }).fill("route");
+  await add.selectOption({ label: "HTTP request" });
+  await page.getByRole("textbox", { name: "Key", exact: true }).fill("tell");
+  await page.getByRole("checkbox", { name: "route", exact: true }).uncheck();
+  await page.getByRole("checkbox", { name: "route:big" }).check();
+  await page.getByRole("textbox", { name: "URL" }).fill(`${receiver.url}/told`);
+  await page.getByLabel("Method").selectOption("POST");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Create the automation" }).click();
+  const secret = (await page.getByRole("dialog").locator("code").textContent()) ?? "";
+  await page.getByRole("button", { name: "I have it" }).click();
+  await heading("Big orders");
+
+  await page.getByRole("link", { name: "Webhook", exact: true }).click();
+  await page.getByLabel("Secret").fill(secret);
+  await write("Body", '{"order": {"no": 7}, "total": 120}');
+  await page.getByRole("button", { name: "Sign and send" }).click();
+  await page.getByRole("table", { name: "Deliveries" }).getByText("Dead letter").waitFor();
+  await page.getByRole("link", { name: "Steps and runs" }).click();
+  await page.getByRole("button", { name: "Failed tell" }).click();
+  await page.getByText(/500/).first().waitFor();
+
+  // The editor shows what came and what each step gave, and completes from it.
+  await page.getByRole("link", { name: "Editor" }).click();
+  await page.getByText("What came last time").click();
+  await page.getByText("total:").waitFor();
+  await page.getByRole("button", { name: /^tell/ }).click();
+  await page.getByText("What it gave last time").waitFor();
+  await page.getByRole("link", { name: "Open the run" }).waitFor();
+  const url = page.getByRole("textbox", { name: "URL" });
+  await url.click();
+  await page.keyboard.press("End");
+  await page.keyboard.type("/{{payload.or");
+  await page.getByRole("option", { name: /^payload\.order\.no/ }).click();
+  expect(await url.inputValue()).toBe(`${receiver.url}/told/{{payload.order.no}}`);
+  const when = page.getByRole("textbox", { name: "When" });
+  await when.pressSequentially("steps.rou");
+  await page.getByRole("option", { name: /^steps\.route\.result\.branch/ }).waitFor();
+  await page.keyboard.press("Escape");
+  await when.fill('steps.route.result.branch == "big"');
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "JSON" }).first().click();
+  await page.getByRole("textbox", { name: "Config" }).getByText("/told/").click();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.type("{{steps.route.res");
+  await page.getByRole("option", { name: /steps\.route\.result\.branch/ }).waitFor();
+  await page.keyboard.press("Escape");
+  for (let typed = 0; typed < "{{steps.route.res".length; typed++) await page.keyboard.press("Backspace");
+  await page.getByRole("button", { name: "Form" }).first().click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved", { exact: true }).waitFor();
+  isBroken = false;
+
+  await page.getByRole("link", { name: "Steps and runs" }).click();
+  await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
+  await page.waitForURL(/\/automation-runs\//);
+  const before = page.url();
+  await page.getByRole("button", { name: "Retry what failed" }).click();
+  await page.waitForURL((address) => address.href !== before);
+  await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+  expect(receiver.got.map(({ path }) => path)).toEqual(["/told", "/told/7"]);
+  expect(await troubles()).toEqual([]);
+
+  const { automations } = (await seen.weir.owner("GET", "/api/v1/automations")).body;
+  const { runs } = (await seen.weir.owner("GET", "/api/v1/action-runs")).body;
+  const paths = [
+    `/automations/${automations[0].id}?tab=edit`,
+    new URL(page.url()).pathname,
+    `/runs/${runs[0].id}`,
+    "/automations/new",
+    "/actions/new?kind=dlt_extract",
+    "/connections/new?provider=postgres",
+    "/sql",
+  ];
+  expect(await seen.alsoDarkAndNarrow(...paths)).toEqual([]);
+});
+
+test("what no form can draw is edited as JSON, and a fault of the API stands at its step", async () => {
+  await using seen = await openSeen({ engine: false });
+  const { page, go, write, troubles } = seen;
+  await go("/automations/new");
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("By hand");
+  await page.getByRole("button", { name: "JSON" }).click();
+  await write("Config", '{"steps": [{"no": "key"}]}');
+  await page.getByText("No form can draw this").waitFor();
+  expect(await page.getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
+  await write(
+    "Config",
+    '{"steps": [{"key": "a", "kind": "duckdb_transform", "definition": {}, "when": "1 +"}]}',
+  );
+  await page.getByRole("button", { name: "Form" }).click();
+  await page.getByRole("button", { name: "Create the automation" }).click();
+  await page.getByText("Something is wrong with a.").waitFor();
+  await page.getByRole("button", { name: /^a/ }).click();
+  expect(await page.getByRole("textbox", { name: "When" }).getAttribute("aria-invalid")).toBe("true");
+  await page.getByText("Field required").waitFor();
+  expect(await troubles()).toEqual([]);
+});
+
+test("a schedule names its next five instants, in its own zone and in the person's", async () => {
+  await using weir = await startApp({ engine: false });
+  const place = { timezoneId: "Europe/Berlin", locale: "en-GB" };
+  await using berlin = await openAs(weir.origin, {}, place);
+  const { page, faults } = berlin;
+  await page.goto(`${weir.origin}/automations/new`);
+  await page.getByLabel("Trigger", { exact: true }).selectOption("schedule");
+  await page.getByRole("textbox", { name: "Cron" }).fill("30 6 * * *");
+  await page.getByRole("textbox", { name: "Time zone" }).fill("America/New_York");
+  const next = page.getByRole("table", { name: "Next instants" });
+  await next.getByText("06:30:00").first().waitFor();
+  expect(await next.getByRole("row").count()).toBe(6);
+  expect(await next.getByText("Europe/Berlin, where you are").count()).toBe(1);
+  const [first] = await next.locator("time").all();
+  const { body } = await weir.owner("POST", "/api/v1/automations", {
+    name: "The same",
+    triggerType: "schedule",
+    config: {
+      schedule: { cron: "30 6 * * *", timezone: "America/New_York" },
+      steps: [
+        { key: "a", kind: "conditional_branch", definition: { branches: [{ key: "b", when: "true" }] } },
+      ],
+    },
+  });
+  expect(await first?.getAttribute("datetime")).toBe(body.nextRunAt);
+  expect(faults).toEqual([]);
+});

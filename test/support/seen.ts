@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { PASSWORD, type StartOptions, startApp } from "./app.ts";
+import { openBrowser } from "./chromium.ts";
+
+/** A name that would do harm where it were read as markup; it also holds letters from right to left. */
+export const MARKUP = `<img src=x onerror=alert(1)> & "Ünïcödé" مرحبا`;
+
+interface Violation {
+  id: string;
+  impact: string;
+  nodes: { html: string }[];
+}
+
+/** A Weir with its owner signed in, in a real browser that is watched. */
+export async function openSeen(options: StartOptions = {}) {
+  const weir = await startApp(options);
+  const browser = await openBrowser();
+  const seen = await browser.open(weir.origin);
+  const { page } = seen;
+  await page.goto(`${weir.origin}/login`);
+  await page.getByLabel("Email").fill("ada@example.com");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
+  const axe = readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8");
+  const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 }).waitFor();
+
+  /** What axe finds serious on the page as it stands, and what the watch saw. */
+  async function troubles(): Promise<string[]> {
+    await page.evaluate(axe); // by the debugger, which the page's policy does not bind
+    const found = await page.evaluate(async () => {
+      const { axe: checker } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+      const { violations } = await checker.run();
+      return violations
+        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+    });
+    return [...found, ...seen.faults, ...seen.foreign];
+  }
+
+  return {
+    ...seen,
+    weir,
+    browser,
+    heading,
+    troubles,
+    go: (path: string) => page.goto(weir.origin + path),
+    /** Waits until what happens on the server is told here. */
+    live: () => page.locator("aside [title^='Live']").waitFor(),
+    /** As a person does it: what the debugger's own `fill` puts into an editor the policy would refuse. */
+    async write(name: string, text: string) {
+      await page.getByRole("textbox", { name, exact: true }).click();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.press("Delete");
+      await page.keyboard.insertText(text);
+    },
+    /** Goes to each of the addresses in the dark and as wide as a phone, and gives back what is wrong there. */
+    async alsoDarkAndNarrow(...paths: string[]): Promise<string[]> {
+      const wrong: string[] = [];
+      await page.evaluate(() => localStorage.setItem("weir.theme", "dark"));
+      await page.setViewportSize({ width: 360, height: 740 });
+      for (const path of paths) {
+        await page.goto(weir.origin + path);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (width > 360) wrong.push(`${path} is ${width} wide`);
+        wrong.push(...(await troubles()).map((each) => `${path}: ${each}`));
+      }
+      await page.evaluate(() => localStorage.setItem("weir.theme", "light"));
+      await page.setViewportSize({ width: 1280, height: 860 });
+      return wrong;
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await weir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export type Seen = Awaited<ReturnType<typeof openSeen>>;

@@ -1,0 +1,91 @@
+import { Download, ListChecks, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import type { Artifact } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { contentUrl, fileOf, isDashboard, lookOf, titleOf } from "../parts/artifact.ts";
+import { ArtifactView } from "../parts/artifact-view.tsx";
+import { IconButton, LinkButton } from "../parts/button.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { boardOf, Flashboard } from "../parts/flashboard.tsx";
+import { PageHead, Section, Shown } from "../parts/page.tsx";
+import { Tag } from "../parts/status.tsx";
+import { sized, When } from "../parts/time.tsx";
+
+export default function ArtifactPage({ id }: { id: string }) {
+  const artifact = useApi("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } });
+  return <Shown of={artifact}>{(data) => <Whole artifact={data} />}</Shown>;
+}
+
+function Whole({ artifact }: { artifact: Artifact }) {
+  const may = useMay("member");
+  const [isRemoving, setRemoving] = useState(false);
+  const file = fileOf(artifact);
+  const board = boardOf(artifact.content.data);
+  // Of a flashboard people want the page that works without Weir.
+  const beside = useApi(
+    "GET /api/v1/artifacts",
+    { query: { action_run_id: artifact.actionRunId, kind: "file", limit: 20 } },
+    { enabled: board !== null },
+  );
+  const whole = beside.data?.artifacts.find((each) => lookOf(each) === "html") ?? artifact;
+  return (
+    <>
+      <PageHead
+        title={titleOf(artifact)}
+        from={[isDashboard(artifact) ? ["/dashboards", "Dashboards"] : ["/artifacts", "Artifacts"]]}
+        beside={<Tag>{board ? "flashboard" : (file?.type ?? artifact.kind)}</Tag>}
+        about={
+          <span className="flex flex-wrap gap-x-3">
+            {file && <span className="[overflow-wrap:anywhere]">{file.name}</span>}
+            {file && <span>{sized(file.bytes)}</span>}
+            <span>
+              made <When at={artifact.createdAt} />
+            </span>
+          </span>
+        }
+      >
+        {may && <IconButton icon={Trash2} label="Delete the artifact" onClick={() => setRemoving(true)} />}
+        <LinkButton href={`/runs/${artifact.actionRunId}`} icon={ListChecks}>
+          Open its run
+        </LinkButton>
+        <a
+          href={contentUrl(whole)}
+          download
+          className="inline-flex h-8 items-center gap-1.5 rounded-md bg-accent px-3 text-sm font-medium whitespace-nowrap text-on-accent hover:bg-accent-strong"
+        >
+          <Download size={15} aria-hidden className="shrink-0" />
+          Download
+        </a>
+      </PageHead>
+      {board ? (
+        <Flashboard board={board} />
+      ) : (
+        <Section title="Content">
+          <ArtifactView artifact={artifact} />
+        </Section>
+      )}
+      {isRemoving && <Remove artifact={artifact} onClose={() => setRemoving(false)} />}
+    </>
+  );
+}
+
+function Remove({ artifact, onClose }: { artifact: Artifact; onClose: () => void }) {
+  const [, go] = useLocation();
+  const remove = useChange("DELETE /api/v1/artifacts/{artifact_id}", {
+    touches: ["/artifacts"],
+    done: `Deleted ${titleOf(artifact)}`,
+    onDone: () => go("/artifacts"),
+  });
+  return (
+    <Confirm
+      title="Delete this artifact?"
+      verb="Delete"
+      isBusy={remove.isPending}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ path: { artifact_id: artifact.id } }, { onError: onClose })}
+    >
+      <p>Its content is gone for good. The run that made it stays, and can be run once more.</p>
+    </Confirm>
+  );
+}

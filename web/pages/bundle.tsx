@@ -1,0 +1,161 @@
+import { FileCode } from "lucide-react";
+import { useState } from "react";
+import type { Schema, Template } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { LinkButton } from "../parts/button.tsx";
+import { SchemaForm, type Values } from "../parts/form.tsx";
+import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
+import { ComponentList, componentsOf, type Install, MadeList, useInstalls } from "../parts/made.tsx";
+import { Failed, Loading, PageHead, Section } from "../parts/page.tsx";
+import { propertiesOf } from "../parts/schema.ts";
+import { Status, Tag } from "../parts/status.tsx";
+import { When } from "../parts/time.tsx";
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Installs before the latest that are shown. */
+const EARLIER = 4;
+
+/** A bundle by the id of one version, or by its slug: then the newest version that is published. */
+export default function BundlePage({ id }: { id: string }) {
+  const isId = ID.test(id);
+  const byId = useApi(
+    "GET /api/v1/templates/{template_id}",
+    { path: { template_id: id } },
+    { enabled: isId },
+  );
+  const bySlug = useApi("GET /api/v1/templates/slug/{slug}", { path: { slug: id } }, { enabled: !isId });
+  const { data, error } = isId ? byId : bySlug;
+  if (data) return <Whole key={data.id} bundle={data} />;
+  return error ? <Failed error={error} /> : <Loading />;
+}
+
+function Whole({ bundle }: { bundle: Template }) {
+  const may = useMay("member");
+  const isBuiltIn = useIsBuiltIn(bundle);
+  const [latest, ...earlier] = useInstalls()?.filter(({ slug }) => slug === bundle.slug) ?? [];
+  return (
+    <>
+      <PageHead
+        title={bundle.displayName}
+        from={[["/bundles", "Bundles"]]}
+        beside={
+          <>
+            {bundle.status !== "published" && <Status status={bundle.status} />}
+            <Tag>version {bundle.version}</Tag>
+          </>
+        }
+        about={<span dir="auto">{bundle.description}</span>}
+      >
+        {!isBuiltIn && (
+          <LinkButton href={`/templates/${bundle.id}`} icon={FileCode}>
+            Open the template
+          </LinkButton>
+        )}
+      </PageHead>
+      <div className="grid items-start gap-x-5 lg:grid-cols-3">
+        <div className="min-w-0 lg:col-span-2">
+          {latest && <MadeBy install={latest} title="What it made" />}
+          {bundle.status !== "published" ? (
+            <p className="card mb-5 p-4 text-sm text-soft">
+              {bundle.status === "draft"
+                ? "This version is a draft: publish its template, then it can be installed."
+                : "This version is deprecated: what was made of it goes on, but nothing new is made."}
+            </p>
+          ) : may ? (
+            <div className="mb-8">
+              <InstallForm bundle={bundle} isFirst={latest === undefined} />
+            </div>
+          ) : (
+            <p className="card mb-5 p-4 text-sm text-soft">Members install bundles; viewers look at them.</p>
+          )}
+          {earlier.slice(0, EARLIER).map((install) => (
+            <MadeBy key={install.id} install={install} title="Made before" />
+          ))}
+        </div>
+        <Section title="It consists of">
+          <ComponentList of={componentsOf(bundle)} />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+function MadeBy({ install: { at, by, version, components }, title }: { install: Install; title: string }) {
+  return (
+    <Section
+      title={title}
+      flush
+      aside={
+        <span>
+          version {version}, <When at={at} /> by {by}
+        </span>
+      }
+    >
+      <MadeList of={components} />
+    </Section>
+  );
+}
+
+/** What ships with Weir is not in the list of the organization's own. */
+function useIsBuiltIn({ id }: Template): boolean {
+  const own = useApi("GET /api/v1/templates", { query: { template_type: "bundle", limit: 100 } });
+  return own.data?.templates.some((template) => template.id === id) === false;
+}
+
+/** The schema with the template's own values in the place of its defaults. */
+function withDefaults({ inputJsonSchema, inputDefaults }: Template): Schema {
+  const defaults = inputDefaults as Values;
+  return {
+    ...inputJsonSchema,
+    properties: Object.fromEntries(
+      propertiesOf(inputJsonSchema).map(([name, of]) => [
+        name,
+        name in defaults ? { ...of, default: defaults[name] } : of,
+      ]),
+    ),
+  };
+}
+
+function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }) {
+  const [inputs, setInputs] = useState<Values>({});
+  const install = useChange("POST /api/v1/bundles/{slug}/install", {
+    touches: ["/api/v1", "name of"],
+    tellsErrors: false,
+    done: ({ components }) => `Installed: ${components.map(({ entityName }) => entityName).join(", ")}`,
+  });
+  const schema = withDefaults(bundle);
+  const asks = propertiesOf(schema).length > 0;
+  return (
+    <FormFrame
+      title={isFirst ? "Install" : "Install again"}
+      call={install}
+      drawn={["inputs"]}
+      verb={isFirst ? "Install" : "Install again"}
+      onSend={() =>
+        install.mutate({
+          path: { slug: bundle.slug },
+          query: { version: bundle.version },
+          body: { inputs: inputs as never },
+        })
+      }
+    >
+      {!isFirst && (
+        <p className="mb-4 text-sm text-soft">
+          With the same inputs nothing is made twice, and what was deleted comes back; with others a second
+          set is made. A newer version changes in place what the older one made.
+        </p>
+      )}
+      {asks || faultsOf(install.error).length > 0 ? (
+        <SchemaForm
+          schema={schema}
+          value={inputs}
+          onChange={setInputs}
+          at={["body", "inputs"]}
+          faults={faultsOf(install.error)}
+        />
+      ) : (
+        <p className="text-sm text-soft">It asks for nothing: install it, then change what it made.</p>
+      )}
+    </FormFrame>
+  );
+}

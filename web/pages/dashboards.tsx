@@ -1,0 +1,70 @@
+import { LayoutDashboard } from "lucide-react";
+import { Link } from "wouter";
+import { useApi } from "../data.ts";
+import { isBoard, isDashboard, titleOf } from "../parts/artifact.ts";
+import { LinkButton } from "../parts/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/page.tsx";
+import { When } from "../parts/time.tsx";
+
+/** Of the newest artifacts, and of the newest files, so many are looked through. */
+const LIMIT = 100;
+
+export default function Dashboards() {
+  const newest = useApi("GET /api/v1/artifacts", { query: { limit: LIMIT } });
+  const files = useApi("GET /api/v1/artifacts", { query: { kind: "file", limit: LIMIT } });
+  return (
+    <>
+      <PageHead title="Dashboards" about="Flashboards and pages that runs made, the newest first." />
+      <Shown of={newest}>
+        {({ artifacts }) => {
+          const all = new Map(
+            [...artifacts, ...(files.data?.artifacts ?? [])].map((each) => [each.id, each]),
+          );
+          const boards = new Set([...all.values()].filter(isBoard).map(({ actionRunId }) => actionRunId));
+          const found = [...all.values()]
+            .filter((each) => isBoard(each) || (isDashboard(each) && !boards.has(each.actionRunId)))
+            .sort((a, b) => (a.id < b.id ? 1 : -1));
+          return found.length === 0 ? (
+            <div className="card">
+              <Empty
+                icon={LayoutDashboard}
+                title="No dashboards yet"
+                action={
+                  <>
+                    <LinkButton href="/actions/new?kind=create_flashboard" kind="main">
+                      Make a flashboard
+                    </LinkButton>
+                    <LinkButton href="/artifacts">See all artifacts</LinkButton>
+                  </>
+                }
+              >
+                A flashboard shows datasets as charts and tables, each panel with the SQL that it comes from.
+              </Empty>
+            </div>
+          ) : (
+            <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+              {found.map((artifact) => (
+                <li key={artifact.id}>
+                  <Link
+                    href={`/artifacts/${artifact.id}`}
+                    className="card flex size-full items-start gap-3 px-4 py-3 hover:border-accent"
+                  >
+                    <LayoutDashboard size={18} aria-hidden className="mt-0.5 shrink-0 text-accent" />
+                    <span className="min-w-0">
+                      <span className="block font-medium [overflow-wrap:anywhere]" dir="auto">
+                        {titleOf(artifact)}
+                      </span>
+                      <span className="block text-xs text-soft">
+                        <When at={artifact.createdAt} />
+                      </span>
+                    </span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}

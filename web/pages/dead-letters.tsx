@@ -1,0 +1,231 @@
+import { MailCheck, RotateCcw, SearchX, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Link } from "wouter";
+import type { DeadLetter } from "../calls.ts";
+import { useChange, useMay } from "../data.ts";
+import { Button, IconButton } from "../parts/button.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { errorLine } from "../parts/error-text.tsx";
+import { Choice, FilterBar } from "../parts/filters.tsx";
+import { useHooks, useReceivers } from "../parts/hooks.ts";
+import { Older, useOlder } from "../parts/older.tsx";
+import { Empty, PageHead } from "../parts/page.tsx";
+import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
+import { Status } from "../parts/status.tsx";
+import { type Column, Table, useFilters } from "../parts/table.tsx";
+import { counted, When } from "../parts/time.tsx";
+
+export default function DeadLetters() {
+  const may = useMay("member");
+  const filters = useFilters();
+  const hooks = useHooks();
+  const receivers = useReceivers();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [gone, setGone] = useState<DeadLetter | null>(null);
+  const automation = filters.get("automation");
+  const webhook = filters.get("webhook");
+  const source = filters.get("source");
+  const query = {
+    ...(source ? { source } : {}),
+    ...(automation ? { automation_id: automation } : {}),
+    ...(webhook ? { webhook_id: webhook } : {}),
+  };
+  const letters = useOlder("GET /api/v1/dead-letters", { query: query as never });
+  const touches = ["/dead-letters", "/webhook-deliveries", "/webhooks"];
+  const replay = useChange("POST /api/v1/dead-letters/{dead_letter_id}/replay", {
+    touches,
+    done: "It is delivered once more",
+  });
+  const replayMany = useChange("POST /api/v1/dead-letters/replay", {
+    touches,
+    done: ({ replayed }) => `${counted(replayed)} delivered once more`,
+    onDone: () => setChosen(new Set()),
+  });
+  const dead = (letters.items ?? []).filter(({ status }) => status === "dead");
+  const ids = dead.filter(({ id }) => chosen.has(id)).map(({ id }) => id);
+  const all = automation ? { automationId: automation } : webhook ? { webhookId: webhook } : null;
+  const nameOf = ({ source: from, sourceId }: DeadLetter) =>
+    (from === "inbound" ? hooks : receivers).get(sourceId) ?? (from === "inbound" ? "Automation" : "Webhook");
+  const columns: readonly Column<DeadLetter>[] = [
+    ...(may
+      ? [
+          {
+            name: "Pick",
+            isUntitled: true,
+            cell: (letter: DeadLetter) =>
+              letter.status === "dead" && (
+                <input
+                  type="checkbox"
+                  className="block size-4 accent-accent"
+                  aria-label={`Pick the dead letter of ${nameOf(letter)}`}
+                  checked={chosen.has(letter.id)}
+                  onChange={(event) => {
+                    const next = new Set(chosen);
+                    if (event.target.checked) next.add(letter.id);
+                    else next.delete(letter.id);
+                    setChosen(next);
+                  }}
+                />
+              ),
+          },
+        ]
+      : []),
+    {
+      name: "Delivery",
+      isWide: true,
+      cell: (letter) => (
+        <span className="block min-w-0">
+          <Link
+            href={
+              letter.source === "inbound"
+                ? `/deliveries/${letter.deliveryId}`
+                : `/webhooks/${letter.sourceId}?delivery=${letter.deliveryId}`
+            }
+            className="block truncate font-medium hover:text-accent"
+          >
+            <span className="text-soft">{letter.source === "inbound" ? "in to " : "out to "}</span>
+            <span dir="auto">{nameOf(letter)}</span>
+          </Link>
+          <span className="block truncate text-xs text-soft" dir="auto">
+            {errorLine(letter.error)}
+          </span>
+        </span>
+      ),
+    },
+    { name: "Status", isMinor: true, cell: ({ status }) => <Status status={status} /> },
+    { name: "Tries", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+    {
+      name: "Last failed",
+      isMinor: true,
+      isRight: true,
+      cell: ({ lastFailedAt }) => <When at={lastFailedAt} />,
+    },
+    ...(may
+      ? [
+          {
+            name: "Deeds",
+            isRight: true,
+            isUntitled: true,
+            cell: (letter: DeadLetter) => (
+              <span className="inline-flex">
+                <IconButton
+                  icon={RotateCcw}
+                  label="Replay it"
+                  disabled={letter.status !== "dead" || replay.isPending}
+                  onClick={() => replay.mutate({ path: { dead_letter_id: letter.id } })}
+                />
+                <IconButton icon={Trash2} label="Take it off the list" onClick={() => setGone(letter)} />
+              </span>
+            ),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <>
+      <PageHead
+        title="Dead letters"
+        about="Deliveries that failed for good, in and out. Nothing is lost: mend the cause, then replay them."
+      >
+        {may && ids.length > 0 && (
+          <Button
+            kind="main"
+            icon={RotateCcw}
+            busy={replayMany.isPending}
+            onClick={() => replayMany.mutate({ body: { ids } })}
+          >
+            Replay {counted(ids.length)} picked
+          </Button>
+        )}
+        {may && ids.length === 0 && dead.length > 0 && all && (
+          <Button
+            kind="main"
+            icon={RotateCcw}
+            busy={replayMany.isPending}
+            onClick={() => replayMany.mutate({ body: all })}
+          >
+            Replay all of {automation ? (hooks.get(automation) ?? "it") : "the webhook"}
+          </Button>
+        )}
+        {may && ids.length === 0 && dead.length > 1 && (
+          <Button onClick={() => setChosen(new Set(dead.map(({ id }) => id)))}>Pick all shown</Button>
+        )}
+        {ids.length > 0 && <Button onClick={() => setChosen(new Set())}>Pick none</Button>}
+      </PageHead>
+      <Siblings of={WEBHOOK_PAGES} label="Webhooks" />
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <Choice
+            label="Direction"
+            value={source}
+            options={[
+              ["inbound", "In"],
+              ["outbound", "Out"],
+            ]}
+            onChange={(value) => filters.set("source", value)}
+          />
+          <Choice
+            label="Automation"
+            value={automation}
+            options={[...hooks]}
+            onChange={(value) => filters.set("automation", value)}
+          />
+          {receivers.size > 0 && (
+            <Choice
+              label="Webhook"
+              value={webhook}
+              options={[...receivers]}
+              onChange={(value) => filters.set("webhook", value)}
+            />
+          )}
+        </FilterBar>
+        <Older of={letters} rows={8}>
+          {(items) =>
+            items.length > 0 ? (
+              <Table label="Dead letters" columns={columns} rows={items} keyOf={({ id }) => id} />
+            ) : filters.isAny ? (
+              <Empty
+                icon={SearchX}
+                title="No dead letter fits these filters"
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
+              />
+            ) : (
+              <Empty icon={MailCheck} title="No dead letters">
+                What can't be delivered after its last try waits here until somebody replays it.
+              </Empty>
+            )
+          }
+        </Older>
+      </div>
+      {gone && <Discard letter={gone} name={nameOf(gone)} onClose={() => setGone(null)} />}
+    </>
+  );
+}
+
+interface DiscardProps {
+  letter: DeadLetter;
+  name: string;
+  onClose: () => void;
+}
+
+function Discard({ letter, name, onClose }: DiscardProps) {
+  const remove = useChange("DELETE /api/v1/dead-letters/{dead_letter_id}", {
+    touches: ["/dead-letters"],
+    done: "Taken off the list",
+    onDone: onClose,
+  });
+  return (
+    <Confirm
+      title="Take it off the list?"
+      verb="Take off"
+      isBusy={remove.isPending}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ path: { dead_letter_id: letter.id } }, { onError: onClose })}
+    >
+      <p className="[overflow-wrap:anywhere]">
+        The dead letter of {name} can't be replayed from here any more. The delivery itself stays in its list
+        until its time is over.
+      </p>
+    </Confirm>
+  );
+}

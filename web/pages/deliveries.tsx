@@ -1,0 +1,95 @@
+import { Inbox, SearchX } from "lucide-react";
+import type { InboundDelivery } from "../calls.ts";
+import { Button, LinkButton } from "../parts/button.tsx";
+import { errorLine } from "../parts/error-text.tsx";
+import { Choice, FilterBar } from "../parts/filters.tsx";
+import { useHooks } from "../parts/hooks.ts";
+import { Older, useOlder } from "../parts/older.tsx";
+import { Empty, PageHead } from "../parts/page.tsx";
+import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
+import { lookOf, Status } from "../parts/status.tsx";
+import { type Column, Named, Table, useFilters } from "../parts/table.tsx";
+import { When } from "../parts/time.tsx";
+
+const STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
+
+export default function Deliveries() {
+  const filters = useFilters();
+  const hooks = useHooks();
+  const status = filters.get("status");
+  const automation = filters.get("automation");
+  const query = { ...(status ? { status } : {}), ...(automation ? { automation_id: automation } : {}) };
+  const deliveries = useOlder("GET /api/v1/webhook-deliveries", { query: query as never });
+  const columns: readonly Column<InboundDelivery>[] = [
+    {
+      name: "Automation",
+      isWide: true,
+      cell: ({ automationId, error, id }) => (
+        <Named name={hooks.get(automationId) ?? "Automation"} below={errorLine(error) ?? id.slice(-12)} />
+      ),
+    },
+    { name: "Status", cell: (row) => <Status status={row.status} /> },
+    { name: "Reply", isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
+    { name: "Tries", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+    { name: "Received", isRight: true, isMinor: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
+  ];
+  return (
+    <>
+      <PageHead
+        title="Incoming webhooks"
+        about="What other systems sent to webhook automations, and what became of it."
+      />
+      <Siblings of={WEBHOOK_PAGES} label="Webhooks" />
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <Choice
+            label="Status"
+            value={status}
+            options={STATUSES.map((id) => [id, lookOf(id).label] as const)}
+            onChange={(value) => filters.set("status", value)}
+          />
+          <Choice
+            label="Automation"
+            value={automation}
+            options={[...hooks]}
+            onChange={(value) => filters.set("automation", value)}
+          />
+        </FilterBar>
+        <Older of={deliveries} rows={8}>
+          {(items) =>
+            items.length > 0 ? (
+              <Table
+                label="Deliveries"
+                columns={columns}
+                rows={items}
+                keyOf={({ id }) => id}
+                hrefOf={({ id }) => `/deliveries/${id}`}
+              />
+            ) : filters.isAny ? (
+              <Empty
+                icon={SearchX}
+                title="No delivery fits these filters"
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
+              />
+            ) : (
+              <Empty
+                icon={Inbox}
+                title="None has come yet"
+                action={
+                  <LinkButton
+                    href={hooks.size > 0 ? "/automations?trigger=webhook" : "/automations/new"}
+                    kind="main"
+                  >
+                    {hooks.size > 0 ? "See webhook automations" : "Create an automation"}
+                  </LinkButton>
+                }
+              >
+                An automation with a webhook trigger has an address. Its page shows it, and can send a test.
+              </Empty>
+            )
+          }
+        </Older>
+      </div>
+    </>
+  );
+}

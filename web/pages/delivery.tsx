@@ -1,0 +1,112 @@
+import { ListChecks } from "lucide-react";
+import { Link } from "wouter";
+import type { Reply } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { LinkButton } from "../parts/button.tsx";
+import { Mono } from "../parts/copy.tsx";
+import { ErrorText } from "../parts/error-text.tsx";
+import { useHooks } from "../parts/hooks.ts";
+import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
+import { Status } from "../parts/status.tsx";
+import { exactly, inWords, When } from "../parts/time.tsx";
+import { Tree } from "../parts/tree.tsx";
+
+type Whole = Reply<"GET /api/v1/webhook-deliveries/{delivery_id}">;
+
+export default function DeliveryPage({ id }: { id: string }) {
+  const delivery = useApi("GET /api/v1/webhook-deliveries/{delivery_id}", { path: { delivery_id: id } });
+  return <Shown of={delivery}>{(data) => <Page delivery={data} />}</Shown>;
+}
+
+function Page({ delivery }: { delivery: Whole }) {
+  const { id, automationId, automationRunId, status, error, headers, query, payload, attempts } = delivery;
+  const hooks = useHooks();
+  return (
+    <>
+      <PageHead
+        title={`Webhook for ${hooks.get(automationId) ?? "an automation"}`}
+        from={[["/deliveries", "Incoming webhooks"]]}
+        beside={<Status status={status} />}
+      >
+        {status === "dead_letter" && (
+          <LinkButton href={`/dead-letters?automation=${automationId}`}>To the dead letters</LinkButton>
+        )}
+        {automationRunId && (
+          <LinkButton href={`/automation-runs/${automationRunId}`} kind="main" icon={ListChecks}>
+            Open its run
+          </LinkButton>
+        )}
+      </PageHead>
+      {error !== null && (
+        <p role="alert" className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm">
+          <ErrorText of={error} />
+        </p>
+      )}
+      <div className="grid items-start gap-x-5 lg:grid-cols-2">
+        <Section title="Facts">
+          <Facts
+            of={[
+              ["Delivery", <Mono key="id" text={id} />],
+              [
+                "Automation",
+                <Link
+                  key="automation"
+                  href={`/automations/${automationId}`}
+                  className="text-accent hover:underline"
+                >
+                  {hooks.get(automationId) ?? automationId}
+                </Link>,
+              ],
+              ["Received", exactly(delivery.receivedAt)],
+              ["Reply", delivery.replyCode === null ? "none yet" : String(delivery.replyCode)],
+              ...(delivery.nextAttemptAt
+                ? [["Next try", <When key="next" at={delivery.nextAttemptAt} />] as const]
+                : []),
+            ]}
+          />
+        </Section>
+        <Section title="Tries">
+          <ol className="space-y-2 text-sm">
+            {attempts.map(({ number, startedAt, completedAt, replyCode, error: why }) => (
+              <li key={number}>
+                <p className="flex flex-wrap items-baseline gap-x-3">
+                  <span className="font-medium">Try {number}</span>
+                  <span className={replyCode !== null && replyCode >= 300 ? "text-bad" : "text-good"}>
+                    {replyCode ?? (completedAt === null ? "under way" : "–")}
+                  </span>
+                  <span className="text-xs text-soft">
+                    {exactly(startedAt)}
+                    {completedAt && `, ${inWords((Date.parse(completedAt) - Date.parse(startedAt)) / 1000)}`}
+                  </span>
+                </p>
+                {why !== null && <ErrorText of={why} />}
+              </li>
+            ))}
+          </ol>
+        </Section>
+      </div>
+      {headers === null && query === null && payload === null ? (
+        <Section title="What was sent">
+          <p className="text-sm text-soft">
+            Not kept: the content of a delivery goes once it is processed, unless{" "}
+            <code className="font-mono text-xs">debug</code> is on in the automation's config.
+          </p>
+        </Section>
+      ) : (
+        <>
+          <Section title="Payload">
+            <Tree value={payload} label="the payload" />
+          </Section>
+          <div className="grid items-start gap-x-5 lg:grid-cols-2">
+            <Section title="Headers">
+              <Tree value={headers} label="the headers" />
+            </Section>
+            <Section title="Query">
+              <Tree value={query} label="the query" />
+            </Section>
+          </div>
+        </>
+      )}
+    </>
+  );
+}

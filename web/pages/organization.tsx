@@ -1,0 +1,102 @@
+import { Plus } from "lucide-react";
+import { useSearchParams } from "wouter";
+import { switchTo } from "../api.ts";
+import { useApi, useMay, useMe } from "../data.ts";
+import { Button } from "../parts/button.tsx";
+import { Mono } from "../parts/copy.tsx";
+import { Held } from "../parts/detail.tsx";
+import { NewOrganization, OrganizationSettings } from "../parts/organization-forms.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
+import { Tag } from "../parts/status.tsx";
+import { When } from "../parts/time.tsx";
+
+export default function OrganizationPage() {
+  const may = useMay("admin");
+  const [search, setSearch] = useSearchParams();
+  const organization = useApi("GET /api/v1/organizations/current", {});
+  return (
+    <>
+      <PageHead title="Organization" about="What it is called, and how much it may take.">
+        <Button icon={Plus} onClick={() => setSearch({ new: "yes" })}>
+          New organization
+        </Button>
+      </PageHead>
+      <Shown of={organization}>
+        {(data) => (
+          <>
+            {may && (
+              <Held noun="organization" of={data}>
+                {(held, onDirty) => <OrganizationSettings organization={held} onDirty={onDirty} />}
+              </Held>
+            )}
+            <Section title="Facts">
+              <Facts
+                of={[
+                  ...(may
+                    ? []
+                    : ([
+                        ["Name", data.name],
+                        ["Slug", data.slug],
+                        ["Plan", data.plan],
+                      ] as const)),
+                  ["Id", <Mono key="id" text={data.id} />],
+                  ["Created", <When key="made" at={data.createdAt} />],
+                ]}
+              />
+            </Section>
+          </>
+        )}
+      </Shown>
+      <Kept />
+      <Mine />
+      {search.get("new") && <NewOrganization onClose={() => setSearch({})} />}
+    </>
+  );
+}
+
+/** How long history is kept: a setting of the whole installation. */
+function Kept() {
+  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
+  const { retentionDays, retentionFailedDays } = (meta.data?.limits ?? {}) as Record<string, number>;
+  if (retentionDays === undefined) return null;
+  return (
+    <Section title="How long history is kept" aside="Set by whoever runs this Weir">
+      <Facts
+        of={[
+          ["What went well", `${retentionDays} days`],
+          ["What failed", `${retentionFailedDays} days`],
+        ]}
+      />
+      <p className="mt-3 text-sm text-soft">
+        This goes for runs, logs and deliveries. Datasets and the events of the audit trail stay.
+      </p>
+    </Section>
+  );
+}
+
+/** The organizations of the person. */
+function Mine() {
+  const { memberships } = useMe();
+  return (
+    <Section title="Your organizations" flush>
+      <ul>
+        {memberships.map(({ membershipId, organization, role, isCurrent }) => (
+          <li
+            key={membershipId}
+            className="flex items-center gap-3 border-t border-line px-4 py-2 text-sm first:border-t-0"
+          >
+            <span className="min-w-0 grow truncate font-medium" dir="auto">
+              {organization.name}
+            </span>
+            <Tag>{role}</Tag>
+            {isCurrent ? (
+              <span className="w-20 text-right text-xs text-soft">you are here</span>
+            ) : (
+              <Button onClick={() => switchTo(organization.id)}>Switch</Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

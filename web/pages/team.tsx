@@ -1,0 +1,149 @@
+import { UserMinus } from "lucide-react";
+import { useState } from "react";
+import type { TeamMember } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { IconButton } from "../parts/button.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { Invitations } from "../parts/invitations.tsx";
+import { PageHead, Section, Shown } from "../parts/page.tsx";
+import { personName } from "../parts/person.ts";
+import { ROLES, type Role, useGivable } from "../parts/role.tsx";
+import { Tag } from "../parts/status.tsx";
+import { type Column, Named, Table } from "../parts/table.tsx";
+import { counted, When } from "../parts/time.tsx";
+
+export default function Team() {
+  const may = useMay("admin");
+  const team = useApi("GET /api/v1/organizations/team", {});
+  const [leaving, setLeaving] = useState<TeamMember | null>(null);
+  const columns: readonly Column<TeamMember>[] = [
+    {
+      name: "Person",
+      isWide: true,
+      cell: (member) => (
+        <span className="flex min-w-0 items-center gap-2">
+          <Named name={personName(member)} below={member.email} />
+          {member.isCurrentUser && <Tag>you</Tag>}
+        </span>
+      ),
+    },
+    { name: "Role", cell: (member) => <RoleChoice member={member} /> },
+    { name: "Joined", isRight: true, isMinor: true, cell: ({ joinedAt }) => <When at={joinedAt} /> },
+    ...(may
+      ? [
+          {
+            name: "Deeds",
+            isRight: true,
+            isUntitled: true,
+            cell: (member: TeamMember) => (
+              <IconButton
+                icon={UserMinus}
+                label={`Remove ${personName(member)}`}
+                onClick={() => setLeaving(member)}
+              />
+            ),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <>
+      <PageHead title="Team" about="Who works in this organization, and what they may do." />
+      <Shown of={team}>
+        {({ members }) => (
+          <Section title="Members" flush aside={counted(members.length)}>
+            <Table
+              label="Members"
+              columns={columns}
+              rows={members}
+              keyOf={({ membershipId }) => membershipId}
+            />
+          </Section>
+        )}
+      </Shown>
+      {may && <Invitations />}
+      <Section title="Roles">
+        <dl className="grid grid-cols-[max-content_minmax(0,1fr)] gap-x-5 gap-y-1.5 text-sm">
+          {ROLES.map(([id, name, about]) => (
+            <div key={id} className="contents">
+              <dt className="font-medium">{name}</dt>
+              <dd className="text-soft">{about}</dd>
+            </div>
+          ))}
+        </dl>
+      </Section>
+      {leaving && <Remove member={leaving} onClose={() => setLeaving(null)} />}
+    </>
+  );
+}
+
+/** A member's role, to be changed by who may: nobody gives more than their own, and only owners change owners. */
+function RoleChoice({ member }: { member: TeamMember }) {
+  const may = useMay("admin");
+  const givable = useGivable();
+  const [asked, setAsked] = useState<Role | null>(null);
+  const change = useChange("PATCH /api/v1/organizations/team/members/{membership_id}/role", {
+    touches: ["/organizations", "/memberships"],
+    done: ({ roleName }) => `${personName(member)}: ${roleName}`,
+  });
+  const send = (roleSlug: Role) =>
+    change.mutate({ path: { membership_id: member.membershipId }, body: { roleSlug } });
+  if (!may || !givable.some(([id]) => id === member.roleSlug)) return <Tag>{member.roleName}</Tag>;
+  return (
+    <>
+      <select
+        aria-label={`Role of ${personName(member)}`}
+        className="field w-auto"
+        value={member.roleSlug}
+        disabled={change.isPending}
+        onChange={(event) => {
+          const role = event.target.value as Role;
+          if (member.isCurrentUser) setAsked(role);
+          else send(role);
+        }}
+      >
+        {givable.map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {asked && (
+        <Confirm
+          title="Change your own role?"
+          verb="Change it"
+          onClose={() => setAsked(null)}
+          onConfirm={() => {
+            send(asked);
+            setAsked(null);
+          }}
+        >
+          <p>As {asked} you can't give yourself back what you give up; somebody else has to.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Remove({ member, onClose }: { member: TeamMember; onClose: () => void }) {
+  const remove = useChange("DELETE /api/v1/organizations/team/members/{membership_id}", {
+    touches: ["/organizations"],
+    done: `${personName(member)} is not a member any more`,
+    onDone: () => (member.isCurrentUser ? location.assign("/") : onClose()),
+  });
+  return (
+    <Confirm
+      title={member.isCurrentUser ? "Leave the organization?" : `Remove ${personName(member)}?`}
+      verb={member.isCurrentUser ? "Leave" : "Remove"}
+      isBusy={remove.isPending}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ path: { membership_id: member.membershipId } }, { onError: onClose })}
+    >
+      <p>
+        {member.isCurrentUser ? "You don't" : "They don't"} see this organization any more, and access tokens
+        for it are worth nothing from the next request on.
+      </p>
+      <p>What was made stays. To come back takes an invitation.</p>
+    </Confirm>
+  );
+}

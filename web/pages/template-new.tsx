@@ -1,0 +1,171 @@
+import { useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { useApi, useChange } from "../data.ts";
+import { FormFrame, faultsOf, toldBy } from "../parts/form-frame.tsx";
+import { Labelled, TextField } from "../parts/labelled.tsx";
+import { MembersOnly } from "../parts/members-only.tsx";
+import { PageHead } from "../parts/page.tsx";
+import {
+  isReadable,
+  PARTS,
+  TemplateNames,
+  TemplateParts,
+  type TemplateText,
+  type TemplateType,
+  TYPES,
+  valuesOf,
+} from "../parts/template-fields.tsx";
+
+const asJson = (value: object) => JSON.stringify(value, null, 2);
+
+/** Something small of each type that can be saved as it is. */
+const STARTS: Readonly<Record<TemplateType, Pick<TemplateText, "definition" | "inputJsonSchema">>> = {
+  connection: {
+    definition: asJson({
+      http: { baseUrl: "{{config.baseUrl}}", auth: { type: "bearer" }, verify: { path: "/" } },
+      configSchema: {
+        type: "object",
+        properties: { baseUrl: { type: "string", format: "uri" } },
+        required: ["baseUrl"],
+      },
+      credentialsSchema: {
+        type: "object",
+        properties: { token: { type: "string" } },
+        required: ["token"],
+      },
+    }),
+    inputJsonSchema: "",
+  },
+  action: {
+    definition: asJson({ url: "{{inputs.path}}" }),
+    inputJsonSchema: asJson({
+      type: "object",
+      properties: { path: { type: "string", title: "Path" } },
+      required: ["path"],
+    }),
+  },
+  bundle: {
+    definition: asJson({
+      components: [
+        {
+          key: "files",
+          type: "connection",
+          name: "Files",
+          definition: { provider: "local_files", config: { root: "{{inputs.folder}}" } },
+        },
+      ],
+    }),
+    inputJsonSchema: asJson({
+      type: "object",
+      properties: { folder: { type: "string", title: "Folder", default: "inbox" } },
+    }),
+  },
+};
+
+const startOf = (type: TemplateType): TemplateText => ({
+  displayName: "",
+  description: "",
+  inputDefaults: "",
+  ...STARTS[type],
+});
+
+export default function NewTemplate() {
+  const [, go] = useLocation();
+  const [search, setSearch] = useSearchParams();
+  const type = TYPES.find(([id]) => id === search.get("type"))?.[0] ?? "action";
+  const [text, setText] = useState(() => startOf(type));
+  const [slug, setSlug] = useState("");
+  const [kind, setKind] = useState("http_request");
+  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const create = useChange("POST /api/v1/templates", {
+    touches: ["/templates"],
+    tellsErrors: false,
+    done: ({ displayName }) => `Created ${displayName}, as a draft`,
+    onDone: ({ id }) => go(`/templates/${id}`),
+  });
+  const told = toldBy(create.error);
+  const send = () =>
+    isReadable(text) &&
+    create.mutate({
+      body: { ...valuesOf(text), slug, templateType: type, ...(type === "action" ? { kind } : {}) },
+    });
+  return (
+    <>
+      <PageHead
+        title="New template"
+        from={[["/templates", "Templates"]]}
+        about="It begins as a draft: publish it once it is right."
+      />
+      <MembersOnly does="create templates">
+        <FormFrame
+          title="Template"
+          call={create}
+          drawn={["slug", "displayName", "description", "kind", ...PARTS]}
+          isReady={isReadable(text)}
+          verb="Create the draft"
+          onSend={send}
+        >
+          <div className="mb-5 grid gap-4 sm:grid-cols-2">
+            <Labelled label="Makes">
+              {(wiring) => (
+                <select
+                  {...wiring}
+                  className="field"
+                  value={type}
+                  onChange={(event) => {
+                    const next = event.target.value as TemplateType;
+                    setSearch({ type: next }, { replace: true });
+                    setText({ ...text, ...STARTS[next] });
+                  }}
+                >
+                  {TYPES.map(([id, name]) => (
+                    <option key={id} value={id}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Labelled>
+            {type === "action" ? (
+              <Labelled label="Kind" fault={told("kind")}>
+                {(wiring) => (
+                  <select
+                    {...wiring}
+                    className="field"
+                    value={kind}
+                    onChange={(event) => setKind(event.target.value)}
+                  >
+                    {kinds.data?.kinds.map((each) => (
+                      <option key={each.kind} value={each.kind}>
+                        {each.title}
+                      </option>
+                    ))}
+                  </select>
+                )}
+              </Labelled>
+            ) : (
+              <span className="max-sm:hidden" />
+            )}
+            <TemplateNames text={text} onChange={setText} told={told} />
+            <TextField
+              label="Slug"
+              isRequired
+              value={slug}
+              onChange={setSlug}
+              fault={told("slug")}
+              about="Bundles and programs know it by this name; all its versions share it."
+              maxLength={100}
+            />
+          </div>
+          <TemplateParts
+            type={type}
+            text={text}
+            onChange={setText}
+            faults={faultsOf(create.error)}
+            onSubmit={send}
+          />
+        </FormFrame>
+      </MembersOnly>
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+import { Link } from "wouter";
+import type { Template } from "../calls.ts";
+import { useApi, useMay } from "../data.ts";
+import { Mono } from "../parts/copy.tsx";
+import { Held } from "../parts/detail.tsx";
+import { Loading, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
+import { Status, Tag } from "../parts/status.tsx";
+import { TemplateDeeds } from "../parts/template-deeds.tsx";
+import { TemplateEditor } from "../parts/template-editor.tsx";
+import { TemplateUse } from "../parts/template-use.tsx";
+import { When } from "../parts/time.tsx";
+import { Tree } from "../parts/tree.tsx";
+
+export default function TemplatePage({ id }: { id: string }) {
+  const template = useApi("GET /api/v1/templates/{template_id}", { path: { template_id: id } });
+  return <Shown of={template}>{(data) => <Whole key={data.id} template={data} />}</Shown>;
+}
+
+/** The versions of the same template among the newest hundred; null while they are looked for. */
+function useVersions({ slug, templateType }: Template): readonly Template[] | null {
+  const own = useApi("GET /api/v1/templates", { query: { template_type: templateType, limit: 100 } });
+  return own.data?.templates.filter((each) => each.slug === slug) ?? null;
+}
+
+function Whole({ template }: { template: Template }) {
+  const may = useMay("member");
+  const versions = useVersions(template);
+  const isOwn = versions === null || versions.some(({ id }) => id === template.id);
+  const canUse = may && template.status === "published" && template.templateType !== "bundle";
+  const tabs = useTab([
+    ["use", "Use it"],
+    ["edit", "Definition"],
+  ]);
+  const draft = versions?.find(({ status, id }) => status === "draft" && id !== template.id);
+  return (
+    <>
+      <PageHead
+        title={template.displayName}
+        from={[["/templates", "Templates"]]}
+        beside={
+          <>
+            <Status status={template.status} />
+            <Tag>version {template.version}</Tag>
+          </>
+        }
+        about={
+          <span className="flex flex-wrap items-center gap-x-3">
+            <span>{template.kind ?? template.templateType}</span>
+            <Mono text={template.slug} />
+            <span>
+              changed <When at={template.updatedAt} />
+            </span>
+          </span>
+        }
+      >
+        {may && isOwn && <TemplateDeeds template={template} />}
+      </PageHead>
+      {draft && template.status === "published" && (
+        <p className="mb-5 rounded-lg bg-warn-soft px-4 py-2.5 text-sm text-warn" role="status">
+          Version {draft.version} is open as a draft:{" "}
+          <Link href={`/templates/${draft.id}`} className="underline">
+            go on with it
+          </Link>
+          .
+        </p>
+      )}
+      {canUse && tabs.bar}
+      {canUse && tabs.current === "use" ? (
+        <TemplateUse template={template} />
+      ) : versions === null ? (
+        <Loading />
+      ) : may && isOwn && template.status !== "deprecated" ? (
+        <Held noun="template" of={template}>
+          {(held, onDirty) => <TemplateEditor template={held} onDirty={onDirty} />}
+        </Held>
+      ) : (
+        <Reading template={template} isOwn={isOwn} />
+      )}
+      {versions && versions.length > 1 && (
+        <Section title="Versions" flush>
+          <ul>
+            {versions.map(({ id, version, status, updatedAt }) => (
+              <li key={id} className="border-t border-line first:border-t-0">
+                <Link
+                  href={`/templates/${id}`}
+                  aria-current={id === template.id ? "page" : undefined}
+                  className={`flex items-center gap-3 px-4 py-2 text-sm hover:bg-sunken/60 ${id === template.id ? "font-medium" : ""}`}
+                >
+                  <span className="grow">Version {version}</span>
+                  <Status status={status} />
+                  <span className="w-28 text-right text-xs text-soft">
+                    <When at={updatedAt} />
+                  </span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Reading({ template, isOwn }: { template: Template; isOwn: boolean }) {
+  return (
+    <>
+      {!isOwn && (
+        <p className="mb-5 text-sm text-soft">It comes with Weir and can't be changed; only looked at.</p>
+      )}
+      <Section title="Definition">
+        <Tree value={template.definition} label="the definition" />
+      </Section>
+      <Section title="Schema of the inputs">
+        <Tree value={template.inputJsonSchema} label="the schema" />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import { FileCode, Plus, SearchX } from "lucide-react";
+import type { Template } from "../calls.ts";
+import { useApi, useMay } from "../data.ts";
+import { Button, LinkButton } from "../parts/button.tsx";
+import { Choice, FilterBar } from "../parts/filters.tsx";
+import { Empty, PageHead, Shown } from "../parts/page.tsx";
+import { BUNDLE_PAGES, Siblings } from "../parts/siblings.tsx";
+import { Status, Tag } from "../parts/status.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
+import { TYPES } from "../parts/template-fields.tsx";
+import { When } from "../parts/time.tsx";
+
+const LIMIT = 50;
+
+const COLUMNS: readonly Column<Template>[] = [
+  {
+    name: "Name",
+    isWide: true,
+    cell: ({ displayName, slug }) => <Named name={displayName} below={slug} />,
+  },
+  { name: "Type", isMinor: true, cell: ({ templateType }) => <Tag>{templateType}</Tag> },
+  { name: "Version", isRight: true, cell: ({ version }) => version },
+  { name: "Status", cell: ({ status }) => <Status status={status} /> },
+  { name: "Changed", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+];
+
+export default function Templates() {
+  const may = useMay("member");
+  const filters = useFilters();
+  const query = {
+    template_type: filters.get("type") || undefined,
+    status: filters.get("status") || undefined,
+    limit: LIMIT,
+    offset: filters.offset,
+  };
+  const templates = useApi("GET /api/v1/templates", { query: query as never }, { keep: true });
+  return (
+    <>
+      <PageHead
+        title="Templates"
+        about="What connections, actions and bundles of your own are made of. A published version never changes."
+      >
+        {may && (
+          <LinkButton href="/templates/new" kind="main" icon={Plus}>
+            New template
+          </LinkButton>
+        )}
+      </PageHead>
+      <Siblings of={BUNDLE_PAGES} label="Bundles and templates" />
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <Choice
+            label="Status"
+            value={filters.get("status")}
+            options={[
+              ["draft", "Draft"],
+              ["published", "Published"],
+              ["deprecated", "Deprecated"],
+            ]}
+            onChange={(value) => filters.set("status", value)}
+          />
+          <Choice
+            label="Type"
+            value={filters.get("type")}
+            options={TYPES}
+            onChange={(value) => filters.set("type", value)}
+          />
+        </FilterBar>
+        <Shown of={templates} rows={8}>
+          {({ templates: rows, total }) =>
+            rows.length > 0 ? (
+              <>
+                <Table
+                  label="Templates"
+                  columns={COLUMNS}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  hrefOf={({ id }) => `/templates/${id}`}
+                />
+                <Pager offset={filters.offset} limit={LIMIT} total={total} shown={rows.length} />
+              </>
+            ) : filters.isAny ? (
+              <Empty
+                icon={SearchX}
+                title="No template fits these filters"
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
+              />
+            ) : (
+              <Empty
+                icon={FileCode}
+                title="No templates yet"
+                action={
+                  <>
+                    {may && (
+                      <LinkButton href="/templates/new" kind="main">
+                        Create the first one
+                      </LinkButton>
+                    )}
+                    <LinkButton href="/bundles">See what is built in</LinkButton>
+                  </>
+                }
+              >
+                A template is written once and installed many times, each time with other inputs.
+              </Empty>
+            )
+          }
+        </Shown>
+      </div>
+    </>
+  );
+}

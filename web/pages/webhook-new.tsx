@@ -1,0 +1,77 @@
+import { useState } from "react";
+import { useLocation } from "wouter";
+import type { Reply } from "../calls.ts";
+import { useChange, useMay } from "../data.ts";
+import { EventPicker } from "../parts/event-picker.tsx";
+import { FormFrame, toldBy } from "../parts/form-frame.tsx";
+import { TextField } from "../parts/labelled.tsx";
+import { PageHead } from "../parts/page.tsx";
+import { AdminsOnly } from "../parts/role.tsx";
+import { ShownOnce } from "../parts/shown-once.tsx";
+
+export default function NewWebhook() {
+  const may = useMay("admin");
+  const [, go] = useLocation();
+  const [url, setUrl] = useState("");
+  const [events, setEvents] = useState<string[]>([]);
+  const [secret, setSecret] = useState("");
+  const [made, setMade] = useState<Reply<"POST /api/v1/webhooks"> | null>(null);
+  const create = useChange("POST /api/v1/webhooks", {
+    touches: ["/webhooks"],
+    tellsErrors: false,
+    onDone: setMade,
+  });
+  const told = toldBy(create.error);
+  return (
+    <>
+      <PageHead title="New webhook" from={[["/webhooks", "Webhooks"]]} />
+      {may ? (
+        <FormFrame
+          title="Webhook"
+          call={create}
+          drawn={["url", "events", "secret"]}
+          verb="Create the webhook"
+          onSend={() => create.mutate({ body: { url, events, ...(secret ? { secret } : {}) } })}
+        >
+          <div className="space-y-4">
+            <TextField
+              label="Address"
+              isRequired
+              value={url}
+              onChange={setUrl}
+              fault={told("url")}
+              about="Events are sent there with POST, as JSON."
+              placeholder="https://example.com/weir"
+              maxLength={2048}
+              autoFocus
+            />
+            <EventPicker value={events} onChange={setEvents} fault={told("events")} />
+            <TextField
+              label="Secret"
+              type="password"
+              value={secret}
+              onChange={setSecret}
+              fault={told("secret")}
+              about="Each delivery is signed with it, as Standard Webhooks has it. One is made where none is given."
+              maxLength={512}
+            />
+          </div>
+        </FormFrame>
+      ) : (
+        <div className="card">
+          <AdminsOnly what="webhooks" />
+        </div>
+      )}
+      {made && (
+        <ShownOnce
+          title="Keep the secret"
+          name="the secret"
+          text={made.secret}
+          onClose={() => go(`/webhooks/${made.id}`)}
+        >
+          The receiver checks with it that a delivery comes from here.
+        </ShownOnce>
+      )}
+    </>
+  );
+}

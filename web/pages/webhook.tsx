@@ -1,0 +1,166 @@
+import { Send, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import type { OutboundDelivery, Webhook } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button, IconButton } from "../parts/button.tsx";
+import { Mono } from "../parts/copy.tsx";
+import { Held } from "../parts/detail.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { errorLine } from "../parts/error-text.tsx";
+import { OutboundDeliveries } from "../parts/outbound-deliveries.tsx";
+import { Facts, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
+import { AdminsOnly } from "../parts/role.tsx";
+import { Status } from "../parts/status.tsx";
+import { When } from "../parts/time.tsx";
+import { tell } from "../parts/toast.tsx";
+import { WebhookSecret, WebhookSettings } from "../parts/webhook-settings.tsx";
+
+export default function WebhookPage({ id }: { id: string }) {
+  const may = useMay("admin");
+  const webhook = useApi("GET /api/v1/webhooks/{webhook_id}", { path: { webhook_id: id } }, { enabled: may });
+  if (!may)
+    return (
+      <>
+        <PageHead title="Webhook" from={[["/webhooks", "Webhooks"]]} />
+        <div className="card">
+          <AdminsOnly what="webhooks" />
+        </div>
+      </>
+    );
+  return <Shown of={webhook}>{(data) => <Whole webhook={data} />}</Shown>;
+}
+
+function Whole({ webhook }: { webhook: Webhook }) {
+  const tabs = useTab([
+    ["deliveries", "Deliveries"],
+    ["settings", "Settings"],
+  ]);
+  return (
+    <>
+      <PageHead
+        title={webhook.url}
+        from={[["/webhooks", "Webhooks"]]}
+        beside={<Status status={webhook.status} />}
+        about={
+          <span className="flex flex-wrap gap-x-3">
+            <span>
+              {webhook.events.includes("*") ? "All events" : webhook.events.slice(0, 4).join(", ")}
+              {webhook.events.length > 4 && ` and ${webhook.events.length - 4} more`}
+            </span>
+          </span>
+        }
+      >
+        <Deeds webhook={webhook} />
+      </PageHead>
+      {webhook.status === "disabled" && (
+        <p role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
+          {webhook.disabledReason ?? "It is disabled."} Events are held meanwhile, and delivered once it is
+          enabled again.
+        </p>
+      )}
+      {tabs.bar}
+      {tabs.current === "settings" ? (
+        <>
+          <Held noun="webhook" of={webhook}>
+            {(held, onDirty) => <WebhookSettings webhook={held} onDirty={onDirty} />}
+          </Held>
+          <WebhookSecret webhook={webhook} />
+          <Section title="Facts">
+            <Facts
+              of={[
+                ["Id", <Mono key="id" text={webhook.id} />],
+                ["Created", <When key="made" at={webhook.createdAt} />],
+                ["Changed", <When key="changed" at={webhook.updatedAt} />],
+              ]}
+            />
+          </Section>
+        </>
+      ) : (
+        <OutboundDeliveries webhook={webhook} />
+      )}
+    </>
+  );
+}
+
+/** How a test went, in a sentence. */
+function testLine({ status, replyCode, durationMs, error }: OutboundDelivery): string {
+  if (status === "delivered") return `The receiver answered ${replyCode} in ${durationMs} ms`;
+  return errorLine(error) ?? `The receiver answered ${replyCode ?? "nothing"}`;
+}
+
+function Deeds({ webhook }: { webhook: Webhook }) {
+  const [isRemoving, setRemoving] = useState(false);
+  const [, setSearch] = useSearchParams();
+  const isOff = webhook.status === "disabled";
+  const path = { webhook_id: webhook.id };
+  const turn = useChange("PATCH /api/v1/webhooks/{webhook_id}", {
+    touches: ["/webhooks"],
+    done: isOff ? "Enabled: what was held is delivered now" : "Disabled: events are held",
+  });
+  const test = useChange("POST /api/v1/webhooks/{webhook_id}/test", {
+    touches: ["/webhooks"],
+    onDone(delivery) {
+      tell(testLine(delivery), delivery.status === "delivered" ? "good" : "bad");
+      setSearch({ delivery: delivery.id });
+    },
+  });
+  return (
+    <>
+      <IconButton icon={Trash2} label="Delete the webhook" onClick={() => setRemoving(true)} />
+      <Button
+        busy={turn.isPending}
+        onClick={() => turn.mutate({ path, body: { status: isOff ? "active" : "disabled" } })}
+      >
+        {isOff ? "Enable" : "Disable"}
+      </Button>
+      <Button kind="main" icon={Send} busy={test.isPending} onClick={() => test.mutate({ path })}>
+        Send a test
+      </Button>
+      {isRemoving && <Remove webhook={webhook} onClose={() => setRemoving(false)} />}
+    </>
+  );
+}
+
+/** Of what waits so many are counted. */
+const COUNTED = 200;
+
+function Remove({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const [, go] = useLocation();
+  const path = { webhook_id: webhook.id };
+  const pending = useApi("GET /api/v1/webhooks/{webhook_id}/deliveries", {
+    path,
+    query: { status: "pending", limit: COUNTED },
+  });
+  const retrying = useApi("GET /api/v1/webhooks/{webhook_id}/deliveries", {
+    path,
+    query: { status: "retrying", limit: COUNTED },
+  });
+  const waiting = (pending.data?.items.length ?? 0) + (retrying.data?.items.length ?? 0);
+  const isMore = pending.data?.nextCursor !== undefined || retrying.data?.nextCursor !== undefined;
+  const remove = useChange("DELETE /api/v1/webhooks/{webhook_id}", {
+    touches: ["/webhooks", "/dead-letters"],
+    done: "Deleted the webhook",
+    onDone: () => go("/webhooks"),
+  });
+  return (
+    <Confirm
+      title="Delete this webhook?"
+      verb="Delete"
+      isBusy={remove.isPending || pending.isPending || retrying.isPending}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ path }, { onError: onClose })}
+    >
+      <p className="[overflow-wrap:anywhere]">
+        {webhook.url} is told of nothing any more. Its deliveries go with it, and its dead letters can't be
+        replayed.
+      </p>
+      <p>
+        {waiting === 0
+          ? "Nothing waits to be delivered."
+          : `${waiting}${isMore ? " or more" : ""} ${waiting === 1 ? "delivery that still waits is" : "deliveries that still wait are"} dropped.`}
+        {webhook.status === "disabled" && " So is what is held while it is disabled."}
+      </p>
+    </Confirm>
+  );
+}

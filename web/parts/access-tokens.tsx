@@ -1,0 +1,126 @@
+import { useState } from "react";
+import type { Reply } from "../calls.ts";
+import { useChange, useMe } from "../data.ts";
+import { Credentials, FormDialog } from "./credentials.tsx";
+import { Confirm } from "./dialog.tsx";
+import { toldBy } from "./form-frame.tsx";
+import { Labelled, TextField } from "./labelled.tsx";
+import { useOlder } from "./older.tsx";
+import { ShownOnce } from "./shown-once.tsx";
+import { Tag } from "./status.tsx";
+import { useNow, When } from "./time.tsx";
+
+type Made = Reply<"POST /api/v1/access-tokens">;
+
+const DAYS = [7, 30, 90, 180, 365] as const;
+
+/** The person's own, in this organization. */
+export function AccessTokens() {
+  const now = useNow();
+  const { current } = useMe();
+  const [made, setMade] = useState<Made | null>(null);
+  const list = useOlder("GET /api/v1/access-tokens", {});
+  return (
+    <>
+      <Credentials
+        noun="access token"
+        about={`They act as you in ${current?.organization.name ?? "this organization"}, with your role, until they run out. Nobody else sees them.`}
+        list={list}
+        columns={[
+          {
+            name: "Runs out",
+            isRight: true,
+            cell: ({ expiresAt }) =>
+              Date.parse(expiresAt) < now ? <Tag tone="warn">has run out</Tag> : <When at={expiresAt} />,
+          },
+        ]}
+        empty="The weir command and scripts of yours sign in with one."
+        make={(onClose) => (
+          <NewToken
+            onClose={onClose}
+            onMade={(token) => {
+              onClose();
+              setMade(token);
+            }}
+          />
+        )}
+        revoke={(token, onClose) => <Revoke token={token} onClose={onClose} />}
+      />
+      {made && (
+        <ShownOnce
+          title={`Keep the token ${made.name}`}
+          name="the token"
+          text={made.token}
+          onClose={() => setMade(null)}
+        >
+          Programs send it as <code className="font-mono text-xs">Authorization: Bearer …</code>.
+        </ShownOnce>
+      )}
+    </>
+  );
+}
+
+function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+  const [name, setName] = useState("");
+  const [days, setDays] = useState<number>(90);
+  const create = useChange("POST /api/v1/access-tokens", {
+    touches: ["/access-tokens"],
+    tellsErrors: false,
+    onDone: onMade,
+  });
+  const told = toldBy(create.error);
+  return (
+    <FormDialog
+      title="New access token"
+      verb="Make the token"
+      call={create}
+      onClose={onClose}
+      onSend={() => create.mutate({ body: { name, expiresInDays: days } })}
+    >
+      <TextField
+        label="Name"
+        isRequired
+        value={name}
+        onChange={setName}
+        fault={told("name")}
+        about="What it is for, so that you know it again."
+        maxLength={255}
+      />
+      <Labelled label="Good for" fault={told("expiresInDays")}>
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={days}
+            onChange={(event) => setDays(Number(event.target.value))}
+          >
+            {DAYS.map((count) => (
+              <option key={count} value={count}>
+                {count} days
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+    </FormDialog>
+  );
+}
+
+function Revoke({ token, onClose }: { token: { id: string; name: string }; onClose: () => void }) {
+  const revoke = useChange("DELETE /api/v1/access-tokens/{token_id}", {
+    touches: ["/access-tokens"],
+    done: `Revoked ${token.name}`,
+    onDone: onClose,
+  });
+  return (
+    <Confirm
+      title={`Revoke ${token.name}?`}
+      verb="Revoke"
+      isBusy={revoke.isPending}
+      onClose={onClose}
+      onConfirm={() => revoke.mutate({ path: { token_id: token.id } }, { onError: onClose })}
+    >
+      <p>Whatever uses it is refused from the next request on. It can't be had back.</p>
+    </Confirm>
+  );
+}

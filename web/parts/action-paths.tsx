@@ -1,0 +1,14 @@
+import type { ReactNode } from "react";
+import { useApi } from "../data.ts";
+import { useLastRun } from "./last-run.ts";
+import { TemplatePaths } from "./template-paths.ts";
+
+/** Offers the editors of an action what its templates saw last, where an automation ran it. */
+export function ActionPaths({ actionId, children }: { actionId: string; children: ReactNode }) {
+  const automations = useApi("GET /api/v1/automations", { query: { limit: 100 } });
+  const user = automations.data?.automations.find(
+    ({ config, latestRun }) => latestRun !== null && JSON.stringify(config).includes(actionId),
+  );
+  const { paths } = useLastRun(user ?? null);
+  return <TemplatePaths value={paths}>{children}</TemplatePaths>;
+}

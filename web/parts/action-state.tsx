@@ -1,0 +1,44 @@
+import { useState } from "react";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Confirm } from "./dialog.tsx";
+import { Section, Shown } from "./page.tsx";
+import { Tree } from "./tree.tsx";
+
+/** The cursors of an extract, and the way to begin anew. */
+export function ActionState({ id }: { id: string }) {
+  const may = useMay("member");
+  const state = useApi("GET /api/v1/actions/{action_id}/state", { path: { action_id: id } });
+  const reset = useChange("POST /api/v1/actions/{action_id}/state/reset", {
+    touches: ["/state"],
+    done: "The next run begins anew",
+  });
+  const [asks, setAsks] = useState(false);
+  return (
+    <Section
+      title="Cursors"
+      aside={
+        may && (
+          <Button kind="quiet" onClick={() => setAsks(true)}>
+            Reset
+          </Button>
+        )
+      }
+    >
+      <Shown of={state}>{({ resources }) => <Tree value={resources} label="the cursors" />}</Shown>
+      {asks && (
+        <Confirm
+          title="Reset the cursors?"
+          verb="Reset"
+          isBusy={reset.isPending}
+          onClose={() => setAsks(false)}
+          onConfirm={() =>
+            reset.mutate({ path: { action_id: id }, body: {} }, { onSettled: () => setAsks(false) })
+          }
+        >
+          <p>The next run reads everything from the start. What append has loaded is loaded once more.</p>
+        </Confirm>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,117 @@
+import { useQuery } from "@tanstack/react-query";
+import { readStart } from "../api.ts";
+import type { Artifact } from "../calls.ts";
+import { contentUrl, lookOf, titleOf } from "./artifact.ts";
+import { boardOf, Flashboard } from "./flashboard.tsx";
+import { Shown } from "./page.tsx";
+import { sized } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+/** Of a long content so much is fetched and shown. */
+const SHOWN_BYTES = 512 * 1024;
+/** JSON can only be read whole. */
+const JSON_BYTES = 8 * 1024 * 1024;
+
+/** What an artifact holds, in the way that its kind asks for. Nothing in it is run, and nothing of it is part of this page. */
+export function ArtifactView({ artifact }: { artifact: Artifact }) {
+  switch (lookOf(artifact)) {
+    case "tree":
+      return <Tree value={artifact.content.data} label="the content" />;
+    case "image":
+      return (
+        <img
+          src={contentUrl(artifact)}
+          alt={titleOf(artifact)}
+          className="max-h-[70vh] max-w-full rounded border border-line"
+        />
+      );
+    case "html":
+      return <Html artifact={artifact} />;
+    case "text":
+      return <Text artifact={artifact} />;
+    default:
+      return (
+        <p className="text-sm text-soft">A file of this type can be downloaded; it is not shown here.</p>
+      );
+  }
+}
+
+function useContent({ id }: Artifact, bytes = SHOWN_BYTES) {
+  return useQuery({
+    queryKey: ["content of an artifact", id],
+    queryFn: ({ signal }) =>
+      readStart(
+        "GET /api/v1/artifacts/{artifact_id}/content",
+        { path: { artifact_id: id } },
+        { bytes, signal },
+      ),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+const Cut = () => (
+  <p className="mt-3 text-xs text-soft">
+    The first {sized(SHOWN_BYTES)} are shown; the download has all of it.
+  </p>
+);
+
+/** Text, or JSON that was too large to come with the artifact. */
+function Text({ artifact }: { artifact: Artifact }) {
+  const isJson = artifact.kind === "json";
+  const content = useContent(artifact, isJson ? JSON_BYTES : SHOWN_BYTES);
+  return (
+    <Shown of={content}>
+      {({ text: all, isWhole: isAll }) => {
+        const value = isAll && isJson ? parsed(all) : undefined;
+        const board = boardOf(value);
+        if (board) return <Flashboard board={board} />;
+        if (value !== undefined) return <Tree value={value} label="the content" />;
+        const text = all.slice(0, SHOWN_BYTES);
+        const isWhole = isAll && text.length === all.length;
+        return (
+          <>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+            <section aria-label="Content" tabIndex={0} className="max-h-[70vh] overflow-auto">
+              <pre dir="auto" className="font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">
+                {text === "" ? "Nothing." : text}
+              </pre>
+            </section>
+            {!isWhole && <Cut />}
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // then it is shown as the text that it is
+  }
+}
+
+/** A frame with an origin of its own, where no script runs and nothing is fetched. */
+function Html({ artifact }: { artifact: Artifact }) {
+  const content = useContent(artifact);
+  return (
+    <Shown of={content}>
+      {({ text, isWhole }) => (
+        <>
+          <iframe
+            title={titleOf(artifact)}
+            sandbox=""
+            referrerPolicy="no-referrer"
+            srcDoc={text}
+            className="h-[70vh] w-full rounded border border-line bg-[#fff]"
+          />
+          <p className="mt-2 text-xs text-soft">
+            Shown without scripts and without what it would fetch; the download has it as it is.
+          </p>
+          {!isWhole && <Cut />}
+        </>
+      )}
+    </Shown>
+  );
+}

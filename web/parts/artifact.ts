@@ -1,0 +1,36 @@
+import type { Artifact } from "../calls.ts";
+
+/** What is known of the file of an artifact; null where its content stands in the artifact itself. */
+export function fileOf({ kind, content }: Artifact): { name: string; type: string; bytes: number } | null {
+  if (kind !== "file" || typeof content.data !== "object" || content.data === null) return null;
+  const { fileName, mimeType, bytes } = content.data as Record<string, unknown>;
+  return { name: String(fileName), type: String(mimeType), bytes: Number(bytes) };
+}
+
+const typeOf = (artifact: Artifact) => (fileOf(artifact)?.type.split(";")[0] ?? "").trim().toLowerCase();
+
+export type Look = "tree" | "text" | "html" | "image" | "none";
+
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml"];
+
+/** How an artifact is shown. */
+export function lookOf(artifact: Artifact): Look {
+  if (artifact.kind === "json") return artifact.content.storage === "inline" ? "tree" : "text";
+  if (artifact.kind === "text") return "text";
+  const type = typeOf(artifact);
+  if (type === "text/html") return "html";
+  if (IMAGES.includes(type)) return "image";
+  return type.startsWith("text/") || /json|xml|yaml|csv|sql/.test(type) ? "text" : "none";
+}
+
+/** Whether it is a flashboard, which its data say; of one too large to come with the artifact nobody knows here. */
+export const isBoard = ({ content: { data } }: Artifact): boolean =>
+  typeof data === "object" && data !== null && "type" in data && data.type === "flashboard";
+
+/** A flashboard, or a page that a run made. */
+export const isDashboard = (artifact: Artifact): boolean => isBoard(artifact) || lookOf(artifact) === "html";
+
+export const titleOf = (artifact: Artifact): string =>
+  artifact.title ?? fileOf(artifact)?.name ?? `${artifact.kind} ${artifact.id.slice(-12)}`;
+
+export const contentUrl = ({ id }: Artifact): string => `/api/v1/artifacts/${id}/content`;

@@ -1,0 +1,122 @@
+import { useEffect, useState } from "react";
+import { Link } from "wouter";
+import type { Automation } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { ConfigEditor } from "./config-editor.tsx";
+import { Mono } from "./copy.tsx";
+import type { Values } from "./form.tsx";
+import { FormFrame, faultsOf, toldBy } from "./form-frame.tsx";
+import { Graph, stepsOf } from "./graph.tsx";
+import { TextField } from "./labelled.tsx";
+import { useLastRun } from "./last-run.ts";
+import { Facts, Section } from "./page.tsx";
+import { When } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+/** Fields that the server adds to a config and doesn't take back. */
+const withoutSecret = ({ secret: _, ...config }: Values): Values => config;
+
+interface Props {
+  automation: Automation;
+  mayChange: boolean;
+  onDirty: (isDirty: boolean) => void;
+}
+
+/** What an automation is, to be changed by those who may. */
+export function EditAutomation({ automation, mayChange, onDirty }: Props) {
+  return mayChange ? (
+    <Editor automation={automation} onDirty={onDirty} />
+  ) : (
+    <>
+      <Section title="Steps" flush>
+        <Graph steps={stepsOf(automation.config)} />
+      </Section>
+      <Section title="Config">
+        <Tree value={automation.config} label="the config" />
+      </Section>
+      <KnownOf automation={automation} />
+    </>
+  );
+}
+
+function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
+  const before = withoutSecret(automation.config);
+  const [name, setName] = useState(automation.name);
+  const [description, setDescription] = useState(automation.description ?? "");
+  const [config, setConfig] = useState<Values>(before);
+  const [problem, setProblem] = useState<string | null>(null);
+  const last = useLastRun(automation);
+  const save = useChange("PATCH /api/v1/automations/{automation_id}", {
+    touches: ["/automations"],
+    tellsErrors: false,
+    done: "Saved",
+    onDone: () => onDirty(false),
+  });
+  const told = toldBy(save.error);
+  const body = {
+    ...(name === automation.name ? {} : { name }),
+    ...(description === (automation.description ?? "") ? {} : { description: description || null }),
+    ...(JSON.stringify(config) === JSON.stringify(before) ? {} : { config: config as never }),
+  };
+  const isChanged = Object.keys(body).length > 0 || problem !== null;
+  useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
+  return (
+    <FormFrame
+      title="Names"
+      call={save}
+      drawn={["name", "description", "config"]}
+      isChanged={isChanged}
+      isReady={problem === null}
+      onSend={() => save.mutate({ path: { automation_id: automation.id }, body })}
+      more={
+        <>
+          <ConfigEditor
+            trigger={automation.triggerType}
+            config={config}
+            onChange={setConfig}
+            onProblem={setProblem}
+            faults={faultsOf(save.error)}
+            last={last}
+          />
+          <KnownOf automation={automation} />
+        </>
+      }
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          isRequired
+          value={name}
+          onChange={setName}
+          fault={told("name")}
+          maxLength={255}
+        />
+        <TextField
+          label="Description"
+          value={description}
+          onChange={setDescription}
+          fault={told("description")}
+          maxLength={2048}
+        />
+      </div>
+    </FormFrame>
+  );
+}
+
+const KnownOf = ({ automation: { id, createdAt, updatedAt } }: { automation: Automation }) => (
+  <Section title="Facts">
+    <Facts
+      of={[
+        ["Id", <Mono key="id" text={id} />],
+        ["Created", <When key="made" at={createdAt} />],
+        ["Changed", <When key="changed" at={updatedAt} />],
+        [
+          "Events",
+          <Link key="events" href={`/events?entityId=${id}`} className="text-accent hover:underline">
+            Everything about it
+          </Link>,
+        ],
+      ]}
+    />
+  </Section>
+);

@@ -1,0 +1,24 @@
+import { Component, type ReactNode } from "react";
+import { Failed } from "./page.tsx";
+
+interface Props {
+  children: ReactNode;
+}
+
+/** A page that can't be drawn says so in its place; the navigation around it goes on. */
+export class Boundary extends Component<Props, { error: Error | null }> {
+  override state = { error: null as Error | null };
+
+  static getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    const { error } = this.state;
+    return error ? (
+      <Failed error={error} again={() => this.setState({ error: null })} />
+    ) : (
+      this.props.children
+    );
+  }
+}

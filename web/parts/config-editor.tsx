@@ -1,0 +1,104 @@
+import type { Fault } from "../api.ts";
+import type { Automation } from "../calls.ts";
+import { Faults, SchemaForm, type Values } from "./form.tsx";
+import { FormOrJson } from "./form-or-json.tsx";
+import type { LastRun } from "./last-run.ts";
+import { Later, part } from "./later.tsx";
+import { Section } from "./page.tsx";
+import { propertiesOf } from "./schema.ts";
+import { canDrawSteps } from "./steps-config.ts";
+import { StepsForm } from "./steps-form.tsx";
+import { TemplatePaths } from "./template-paths.ts";
+import { Tree } from "./tree.tsx";
+import { MINOR_SETTINGS, settingsOf } from "./trigger-schemas.ts";
+
+const instants = part(() => import("./instants.tsx"));
+
+interface Props {
+  trigger: Automation["triggerType"];
+  config: Values;
+  onChange: (config: Values) => void;
+  onProblem: (problem: string | null) => void;
+  faults: readonly Fault[];
+  /** What editors and fields offer, and what stands beside the steps. */
+  last: LastRun;
+}
+
+const AT = ["body", "config"];
+
+/** Trigger, steps and conditions of an automation, by form or as JSON. */
+export function ConfigEditor({ trigger, config, onChange, onProblem, faults, last }: Props) {
+  const schema = settingsOf(trigger);
+  const known = [...propertiesOf(schema).map(([name]) => name), "steps", "action"];
+  const { schedule } = config as { schedule?: { cron?: unknown; timezone?: unknown } };
+  const came = last.scope.payload ?? last.scope.input;
+  return (
+    <TemplatePaths value={last.paths}>
+      <FormOrJson
+        label="Config"
+        wrong="A config is an object."
+        value={config}
+        onChange={onChange}
+        onProblem={onProblem}
+        canDraw={canDrawSteps(config)}
+        minHeight={300}
+        faults={<Faults of={faults.filter(({ loc }) => loc[1] === "config")} drawn={[]} />}
+        form={() => (
+          <>
+            <Section title="Trigger">
+              <SchemaForm
+                key={trigger}
+                schema={schema}
+                value={config}
+                onChange={onChange}
+                at={AT}
+                faults={faults.filter(
+                  ({ loc }) => loc[1] !== "config" || !["steps", "action"].includes(loc[2] ?? ""),
+                )}
+                minor={MINOR_SETTINGS}
+              />
+              {typeof schedule?.cron === "string" && (
+                <div className="mt-4">
+                  <p className="mb-1 text-sm font-medium">Next</p>
+                  <Later
+                    of={instants}
+                    given={{
+                      cron: schedule.cron,
+                      timezone: typeof schedule.timezone === "string" ? schedule.timezone : "UTC",
+                    }}
+                    waiting={null}
+                  />
+                </div>
+              )}
+              {came !== undefined && came !== null && (
+                <details className="mt-4">
+                  <summary className="text-sm text-soft hover:text-ink">What came last time</summary>
+                  <div className="mt-2">
+                    <Tree value={came} label="what came" />
+                  </div>
+                </details>
+              )}
+            </Section>
+            <StepsForm
+              config={config}
+              onChange={onChange}
+              faults={faults}
+              at={AT}
+              onProblem={onProblem}
+              last={last.run}
+            />
+            {Object.keys(config).some((name) => !known.includes(name)) && (
+              <p className="text-xs text-soft">
+                Kept as it is, and seen as JSON only:{" "}
+                {Object.keys(config)
+                  .filter((name) => !known.includes(name))
+                  .join(", ")}
+                .
+              </p>
+            )}
+          </>
+        )}
+      />
+    </TemplatePaths>
+  );
+}

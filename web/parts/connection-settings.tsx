@@ -1,0 +1,103 @@
+import { useState } from "react";
+import type { Connection, Provider } from "../calls.ts";
+import { useChange, useMay } from "../data.ts";
+import { Mono } from "./copy.tsx";
+import { SchemaForm, type Values } from "./form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "./form-frame.tsx";
+import { Facts, Section } from "./page.tsx";
+import { propertiesOf } from "./schema.ts";
+import { When } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+/** Only what differs; null takes a key away. */
+function changesOf(before: Values, after: Values): Values {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return Object.fromEntries(
+    [...names]
+      .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+      .map((name) => [name, after[name] ?? null]),
+  );
+}
+
+const ifAny = (name: string, of: Values): Values => (Object.keys(of).length > 0 ? { [name]: of } : {});
+
+/** Names, config and credentials; what is stored of these is never shown. */
+export function ConnectionSettings({
+  connection,
+  provider,
+}: {
+  connection: Connection;
+  provider: Provider | null;
+}) {
+  const may = useMay("member");
+  const { name, slug } = connection;
+  const [named, setNamed] = useState({ name, slug });
+  const [config, setConfig] = useState<Values>(connection.config);
+  const [credentials, setCredentials] = useState<Values>({});
+  const save = useChange("PATCH /api/v1/connections/{connection_id}", {
+    touches: ["/connections"],
+    tellsErrors: false,
+    done: "Saved",
+    onDone: () => setCredentials({}),
+  });
+  const faults = faultsOf(save.error);
+  if (!provider || !may) {
+    return (
+      <Section title="Config">
+        <Tree value={connection.config} label="the config" />
+      </Section>
+    );
+  }
+  const body = {
+    ...changesOf({ name, slug }, named),
+    ...ifAny("config", changesOf(connection.config, config)),
+    ...ifAny("credentials", credentials),
+  };
+  return (
+    <FormFrame
+      title="Settings"
+      call={save}
+      drawn={["name", "slug", "config", "credentials"]}
+      isChanged={Object.keys(body).length > 0}
+      onSend={() => save.mutate({ path: { connection_id: connection.id }, body: body as never })}
+      more={
+        <>
+          {propertiesOf(provider.credentialsSchema).length > 0 && (
+            <Section
+              title="Credentials"
+              aside={connection.hasCredentials ? "Stored; give only what changes" : "None stored"}
+            >
+              <SchemaForm
+                schema={{ ...provider.credentialsSchema, required: [] }}
+                value={credentials}
+                onChange={setCredentials}
+                at={["body", "credentials"]}
+                faults={faults}
+              />
+            </Section>
+          )}
+          <Section title="Facts">
+            <Facts
+              of={[
+                ["Id", <Mono key="id" text={connection.id} />],
+                ["Created", <When key="made" at={connection.createdAt} />],
+                ["Changed", <When key="changed" at={connection.updatedAt} />],
+                ["Last used", <When key="used" at={connection.lastUsedAt} />],
+              ]}
+            />
+          </Section>
+        </>
+      }
+    >
+      <NameFields value={named} onChange={setNamed} told={toldBy(save.error)} />
+      <SchemaForm
+        schema={provider.configSchema}
+        value={config}
+        onChange={setConfig}
+        at={["body", "config"]}
+        faults={faults}
+        minor={["baseUrl"]}
+      />
+    </FormFrame>
+  );
+}

@@ -1,0 +1,44 @@
+import { Download } from "lucide-react";
+import { fetchFile } from "../api.ts";
+import { useMe } from "../data.ts";
+import { download } from "./grid.tsx";
+import { tell } from "./toast.tsx";
+
+interface Props {
+  /** Of an artifact. */
+  id: string;
+  /** What the file is called. */
+  file: string;
+  name: string;
+}
+
+/**
+ * The content of an artifact as a file. The browser fetches it itself, so that nothing of it comes into the page; a
+ * link can't name an organization, though, so who has several gets it through the page.
+ */
+export function ContentLink({ id, file, name }: Props) {
+  const isOneOfMany = useMe().memberships.length > 1;
+  const take = async () => {
+    const given = { path: { artifact_id: id } };
+    const content = await fetchFile(
+      "GET /api/v1/artifacts/{artifact_id}/content",
+      given,
+      new AbortController().signal,
+    );
+    download(file, content);
+  };
+  return (
+    <a
+      href={`/api/v1/artifacts/${id}/content`}
+      className="inline-flex items-center gap-1 text-accent hover:underline"
+      download
+      onClick={(event) => {
+        if (!isOneOfMany) return;
+        event.preventDefault();
+        take().catch((error: Error) => tell(error.message, "bad"));
+      }}
+    >
+      <Download size={14} aria-hidden /> {name}
+    </a>
+  );
+}

@@ -1,0 +1,126 @@
+import { KeyRound, Plus, Trash2 } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { Button, IconButton } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Refusal, useFirstFault } from "./form-frame.tsx";
+import { Older, type useOlder } from "./older.tsx";
+import { Empty } from "./page.tsx";
+import { type Column, Named, Table } from "./table.tsx";
+import { When } from "./time.tsx";
+
+interface Credential {
+  id: string;
+  name: string;
+  lastFour: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+}
+
+interface Props<T extends Credential> {
+  /** "access token" */
+  noun: string;
+  about: ReactNode;
+  list: Pick<
+    ReturnType<typeof useOlder>,
+    "error" | "refetch" | "hasNextPage" | "isFetchingNextPage" | "fetchNextPage"
+  > & {
+    items: T[] | null;
+  };
+  /** Beside name, use and age. */
+  columns: readonly Column<T>[];
+  empty: string;
+  /** Draws the form for a new one. */
+  make: (onClose: () => void) => ReactNode;
+  /** Asks before it is revoked. */
+  revoke: (of: T, onClose: () => void) => ReactNode;
+}
+
+/** Secrets by which programs come in: made, shown once, revoked. */
+export function Credentials<T extends Credential>(props: Props<T>) {
+  const { noun, list } = props;
+  const [isMaking, setMaking] = useState(false);
+  const [gone, setGone] = useState<T | null>(null);
+  const add = (
+    <Button kind="main" icon={Plus} onClick={() => setMaking(true)}>
+      New {noun}
+    </Button>
+  );
+  const columns: readonly Column<T>[] = [
+    {
+      name: "Name",
+      isWide: true,
+      cell: ({ name, lastFour }) => <Named name={name} below={`ends in ${lastFour}`} />,
+    },
+    ...props.columns,
+    { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
+    { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+    {
+      name: "Deeds",
+      isRight: true,
+      isUntitled: true,
+      cell: (each) => (
+        <IconButton icon={Trash2} label={`Revoke ${each.name}`} onClick={() => setGone(each)} />
+      ),
+    },
+  ];
+  return (
+    <>
+      <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
+        <p className="max-w-prose text-sm text-soft">{props.about}</p>
+        {(list.items?.length ?? 0) > 0 && add}
+      </div>
+      <div className="card">
+        <Older of={list}>
+          {(items) =>
+            items.length > 0 ? (
+              <Table label={`${noun}s`} columns={columns} rows={items} keyOf={({ id }) => id} />
+            ) : (
+              <Empty icon={KeyRound} title={`No ${noun}s yet`} action={add}>
+                {props.empty}
+              </Empty>
+            )
+          }
+        </Older>
+      </div>
+      {isMaking && props.make(() => setMaking(false))}
+      {gone && props.revoke(gone, () => setGone(null))}
+    </>
+  );
+}
+
+interface FormProps {
+  title: string;
+  verb: string;
+  call: { error: Error | null; isPending: boolean };
+  onSend: () => void;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** A small form in a window. */
+export function FormDialog({ title, verb, call, onSend, onClose, children }: FormProps) {
+  const form = useFirstFault(call.error);
+  useEffect(() => form.current?.querySelector<HTMLElement>("input, select")?.focus(), [form]);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        ref={form}
+        className="space-y-4"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSend();
+        }}
+      >
+        <Refusal error={call.error} />
+        {children}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Not now</Button>
+          <Button type="submit" kind="main" busy={call.isPending}>
+            {verb}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,61 @@
+import { EditorState, type Extension } from "@codemirror/state";
+import type { CodeProps } from "./code.tsx";
+import { openTemplate, type TemplatePath } from "./template-paths.ts";
+
+/** The part of CodeMirror's completion context that is used here. */
+interface Place {
+  readonly state: EditorState;
+  readonly pos: number;
+  readonly explicit: boolean;
+}
+
+interface Offers {
+  from: number;
+  options: { label: string; detail?: string; type: string; apply?: string; boost?: number }[];
+  validFor: RegExp;
+}
+
+const IN_PATH = /^[\p{L}\p{N}_$@.[\]"-]*$/u;
+const IN_NAME = /^[\w.]*$/;
+
+interface Given {
+  language: CodeProps["language"];
+  tables?: CodeProps["tables"];
+  paths: readonly TemplatePath[];
+}
+
+/** What is offered beside the words of the language: values of the last run after `{{`, and in JSON the tables of the lake. */
+export function offersOf({ language, tables = {}, paths }: Given): Extension {
+  const ofTemplates = ({ state, pos }: Place): Offers | null => {
+    const { from: start, text } = state.doc.lineAt(pos);
+    const open = openTemplate(text, pos - start);
+    if (open < 0 || paths.length === 0) return null;
+    const isClosed = /^[^{}]*\}\}/.test(text.slice(pos - start));
+    return {
+      from: start + open,
+      options: paths.map(({ path, shows }, at) => ({
+        label: path,
+        detail: shows,
+        type: "variable",
+        boost: -Math.min(at / 10, 99),
+        ...(isClosed ? {} : { apply: `${path}}}` }),
+      })),
+      validFor: IN_PATH,
+    };
+  };
+  const ofTables = ({ state, pos, explicit }: Place): Offers | null => {
+    const { from: start, text } = state.doc.lineAt(pos);
+    const before = text.slice(0, pos - start);
+    const [word = ""] = /[\w.]*$/.exec(before) ?? [];
+    if (language !== "json" || openTemplate(text, pos - start) >= 0) return null;
+    if (word.length < 2 && !explicit) return null;
+    const options = Object.entries(tables).flatMap(([name, columns]) => [
+      { label: name, type: "class", detail: `${columns.length} columns` },
+      ...(word.startsWith(`${name}.`)
+        ? columns.map((column) => ({ label: `${name}.${column}`, type: "property" }))
+        : []),
+    ]);
+    return options.length === 0 ? null : { from: pos - word.length, options, validFor: IN_NAME };
+  };
+  return EditorState.languageData.of(() => [{ autocomplete: ofTemplates }, { autocomplete: ofTables }]);
+}

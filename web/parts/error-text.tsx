@@ -1,0 +1,17 @@
+/** Message and code of an error as deliveries and runs keep it. */
+export function ErrorText({ of }: { of: unknown }) {
+  if (typeof of !== "object" || of === null) return <span className="text-faint">–</span>;
+  const { message, code } = of as { message?: string; code?: string };
+  return (
+    <span className="[overflow-wrap:anywhere]">
+      <span dir="auto" className="text-bad">
+        {message ?? "It failed."}
+      </span>
+      {code && <code className="ml-2 font-mono text-xs text-soft">{code}</code>}
+    </span>
+  );
+}
+
+/** The same as one line of a list. */
+export const errorLine = (error: unknown): string | null =>
+  typeof error === "object" && error !== null && "message" in error ? String(error.message) : null;

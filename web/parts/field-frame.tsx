@@ -1,0 +1,59 @@
+import type { ReactNode } from "react";
+import type { Fault } from "../api.ts";
+import type { Schema } from "../calls.ts";
+
+export interface FieldProps {
+  name: string;
+  schema: Schema;
+  isRequired: boolean;
+  value: unknown;
+  /** With places below this field. */
+  faults: readonly Fault[];
+  onChange: (value: unknown) => void;
+  tables?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** What is wrong with a field, in one line. */
+export const told = (faults: readonly Fault[]) =>
+  faults.length === 0
+    ? undefined
+    : faults.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg)).join("; ");
+
+export const asObject = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+
+/** A field that holds fields. */
+export function Frame({
+  title,
+  about,
+  fault,
+  aside,
+  children,
+}: {
+  title: string;
+  about?: string | null;
+  fault?: string | undefined;
+  aside?: ReactNode;
+  children?: ReactNode;
+}) {
+  return (
+    <fieldset
+      className="min-w-0 rounded-md border border-line"
+      aria-invalid={fault ? true : undefined}
+      tabIndex={-1}
+    >
+      <legend className="sr-only">{title}</legend>
+      <div className="flex min-h-9 items-center justify-between gap-2 px-3 text-sm">
+        <span>
+          <span className="font-medium">{title}</span>
+          {about && <span className="ml-2 text-xs text-soft">{about}</span>}
+        </span>
+        {aside}
+      </div>
+      {fault && <p className="px-3 pb-2 text-xs text-bad">{fault}</p>}
+      {children && <div className="border-t border-line p-3">{children}</div>}
+    </fieldset>
+  );
+}

@@ -1,0 +1,46 @@
+import { useState } from "react";
+import { type FieldProps, told } from "./field-frame.tsx";
+import { Labelled } from "./labelled.tsx";
+import { aboutOf, titleOf } from "./schema.ts";
+
+/** What no form can draw, as JSON in its place. */
+export function JsonField({ name, schema, isRequired, value, faults, onChange }: FieldProps) {
+  const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value, null, 2));
+  const [problem, setProblem] = useState<string | null>(null);
+  return (
+    <Labelled
+      label={titleOf(name, schema)}
+      isRequired={isRequired}
+      about={aboutOf(schema) ?? "JSON"}
+      fault={problem ?? told(faults)}
+    >
+      {(wiring) => (
+        <textarea
+          {...wiring}
+          className="field font-mono text-xs"
+          rows={Math.min(Math.max(text.split("\n").length, 2), 14)}
+          spellCheck={false}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            const read = readJson(event.target.value);
+            setProblem(read.problem);
+            if (read.problem === null) onChange(read.value);
+          }}
+        />
+      )}
+    </Labelled>
+  );
+}
+
+/** Text as JSON; nothing at all is no value. A bare template or word counts as a text. */
+function readJson(text: string): { value: unknown; problem: string | null } {
+  if (text.trim() === "") return { value: undefined, problem: null };
+  try {
+    return { value: JSON.parse(text), problem: null };
+  } catch (error) {
+    if (/^[^[{"]/.test(text.trim()) || /^\{\{.*\}\}$/s.test(text.trim()))
+      return { value: text.trim(), problem: null };
+    return { value: undefined, problem: error instanceof Error ? error.message : "This is not JSON." };
+  }
+}

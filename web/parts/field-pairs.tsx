@@ -1,0 +1,73 @@
+import { Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Button, IconButton } from "./button.tsx";
+import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
+import { aboutOf, titleOf } from "./schema.ts";
+import { TemplateText } from "./template-text.tsx";
+
+interface Pair {
+  name: string;
+  value: string;
+}
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** An object whose names are free, such as headers. */
+export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
+  const [pairs, setPairs] = useState<Pair[]>(() =>
+    Object.entries(asObject(value)).map(([key, of]) => ({ name: key, value: asText(of) })),
+  );
+  const put = (next: Pair[]) => {
+    setPairs(next);
+    const named = next.filter((pair) => pair.name !== "");
+    onChange(
+      named.length === 0 ? undefined : Object.fromEntries(named.map((pair) => [pair.name, pair.value])),
+    );
+  };
+  const title = titleOf(name, schema);
+  return (
+    <Frame
+      title={title}
+      about={aboutOf(schema)}
+      fault={told(faults)}
+      aside={
+        <Button kind="quiet" icon={Plus} onClick={() => setPairs([...pairs, { name: "", value: "" }])}>
+          Add
+        </Button>
+      }
+    >
+      {pairs.length > 0 && (
+        <div className="space-y-2">
+          {pairs.map((pair, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a pair's name changes while it is typed
+            <div key={at} className="flex items-center gap-2">
+              <input
+                aria-label={`${title}: name ${at + 1}`}
+                className="field max-w-48 font-mono text-xs"
+                value={pair.name}
+                onChange={(event) =>
+                  put(
+                    pairs.map((each, index) => (index === at ? { ...each, name: event.target.value } : each)),
+                  )
+                }
+              />
+              <TemplateText
+                aria-label={`${title}: value ${at + 1}`}
+                className="font-mono text-xs"
+                value={pair.value}
+                onChange={(next) =>
+                  put(pairs.map((each, index) => (index === at ? { ...each, value: next } : each)))
+                }
+              />
+              <IconButton
+                icon={Trash2}
+                label={`Remove ${title} ${at + 1}`}
+                onClick={() => put(pairs.filter((_, index) => index !== at))}
+              />
+            </div>
+          ))}
+        </div>
+      )}
+    </Frame>
+  );
+}

@@ -1,0 +1,157 @@
+import { useState } from "react";
+import { Code } from "./code.tsx";
+import { type FieldProps, told } from "./field-frame.tsx";
+import { Labelled } from "./labelled.tsx";
+import { aboutOf, type Drawn, titleOf } from "./schema.ts";
+import { TemplateText } from "./template-text.tsx";
+
+type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
+
+/** A field of one value, or of a list of plain ones. */
+export function Scalar({
+  name,
+  schema,
+  isRequired,
+  value,
+  faults,
+  onChange,
+  drawn,
+  tables,
+}: FieldProps & { drawn: ScalarDrawn }) {
+  const fallback = schema.default;
+  const hint = fallback === undefined || typeof fallback === "object" ? "" : String(fallback);
+  const title = titleOf(name, schema);
+  if (drawn.as === "yes") {
+    const isOn = typeof value === "boolean" ? value : fallback === true;
+    return (
+      <Labelled label={title} about={aboutOf(schema)} fault={told(faults)}>
+        {(wiring) => (
+          <input
+            {...wiring}
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={isOn}
+            onChange={(event) => onChange(event.target.checked)}
+          />
+        )}
+      </Labelled>
+    );
+  }
+  const about =
+    drawn.as === "choice"
+      ? (drawn.options.find((option) => option.value === value)?.about ?? aboutOf(schema))
+      : aboutOf(schema);
+  return (
+    <Labelled
+      label={title}
+      isRequired={isRequired}
+      about={drawn.as === "lines" ? [about, "One per line."].filter(Boolean).join(" ") : about}
+      fault={told(faults)}
+    >
+      {(wiring) => {
+        if (drawn.as === "choice") {
+          return (
+            <select
+              {...wiring}
+              className="field"
+              value={typeof value === "string" ? value : ""}
+              onChange={(event) => onChange(event.target.value || undefined)}
+            >
+              {!(isRequired && typeof value === "string") && (
+                <option value="">{hint ? `${hint} (default)` : "–"}</option>
+              )}
+              {drawn.options.map((option) => (
+                <option key={option.value}>{option.value}</option>
+              ))}
+            </select>
+          );
+        }
+        if (drawn.as === "lines")
+          return <Lines wiring={wiring} isNumber={drawn.isNumber} value={value} onChange={onChange} />;
+        if (drawn.as === "text" && name === "sql") {
+          return (
+            <Code
+              language="sql"
+              label={title}
+              value={typeof value === "string" ? value : ""}
+              isInvalid={faults.length > 0}
+              onChange={(text) => onChange(text || undefined)}
+              minHeight={160}
+              {...(tables ? { tables } : {})}
+            />
+          );
+        }
+        const text = value === undefined || value === null ? "" : String(value);
+        if (drawn.as === "text" && drawn.isLong) {
+          return (
+            <TemplateText
+              {...wiring}
+              isLong
+              value={text}
+              placeholder={hint}
+              onChange={(next) => onChange(next || undefined)}
+            />
+          );
+        }
+        if (drawn.as === "text" && drawn.isSecret) {
+          return (
+            <input
+              {...wiring}
+              className="field"
+              type="password"
+              autoComplete="new-password"
+              spellCheck={false}
+              placeholder={hint}
+              value={text}
+              onChange={(event) => onChange(event.target.value || undefined)}
+            />
+          );
+        }
+        return (
+          <TemplateText
+            {...wiring}
+            inputMode={drawn.as === "number" ? "decimal" : undefined}
+            placeholder={hint}
+            value={text}
+            onChange={(next) => onChange(drawn.as === "number" ? toNumber(next) : next || undefined)}
+          />
+        );
+      }}
+    </Labelled>
+  );
+}
+
+/** Templates, and what is no number, stay text: the API says what is wrong with it. */
+const toNumber = (text: string): unknown =>
+  text === "" ? undefined : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+
+function Lines({
+  wiring,
+  isNumber,
+  value,
+  onChange,
+}: {
+  wiring: object;
+  isNumber: boolean;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}) {
+  const [text, setText] = useState(Array.isArray(value) ? value.join("\n") : "");
+  return (
+    <textarea
+      {...wiring}
+      rows={Math.min(Math.max(text.split("\n").length, 1), 8)}
+      className="field font-mono text-xs"
+      spellCheck={false}
+      value={text}
+      onChange={(event) => {
+        setText(event.target.value);
+        const lines = event.target.value
+          .split("\n")
+          .map((line) => line.trim())
+          .filter(Boolean);
+        onChange(lines.length === 0 ? undefined : isNumber ? lines.map(toNumber) : lines);
+      }}
+    />
+  );
+}

@@ -1,0 +1,115 @@
+import { Drawing } from "./drawing.tsx";
+import { Grid } from "./grid.tsx";
+import { Section } from "./page.tsx";
+import { counted, When } from "./time.tsx";
+
+interface Origin {
+  layer: string;
+  dataset: string;
+  table: string;
+  version: number;
+  rows: number;
+}
+
+interface Panel {
+  title: string;
+  sql: string;
+  width: number;
+  columns: { name: string; dataType: string }[];
+  rows: Record<string, unknown>[];
+  truncated: boolean;
+  note: string | null;
+  svg: string | null;
+  provenance: { runId: string; queriedAt: string; tables: Origin[] };
+}
+
+export interface Board {
+  title: string;
+  createdAt: string;
+  panels: Panel[];
+}
+
+/** The flashboard that an artifact holds; null for one that holds something else. */
+export function boardOf(data: unknown): Board | null {
+  if (typeof data !== "object" || data === null) return null;
+  const { type, panels } = data as { type?: unknown; panels?: unknown };
+  return type === "flashboard" && Array.isArray(panels) && panels.every(isPanel) ? (data as Board) : null;
+}
+
+/** Artifacts come from anywhere: what does not look like a panel is not drawn as one. */
+function isPanel(panel: unknown): boolean {
+  if (typeof panel !== "object" || panel === null) return false;
+  const { title, sql, columns, rows, provenance } = panel as Partial<Record<keyof Panel, unknown>>;
+  return (
+    typeof title === "string" &&
+    typeof sql === "string" &&
+    Array.isArray(columns) &&
+    Array.isArray(rows) &&
+    Array.isArray((provenance as { tables?: unknown } | undefined)?.tables)
+  );
+}
+
+const HALF = 6;
+
+/** The panels of a flashboard, each with where its numbers come from. */
+export function Flashboard({ board }: { board: Board }) {
+  return (
+    <>
+      <p className="mb-4 text-sm text-soft">
+        As of <When at={board.createdAt} />. Each panel says where its numbers come from.
+      </p>
+      <div className="grid gap-x-5 md:grid-cols-2">
+        {board.panels.map((panel, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: panels have nothing else to be known by
+          <div key={at} className={`min-w-0 ${panel.width > HALF ? "md:col-span-2" : ""}`}>
+            <PanelCard panel={panel} />
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
+
+function PanelCard({ panel }: { panel: Panel }) {
+  const { title, sql, columns, rows, truncated, provenance } = panel;
+  return (
+    <Section
+      title={
+        <span dir="auto" className="[overflow-wrap:anywhere]">
+          {title}
+        </span>
+      }
+      aside={`${counted(rows.length)} rows`}
+    >
+      <Body panel={panel} />
+      {truncated && (
+        <p className="mt-2 text-xs text-soft">Only the first {counted(rows.length)} rows are here.</p>
+      )}
+      <details className="mt-3 text-sm text-soft">
+        <summary className="hover:text-ink">Where this comes from</summary>
+        <ul className="mt-2 list-disc pl-5">
+          {provenance.tables.map(({ layer, dataset, table, version, rows: all }) => (
+            <li key={`${layer}.${dataset}.${table}`} className="[overflow-wrap:anywhere]">
+              {layer}.{dataset}, table {table}: version {version}, {counted(all)} rows
+            </li>
+          ))}
+        </ul>
+        <pre className="mt-2 font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">{sql}</pre>
+        <p className="mt-2">
+          Queried <When at={provenance.queriedAt} />, {columns.length} columns.
+        </p>
+      </details>
+    </Section>
+  );
+}
+
+function Body({ panel: { note, svg, title, columns, rows } }: { panel: Panel }) {
+  if (typeof note === "string") return <p className="py-6 text-center text-sm text-soft">{note}</p>;
+  if (typeof svg === "string")
+    return (
+      <div className="overflow-x-auto rounded bg-[#fff] p-2 text-[#000]">
+        <Drawing svg={svg} label={title} />
+      </div>
+    );
+  return <Grid label={`Rows of ${title}`} columns={columns} rows={rows} height={320} />;
+}

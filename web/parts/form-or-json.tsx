@@ -1,0 +1,84 @@
+import { type ReactNode, useState } from "react";
+import { Code } from "./code.tsx";
+import type { Values } from "./form.tsx";
+
+interface Props {
+  label: string;
+  /** "A definition is an object." */
+  wrong: string;
+  value: Values;
+  onChange: (value: Values) => void;
+  /** Null where the JSON can be read, and so can be saved. */
+  onProblem: (problem: string | null) => void;
+  /** False where no form can show the value. */
+  canDraw?: boolean;
+  /** Above the JSON. */
+  faults?: ReactNode;
+  tables?: Readonly<Record<string, readonly string[]>>;
+  minHeight?: number;
+  form: () => ReactNode;
+}
+
+/** A value by its form or as JSON; both show the same one. */
+export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest }: Props) {
+  const [chosen, setChosen] = useState<"form" | "json">("form");
+  const way = canDraw ? chosen : "json";
+  const [typed, setTyped] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const text = typed ?? JSON.stringify(value, null, 2);
+  const turn = (to: "form" | "json") => {
+    if (problem !== null) return;
+    setTyped(null);
+    setChosen(to);
+  };
+  const read = (next: string) => {
+    setTyped(next);
+    let told: string | null = null;
+    try {
+      const parsed: unknown = next.trim() === "" ? {} : JSON.parse(next);
+      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) told = rest.wrong;
+      else onChange(parsed as Values);
+    } catch (error) {
+      told = error instanceof Error ? error.message : "This is not JSON.";
+    }
+    setProblem(told);
+    onProblem(told);
+  };
+  return (
+    <div>
+      <fieldset className="mb-4 inline-flex rounded-md border border-strong-line p-0.5">
+        <legend className="sr-only">Edit as</legend>
+        {(["form", "json"] as const).map((each) => (
+          <button
+            key={each}
+            type="button"
+            aria-pressed={way === each}
+            disabled={each === "form" && (!canDraw || problem !== null)}
+            onClick={() => turn(each)}
+            className={`rounded px-3 py-1 text-xs font-medium ${way === each ? "bg-accent-soft text-accent-strong" : "text-soft hover:text-ink"}`}
+          >
+            {each === "form" ? "Form" : "JSON"}
+          </button>
+        ))}
+      </fieldset>
+      {!canDraw && <p className="mb-3 text-sm text-soft">No form can draw this; it is edited as JSON.</p>}
+      {way === "form" ? (
+        rest.form()
+      ) : (
+        <>
+          {rest.faults}
+          <Code
+            language="json"
+            label={rest.label}
+            value={text}
+            onChange={read}
+            minHeight={rest.minHeight ?? 260}
+            isInvalid={problem !== null}
+            {...(rest.tables ? { tables: rest.tables } : {})}
+          />
+          {problem && <p className="mt-1 text-xs text-bad">{problem}</p>}
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import { Cron } from "croner";
+
+const COUNT = 5;
+
+interface Props {
+  cron: string;
+  timezone: string;
+}
+
+const inZone = (timeZone: string | undefined) =>
+  new Intl.DateTimeFormat(undefined, {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "short",
+    timeZone,
+  });
+
+/** The same reckoning as the server's, so that both name the same instants. */
+function nextOf({ cron, timezone }: Props): Date[] | null {
+  try {
+    const job = new Cron(cron, { timezone, mode: "5-or-6-parts", fixedTimeRule: "no-wildcard" });
+    return job.nextRuns(COUNT);
+  } catch {
+    return null; // the server says what is wrong with it
+  }
+}
+
+/** When a schedule is due next, in its own zone and in the person's. */
+export default function Instants(props: Props) {
+  const next = nextOf(props);
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!next) return <p className="text-sm text-soft">This is no schedule yet.</p>;
+  if (next.length === 0) return <p className="text-sm text-soft">No instant fits it.</p>;
+  const isSame = own === props.timezone;
+  return (
+    <table aria-label="Next instants" className="text-sm tabular-nums">
+      <thead className="text-left text-xs text-soft">
+        <tr>
+          <th scope="col" className="pr-6 pb-1 font-medium">
+            {props.timezone}
+          </th>
+          {!isSame && (
+            <th scope="col" className="pb-1 font-medium">
+              {own}, where you are
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {next.map((at) => (
+          <tr key={at.toISOString()}>
+            <td className="pr-6">
+              <time dateTime={at.toISOString()} title={at.toISOString()}>
+                {inZone(props.timezone).format(at)}
+              </time>
+            </td>
+            {!isSame && <td className="text-soft">{inZone(undefined).format(at)}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,145 @@
+import { MailPlus, X } from "lucide-react";
+import { useState } from "react";
+import type { Reply } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { Button, IconButton } from "./button.tsx";
+import { FormDialog } from "./credentials.tsx";
+import { Confirm } from "./dialog.tsx";
+import { toldBy } from "./form-frame.tsx";
+import { TextField } from "./labelled.tsx";
+import { Older, useOlder } from "./older.tsx";
+import { Section } from "./page.tsx";
+import { type Role, RoleField } from "./role.tsx";
+import { ShownOnce } from "./shown-once.tsx";
+import { Tag } from "./status.tsx";
+import { type Column, Named, Table } from "./table.tsx";
+import { useNow, When } from "./time.tsx";
+
+type Invitation = Reply<"GET /api/v1/organizations/invitations">["items"][number];
+type Made = Reply<"POST /api/v1/organizations/invitations">;
+
+/** Who was asked to join and has not yet; and the way to ask another. */
+export function Invitations() {
+  const now = useNow();
+  const [isAsking, setAsking] = useState(false);
+  const [made, setMade] = useState<Made | null>(null);
+  const [gone, setGone] = useState<Invitation | null>(null);
+  const invitations = useOlder("GET /api/v1/organizations/invitations", {});
+  const columns: readonly Column<Invitation>[] = [
+    { name: "Address", isWide: true, cell: ({ email }) => <Named name={email} /> },
+    { name: "Role", cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> },
+    {
+      name: "Runs out",
+      isRight: true,
+      isMinor: true,
+      cell: ({ expiresAt }) =>
+        Date.parse(expiresAt) < now ? <Tag tone="warn">has run out</Tag> : <When at={expiresAt} />,
+    },
+    {
+      name: "Deeds",
+      isRight: true,
+      isUntitled: true,
+      cell: (invitation) => (
+        <IconButton
+          icon={X}
+          label={`Withdraw the invitation of ${invitation.email}`}
+          onClick={() => setGone(invitation)}
+        />
+      ),
+    },
+  ];
+  return (
+    <Section
+      title="Invitations"
+      flush
+      aside={
+        <Button icon={MailPlus} onClick={() => setAsking(true)}>
+          Invite somebody
+        </Button>
+      }
+    >
+      <Older of={invitations} rows={2}>
+        {(items) =>
+          items.length > 0 ? (
+            <Table label="Invitations" columns={columns} rows={items} keyOf={({ id }) => id} />
+          ) : (
+            <p className="p-4 text-sm text-soft">
+              None is open. An invitation is a link that you send on; it is good for seven days and one use.
+            </p>
+          )
+        }
+      </Older>
+      {isAsking && (
+        <Invite
+          onClose={() => setAsking(false)}
+          onMade={(invitation) => {
+            setAsking(false);
+            setMade(invitation);
+          }}
+        />
+      )}
+      {made && (
+        <ShownOnce
+          title={`Send the link to ${made.email}`}
+          name="the link"
+          text={made.inviteUrl}
+          onClose={() => setMade(null)}
+        >
+          Weir sends no mail. Whoever opens this link joins as {made.roleSlug}; it is good for seven days and
+          one use.
+        </ShownOnce>
+      )}
+      {gone && <Withdraw invitation={gone} onClose={() => setGone(null)} />}
+    </Section>
+  );
+}
+
+function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+  const [email, setEmail] = useState("");
+  const [roleSlug, setRole] = useState<Role>("member");
+  const create = useChange("POST /api/v1/organizations/invitations", {
+    touches: ["/invitations"],
+    tellsErrors: false,
+    onDone: onMade,
+  });
+  const told = toldBy(create.error);
+  return (
+    <FormDialog
+      title="Invite somebody"
+      verb="Make the link"
+      call={create}
+      onClose={onClose}
+      onSend={() => create.mutate({ body: { email, roleSlug } })}
+    >
+      <TextField
+        label="Email"
+        type="email"
+        isRequired
+        value={email}
+        onChange={setEmail}
+        fault={told("email")}
+        maxLength={254}
+      />
+      <RoleField value={roleSlug} onChange={setRole} fault={told("roleSlug")} />
+    </FormDialog>
+  );
+}
+
+function Withdraw({ invitation, onClose }: { invitation: Invitation; onClose: () => void }) {
+  const remove = useChange("DELETE /api/v1/organizations/invitations/{invitation_id}", {
+    touches: ["/invitations"],
+    done: "Withdrawn",
+    onDone: onClose,
+  });
+  return (
+    <Confirm
+      title="Withdraw the invitation?"
+      verb="Withdraw"
+      isBusy={remove.isPending}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ path: { invitation_id: invitation.id } }, { onError: onClose })}
+    >
+      <p>The link of {invitation.email} is worth nothing from then on.</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,64 @@
+import type { Fault } from "../api.ts";
+import { Code } from "./code.tsx";
+
+/** Text as a JSON object, or what is wrong with it; nothing at all is an empty one. */
+export function readObject(text: string): { value: Record<string, unknown> } | { problem: string } {
+  if (text.trim() === "") return { value: {} };
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? { value: value as Record<string, unknown> }
+      : { problem: "This is to be an object." };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : "This is not JSON." };
+  }
+}
+
+interface Props {
+  label: string;
+  about: string;
+  text: string;
+  onChange: (text: string) => void;
+  onSubmit?: () => void;
+  /** Where the object stands in the body. */
+  name: string;
+  faults: readonly Fault[];
+  minHeight?: number;
+}
+
+/** A JSON object in the editor, with the faults below it, each by its place. */
+export function JsonField({ label, about, text, onChange, onSubmit, name, faults, minHeight = 120 }: Props) {
+  const read = readObject(text);
+  const own = faults.filter(({ loc }) => loc[1] === name);
+  const problems = "problem" in read ? [read.problem] : [];
+  const told = [
+    ...problems,
+    ...own.map(({ loc, msg }) => (loc.length > 2 ? `${loc.slice(2).join(".")}: ${msg}` : msg)),
+  ];
+  return (
+    <div>
+      <p className="mb-1 text-sm font-medium">{label}</p>
+      <Code
+        language="json"
+        label={label}
+        value={text}
+        onChange={onChange}
+        minHeight={minHeight}
+        isInvalid={told.length > 0}
+        {...(onSubmit ? { onSubmit } : {})}
+      />
+      {told.length > 0 && (
+        <div role="alert">
+          <ul className="mt-1 space-y-0.5 text-xs text-bad">
+            {told.map((each) => (
+              <li key={each} className="[overflow-wrap:anywhere]">
+                {each}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <p className="mt-1 text-xs text-soft">{about}</p>
+    </div>
+  );
+}

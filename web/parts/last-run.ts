@@ -1,0 +1,85 @@
+import { useQueries } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { call } from "../api.ts";
+import type { Automation, AutomationRun, Run } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { ALWAYS, pathsIn, type TemplatePath } from "./template-paths.ts";
+
+/** Of an automation with very many steps the results of so many are read. */
+const MOST_STEPS = 40;
+const FRESH_MS = 60_000;
+
+export interface LastRun {
+  run: AutomationRun | null;
+  /** By the key of its step. */
+  results: ReadonlyMap<string, Run>;
+  /** What templates saw in it: `payload`, `input`, `steps`, … */
+  scope: Readonly<Record<string, unknown>>;
+  paths: readonly TemplatePath[];
+}
+
+/** A result that was kept as an artifact stands in templates with its small values; see `summary`. */
+function seen(result: unknown): unknown {
+  const summary = (result as { summary?: { fields?: object } } | null)?.summary;
+  return typeof summary?.fields === "object" ? { ...summary.fields, ...(result as object) } : result;
+}
+
+const dataOf = (replies: { data: Run | undefined }[]) => replies.map(({ data }) => data ?? null);
+
+/** What the last run of an automation was given, and what each of its steps gave. */
+export function useLastRun(automation: Pick<Automation, "id" | "triggerType"> | null): LastRun {
+  const id = automation?.id ?? "";
+  const latest = useApi(
+    "GET /api/v1/automations/{automation_id}/runs",
+    { path: { automation_id: id }, query: { limit: 1 } },
+    { enabled: automation !== null },
+  );
+  const run = latest.data?.runs[0] ?? null;
+  const isHook = automation?.triggerType === "webhook";
+  const deliveries = useApi(
+    "GET /api/v1/webhook-deliveries",
+    { query: { automation_id: id, limit: 1 } },
+    { enabled: isHook },
+  );
+  const delivery = useApi(
+    "GET /api/v1/webhook-deliveries/{delivery_id}",
+    { path: { delivery_id: deliveries.data?.items[0]?.id ?? "" } },
+    { enabled: isHook && deliveries.data?.items[0] !== undefined },
+  );
+  const ended = useMemo(
+    () => (run?.steps ?? []).filter(({ actionRunId }) => actionRunId !== null).slice(0, MOST_STEPS),
+    [run],
+  );
+  const found = useQueries({
+    queries: ended.map(({ actionRunId }) => {
+      const given = { path: { run_id: actionRunId ?? "" } };
+      return {
+        queryKey: ["GET /api/v1/action-runs/{run_id}", given],
+        queryFn: ({ signal }: { signal: AbortSignal }) =>
+          call("GET /api/v1/action-runs/{run_id}", given, { signal }),
+        staleTime: FRESH_MS,
+      };
+    }),
+    combine: dataOf,
+  });
+  return useMemo(() => {
+    const results = new Map(ended.flatMap(({ key }, at) => (found[at] ? [[key, found[at]] as const] : [])));
+    const came = delivery.data ?? null;
+    const steps = Object.fromEntries(
+      [...results].map(([key, { id: actionRunId, status, result, error }]) => [
+        key,
+        { status, actionRunId, result: seen(result), error },
+      ]),
+    );
+    const scope = {
+      ...(came ? { payload: came.payload, headers: came.headers, query: came.query } : {}),
+      ...(run && (automation?.triggerType === "schedule" || automation?.triggerType === "event")
+        ? { payload: run.input }
+        : {}),
+      ...(run ? { input: run.input } : {}),
+      steps,
+      ...ALWAYS,
+    };
+    return { run, results, scope, paths: run || came ? pathsIn(scope) : [] };
+  }, [run, found, delivery.data, automation?.triggerType, ended]);
+}

@@ -1,0 +1,74 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { call } from "../api.ts";
+import type { Call, Given, Reply } from "../calls.ts";
+import { Button } from "./button.tsx";
+import { Failed, Loading } from "./page.tsx";
+
+const LIMIT = 50;
+
+/** Operations whose list goes on by a cursor. */
+type CursorCall = {
+  [K in Call]: [Reply<K>] extends [never]
+    ? never
+    : Reply<K> extends { items: unknown[]; nextCursor?: string }
+      ? K
+      : never;
+}[Call];
+type ItemOf<K extends CursorCall> = Reply<K> extends { items: (infer T)[] } ? T : never;
+
+interface Options {
+  enabled?: boolean;
+  /** For lists that change without an event. */
+  refetchMs?: number;
+}
+
+/** A list whose next page is asked for by a cursor; pages that were opened are kept up to date together. */
+export function useOlder<K extends CursorCall>(name: K, given: Given<K>, options: Options = {}) {
+  const { enabled = true, refetchMs } = options;
+  const parts = given as { query?: object };
+  const list = useInfiniteQuery({
+    queryKey: [name, given, "pages"],
+    queryFn: async ({ signal, pageParam }) => {
+      const asked = { ...parts, query: { ...parts.query, limit: LIMIT, cursor: pageParam } };
+      const page = await call(name, asked as unknown as Given<K>, { signal });
+      return page as unknown as { items: ItemOf<K>[]; nextCursor?: string };
+    },
+    initialPageParam: "",
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    enabled,
+    ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
+  });
+  return { ...list, items: list.data?.pages.flatMap(({ items }) => items) ?? null };
+}
+
+interface Props<T> {
+  of: {
+    items: T[] | null;
+    error: Error | null;
+    refetch: () => unknown;
+    hasNextPage: boolean;
+    isFetchingNextPage: boolean;
+    fetchNextPage: () => unknown;
+  };
+  rows?: number;
+  children: (items: readonly T[]) => ReactNode;
+}
+
+/** What has been read of such a list, and the way to what is older. */
+export function Older<T>({ of, rows = 5, children }: Props<T>) {
+  if (of.items === null)
+    return of.error ? <Failed error={of.error} again={() => void of.refetch()} /> : <Loading rows={rows} />;
+  return (
+    <>
+      {children(of.items)}
+      {of.hasNextPage && (
+        <div className="border-t border-line p-2 text-center">
+          <Button kind="quiet" busy={of.isFetchingNextPage} onClick={() => void of.fetchNextPage()}>
+            Show older ones
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,177 @@
+import { useState } from "react";
+import { switchTo } from "../api.ts";
+import type { Reply } from "../calls.ts";
+import { useApi, useChange } from "../data.ts";
+import { FormDialog } from "./credentials.tsx";
+import { FormFrame, toldBy } from "./form-frame.tsx";
+import { Labelled, TextField } from "./labelled.tsx";
+
+type Organization = Reply<"GET /api/v1/organizations/current">;
+type Plan = Organization["plan"];
+interface Rate {
+  perMinute: number;
+  burst: number;
+}
+
+const PLANS: readonly (readonly [plan: Plan, name: string])[] = [
+  ["free", "Free"],
+  ["pro", "Pro"],
+  ["enterprise", "Enterprise"],
+];
+
+/** Empty text is no number; anything else that is none is left to the API. */
+const asNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));
+
+/** Names, plan, and for the largest plan a rate of its own. */
+export function OrganizationSettings({
+  organization,
+  onDirty,
+}: {
+  organization: Organization;
+  onDirty: (isDirty: boolean) => void;
+}) {
+  const { webhookRate } = organization;
+  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
+  const rates = meta.data?.limits.webhooks as Record<Plan, Rate> | undefined;
+  const [draft, setDraft] = useState({
+    name: organization.name,
+    slug: organization.slug,
+    plan: organization.plan,
+    perMinute: webhookRate ? String(webhookRate.perMinute) : "",
+    burst: webhookRate ? String(webhookRate.burst) : "",
+  });
+  const save = useChange("PATCH /api/v1/organizations/current", {
+    touches: ["/organizations", "/memberships"],
+    tellsErrors: false,
+    done: "Saved",
+    onDone: () => onDirty(false),
+  });
+  const told = toldBy(save.error);
+  const put = (change: Partial<typeof draft>) => {
+    setDraft({ ...draft, ...change });
+    onDirty(true);
+  };
+  const rate =
+    draft.perMinute.trim() === "" && draft.burst.trim() === ""
+      ? null
+      : { perMinute: asNumber(draft.perMinute), burst: asNumber(draft.burst) };
+  const body = {
+    ...(draft.name === organization.name ? {} : { name: draft.name }),
+    ...(draft.slug === organization.slug ? {} : { slug: draft.slug }),
+    ...(draft.plan === organization.plan ? {} : { plan: draft.plan }),
+    ...(JSON.stringify(rate) === JSON.stringify(webhookRate) ? {} : { webhookRate: rate }),
+  };
+  const usual = rates?.[draft.plan];
+  return (
+    <FormFrame
+      title="Settings"
+      call={save}
+      drawn={["name", "slug", "plan", "webhookRate.perMinute", "webhookRate.burst"]}
+      isChanged={Object.keys(body).length > 0}
+      onSend={() => save.mutate({ body })}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          isRequired
+          value={draft.name}
+          onChange={(name) => put({ name })}
+          fault={told("name")}
+          maxLength={255}
+        />
+        <TextField
+          label="Slug"
+          isRequired
+          value={draft.slug}
+          onChange={(slug) => put({ slug })}
+          fault={told("slug")}
+          {...(draft.slug === organization.slug
+            ? { about: "Stands in the addresses of webhooks." }
+            : { about: "The addresses of webhooks change with it; tell whoever sends to the old ones." })}
+          maxLength={100}
+        />
+        <Labelled
+          label="Plan"
+          fault={told("plan")}
+          about={usual ? `Webhooks that come in: ${usual.perMinute} a minute, ${usual.burst} at once.` : null}
+        >
+          {(wiring) => (
+            <select
+              {...wiring}
+              className="field"
+              value={draft.plan}
+              onChange={(event) => put({ plan: event.target.value as Plan })}
+            >
+              {PLANS.map(([id, name]) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Labelled>
+        {draft.plan === "enterprise" && (
+          <fieldset className="grid grid-cols-2 gap-4">
+            <legend className="sr-only">A webhook rate of its own</legend>
+            <TextField
+              label="Webhooks a minute"
+              value={draft.perMinute}
+              onChange={(perMinute) => put({ perMinute })}
+              fault={told("webhookRate", "perMinute")}
+              placeholder={usual ? String(usual.perMinute) : ""}
+            />
+            <TextField
+              label="At once"
+              value={draft.burst}
+              onChange={(burst) => put({ burst })}
+              fault={told("webhookRate", "burst")}
+              placeholder={usual ? String(usual.burst) : ""}
+            />
+          </fieldset>
+        )}
+      </div>
+    </FormFrame>
+  );
+}
+
+/** Asks how a new one is called, and leads there. */
+export function NewOrganization({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [slug, setSlug] = useState("");
+  const create = useChange("POST /api/v1/organizations", {
+    touches: ["/memberships"],
+    tellsErrors: false,
+    onDone: ({ id }) => switchTo(id),
+  });
+  const told = toldBy(create.error);
+  return (
+    <FormDialog
+      title="New organization"
+      verb="Create and go there"
+      call={create}
+      onClose={onClose}
+      onSend={() => create.mutate({ body: { name, ...(slug ? { slug } : {}) } })}
+    >
+      <p className="text-soft">
+        It begins empty, with you as its owner. What is in this one stays here, and nobody sees the one from
+        the other.
+      </p>
+      <TextField
+        label="Name"
+        isRequired
+        value={name}
+        onChange={setName}
+        fault={told("name")}
+        maxLength={255}
+      />
+      <TextField
+        label="Slug"
+        value={slug}
+        onChange={setSlug}
+        fault={told("slug")}
+        placeholder="made from the name"
+        maxLength={100}
+      />
+    </FormDialog>
+  );
+}

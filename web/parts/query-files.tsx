@@ -1,0 +1,63 @@
+import { Download, Square } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { fetchFile } from "../api.ts";
+import type { Reply } from "../calls.ts";
+import { Button } from "./button.tsx";
+import { download, toCsv } from "./grid.tsx";
+import { Menu } from "./menu.tsx";
+import { tell } from "./toast.tsx";
+
+type Format = "csv" | "parquet";
+
+interface Props {
+  /** What was run, and what it gave. */
+  sql: string;
+  result: Reply<"POST /api/v1/query">;
+}
+
+/** The rows that are shown as a file, and all that the SQL gives, which the server writes. */
+export function QueryFiles({ sql, result: { columns, rows } }: Props) {
+  const [isBusy, setBusy] = useState(false);
+  const stop = useRef<AbortController>(null);
+  useEffect(() => () => stop.current?.abort(), []);
+  const take = async (format: Format) => {
+    const mine = new AbortController();
+    stop.current = mine;
+    setBusy(true);
+    try {
+      const file = await fetchFile("POST /api/v1/query", { query: { format }, body: { sql } }, mine.signal);
+      download(`query.${format}`, file);
+    } catch (error) {
+      if (!mine.signal.aborted) tell(error instanceof Error ? error.message : "It could not be had.", "bad");
+    }
+    setBusy(false);
+  };
+  if (isBusy)
+    return (
+      <Button kind="quiet" icon={Square} onClick={() => stop.current?.abort()}>
+        Stop the download
+      </Button>
+    );
+  return (
+    <>
+      <Button
+        kind="quiet"
+        icon={Download}
+        onClick={() => download("result.csv", new Blob([toCsv(columns, rows)], { type: "text/csv" }))}
+      >
+        CSV
+      </Button>
+      <Menu
+        label="All rows"
+        hasText
+        align="right"
+        buttonClass="inline-flex h-8 items-center rounded-md px-2 text-sm font-medium text-soft hover:bg-sunken hover:text-ink"
+        button="All rows"
+        items={[
+          { name: "As CSV", icon: Download, onPick: () => void take("csv") },
+          { name: "As Parquet", icon: Download, onPick: () => void take("parquet") },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+import { Eye } from "lucide-react";
+import { useState } from "react";
+import { useApi, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Grid } from "./grid.tsx";
+import { Shown } from "./page.tsx";
+
+interface TableProps {
+  connectionId: string;
+  schema: string;
+  table: string;
+}
+
+/** The first rows of a table outside, once somebody asks for them. */
+export function TableRows(props: TableProps) {
+  const may = useMay("member");
+  const [asked, setAsked] = useState(false);
+  if (!may) return null;
+  return asked ? (
+    <Rows {...props} />
+  ) : (
+    <p className="border-t border-line bg-ground px-8 py-2">
+      <Button kind="quiet" icon={Eye} onClick={() => setAsked(true)}>
+        Preview
+      </Button>
+    </p>
+  );
+}
+
+function Rows({ connectionId, schema, table }: TableProps) {
+  const preview = useApi("GET /api/v1/connections/{connection_id}/schema/preview", {
+    path: { connection_id: connectionId },
+    query: { schema, table },
+  });
+  return (
+    <div className="border-t border-line">
+      <Shown of={preview} rows={3}>
+        {({ columns, rows, truncated }) =>
+          rows.length === 0 ? (
+            <p className="px-10 py-3 text-sm text-soft">The table has no rows.</p>
+          ) : (
+            <>
+              <Grid columns={columns} rows={rows} label={`Rows of ${schema}.${table}`} height={320} />
+              {truncated && <p className="px-4 py-1.5 text-xs text-soft">There are more.</p>}
+            </>
+          )
+        }
+      </Shown>
+    </div>
+  );
+}
+
+interface FileProps {
+  connectionId: string;
+  file: { id: string; name: string };
+  onClose: () => void;
+}
+
+/** How a file outside begins. */
+export function FileStart({ connectionId, file, onClose }: FileProps) {
+  const preview = useApi("GET /api/v1/connections/{connection_id}/files/preview", {
+    path: { connection_id: connectionId },
+    query: { path: file.id },
+  });
+  return (
+    <Dialog title={file.name} onClose={onClose} isWide>
+      <Shown of={preview} rows={5}>
+        {({ text, truncated }) =>
+          text === null ? (
+            <p className="text-soft">This is no text.</p>
+          ) : (
+            <>
+              <pre dir="auto" className="overflow-x-auto font-mono text-xs" tabIndex={-1}>
+                {text}
+              </pre>
+              {truncated && <p className="mt-2 text-xs text-soft">It goes on.</p>}
+            </>
+          )
+        }
+      </Shown>
+    </Dialog>
+  );
+}

@@ -1,0 +1,63 @@
+import { Link } from "wouter";
+import type { Run } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Section } from "./page.tsx";
+import { useChainRuns, useRunTrail } from "./run-trail.ts";
+import { StatusIcon } from "./status.tsx";
+import { When } from "./time.tsx";
+
+/** So many are listed; the story has all. */
+const MOST_SHOWN = 30;
+
+/** What else ran out of the same cause: the runs before it, those that it led to, and its tries by hand. */
+export function RunChain({ run }: { run: Run }) {
+  const { correlationId } = useRunTrail(run);
+  const runs = useChainRuns(correlationId);
+  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  if (correlationId === null) return null;
+  const titleOf = (name: string) =>
+    name === "automation"
+      ? "Automation"
+      : (kinds.data?.kinds.find(({ kind }) => kind === name)?.title ?? name);
+  return (
+    <Section
+      title="Out of the same cause"
+      flush
+      aside={
+        <Link
+          href={`/events?correlationId=${encodeURIComponent(correlationId)}`}
+          className="text-accent hover:underline"
+        >
+          The whole story
+        </Link>
+      }
+    >
+      <ol className="text-sm">
+        {runs.slice(0, MOST_SHOWN).map(({ id, href, name, status, since }) => (
+          <li
+            key={id}
+            className={`flex h-9 items-center gap-3 border-t border-line px-4 first:border-t-0 ${id === run.id ? "bg-accent-soft" : ""}`}
+          >
+            <StatusIcon status={status} />
+            {id === run.id ? (
+              <span className="font-medium">{titleOf(name)}, this run</span>
+            ) : (
+              <Link href={href} className="font-medium hover:text-accent hover:underline">
+                {titleOf(name)}
+              </Link>
+            )}
+            <code className="font-mono text-xs text-faint">{id.slice(-12)}</code>
+            <span className="ml-auto text-xs text-soft">
+              <When at={since} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      {runs.length > MOST_SHOWN && (
+        <p className="border-t border-line px-4 py-2 text-xs text-soft">
+          {runs.length - MOST_SHOWN} more are in the story.
+        </p>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,89 @@
+import { Ban, ClipboardCopy, RotateCcw, Terminal } from "lucide-react";
+import { useLocation } from "wouter";
+import type { Run } from "../calls.ts";
+import { useChange, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { copy } from "./copy.tsx";
+import { Menu } from "./menu.tsx";
+import { tell } from "./toast.tsx";
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** How to do the same from a terminal. */
+function commandsFor({ id, actionId, definition }: Run) {
+  const curl = (method: string, path: string, body?: object) =>
+    [
+      `curl${method === "GET" ? "" : ` -X ${method}`} ${quoted(location.origin + path)}`,
+      `  -H "Authorization: Bearer $WEIR_TOKEN"`,
+      ...(body ? [`  -H 'Content-Type: application/json'`, `  -d ${quoted(JSON.stringify(body))}`] : []),
+    ].join(" \\\n");
+  return {
+    read: { curl: curl("GET", `/api/v1/action-runs/${id}`), cli: `weir runs get ${id}` },
+    again: actionId && {
+      curl: curl("POST", `/api/v1/actions/${actionId}/run`, { definitionOverrides: definition }),
+      cli: `weir actions run ${actionId}`,
+    },
+    follow: `weir runs logs ${id} --follow`,
+  };
+}
+
+/** What can be done with a run. */
+export function RunDeeds({ run, isOver }: { run: Run; isOver: boolean }) {
+  const may = useMay("member");
+  const [, go] = useLocation();
+  const path = { path: { run_id: run.id } };
+  const cancel = useChange("POST /api/v1/action-runs/{run_id}/cancel", {
+    touches: ["/action-runs"],
+    done: "Cancelling",
+  });
+  const retry = useChange("POST /api/v1/action-runs/{run_id}/retry", {
+    touches: ["/action-runs"],
+    done: "Set off again",
+    onDone: ({ id }) => go(`/runs/${id}`),
+  });
+  const take = async (text: string) => {
+    if (await copy(text)) tell("Copied");
+  };
+  const { read, again, follow } = commandsFor(run);
+  return (
+    <>
+      <Menu
+        label="Copy as a command"
+        align="right"
+        buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md border border-strong-line bg-raised px-3 text-sm font-medium hover:bg-sunken"
+        button={
+          <>
+            <ClipboardCopy size={15} aria-hidden /> Copy
+          </>
+        }
+        items={[
+          { name: "Read it: cURL", icon: ClipboardCopy, onPick: () => void take(read.curl) },
+          { name: "Read it: weir command", icon: Terminal, onPick: () => void take(read.cli) },
+          { name: "Follow the log: weir command", icon: Terminal, onPick: () => void take(follow) },
+          ...(again
+            ? [
+                "line" as const,
+                { name: "Run it again: cURL", icon: ClipboardCopy, onPick: () => void take(again.curl) },
+                { name: "Run it again: weir command", icon: Terminal, onPick: () => void take(again.cli) },
+              ]
+            : []),
+        ]}
+      />
+      {isOver ? (
+        <Button icon={RotateCcw} disabled={!may} busy={retry.isPending} onClick={() => retry.mutate(path)}>
+          Retry
+        </Button>
+      ) : (
+        <Button
+          kind="bad"
+          icon={Ban}
+          disabled={!may}
+          busy={cancel.isPending}
+          onClick={() => cancel.mutate(path)}
+        >
+          Cancel
+        </Button>
+      )}
+    </>
+  );
+}

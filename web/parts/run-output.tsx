@@ -1,0 +1,70 @@
+import { Link } from "wouter";
+import type { Run } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { ContentLink } from "./content-link.tsx";
+import { Section } from "./page.tsx";
+import { sized } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+/** What stands in a run where its result was too large for it. */
+interface Kept {
+  artifactId: string;
+  summary: { bytes?: number; fields?: Record<string, unknown>; large?: string[] };
+}
+
+function keptOf(result: unknown): Kept | null {
+  const { artifactId, summary } = (result ?? {}) as { artifactId?: unknown; summary?: unknown };
+  return typeof artifactId === "string" && typeof summary === "object" && summary !== null
+    ? ({ artifactId, summary } as Kept)
+    : null;
+}
+
+/** The result; one that was too large for the run by what is known of it, with the way to the whole. */
+export function Output({ run: { result }, isOver }: { run: Run; isOver: boolean }) {
+  if (result === null) return <p className="text-sm text-faint">{isOver ? "Nothing." : "Not yet."}</p>;
+  const kept = keptOf(result);
+  if (kept === null) return <Tree value={result} label="the output" />;
+  const { bytes, fields, large = [] } = kept.summary;
+  return (
+    <>
+      <p className="mb-3 text-sm text-soft">
+        The whole result{bytes === undefined ? "" : `, ${sized(bytes)},`} is kept as an artifact
+        {large.length > 0 && <>; it was too large by {large.join(", ")}</>}.
+      </p>
+      <p className="mb-3 flex flex-wrap gap-4 text-sm">
+        <Link href={`/artifacts/${kept.artifactId}`} className="text-accent hover:underline">
+          Look into it
+        </Link>
+        <ContentLink id={kept.artifactId} file="result.json" name="Download it" />
+      </p>
+      <Tree value={fields ?? kept.summary} label="the summary" />
+    </>
+  );
+}
+
+/** What the run left behind. */
+export function Artifacts({ runId, isOver }: { runId: string; isOver: boolean }) {
+  const artifacts = useApi(
+    "GET /api/v1/artifacts",
+    { query: { action_run_id: runId, limit: 20 } },
+    { enabled: isOver },
+  );
+  if (!artifacts.data || artifacts.data.total === 0) return null;
+  return (
+    <Section title="Artifacts">
+      <ul className="space-y-1 text-sm">
+        {artifacts.data.artifacts.map(({ id, title, kind }) => (
+          <li key={id} className="flex items-center gap-3">
+            <Link href={`/artifacts/${id}`} className="min-w-0 truncate text-accent hover:underline">
+              <span dir="auto">{title ?? id}</span>
+            </Link>
+            <span className="text-soft">{kind}</span>
+            <span className="ml-auto">
+              <ContentLink id={id} file={title ?? id} name="Download" />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

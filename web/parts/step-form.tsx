@@ -1,0 +1,245 @@
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { Fault } from "../api.ts";
+import type { Action, ActionKindInfo, AutomationRun } from "../calls.ts";
+import { IconButton } from "./button.tsx";
+import { ConnectionChoice } from "./connection-choice.tsx";
+import { DefinitionEditor } from "./definition.tsx";
+import { Labelled, TextField } from "./labelled.tsx";
+import { startValue } from "./schema.ts";
+import { Gave } from "./step.tsx";
+import { Needs } from "./step-needs.tsx";
+import { putInStep, type StepValue } from "./steps-config.ts";
+import { TemplateText } from "./template-text.tsx";
+
+/** A key as the API takes it. */
+const KEY = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$/;
+
+interface Props {
+  step: StepValue;
+  steps: readonly StepValue[];
+  actions: readonly Action[];
+  kinds: readonly ActionKindInfo[];
+  /** With places below the step. */
+  faults: readonly Fault[];
+  /** Where the step stands in the request. */
+  at: readonly string[];
+  /** How the last run left it. */
+  state: AutomationRun["steps"][number] | null;
+  onChange: (step: StepValue) => void;
+  onRename: (key: string) => void;
+  onRemove: () => void;
+  onProblem: (problem: string | null) => void;
+}
+
+/** One step by form, beside what it gave last time. */
+export function StepForm({ step, steps, actions, kinds, faults, at, state, ...rest }: Props) {
+  const put = (change: Partial<StepValue>) => rest.onChange(putInStep(step, change));
+  const told = (name: string) => faults.find(({ loc }) => loc[at.length] === name)?.msg;
+  const kind = kinds.find((each) => each.kind === step.kind) ?? null;
+  const setWork = (value: string) => {
+    const [what, id = ""] = value.split(":", 2);
+    const { actionId: _a, kind: _k, definition: _d, connectionId: _c, ...kept } = step;
+    const schema = kinds.find((each) => each.kind === id)?.definitionSchema;
+    if (what === "action") rest.onChange({ ...kept, actionId: id });
+    else rest.onChange({ ...kept, kind: id, definition: schema ? startValue(schema) : {} });
+  };
+  return (
+    <div className="grid gap-6 border-t border-line p-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+      <div className="min-w-0 space-y-4">
+        <div className="flex items-start gap-2">
+          <div className="grid min-w-0 grow gap-4 sm:grid-cols-2">
+            <Key step={step} steps={steps} fault={told("key")} onRename={rest.onRename} />
+            <TextField
+              label="Step name"
+              value={step.name ?? ""}
+              onChange={(name) => put({ name })}
+              fault={told("name")}
+              maxLength={255}
+            />
+          </div>
+          <IconButton icon={Trash2} label={`Take out ${step.key}`} onClick={rest.onRemove} />
+        </div>
+        <Labelled label="Does" fault={told("actionId") ?? told("kind")}>
+          {(wiring) => (
+            <select
+              {...wiring}
+              className="field"
+              value={step.actionId ? `action:${step.actionId}` : `kind:${step.kind ?? ""}`}
+              onChange={(event) => setWork(event.target.value)}
+            >
+              <Works actions={actions} kinds={kinds} />
+              {step.actionId && !actions.some(({ id }) => id === step.actionId) && (
+                <option value={`action:${step.actionId}`}>{step.actionId}</option>
+              )}
+            </select>
+          )}
+        </Labelled>
+        <Needs
+          step={step}
+          steps={steps}
+          actions={actions}
+          fault={told("dependsOn")}
+          onChange={(dependsOn) => put({ dependsOn })}
+        />
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Labelled
+            label="When"
+            about="A condition; without one it runs whenever its turn comes."
+            fault={told("when")}
+          >
+            {(wiring) => (
+              <TemplateText
+                {...wiring}
+                as="condition"
+                className="font-mono text-xs"
+                placeholder="payload.total > 100"
+                value={step.when ?? ""}
+                onChange={(when) => put({ when })}
+              />
+            )}
+          </Labelled>
+          <Labelled label="If it fails" fault={told("onError")}>
+            {(wiring) => (
+              <select
+                {...wiring}
+                className="field"
+                value={step.onError ?? "fail"}
+                onChange={(event) =>
+                  put({
+                    onError: event.target.value === "fail" ? undefined : event.target.value,
+                  } as Partial<StepValue>)
+                }
+              >
+                <option value="fail">The run fails</option>
+                <option value="continue">The run goes on</option>
+              </select>
+            )}
+          </Labelled>
+          <Labelled
+            label="For each"
+            about="A template that stands for a list; the step runs for each item, as {{item}}."
+            fault={told("forEach")}
+          >
+            {(wiring) => (
+              <TemplateText
+                {...wiring}
+                className="font-mono text-xs"
+                placeholder="{{payload.orders}}"
+                value={step.forEach ?? ""}
+                onChange={(forEach) =>
+                  rest.onChange(
+                    putInStep(
+                      step,
+                      forEach === "" ? ({ forEach, maxParallel: undefined } as never) : { forEach },
+                    ),
+                  )
+                }
+              />
+            )}
+          </Labelled>
+          {step.forEach !== undefined && (
+            <TextField
+              label="Items at once"
+              value={step.maxParallel === undefined ? "" : String(step.maxParallel)}
+              placeholder="10"
+              onChange={(text) =>
+                put({ maxParallel: (text === "" ? undefined : Number(text) || text) as number })
+              }
+              fault={told("maxParallel")}
+            />
+          )}
+        </div>
+        {kind && (
+          <fieldset className="min-w-0 space-y-4 rounded-md border border-line p-3">
+            <legend className="px-1 text-sm font-medium">{kind.title}</legend>
+            {kind.providers.length > 0 && (
+              <ConnectionChoice
+                kind={kind}
+                value={step.connectionId ?? ""}
+                onChange={(connectionId) => put({ connectionId })}
+                fault={told("connectionId")}
+              />
+            )}
+            <DefinitionEditor
+              key={kind.kind}
+              kind={kind}
+              value={step.definition ?? {}}
+              onChange={(definition) => rest.onChange({ ...step, definition })}
+              onProblem={rest.onProblem}
+              faults={faults}
+              at={[...at, "definition"]}
+            />
+          </fieldset>
+        )}
+      </div>
+      <Gave title="What it gave last time" state={state} />
+    </div>
+  );
+}
+
+/** What a step can do: an action that exists, or a kind that is defined in its place. */
+export function Works({ actions, kinds }: Pick<Props, "actions" | "kinds">) {
+  return (
+    <>
+      {actions.length > 0 && (
+        <optgroup label="Actions">
+          {actions.map(({ id, name }) => (
+            <option key={id} value={`action:${id}`}>
+              {name}
+            </option>
+          ))}
+        </optgroup>
+      )}
+      <optgroup label="Defined here">
+        {kinds.map(({ kind, title }) => (
+          <option key={kind} value={`kind:${kind}`}>
+            {title}
+          </option>
+        ))}
+      </optgroup>
+    </>
+  );
+}
+
+interface KeyProps {
+  step: StepValue;
+  steps: readonly StepValue[];
+  fault: string | undefined;
+  onRename: (key: string) => void;
+}
+
+const keyFault = (text: string, key: string, steps: readonly StepValue[]): string | undefined => {
+  if (text !== key && steps.some((each) => each.key === text)) return "Another step has this key.";
+  return KEY.test(text) ? undefined : "Letters, digits, _ and -, not beginning with a digit.";
+};
+
+/** What is typed and can't be a key stays in the field alone. */
+function Key({ step: { key }, steps, fault, onRename }: KeyProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const text = typed ?? key;
+  return (
+    <Labelled
+      label="Key"
+      isRequired
+      about="Templates name it: {{steps.KEY.result}}."
+      fault={keyFault(text, key, steps) ?? fault}
+    >
+      {(wiring) => (
+        <input
+          {...wiring}
+          className="field font-mono text-xs"
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={100}
+          value={text}
+          onChange={({ target: { value } }) => {
+            setTyped(value);
+            if (value !== key && keyFault(value, key, steps) === undefined) onRename(value);
+          }}
+          onBlur={() => setTyped(null)}
+        />
+      )}
+    </Labelled>
+  );
+}

@@ -1,0 +1,114 @@
+import type { Values } from "./form.tsx";
+
+/** A step as the config has it; what is not named here is kept as it is. */
+export interface StepValue extends Values {
+  key: string;
+  name?: string;
+  actionId?: string;
+  kind?: string;
+  connectionId?: string | null;
+  definition?: Values;
+  dependsOn?: string[];
+  when?: string;
+  forEach?: string;
+  maxParallel?: number;
+  onError?: string;
+}
+
+const isRecord = (value: unknown): value is Values =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isTexts = (value: unknown) =>
+  value === undefined || (Array.isArray(value) && value.every((each) => typeof each === "string"));
+
+/** Whether the form can show the work of a config: its steps, or its one action. */
+export function canDrawSteps({ steps, action }: Values): boolean {
+  if (steps === undefined) return action === undefined || isRecord(action);
+  if (!Array.isArray(steps)) return false;
+  const keys = steps.map((step: unknown) => (isRecord(step) ? step.key : null));
+  return (
+    keys.every((key) => typeof key === "string") &&
+    new Set(keys).size === keys.length &&
+    steps.every(
+      (step: Values) =>
+        isTexts(step.dependsOn) &&
+        (step.definition === undefined || isRecord(step.definition)) &&
+        ["name", "when", "forEach", "onError", "kind", "actionId"].every(
+          (name) => step[name] === undefined || typeof step[name] === "string",
+        ),
+    )
+  );
+}
+
+/** The steps; an `action` alone is the step of that key. */
+export const stepsIn = ({ steps, action }: Values): StepValue[] =>
+  (steps as StepValue[] | undefined) ?? (isRecord(action) ? [{ ...action, key: "action" }] : []);
+
+export function withSteps({ action: _, ...config }: Values, steps: readonly StepValue[]): Values {
+  return { ...config, steps };
+}
+
+/** Without what is empty, since the API takes no empty texts and lists. */
+export function putInStep(step: StepValue, change: Partial<StepValue>): StepValue {
+  const put = { ...step, ...change };
+  for (const [name, value] of Object.entries(put)) {
+    if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) delete put[name];
+  }
+  return { ...put, key: put.key ?? step.key };
+}
+
+const keyIn = (dependency: string) => dependency.split(":")[0] ?? dependency;
+
+/** All steps after one has got another key: what hangs on it, and templates that name it, follow. */
+export function renamed(steps: readonly StepValue[], from: string, to: string): StepValue[] {
+  const named = new RegExp(`\\bsteps\\.${from.replaceAll("$", "\\$")}(?![\\w-])`, "g");
+  const follow = (value: unknown): unknown => {
+    if (typeof value === "string") return value.replaceAll(named, `steps.${to}`);
+    if (Array.isArray(value)) return value.map(follow);
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, follow(inner)]));
+  };
+  return steps.map((step) => {
+    const { key, dependsOn, ...rest } = step;
+    const moved = dependsOn?.map((each) => (keyIn(each) === from ? to + each.slice(from.length) : each));
+    return {
+      ...(follow(rest) as Values),
+      key: key === from ? to : key,
+      ...(moved ? { dependsOn: moved } : {}),
+    };
+  });
+}
+
+export const without = (steps: readonly StepValue[], key: string): StepValue[] =>
+  steps
+    .filter((step) => step.key !== key)
+    .map((step) =>
+      step.dependsOn
+        ? putInStep(step, { dependsOn: step.dependsOn.filter((each) => keyIn(each) !== key) })
+        : step,
+    );
+
+/** Keys of the steps that hang on this one, near or far: it can't hang on them. */
+export function after(steps: readonly StepValue[], key: string): ReadonlySet<string> {
+  const found = new Set<string>([key]);
+  for (let size = 0; size !== found.size; ) {
+    size = found.size;
+    for (const step of steps) {
+      if (step.dependsOn?.some((each) => found.has(keyIn(each)))) found.add(step.key);
+    }
+  }
+  return found;
+}
+
+/** A key that conditions can write without brackets, and that no other step has. */
+export function freshKey(steps: readonly StepValue[], wish: string): string {
+  const plain = wish
+    .replace(/[^A-Za-z0-9_]+/g, "_")
+    .replace(/^(?![A-Za-z_])/, "_")
+    .slice(0, 90);
+  const taken = new Set(steps.map(({ key }) => key));
+  if (!taken.has(plain)) return plain;
+  let number = 2;
+  while (taken.has(`${plain}_${number}`)) number++;
+  return `${plain}_${number}`;
+}

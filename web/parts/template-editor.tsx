@@ -1,0 +1,65 @@
+import { useState } from "react";
+import { useLocation } from "wouter";
+import type { Template } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { FormFrame, faultsOf, toldBy } from "./form-frame.tsx";
+import { isReadable, PARTS, TemplateNames, TemplateParts, textOf, valuesOf } from "./template-fields.tsx";
+
+/** Changes a draft, or makes one of a published version, and then leads to it. */
+export function TemplateEditor({
+  template,
+  onDirty,
+}: {
+  template: Template;
+  onDirty: (isDirty: boolean) => void;
+}) {
+  const [, go] = useLocation();
+  const start = textOf(template);
+  const [text, setText] = useState(start);
+  const isChanged = JSON.stringify(text) !== JSON.stringify(start);
+  const isDraft = template.status === "draft";
+  const save = useChange("PUT /api/v1/templates/{template_id}", {
+    touches: ["/templates", "/bundles"],
+    tellsErrors: false,
+    done: ({ version }) => (isDraft ? "Saved" : `Saved as version ${version}, a draft`),
+    onDone({ id }) {
+      onDirty(false);
+      if (id !== template.id) go(`/templates/${id}`);
+    },
+  });
+  const send = () =>
+    isChanged &&
+    isReadable(text) &&
+    save.mutate({ path: { template_id: template.id }, body: valuesOf(text) });
+  const put = (next: typeof text) => {
+    setText(next);
+    onDirty(JSON.stringify(next) !== JSON.stringify(start));
+  };
+  return (
+    <FormFrame
+      title={isDraft ? "Draft" : "Next version"}
+      call={save}
+      drawn={["displayName", "description", ...PARTS]}
+      isChanged={isChanged}
+      isReady={isReadable(text)}
+      verb={isDraft ? "Save" : "Save as a draft"}
+      onSend={send}
+    >
+      {!isDraft && (
+        <p className="mb-4 text-sm text-soft">
+          This version is published and stays as it is. A change goes into a draft of the next one.
+        </p>
+      )}
+      <div className="mb-5 grid gap-4 sm:grid-cols-2">
+        <TemplateNames text={text} onChange={put} told={toldBy(save.error)} />
+      </div>
+      <TemplateParts
+        type={template.templateType}
+        text={text}
+        onChange={put}
+        faults={faultsOf(save.error)}
+        onSubmit={send}
+      />
+    </FormFrame>
+  );
+}

@@ -1,0 +1,134 @@
+import type { Fault } from "../api.ts";
+import type { Template } from "../calls.ts";
+import { JsonField, readObject } from "./json-field.tsx";
+import { TextField } from "./labelled.tsx";
+
+export type TemplateType = Template["templateType"];
+
+export const TYPES: readonly (readonly [type: TemplateType, name: string])[] = [
+  ["connection", "Connection"],
+  ["action", "Action"],
+  ["bundle", "Bundle"],
+];
+
+/** What a template says, as it is typed. */
+export interface TemplateText {
+  displayName: string;
+  description: string;
+  definition: string;
+  inputJsonSchema: string;
+  inputDefaults: string;
+}
+
+export const PARTS = ["definition", "inputJsonSchema", "inputDefaults"] as const;
+
+const written = (value: object) => (Object.keys(value).length === 0 ? "" : JSON.stringify(value, null, 2));
+
+export const textOf = (template: Template): TemplateText => ({
+  displayName: template.displayName,
+  description: template.description ?? "",
+  definition: JSON.stringify(template.definition, null, 2),
+  inputJsonSchema: written(template.inputJsonSchema),
+  inputDefaults: written(template.inputDefaults),
+});
+
+/** Whether every part can be read. */
+export const isReadable = (text: TemplateText): boolean =>
+  PARTS.every((part) => "value" in readObject(text[part]));
+
+/** The objects of what was typed; an unreadable one is empty. */
+export function valuesOf(text: TemplateText) {
+  const value = (part: (typeof PARTS)[number]) => {
+    const read = readObject(text[part]);
+    return ("value" in read ? read.value : {}) as never;
+  };
+  return {
+    displayName: text.displayName,
+    description: text.description === "" ? null : text.description,
+    definition: value("definition"),
+    inputJsonSchema: value("inputJsonSchema"),
+    inputDefaults: value("inputDefaults"),
+  };
+}
+
+const ABOUT: Readonly<Record<TemplateType, string>> = {
+  connection: "{http, configSchema, credentialsSchema}: how an HTTP API is spoken to, and what it takes to.",
+  action: "The definition of the action; {{inputs.name}} stands for what is asked for when it is made.",
+  bundle:
+    "{components: […]}, each with key, type, name and definition or templateSlug. {{components.key.id}} names another one.",
+};
+
+interface Props {
+  type: TemplateType;
+  text: TemplateText;
+  onChange: (text: TemplateText) => void;
+  faults: readonly Fault[];
+  onSubmit: () => void;
+}
+
+/** The parts of a template that are JSON. */
+export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props) {
+  const put = (change: Partial<TemplateText>) => onChange({ ...text, ...change });
+  return (
+    <div className="space-y-5">
+      <JsonField
+        label="Definition"
+        about={ABOUT[type]}
+        name="definition"
+        text={text.definition}
+        onChange={(definition) => put({ definition })}
+        faults={faults}
+        minHeight={240}
+        onSubmit={onSubmit}
+      />
+      <JsonField
+        label="Schema of the inputs"
+        about="JSON Schema of what is asked for: the form is made from it."
+        name="inputJsonSchema"
+        text={text.inputJsonSchema}
+        onChange={(inputJsonSchema) => put({ inputJsonSchema })}
+        faults={faults}
+        onSubmit={onSubmit}
+      />
+      <JsonField
+        label="Defaults of the inputs"
+        about="Values of inputs that are not given."
+        name="inputDefaults"
+        text={text.inputDefaults}
+        onChange={(inputDefaults) => put({ inputDefaults })}
+        faults={faults}
+        minHeight={60}
+        onSubmit={onSubmit}
+      />
+    </div>
+  );
+}
+
+/** Its name and what it is good for. */
+export function TemplateNames({
+  text,
+  onChange,
+  told,
+}: Pick<Props, "text" | "onChange"> & {
+  told: (field: string) => string | undefined;
+}) {
+  return (
+    <>
+      <TextField
+        label="Name"
+        isRequired
+        value={text.displayName}
+        onChange={(displayName) => onChange({ ...text, displayName })}
+        fault={told("displayName")}
+        maxLength={255}
+      />
+      <TextField
+        label="Description"
+        value={text.description}
+        onChange={(description) => onChange({ ...text, description })}
+        fault={told("description")}
+        maxLength={4096}
+      />
+    </>
+  );
+}

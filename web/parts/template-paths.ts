@@ -1,0 +1,72 @@
+import { createContext } from "react";
+
+/** A value that templates and conditions can name, as the last run had it. */
+export interface TemplatePath {
+  /** As templates write it: `steps.load.result.rows`. */
+  readonly path: string;
+  /** As conditions write it, where a hyphen is a minus: `steps["load-all"].result.rows`. */
+  readonly condition: string;
+  /** The value in short. */
+  readonly shows: string;
+}
+
+/** What the editors and fields below offer; empty where nothing has run. */
+export const TemplatePaths = createContext<readonly TemplatePath[]>([]);
+
+/** What templates may always name. */
+export const ALWAYS: Readonly<Record<string, unknown>> = { run: { id: "…", startedAt: "…" }, now: "…" };
+
+const MOST_PATHS = 600;
+const MOST_DEPTH = 8;
+const MOST_KEYS = 60;
+const SHOWN_CHARACTERS = 60;
+
+const IN_TEMPLATES = /^[\p{L}\p{N}_$@-]+$/u;
+const IN_CONDITIONS = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+const shown = (value: unknown): string => {
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  if (typeof value === "object" && value !== null) return `{ ${Object.keys(value).slice(0, 4).join(", ")} }`;
+  return JSON.stringify(value)?.slice(0, SHOWN_CHARACTERS) ?? "";
+};
+
+const joined = (before: string, key: string, plain: RegExp): string =>
+  before === "" ? key : plain.test(key) ? `${before}.${key}` : `${before}[${JSON.stringify(key)}]`;
+
+/** Every place in `scope`, from the outermost in; of a list its first item stands for all. */
+export function pathsIn(scope: Readonly<Record<string, unknown>>): TemplatePath[] {
+  const found: TemplatePath[] = [];
+  const walk = (value: unknown, path: string, condition: string, depth: number): void => {
+    if (path !== "") found.push({ path, condition, shows: shown(value) });
+    if (typeof value !== "object" || value === null || depth >= MOST_DEPTH) return;
+    if (Array.isArray(value)) {
+      if (value.length > 0) walk(value[0], `${path}[0]`, `${condition}[0]`, depth + 1);
+      return;
+    }
+    for (const [key, inner] of Object.entries(value).slice(0, MOST_KEYS)) {
+      if (found.length >= MOST_PATHS) return;
+      walk(inner, joined(path, key, IN_TEMPLATES), joined(condition, key, IN_CONDITIONS), depth + 1);
+    }
+  };
+  walk(scope, "", "", 0);
+  return found;
+}
+
+/** Where a template that is being written begins, after its braces; -1 where none is open at `at`. */
+export function openTemplate(text: string, at: number): number {
+  const open = text.lastIndexOf("{{", at - 1);
+  if (open < 0 || open + 2 > at) return -1;
+  const written = text.slice(open + 2, at);
+  return /[{}\n]/.test(written) ? -1 : open + 2 + (written.length - written.trimStart().length);
+}
+
+/** Those that `written` leads to, the shortest first; nothing else below one that is reached. */
+export function fitting<T extends { name: string }>(of: readonly T[], written: string, most: number): T[] {
+  const wanted = written.toLowerCase();
+  const begins = of.filter(({ name }) => name.toLowerCase().startsWith(wanted));
+  const holds =
+    wanted.length < 2
+      ? []
+      : of.filter((each) => !begins.includes(each) && each.name.toLowerCase().includes(wanted));
+  return [...begins, ...holds].slice(0, most);
+}

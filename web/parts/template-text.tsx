@@ -1,0 +1,125 @@
+import { type KeyboardEvent, type SyntheticEvent, useContext, useId, useRef, useState } from "react";
+import { fitting, openTemplate, TemplatePaths } from "./template-paths.ts";
+
+const MOST = 8;
+/** What a condition's name is made of. */
+const NAME = /[A-Za-z_][\w.$@\-[\]"]*$/;
+
+interface Props {
+  value: string;
+  onChange: (value: string) => void;
+  /** A condition names values without braces. */
+  as?: "template" | "condition";
+  isLong?: boolean;
+  className?: string;
+  placeholder?: string;
+  inputMode?: "decimal" | undefined;
+  id?: string;
+  "aria-label"?: string;
+  "aria-invalid"?: true | undefined;
+  "aria-describedby"?: string | undefined;
+  "aria-required"?: true | undefined;
+}
+
+interface Offer {
+  name: string;
+  shows: string;
+}
+
+/** A field for text with templates: after `{{` it offers what the last run had there. */
+export function TemplateText({ value, onChange, as = "template", isLong, className = "", ...rest }: Props) {
+  const paths = useContext(TemplatePaths);
+  const list = useId();
+  const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
+  const [from, setFrom] = useState(-1);
+  const [at, setAt] = useState(0);
+  const caret = field.current?.selectionStart ?? value.length;
+  const written = value.slice(from, caret);
+  const found =
+    from < 0
+      ? []
+      : fitting(
+          paths.map(({ path, condition, shows }) => ({ name: as === "template" ? path : condition, shows })),
+          written,
+          MOST,
+        );
+  const isDone = found.length === 1 && found[0]?.name === written;
+  const offers: readonly Offer[] = isDone ? [] : found;
+  const look = ({
+    currentTarget: { value: text, selectionStart },
+  }: SyntheticEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+    const end = selectionStart ?? text.length;
+    const name = as === "condition" ? NAME.exec(text.slice(0, end)) : null;
+    setFrom(as === "template" ? openTemplate(text, end) : (name?.index ?? -1));
+    setAt(0);
+  };
+  const pick = ({ name }: Offer) => {
+    const rest = value.slice(caret);
+    const end = as === "condition" || /^\s*\}\}/.test(rest) ? "" : "}}";
+    onChange(value.slice(0, from) + name + end + rest);
+    const to = from + name.length + end.length;
+    setFrom(-1);
+    requestAnimationFrame(() => field.current?.setSelectionRange(to, to));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (offers.length === 0) return;
+    const chosen = offers[at];
+    if (event.key === "ArrowDown") setAt((at + 1) % offers.length);
+    else if (event.key === "ArrowUp") setAt((at + offers.length - 1) % offers.length);
+    else if ((event.key === "Enter" || event.key === "Tab") && chosen && !event.ctrlKey && !event.metaKey)
+      pick(chosen);
+    else if (event.key === "Escape") setFrom(-1);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const wiring = {
+    ...rest,
+    ref: field,
+    value,
+    spellCheck: false,
+    autoComplete: "off",
+    className: `field ${className}`,
+    "aria-autocomplete": "list" as const,
+    "aria-controls": offers.length > 0 ? list : undefined,
+    "aria-activedescendant": offers.length > 0 ? `${list}-${at}` : undefined,
+    onBlur: () => setFrom(-1),
+    onKeyDown,
+    onChange: (event: SyntheticEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+      onChange(event.currentTarget.value);
+      look(event);
+    },
+  };
+  return (
+    <div className="relative grow">
+      {isLong ? <textarea {...wiring} rows={3} /> : <input {...wiring} type="text" />}
+      {offers.length > 0 && (
+        <div
+          id={list}
+          role="listbox"
+          aria-label="Values of the last run"
+          className="absolute top-full left-0 z-20 mt-1 max-h-64 min-w-full sm:w-max sm:max-w-lg overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
+        >
+          {offers.map((offer, index) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and hears the keys
+            <div
+              key={offer.name}
+              id={`${list}-${index}`}
+              role="option"
+              aria-selected={index === at}
+              tabIndex={-1}
+              onMouseDown={(event) => event.preventDefault()} // the field keeps the focus
+              onClick={() => pick(offer)}
+              className={`flex cursor-pointer gap-3 px-2.5 py-1 font-mono text-xs ${index === at ? "bg-accent text-on-accent" : ""}`}
+            >
+              <span className="max-w-[75%] shrink-0 truncate">{offer.name}</span>
+              <span className={`ml-auto min-w-0 truncate ${index === at ? "" : "text-faint"}`} dir="auto">
+                {offer.shows}
+              </span>
+            </div>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
