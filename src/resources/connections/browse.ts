@@ -46,7 +46,8 @@ export async function findWithFiles(ctx: Context, id: string): Promise<{ row: Co
   return { row, files: provider.files };
 }
 
-async function withTables<T>(
+/** Throws as `listFiles` does. */
+export async function withTables<T>(
   ctx: Context,
   id: string,
   signal: AbortSignal,

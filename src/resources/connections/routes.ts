@@ -7,6 +7,7 @@ import { createConnection } from "./create.ts";
 import { deleteConnection } from "./delete.ts";
 import { creationFaults } from "./input.ts";
 import { listConnections } from "./list.ts";
+import { previewFile, previewTable } from "./preview.ts";
 import { describeProviders } from "./providers.ts";
 import { validateSelection } from "./selection.ts";
 import { findConnection, findConnectionBySlug } from "./service.ts";
@@ -25,11 +26,15 @@ import {
   exampleConnection,
   FileItem,
   FilePage,
+  FilePreview,
+  FilePreviewQuery,
   FileQuery,
   ProviderList,
   Selection,
   SelectionReport,
   TableList,
+  TablePreview,
+  TablePreviewQuery,
   TableQuery,
   toConnection,
   UploadQuery,
@@ -251,6 +256,32 @@ export const connectionOperations = [
       ...query,
       columns: await listColumns(ctx, params.connection_id, query, visit.request.signal),
     }),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/schema/preview",
+    audience: "member",
+    tag,
+    summary: "Shows the first rows of a table, as its source has them",
+    params,
+    query: TablePreviewQuery,
+    response: TablePreview,
+    errors: REMOTE,
+    handle: ({ ctx, params, query, visit }) =>
+      previewTable(ctx, params.connection_id, query, visit.request.signal),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/files/preview",
+    audience: "member",
+    tag,
+    summary: "Shows how a file begins, where it is text",
+    params,
+    query: FilePreviewQuery,
+    response: FilePreview,
+    errors: REMOTE,
+    handle: ({ ctx, params, query, visit }) =>
+      previewFile(ctx, params.connection_id, query.path, visit.request.signal),
   }),
   operation({
     method: "GET",

@@ -204,6 +204,23 @@ export const ColumnList = object({
   columns: Type.Array(object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() })),
 });
 
+export const TablePreviewQuery = object({
+  ...ColumnQuery.properties,
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+});
+export const TablePreview = object({
+  columns: ColumnList.properties.columns,
+  rows: Type.Array(jsonObject()),
+  truncated: Type.Boolean({ description: "True where the table has more rows than these" }),
+});
+
+export const FilePreviewQuery = object({ path: path({ description: "A file's path or id" }) });
+export const FilePreview = object({
+  path: Type.String(),
+  text: nullable(Type.String({ description: "How it begins, at most 64 KiB; null where it is no text" })),
+  truncated: Type.Boolean(),
+});
+
 /** The only way from a row to the wire: credentials have no field to leak through. */
 export const toConnection = (row: ConnectionRow): Static<typeof Connection> => ({
   id: row.id,

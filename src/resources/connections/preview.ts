@@ -1,0 +1,77 @@
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { Context } from "../../context.ts";
+import type { SourceSql } from "../../providers/contract.ts";
+import type { Column } from "../../sql/contract.ts";
+import { findWithFiles, withTables } from "./browse.ts";
+import { reach } from "./reach.ts";
+import type { ColumnQuery } from "./wire.ts";
+
+const LIMIT_MS = 30_000;
+/** Of a file so much is read. */
+const START_BYTES = 64 * 1024;
+
+const QUOTES: Readonly<Record<SourceSql["dialect"], string>> = { postgres: '"', mysql: "`" };
+
+/** The first rows of a table, as its source has them. Throws as `listColumns` does, and `bad_request` where the source takes no SQL. */
+export function previewTable(
+  ctx: Context,
+  id: string,
+  { schema, table, limit }: ColumnQuery & { limit: number },
+  signal: AbortSignal,
+): Promise<{ columns: Column[]; rows: Record<string, Json>[]; truncated: boolean }> {
+  return withTables(ctx, id, signal, async (tables, link) => {
+    if (!tables.sql)
+      throw new AppError("bad_request", "Rows of this connection are seen once they are loaded.");
+    const quote = QUOTES[tables.sql.dialect];
+    const quoted = (name: string) => quote + name.replaceAll(quote, quote + quote) + quote;
+    const columns = await tables.columns(link, schema, table);
+    const found = await tables.sql.select(link, `SELECT * FROM ${quoted(schema)}.${quoted(table)}`, limit);
+    return { columns, ...found };
+  });
+}
+
+/** How a file begins, as text; null where it is none. Throws as `listFiles` does. */
+export async function previewFile(
+  ctx: Context,
+  id: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<{ path: string; text: string | null; truncated: boolean }> {
+  const { row, files } = await findWithFiles(ctx, id);
+  return reach(ctx, row, { limitMs: LIMIT_MS, signal }, async (_, link) => {
+    const { bytes, truncated } = await startOf(await files.read(link, path));
+    return { path, text: textIn(bytes, truncated), truncated };
+  });
+}
+
+async function startOf(
+  stream: ReadableStream<Uint8Array>,
+): Promise<{ bytes: Uint8Array; truncated: boolean }> {
+  const reader = stream.getReader();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return { bytes: Buffer.concat(parts), truncated: false };
+      parts.push(value);
+      size += value.length;
+      if (size > START_BYTES)
+        return { bytes: Buffer.concat(parts).subarray(0, START_BYTES), truncated: true };
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/** Where it was cut, half a letter at the end is left out. */
+function textIn(bytes: Uint8Array, isCut: boolean): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut });
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,55 @@
+import { expect, test } from "bun:test";
+import { readPieces } from "../../src/base/template-grammar.ts";
+import { fitting, openTemplate, pathsIn } from "../../web/parts/template-paths.ts";
+
+test("every value that a run had is named as templates write it, and as conditions do", () => {
+  const paths = pathsIn({
+    payload: { "odd key": 1, items: [{ sku: "x" }, { sku: "y" }], empty: [] },
+    steps: { "load-all": { result: { rows: 3 } } },
+  });
+  expect(paths.map(({ path }) => path)).toEqual([
+    "payload",
+    'payload["odd key"]',
+    "payload.items",
+    "payload.items[0]",
+    "payload.items[0].sku",
+    "payload.empty",
+    "steps",
+    "steps.load-all",
+    "steps.load-all.result",
+    "steps.load-all.result.rows",
+  ]);
+  expect(paths.at(-1)).toEqual({
+    path: "steps.load-all.result.rows",
+    condition: 'steps["load-all"].result.rows',
+    shows: "3",
+  });
+  for (const { path } of paths) expect(readPieces(`{{${path}}}`)).toHaveLength(1);
+});
+
+test("of very much only some is named", () => {
+  const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, { a: { b: at } }]));
+  expect(pathsIn({ wide, again: wide, more: wide, last: wide, end: wide }).length).toBeLessThanOrEqual(700);
+  let deep: object = {};
+  for (let at = 0; at < 100; at++) deep = { deep };
+  expect(pathsIn(deep as Record<string, unknown>).length).toBeLessThan(20);
+});
+
+test("a template is open from its braces to where it closes", () => {
+  const at = (text: string) => openTemplate(text, text.length);
+  expect([
+    at("a {{pay"),
+    at("a {{ pay"),
+    at("{{"),
+    at("{{a}} {{b"),
+    at("a {{b}} c"),
+    at("{ b"),
+    at(""),
+  ]).toEqual([4, 5, 2, 8, -1, -1, -1]);
+});
+
+test("what begins as written comes before what only holds it", () => {
+  const of = ["steps", "steps.load", "payload.steps"].map((name) => ({ name }));
+  expect(fitting(of, "STE", 8).map(({ name }) => name)).toEqual(["steps", "steps.load", "payload.steps"]);
+  expect(fitting(of, "x", 8)).toEqual([]);
+});
