@@ -7,11 +7,14 @@ import { visitOf } from "./http/visit.ts";
 import { webReply } from "./http/web.ts";
 import { accessTokenOperations } from "./resources/access-tokens/routes.ts";
 import { actionOperations } from "./resources/actions/routes.ts";
+import { agentOperations } from "./resources/agents/routes.ts";
+import { apiCatalogOperations } from "./resources/api-catalog/routes.ts";
 import { apiKeyOperations } from "./resources/api-keys/routes.ts";
 import { approvalOperations } from "./resources/approvals/routes.ts";
 import { artifactOperations } from "./resources/artifacts/routes.ts";
 import { automationOperations } from "./resources/automations/routes.ts";
 import { bundleOperations } from "./resources/bundles/routes.ts";
+import { chatOperations } from "./resources/chat/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
 import { datasetOperations } from "./resources/datasets/routes.ts";
 import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
@@ -32,6 +35,8 @@ import { runOperations } from "./resources/runs/routes.ts";
 import { sessionOperations } from "./resources/sessions/routes.ts";
 import { signInPageOperations } from "./resources/sign-in/page.ts";
 import { signInOperations } from "./resources/sign-in/routes.ts";
+import { slackOperations } from "./resources/slack/routes.ts";
+import { syncOperations } from "./resources/sync/routes.ts";
 import { templateOperations } from "./resources/templates/routes.ts";
 import { userOperations } from "./resources/users/routes.ts";
 import { webhookOperations } from "./resources/webhooks/routes.ts";
@@ -52,6 +57,8 @@ export const operations: readonly Operation[] = [
   ...accessTokenOperations,
   ...apiKeyOperations,
   ...connectionOperations,
+  ...apiCatalogOperations,
+  ...slackOperations,
   ...templateOperations,
   ...bundleOperations,
   ...actionOperations,
@@ -62,9 +69,12 @@ export const operations: readonly Operation[] = [
   ...inboundOperations,
   ...webhookOperations,
   ...deadLetterOperations,
+  ...agentOperations,
+  ...chatOperations,
   ...artifactOperations,
   ...datasetOperations,
   ...queryOperations,
+  ...syncOperations,
   ...eventOperations,
   ...openApiOperations(() => operations),
 ];

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { jmespathFault } from "../base/jmespath.ts";
-import { anything, map, object, oneOf } from "../base/shape.ts";
+import { anything, jsonObject, map, object, oneOf, uuid } from "../base/shape.ts";
 import { headerFault } from "./http-message.ts";
 import { Pagination, pagingFaults } from "./http-pages.ts";
 
@@ -8,12 +8,26 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as 
 
 const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
+const ApiCall = object(
+  {
+    apiId: uuid(),
+    endpoint: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an HTTP API" })),
+    tool: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an MCP server" })),
+    arguments: Type.Optional(jsonObject({ description: "As the inputSchema of the endpoint or tool asks" })),
+  },
+  { description: "An endpoint or a tool of the API catalog, instead of url and what belongs to it" },
+);
+export type ApiCall = Static<typeof ApiCall>;
+
 export const Definition = object({
   method: Type.Optional(oneOf(METHODS, { description: "GET by default" })),
-  url: Type.String({
-    minLength: 1,
-    description: "http:// or https://; with a connection also a path below its base address",
-  }),
+  url: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: "http:// or https://; with a connection also a path below its base address; or give api",
+    }),
+  ),
+  api: Type.Optional(ApiCall),
   headers: Type.Optional(map(scalar)),
   query: Type.Optional(map(Type.Union([scalar, Type.Array(scalar)]))),
   body: Type.Optional(anything()),
@@ -45,12 +59,18 @@ export const Definition = object({
   pagination: Type.Optional(Pagination),
 });
 export type Definition = Static<typeof Definition>;
+/** A definition that says itself what is sent. */
+export type Request = Omit<Definition, "api"> & { url: string };
+
+/** Said by the endpoint or tool that is called. */
+const OF_A_URL = ["url", "method", "headers", "query", "body", "bodyType", "pagination"] as const;
 
 /** Faults that the shape can't say. */
 export function definitionFaults(definition: Definition): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
-  const url = urlFault(definition.url);
+  const url = definition.url === undefined ? null : urlFault(definition.url);
   if (url) faults.push({ path: ["url"], message: url });
+  faults.push(...apiFaults(definition));
   for (const name of Object.keys(definition.headers ?? {})) {
     const message = headerFault(name);
     if (message) faults.push({ path: ["headers", name], message });
@@ -68,7 +88,17 @@ export function definitionFaults(definition: Definition): { path: string[]; mess
   return faults;
 }
 
-export function bodyFault({ method = "GET", body }: Definition): string | null {
+function apiFaults({ api, ...rest }: Definition): { path: string[]; message: string }[] {
+  if (api === undefined) return [];
+  const faults: { path: string[]; message: string }[] = OF_A_URL.filter(
+    (field) => rest[field] !== undefined,
+  ).map((field) => ({ path: [field], message: "The endpoint of the API says this; leave it out" }));
+  if (typeof api === "object" && (api.endpoint === undefined) === (api.tool === undefined))
+    faults.push({ path: ["api"], message: "Name an endpoint or a tool, one of the two" });
+  return faults;
+}
+
+export function bodyFault({ method = "GET", body }: Pick<Definition, "method" | "body">): string | null {
   if (body === undefined || !isBodiless(method)) return null;
   return `A ${method} request has no body; give a method such as POST.`;
 }

@@ -4,8 +4,9 @@ import { hideSecrets, withoutSecrets } from "../base/hide.ts";
 import { searchJson } from "../base/jmespath.ts";
 import type { Json } from "../base/json.ts";
 import { anything, map, nullable, object } from "../base/shape.ts";
-import { type Bench, defineExecutor } from "./contract.ts";
-import { bodyFault, Definition, definitionFaults } from "./http-definition.ts";
+import { type Bench, type Done, defineExecutor, type Waiting } from "./contract.ts";
+import { approvalOf, callApi, callHash, checkInput } from "./http-api.ts";
+import { type ApiCall, bodyFault, Definition, definitionFaults, type Request } from "./http-definition.ts";
 import type { Reply } from "./http-message.ts";
 import {
   checkNew,
@@ -27,6 +28,9 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
  * (and the number of the page after the first), the same on every try, unless the definition has its own;
  * a receiver that honours it acts once.
  *
+ * With `api` it calls an endpoint or a tool of the API catalog. Where that needs approval the run waits for it, and
+ * then sends exactly what was approved.
+ *
  * A status that is not expected fails the run: for good below 500, save 408, 425 and 429, which are tried
  * again no sooner than `Retry-After` says.
  */
@@ -36,6 +40,7 @@ export const httpRequest = defineExecutor({
   description: "Calls an HTTP API, page by page where it has pages, and keeps what it answers.",
   providers: null,
   definition: Definition,
+  oneOf: ["url", "api"],
   result: object({
     status: Type.Integer(),
     headers: map(Type.String()),
@@ -53,24 +58,53 @@ export const httpRequest = defineExecutor({
   check: definitionFaults,
 
   async execute(bench, definition) {
-    const { pagination } = definition;
-    const fault = bodyFault(definition);
-    if (fault) throw new AppError("definition_invalid", fault);
-    const access = await openAccess(bench);
-    try {
-      const start = startOf(definition, access);
-      const send = sender(bench, definition, access);
-      const replies = pagination
-        ? await readPages(bench, definition, pagination, start, send)
-        : [await readOne(bench, definition, start, send)];
-      return { result: hideSecrets(resultOf(definition, replies), access?.secrets() ?? []) };
-    } catch (error) {
-      throw withoutSecrets(error, access?.secrets() ?? []);
-    }
+    const { api, url } = definition;
+    if (api) return callCatalog(bench, definition, api);
+    if (url === undefined) throw new AppError("definition_invalid", "url: Field required, or api.");
+    return request(bench, { ...definition, url });
   },
 });
 
-async function readOne(bench: Bench, definition: Definition, turn: Turn, send: Send): Promise<Reply> {
+async function request(bench: Bench, definition: Request): Promise<Done> {
+  const { pagination } = definition;
+  const fault = bodyFault(definition);
+  if (fault) throw new AppError("definition_invalid", fault);
+  const access = await openAccess(bench);
+  try {
+    const start = startOf(definition, access);
+    const send = sender(bench, definition, access);
+    const replies = pagination
+      ? await readPages(bench, definition, pagination, start, send)
+      : [await readOne(bench, definition, start, send)];
+    return { result: hideSecrets(resultOf(definition, replies), access?.secrets() ?? []) };
+  } catch (error) {
+    throw withoutSecrets(error, access?.secrets() ?? []);
+  }
+}
+
+/** The run waits where the call needs approval and has none yet; it comes here again when it has. */
+async function callCatalog(bench: Bench, definition: Definition, api: ApiCall): Promise<Done | Waiting> {
+  const input = api.arguments ?? {};
+  const use = await bench.catalog(api);
+  checkInput(use, input);
+  if (use.approvalRequired) {
+    const approved = await bench.approvedHash();
+    if (approved === null) {
+      bench.log("info", "The call needs approval, and waits for it.");
+      return { wait: "approval", request: approvalOf(use, input) };
+    }
+    if (approved !== callHash(use, input)) {
+      throw new AppError(
+        "invalid_state",
+        "What was approved is not what would be sent now: the endpoint, the API or its connection has changed. Run it again.",
+      );
+    }
+  }
+  bench.progress({ phase: "requesting", message: `${api.endpoint ?? api.tool} of ${use.apiName}` });
+  return { result: await callApi(bench, use, input, definition) };
+}
+
+async function readOne(bench: Bench, definition: Request, turn: Turn, send: Send): Promise<Reply> {
   bench.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${turn.url.host}` });
   const maxBytes = definition.maxBytes ?? DEFAULT_MAX_BYTES;
   const reply = await send(turn, 1, maxBytes);
@@ -80,7 +114,7 @@ async function readOne(bench: Bench, definition: Definition, turn: Turn, send: S
 
 async function readPages(
   bench: Bench,
-  definition: Definition,
+  definition: Request,
   pagination: Pagination,
   start: Turn,
   send: Send,
@@ -133,7 +167,7 @@ const tooLarge = (what: string) =>
     `${what} is longer than maxBytes, so it can't be read as JSON; raise maxBytes.`,
   );
 
-function resultOf(definition: Definition, replies: readonly Reply[]) {
+function resultOf(definition: Request, replies: readonly Reply[]) {
   const last = replies.at(-1) as Reply;
   const bodies = replies.map((reply) => reply.body);
   const lists = bodies.every(Array.isArray);
@@ -149,7 +183,7 @@ function resultOf(definition: Definition, replies: readonly Reply[]) {
 }
 
 /** Of pages, the items together, or else what the expression finds in each page, lists joined. */
-function extract({ pagination, responseExtract }: Definition, last: Reply, bodies: readonly Json[]): Json {
+function extract({ pagination, responseExtract }: Request, last: Reply, bodies: readonly Json[]): Json {
   if (pagination?.itemsPath) {
     const items = bodies.flatMap((body) => itemsOf(pagination, body) ?? []);
     return responseExtract ? searchJson(items, responseExtract) : items;

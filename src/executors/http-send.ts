@@ -1,7 +1,7 @@
 import { AppError } from "../base/errors.ts";
-import type { Grant, HttpAccess } from "../providers/contract.ts";
+import type { Grant, HttpAccess, Link, Provider } from "../providers/contract.ts";
 import type { Bench } from "./contract.ts";
-import { type Definition, isBodiless, urlFault } from "./http-definition.ts";
+import { isBodiless, type Request, urlFault } from "./http-definition.ts";
 import { bodyOf, headersOf, type Reply, readReply, unexpectedStatus, withQuery } from "./http-message.ts";
 import type { Turn } from "./http-pages.ts";
 
@@ -20,8 +20,11 @@ export interface Access {
 
 /** Null without a connection; throws `definition_invalid` for one that HTTP requests can't be made with. */
 export async function openAccess(bench: Bench): Promise<Access | null> {
-  if (!bench.hasConnection) return null;
-  const { provider, link } = await bench.connection();
+  return bench.hasConnection ? accessOf(await bench.connection()) : null;
+}
+
+/** Throws `definition_invalid` for a connection that HTTP requests can't be made with. */
+export function accessOf({ provider, link }: { provider: Provider; link: Link }): Access {
   const { http } = provider;
   if (!http) {
     const message = `Provider ${provider.id} can't authorise HTTP requests; leave the connection out.`;
@@ -40,7 +43,7 @@ export async function openAccess(bench: Bench): Promise<Access | null> {
 }
 
 /** The first request, before its pages are counted. */
-export function startOf({ url: text, query, body }: Definition, access: Access | null): Turn {
+export function startOf({ url: text, query, body }: Request, access: Access | null): Turn {
   const fault = urlFault(text);
   if (fault) throw new AppError("definition_invalid", fault);
   const full = text.startsWith("/") && access ? access.baseUrl.replace(/\/+$/, "") + text : text;
@@ -58,10 +61,16 @@ export function startOf({ url: text, query, body }: Definition, access: Access |
   return { url, body };
 }
 
+/** What it takes to send: of a run its bench. */
+export type Outbox = Pick<Bench, "egress" | "signal" | "clock" | "log"> & {
+  /** Stands in the idempotency keys of what is sent. */
+  run: { id: string };
+};
+
 /** Sends the request of one page; `page` counts from 1. */
 export type Send = (turn: Turn, page: number, maxBytes: number) => Promise<Reply>;
 
-export function sender(bench: Bench, definition: Definition, access: Access | null): Send {
+export function sender(bench: Outbox, definition: Request, access: Access | null): Send {
   const { method = "GET", followRedirects = true, expectStatus, bodyType } = definition;
   const isExpected = (status: number) =>
     expectStatus ? expectStatus.includes(status) : status >= 200 && status < (followRedirects ? 300 : 400);

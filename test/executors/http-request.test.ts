@@ -41,7 +41,9 @@ afterAll(() => server.stop(true));
 
 async function run(definition: JsonObject, bench = testBench()): Promise<JsonObject> {
   expect(read(httpRequest.definition, definition, []).faults).toEqual([]);
-  const { result } = await httpRequest.execute(bench, definition);
+  const done = await httpRequest.execute(bench, definition);
+  if (!("result" in done)) throw new Error("The request waits.");
+  const { result } = done;
   expect(read(httpRequest.result, result, []).faults).toEqual([]);
   return result;
 }
@@ -262,10 +264,10 @@ describe("what a request may not do", () => {
       { url: base, method: "get" },
       { url: base, pagination: { type: "page", cursorPath: "x" } },
       { url: base, pagination: { type: "cursor" } },
-      { method: "GET" },
     ];
     for (const definition of wrong)
       expect(read(httpRequest.definition, definition, []).faults).toHaveLength(1);
+    expect(httpRequest.oneOf).toEqual(["url", "api"]);
   });
 
   test("includes private addresses", async () => {

@@ -5,6 +5,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { Operation } from "../../src/http/operation.ts";
 import { operations } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
+import { addHttp, httpApi } from "../support/catalog.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { branch, created, makeAction, NOBODY } from "../support/work.ts";
@@ -30,7 +31,9 @@ async function fill(weir: Started): Promise<Record<string, string>> {
     kind: "conditional_branch",
     definition,
   });
+  const entry = await addHttp(weir.owner, httpApi("Shop"));
   return {
+    api_id: entry.id,
     connection_id: connection.id,
     action_id: action.id,
     run_id: run.id,

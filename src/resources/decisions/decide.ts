@@ -7,7 +7,7 @@ import { measure } from "../../base/measure.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { ROLES } from "../organizations/table.ts";
-import { type Ending, settleWait } from "../runs/waits.ts";
+import { type Ending, resumeWait, settleWait } from "../runs/waits.ts";
 import { users } from "../users/table.ts";
 import { about, entityOf, maskedText } from "./open.ts";
 import { findDecision } from "./service.ts";
@@ -52,9 +52,16 @@ export function decide(ctx: Context, id: string, given: Decide): Promise<Decisio
       rejectionReason: rejectionReason && maskedText(rejectionReason),
     };
     await record(tx, "decision.decided", entityOf(id), data);
-    await settleWait(tx, "decision", id, endingOf(row));
+    await settleDecision(tx, row, endingOf(row));
     return row;
   });
+}
+
+/** Lets the run that waits go on: one that asked for a decision ends, one that asked for approval does its work now. */
+export async function settleDecision(tx: WriteContext, row: DecisionRow, ending: Ending): Promise<void> {
+  if (await settleWait(tx, "decision", row.id, ending)) return;
+  if (row.status === "decided" && row.decisionValue === "approved") await resumeWait(tx, "approval", row.id);
+  else await settleWait(tx, "approval", row.id, ending);
 }
 
 /** What a yes or a no means for the run. */

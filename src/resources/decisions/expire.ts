@@ -3,8 +3,8 @@ import { timestamp } from "../../base/clock.ts";
 import { type App, contextFor, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { SYSTEM } from "../runs/claim.ts";
-import { type Ending, settleWait } from "../runs/waits.ts";
-import { endingOf } from "./decide.ts";
+import type { Ending } from "../runs/waits.ts";
+import { endingOf, settleDecision } from "./decide.ts";
 import { about, entityOf, maskedText } from "./open.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 
@@ -51,7 +51,7 @@ async function expire(tx: WriteContext, id: string): Promise<void> {
     .returning();
   if (!row) return;
   await record(tx, "decision.expired", entityOf(id), { ...about(row), onExpire: row.onExpire });
-  await settleWait(tx, "decision", id, expiryOf(row));
+  await settleDecision(tx, row, expiryOf(row));
 }
 
 function expiryOf(row: DecisionRow): Ending {

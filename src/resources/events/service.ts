@@ -27,6 +27,9 @@ export interface Entity {
     | "dataset"
     | "template"
     | "bundle"
+    | "catalog_entry"
+    | "agent_spec"
+    | "chat_thread"
     | "webhook"
     | "webhook_delivery"
     | "dead_letter";

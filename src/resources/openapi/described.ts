@@ -16,6 +16,7 @@ export interface Described {
   readonly consumes?: string;
   readonly response?: TSchema;
   readonly produces?: string;
+  readonly alsoProduces?: readonly string[];
   readonly status?: number;
   readonly idempotent?: boolean | "sealed";
   readonly personal?: boolean;

@@ -53,12 +53,16 @@ function usedIn(paths: JsonObject, components: JsonObject, kind: string): JsonOb
 }
 
 const TAGS: Readonly<Record<string, string>> = {
+  "API catalog":
+    "HTTP APIs with their endpoints and MCP servers with their tools, for actions and agents to call.",
   "Access tokens": "Personal tokens for scripts and the command line.",
   "Action runs": "What became of each execution of an action.",
   Actions: "Units of work of one kind each, which can be run.",
   "API keys": "Keys for other programs, with a role of their own.",
   Artifacts: "What runs leave behind: JSON, text and files.",
   Automations: "Actions that run when something happens, one after the other or side by side.",
+  Agents: "Agents that answer and call tools: Markdown with YAML front matter, and the system prompt.",
+  Chat: "A person's conversations with agents; each turn is a stream of the AI SDK, and can be taken up again.",
   Bundles: "Packages of components that are installed together, or not at all.",
   Connections: "Links to other systems, with credentials that can be written and never read.",
   Approvals: "What waits for a yes or a no of people, with its automation.",
@@ -232,13 +236,19 @@ function requestOf(
   };
 }
 
-function successOf({ status = 200, response, produces, example }: Described, refer: Refer): JsonObject {
+function successOf(
+  { status = 200, response, produces, alsoProduces = [], example }: Described,
+  refer: Refer,
+): JsonObject {
   const description =
     status === 204 ? "Done; there is no body." : status === 201 ? "It was made." : "What was asked for.";
   if (produces !== undefined) {
     return { [status]: { description, content: { [produces]: { schema: { type: "string" } } } } };
   }
-  return { [status]: { description, ...contentOf(response, example, refer) } };
+  const { content, ...headers } = contentOf(response, example, refer);
+  if (alsoProduces.length === 0) return { [status]: { description, ...contentOf(response, example, refer) } };
+  const files = Object.fromEntries(alsoProduces.map((type) => [type, { schema: { type: "string" } }]));
+  return { [status]: { description, ...headers, content: { ...(content as JsonObject), ...files } } };
 }
 
 const otherRepliesOf = ({ replies = {} }: Described, refer: Refer): JsonObject =>

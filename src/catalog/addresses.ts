@@ -1,0 +1,32 @@
+import { maskSecrets } from "../base/mask.ts";
+
+/** Why this is no address of an API; null where it is one. Credentials belong into a connection. */
+export function apiAddressFault(address: string, type: "http" | "mcp"): string | null {
+  if (!/^https?:\/\/\S+$/i.test(address) || !URL.canParse(address))
+    return "Input should be an address that begins with http:// or https://";
+  const { username, password, search, hash } = new URL(address);
+  if (username || password)
+    return "An address can't hold a user name or password; they belong into a connection";
+  if (hash !== "" || (type === "http" && search !== ""))
+    return "An address of an API ends with its path: no parameters and no # part";
+  if (maskSecrets(address) !== address)
+    return "An address can't hold a key or token; it belongs into a connection";
+  return null;
+}
+
+/** The address in one spelling, so that two of one place are equal: of http and https, with and without a last slash. */
+export function addressKey(address: string): string {
+  const url = URL.parse(address);
+  if (!url) return address;
+  const port = url.port === "" ? "" : `:${url.port}`;
+  return `${url.hostname}${port}${url.pathname.replace(/\/+$/, "")}${url.search}`;
+}
+
+/** `path` below `baseUrl`, as texts: neither is read as an address, so that a path never leads to another host. */
+export const joinPath = (baseUrl: string, path: string) =>
+  `${baseUrl.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
+
+/** Whether the name of a header or parameter is one of those that carry credentials. */
+export const isSecretName = (name: string): boolean =>
+  /^(authorization|proxy-authorization|cookie|set-cookie)$/i.test(name) ||
+  (maskSecrets({ [name]: "x" }) as Record<string, unknown>)[name] !== "x";

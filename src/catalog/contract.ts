@@ -1,0 +1,93 @@
+import type { Json, JsonObject } from "../base/json.ts";
+import type { Link, Provider } from "../providers/contract.ts";
+
+export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
+export type HttpMethod = (typeof HTTP_METHODS)[number];
+
+export const TRANSPORTS = ["http", "sse"] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+/** What an endpoint was read from; null where a person wrote it. */
+export const ENDPOINT_SOURCES = ["openapi", "curl", "har", "postman", "ai_generated"] as const;
+export type EndpointSource = (typeof ENDPOINT_SOURCES)[number];
+
+/**
+ * One operation of an HTTP API. `{{input.x}}` stands in the texts of its templates; `{x}` in `path` is `input.x`.
+ * What an optional input that is not given would fill is left out.
+ */
+export interface EndpointDefinition {
+  name: string;
+  description: string | null;
+  method: HttpMethod;
+  /** Below the entry's base address. */
+  path: string;
+  headers: Record<string, string>;
+  queryTemplate: Record<string, string>;
+  bodyTemplate: Json;
+  /** A JSON Schema of the arguments, without a `$ref`; null where nothing was said of them. */
+  inputSchema: JsonObject | null;
+  /** JMESPath into the body of the reply. */
+  responseExtract: string | null;
+  source: EndpointSource | null;
+  /** True where a model found it, and its path stands nowhere in what the model had read. */
+  unverified: boolean;
+}
+
+/** One tool of an MCP server, as it was last accepted. */
+export interface ToolDefinition {
+  /** As the server calls it. */
+  upstreamName: string;
+  /** As it is shown here. */
+  name: string;
+  title: string | null;
+  description: string | null;
+  inputSchema: JsonObject | null;
+  outputSchema: JsonObject | null;
+  annotations: JsonObject | null;
+}
+
+/** How an API says that it wants to know its callers. */
+export interface AuthHint {
+  label: string;
+  /** Of the header or parameter. */
+  name: string;
+  location: "header" | "query" | "cookie";
+  type: "api_key_header" | "api_key_query" | "api_key_cookie" | "bearer" | "basic" | "oauth2" | "openid";
+}
+
+/** What was read from a description of an API. */
+export interface ReadApi {
+  /** What it calls itself; null where it does not. */
+  title: string | null;
+  baseUrl: string | null;
+  endpoints: EndpointDefinition[];
+  authRequired: boolean;
+  authHints: AuthHint[];
+  /** What could not be taken over, in sentences. */
+  warnings: string[];
+}
+
+/** Descriptions longer than this are cut. */
+export const MAX_DESCRIPTION = 2_048;
+/** Endpoints of one entry, and tools of one. */
+export const MAX_ENDPOINTS = 2_000;
+export const MAX_WARNINGS = 100;
+
+/** An endpoint or tool of the catalog, as it may be called at this moment. */
+export interface CatalogUse {
+  apiId: string;
+  apiName: string;
+  target:
+    | { kind: "endpoint"; baseUrl: string; endpoint: EndpointDefinition }
+    | { kind: "tool"; url: string; transport: Transport; tool: ToolDefinition };
+  approvalRequired: boolean;
+  /** Changes when what a call does changes: its definition, its address or its connection. */
+  fingerprint: string;
+  /** What the call is made with; null for none. */
+  connection: { provider: Provider; link: Link } | null;
+  /**
+   * Holds what an MCP server says of its tools against what was accepted, and gives back the tool to call; throws
+   * `invalid_state` where that has changed.
+   */
+  verify(tools: readonly ToolDefinition[]): Promise<ToolDefinition>;
+}

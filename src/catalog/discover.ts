@@ -1,0 +1,208 @@
+import type { Egress } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json } from "../base/json.ts";
+import type { Grant } from "../providers/contract.ts";
+import { joinPath } from "./addresses.ts";
+import type { AuthHint, ReadApi } from "./contract.ts";
+import { MAX_DOCUMENT_BYTES, parseDocument } from "./document.ts";
+import { isOpenApi, readOpenApi } from "./openapi.ts";
+import { hintsOfChallenge } from "./openapi-auth.ts";
+
+/** Where descriptions usually lie, below the base address. */
+const PLACES = [
+  "/openapi.json",
+  "/openapi.yaml",
+  "/swagger.json",
+  "/v3/api-docs",
+  "/api/openapi.json",
+  "/.well-known/openapi.json",
+] as const;
+const MAX_REQUESTS = 10;
+
+/** One address that was asked for a description. */
+export interface Attempt {
+  url: string;
+  /** Null where nothing was answered. */
+  status: number | null;
+  /** Why it is no description; null for the one that is. */
+  error: string | null;
+}
+
+export interface Reach {
+  egress: Egress;
+  signal: AbortSignal;
+  /** Carries credentials, to the addresses of one origin; null for none. */
+  authorize: ((url: string) => Promise<Grant | null>) | null;
+}
+
+export interface Discovery {
+  /** Where the description lies. */
+  specUrl: string | null;
+  api: ReadApi | null;
+  attempts: Attempt[];
+  /** What the server said of how to authorise, where it refused. */
+  challengeHints: AuthHint[];
+}
+
+/**
+ * Looks for a description of an API: at `specUrl`, at the usual places below `baseUrl`, and where the server itself
+ * says (RFC 8631, RFC 9727). A server that is not there ends the search; that is told, not thrown. Throws
+ * `egress_blocked` where the first address may not be reached.
+ */
+export async function discoverHttp(
+  reach: Reach,
+  { baseUrl, specUrl }: { baseUrl: string | null; specUrl: string | null },
+): Promise<Discovery> {
+  const search = new Search(reach);
+  if (specUrl !== null && (await search.look(specUrl))) return search.told();
+  if (baseUrl === null || search.isDead(baseUrl)) return search.told();
+  for (const place of PLACES) {
+    if (await search.look(joinPath(baseUrl, place))) return search.told();
+    if (search.isDead(baseUrl)) return search.told();
+  }
+  const linked = await search.links(baseUrl);
+  for (const url of linked) if (await search.look(url)) return search.told();
+  for (const url of await search.catalog(new URL("/.well-known/api-catalog", baseUrl).href)) {
+    if (await search.look(url)) break;
+  }
+  return search.told();
+}
+
+interface Fetched {
+  status: number;
+  text: string;
+  link: string;
+  url: string;
+}
+
+class Search {
+  readonly #reach: Reach;
+  readonly #attempts: Attempt[] = [];
+  readonly #dead = new Set<string>();
+  readonly #seen = new Set<string>();
+  #specUrl: string | null = null;
+  #api: ReadApi | null = null;
+  #hints: AuthHint[] = [];
+
+  constructor(reach: Reach) {
+    this.#reach = reach;
+  }
+
+  told = (): Discovery => ({
+    specUrl: this.#specUrl,
+    api: this.#api,
+    attempts: this.#attempts,
+    challengeHints: this.#hints,
+  });
+
+  isDead = (url: string) => this.#dead.has(new URL(url).origin) || this.#reach.signal.aborted;
+
+  /** True where `url` is a description. */
+  async look(url: string): Promise<boolean> {
+    const fetched = await this.#fetch(url);
+    if (fetched === null) return false;
+    const attempt = this.#attempts.at(-1) as Attempt;
+    try {
+      const document = await parseDocument(fetched.text);
+      if (!isOpenApi(document)) {
+        attempt.error = "This is no description of OpenAPI or Swagger.";
+        return false;
+      }
+      const read = (other: string) => fetchDocument(this.#reach, other);
+      this.#api = await readOpenApi(document, fetched.url, read);
+      this.#specUrl = fetched.url;
+      return true;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      attempt.error = error.message;
+      return false;
+    }
+  }
+
+  /** What the server links to as its description. */
+  async links(url: string): Promise<string[]> {
+    const fetched = await this.#fetch(url);
+    if (fetched === null) return [];
+    const attempt = this.#attempts.at(-1) as Attempt;
+    attempt.error = "This is no description of an API.";
+    const found: string[] = [];
+    for (const [, target = "", rest = ""] of fetched.link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<]*)/g)) {
+      if (/;\s*rel\s*=\s*"?[^";,]*\bservice-desc\b/i.test(rest) && URL.canParse(target, fetched.url))
+        found.push(new URL(target, fetched.url).href);
+    }
+    return found.slice(0, 3);
+  }
+
+  /** What the server's catalog of APIs names as their descriptions. */
+  async catalog(url: string): Promise<string[]> {
+    const fetched = await this.#fetch(url);
+    if (fetched === null) return [];
+    const attempt = this.#attempts.at(-1) as Attempt;
+    const value = await parseDocument(fetched.text).catch(() => null);
+    const sets = isObject(value) && Array.isArray(value.linkset) ? value.linkset : [];
+    attempt.error = sets.length === 0 ? "This is no catalog of APIs." : null;
+    return sets
+      .flatMap((set) => (isObject(set) && Array.isArray(set["service-desc"]) ? set["service-desc"] : []))
+      .flatMap((link) => (isObject(link) && typeof link.href === "string" ? [link.href] : []))
+      .filter((href) => URL.canParse(href, fetched.url))
+      .map((href) => new URL(href, fetched.url).href)
+      .slice(0, 3);
+  }
+
+  /** Null where that was tried before, where there is no more to be tried, and for all but a good answer. */
+  async #fetch(url: string): Promise<Fetched | null> {
+    if (this.#seen.has(url) || this.#attempts.length >= MAX_REQUESTS || this.isDead(url)) return null;
+    this.#seen.add(url);
+    const attempt: Attempt = { url, status: null, error: null };
+    const isFirst = this.#attempts.length === 0;
+    this.#attempts.push(attempt);
+    try {
+      const response = await ask(this.#reach, url);
+      attempt.status = response.status;
+      if (response.status !== 200) {
+        await response.body.cancel();
+        attempt.error = `The server answered with ${response.status}.`;
+        const challenge = response.headers.get("www-authenticate");
+        if (response.status === 401 && this.#hints.length === 0) this.#hints = hintsOfChallenge(challenge);
+        return null;
+      }
+      const { bytes, truncated } = await response.bytes(MAX_DOCUMENT_BYTES);
+      if (truncated) {
+        attempt.error = `It is longer than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MiB.`;
+        return null;
+      }
+      const text = new TextDecoder().decode(bytes);
+      return { status: 200, text, link: response.headers.get("link") ?? "", url: response.url };
+    } catch (error) {
+      if (!(error instanceof AppError) || (isFirst && error.code === "egress_blocked")) throw error;
+      attempt.error = error.message;
+      if (attempt.status === null && error.code !== "egress_blocked") this.#dead.add(new URL(url).origin);
+      return null;
+    }
+  }
+}
+
+async function ask({ egress, signal, authorize }: Reach, url: string) {
+  const grant = (await authorize?.(url)) ?? null;
+  const target = new URL(url);
+  for (const [name, value] of Object.entries(grant?.query ?? {})) target.searchParams.set(name, value);
+  const response = await egress.fetch(target.href, {
+    headers: { accept: "application/json, application/yaml;q=0.9, */*;q=0.5", ...grant?.headers },
+    signal,
+    credentialHeaders: Object.keys(grant?.headers ?? {}),
+  });
+  // what stood there for the credentials is told nobody
+  return Object.assign(response, { url: response.url === target.href ? url : response.url });
+}
+
+/** Another document that a description refers to. Throws `upstream`, `bad_request`. */
+async function fetchDocument(reach: Reach, url: string): Promise<Json> {
+  const response = await ask(reach, url);
+  if (response.status !== 200) {
+    await response.body.cancel();
+    throw new AppError("upstream", `The server answered with ${response.status}.`);
+  }
+  const { bytes, truncated } = await response.bytes(MAX_DOCUMENT_BYTES);
+  if (truncated) throw new AppError("upstream", `It is longer than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MiB.`);
+  return parseDocument(new TextDecoder().decode(bytes));
+}

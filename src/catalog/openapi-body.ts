@@ -1,0 +1,96 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { inputTemplate } from "./names.ts";
+import { addInput, type Inputs, type Reading, resolve } from "./openapi-inputs.ts";
+import type { Part } from "./openapi-refs.ts";
+import { toJsonSchema } from "./openapi-schema.ts";
+
+/** Kinds of bodies that can be sent, the best first. */
+const MEDIA = [
+  /^application\/json\b/i,
+  /[/+]json\b/i,
+  /^application\/x-www-form-urlencoded\b/i,
+  /^text\//i,
+  /^\*\/\*$/,
+] as const;
+
+/** The request body of an operation of OpenAPI 3. */
+export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): void {
+  const body = resolve(reading, part);
+  const content = body && isObject(body.value.content) ? body.value.content : null;
+  if (!body || !content) return;
+  const types = Object.keys(content);
+  const type = MEDIA.map((media) => types.find((each) => media.test(each))).find(
+    (each) => each !== undefined,
+  );
+  const named = type ?? types[0];
+  if (named === undefined) return;
+  if (type === undefined) reading.warn(`A body of ${named} can't be sent yet.`);
+  const media = content[named];
+  const schema = toJsonSchema(reading.refs, isObject(media) ? media.schema : {}, body.base, reading.warn);
+  addBody(inputs, named, schema, body.value.required === true);
+}
+
+/** The parameters of Swagger 2 that make its body. */
+export function readOldBody(
+  reading: Reading,
+  inputs: Inputs,
+  parts: readonly Part[],
+  consumes: readonly string[],
+): void {
+  const whole = parts.map(({ value }) => value).find((value) => isObject(value) && value.in === "body");
+  const part = parts.find(({ value }) => value === whole);
+  if (isObject(whole) && part) {
+    const schema = toJsonSchema(reading.refs, whole.schema, part.base, reading.warn);
+    const type = consumes.find((each) => MEDIA[1].test(each)) ?? "application/json";
+    return addBody(inputs, type, schema, whole.required === true);
+  }
+  if (parts.length === 0) return;
+  const properties: JsonObject = {};
+  const required: string[] = [];
+  for (const { value, base } of parts) {
+    if (!isObject(value) || typeof value.name !== "string") continue;
+    properties[value.name] = toJsonSchema(reading.refs, value, base, reading.warn);
+    if (value.required === true) required.push(value.name);
+  }
+  const isFile = parts.some(({ value }) => isObject(value) && value.type === "file");
+  const type = isFile ? "multipart/form-data" : "application/x-www-form-urlencoded";
+  if (isFile) reading.warn(`A body of ${type} can't be sent yet.`);
+  addBody(
+    inputs,
+    type,
+    { type: "object", properties, ...(required.length > 0 ? { required } : {}) },
+    required.length > 0,
+  );
+}
+
+/** Fields of a plain object become arguments of their own; anything else is one, called `body`. */
+export function addBody(inputs: Inputs, type: string, schema: JsonObject, isRequired: boolean): void {
+  if (!MEDIA[0].test(type) && !/^\*\/\*$/.test(type)) inputs.headers["Content-Type"] = type;
+  if (!isPlainObject(schema)) {
+    const argument = addInput(inputs, "body", "body", schema, isRequired);
+    inputs.body = inputTemplate(argument);
+    return;
+  }
+  const properties = schema.properties as JsonObject;
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const template: [string, Json][] = Object.entries(properties).map(([name, property]) => {
+    const argument = addInput(inputs, "body", name, property, isRequired && required.includes(name));
+    return [name, inputTemplate(argument)];
+  });
+  inputs.body = Object.fromEntries(template);
+}
+
+const OPEN = ["allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "enum", "const"];
+
+function isPlainObject(schema: JsonObject): boolean {
+  const { type, properties, additionalProperties } = schema;
+  const isObjectType = type === undefined || type === "object";
+  const isClosed = !isObject(additionalProperties) && additionalProperties !== true;
+  return (
+    isObjectType &&
+    isClosed &&
+    isObject(properties) &&
+    Object.keys(properties).length > 0 &&
+    OPEN.every((key) => schema[key] === undefined)
+  );
+}

@@ -1,0 +1,182 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { schemaFaults } from "../base/json-schema.ts";
+import { measure } from "../base/measure.ts";
+import { headerFault } from "../executors/http-message.ts";
+import { isSecretName } from "./addresses.ts";
+import { argumentName, inputTemplate } from "./names.ts";
+import type { Part, References } from "./openapi-refs.ts";
+import { toJsonSchema } from "./openapi-schema.ts";
+
+/** How a list or an object is written where a text is asked for; stands beside the schema of the argument. */
+export const STYLE = "x-weir-style";
+
+/** What one operation takes, as it is gathered. */
+export interface Inputs {
+  properties: JsonObject;
+  required: string[];
+  /** Arguments by where they go and what they are called there. */
+  places: Map<string, string>;
+  headers: Record<string, string>;
+  query: Record<string, string>;
+  body: Json;
+}
+
+export const noInputs = (): Inputs => ({
+  properties: {},
+  required: [],
+  places: new Map(),
+  headers: {},
+  query: {},
+  body: null,
+});
+
+export interface Reading {
+  refs: References;
+  /** True for Swagger 2. */
+  isOld: boolean;
+  warn(text: string): void;
+}
+
+/** Adds an argument, under its own name where that is free, else with where it goes before it; gives that name. */
+export function addInput(
+  inputs: Inputs,
+  where: string,
+  name: string,
+  schema: Json,
+  isRequired: boolean,
+): string {
+  const own = argumentName(name);
+  let free = own;
+  for (let n = 1; Object.hasOwn(inputs.properties, free); n++)
+    free = `${where}_${own}${n === 1 ? "" : `_${n}`}`.slice(0, 64);
+  Object.defineProperty(inputs.properties, free, {
+    value: schema,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  });
+  inputs.places.set(`${where}:${name}`, free);
+  if (isRequired) inputs.required.push(free);
+  return free;
+}
+
+/** Said by the body, and by how the caller authorises. */
+const OWN_HEADERS = /^(accept|content-type|authorization|content-length|host|connection)$/i;
+
+/** Parameters of a path and of its operation; those of the operation take the place of those of the path. */
+export function readParameters(reading: Reading, inputs: Inputs, lists: readonly Part[]): Part[] {
+  const byPlace = new Map<string, Part & { value: JsonObject }>();
+  const bodies: Part[] = [];
+  for (const { value, base, key } of lists) {
+    for (const raw of Array.isArray(value) ? value : []) {
+      const part = resolve(reading, { value: raw, base, key });
+      if (!part) continue;
+      const { in: where, name } = part.value;
+      if (reading.isOld && (where === "body" || where === "formData")) bodies.push(part);
+      else if (typeof name === "string" && typeof where === "string") byPlace.set(`${where}:${name}`, part);
+    }
+  }
+  for (const part of byPlace.values()) readParameter(reading, inputs, part);
+  return bodies;
+}
+
+export function resolve(reading: Reading, part: Part): (Part & { value: JsonObject }) | null {
+  let at: Part | null = part;
+  for (let steps = 0; at !== null && isObject(at.value) && typeof at.value.$ref === "string"; steps++) {
+    if (steps > 10) return null;
+    const ref: string = at.value.$ref;
+    at = reading.refs.follow(ref, at.base);
+    if (at === null) reading.warn(`${ref} leads nowhere; it is left out.`);
+  }
+  return at !== null && isObject(at.value) ? (at as Part & { value: JsonObject }) : null;
+}
+
+function readParameter(
+  reading: Reading,
+  inputs: Inputs,
+  { value: parameter, base }: Part & { value: JsonObject },
+) {
+  const where = String(parameter.in);
+  const name = String(parameter.name);
+  const isRequired = parameter.required === true || where === "path";
+  if (where === "cookie") {
+    if (isRequired) reading.warn(`The cookie ${name} can't be sent; put it into a connection.`);
+    return;
+  }
+  if (!["path", "query", "header"].includes(where)) return;
+  if (where === "header" && (OWN_HEADERS.test(name) || isSecretName(name))) return; // a connection's matter
+  const fault = where === "header" ? headerFault(name) : null;
+  if (fault) return reading.warn(fault);
+  if (where === "query" && /^(api[-_]?key|access[-_]?token)$/i.test(name)) return;
+  const content = isObject(parameter.content) ? Object.values(parameter.content)[0] : undefined;
+  const schema = toJsonSchema(
+    reading.refs,
+    reading.isOld ? parameter : isObject(content) ? content.schema : parameter.schema,
+    base,
+    reading.warn,
+  );
+  if (reading.isOld) for (const own of ["name", "in", "required"]) delete schema[own];
+  if (typeof parameter.description === "string" && schema.description === undefined)
+    schema.description = parameter.description.slice(0, 2_048).toWellFormed();
+  const style = isObject(content) ? "json" : styleOf(reading, parameter, schema);
+  if (style !== null) schema[STYLE] = style;
+  const argument = addInput(inputs, where, name, schema, isRequired);
+  if (where === "query") inputs.query[name] = inputTemplate(argument);
+  if (where === "header") inputs.headers[name] = inputTemplate(argument);
+}
+
+/** Null where a list is repeated and an object spread, as most do. */
+function styleOf(
+  { isOld }: Reading,
+  { style, explode, collectionFormat, in: where }: JsonObject,
+  schema: JsonObject,
+) {
+  const types = [schema.type].flat();
+  const isList = types.includes("array");
+  if (!isList && !types.includes("object")) return null;
+  if (isOld) {
+    if (!isList || collectionFormat === "multi") return null;
+    const named = { ssv: "ssv", tsv: "tsv", pipes: "pipes" }[String(collectionFormat)];
+    return named ?? "csv";
+  }
+  if (style === "deepObject") return "deepObject";
+  if (style === "spaceDelimited") return explode === true ? null : "ssv";
+  if (style === "pipeDelimited") return explode === true ? null : "pipes";
+  return where === "query" && explode !== false ? null : "csv";
+}
+
+/** The schema of all arguments. */
+function schemaOf({ properties, required }: Inputs): JsonObject | null {
+  const names = Object.keys(properties);
+  if (names.length === 0) return null;
+  const schema: JsonObject = { type: "object", properties };
+  if (required.length > 0) schema.required = [...new Set(required)];
+  return schema;
+}
+
+/** Our own check of values takes schemas up to this. */
+const MAX_WHOLE = 65_000;
+
+/** Fewer characters hold no more schemas than a check takes. */
+const FEW_CHARACTERS = 10_000;
+
+const isTooMuch = (schema: JsonObject) =>
+  measure(schema, FEW_CHARACTERS) > FEW_CHARACTERS &&
+  schemaFaults(schema).some(({ type }) => type === "too_long");
+
+/** The same with the largest arguments cut, until our own check of values takes it. */
+export function fitted(inputs: Inputs, warn: (text: string) => void): JsonObject | null {
+  const schema = schemaOf(inputs);
+  if (schema === null) return null;
+  while (measure(schema, MAX_WHOLE) > MAX_WHOLE || isTooMuch(schema)) {
+    const sized = Object.entries(inputs.properties).map(([name, property]) => ({
+      name,
+      size: measure(property, MAX_WHOLE),
+    }));
+    const largest = sized.reduce((one, other) => (other.size > one.size ? other : one));
+    if (largest.size < 200) return { type: "object" };
+    warn(`The schema of ${largest.name} is too large to be kept; any value passes.`);
+    inputs.properties[largest.name] = {};
+  }
+  return schema;
+}

@@ -1,0 +1,136 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+
+/** Other documents that one description may be spread over. */
+const MAX_DOCUMENTS = 20;
+
+/** A part of a document, and the document that references in it begin at. */
+export interface Part {
+  value: Json;
+  base: string;
+  /** Where it stands, as one text; tells whether it was met before. */
+  key: string;
+}
+
+/** Reads another document of the same origin; throws where that can't be. */
+export type ReadOther = (url: string) => Promise<Json>;
+
+/** The documents of one description, and what their references lead to. */
+export interface References {
+  /** Null where it leads nowhere. */
+  follow(ref: string, base: string): Part | null;
+  root: Part;
+}
+
+/**
+ * Opens a description with all documents that it refers to. Those of other origins are not read, nor any where
+ * there is no `url` to begin at; `warn` hears of each.
+ */
+export async function openReferences(
+  document: JsonObject,
+  url: string | null,
+  read: ReadOther | null,
+  warn: (text: string) => void,
+): Promise<References> {
+  const root = url ?? "";
+  const documents = new Map<string, Json>([[root, document]]);
+  const pending: { base: string; value: Json }[] = [{ base: root, value: document }];
+  const refused = new Set<string>();
+  for (let at = pending.shift(); at; at = pending.shift()) {
+    for (const ref of externalRefs(at.value)) {
+      const target = targetOf(ref, at.base);
+      if (target === null || documents.has(target) || refused.has(target)) {
+        if (target === null && !refused.has(ref)) {
+          refused.add(ref);
+          warn(`${ref} lies in another document, and it is not known where this one lies.`);
+        }
+        continue;
+      }
+      const fault = faultOf(target, root, documents.size, read);
+      if (fault !== null || read === null) {
+        refused.add(target);
+        warn(`${ref} is not read: ${fault}.`);
+        continue;
+      }
+      try {
+        const value = await read(target);
+        documents.set(target, value);
+        pending.push({ base: target, value });
+      } catch (error) {
+        refused.add(target);
+        warn(`${ref} could not be read: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+  return {
+    root: { value: document, base: root, key: root },
+    follow(ref, base) {
+      const [, pointer = ""] = splitRef(ref);
+      const at = ref.startsWith("#") ? base : targetOf(ref, base);
+      const whole = at === null ? undefined : documents.get(at);
+      if (at === null || whole === undefined) return null;
+      const value = lookUp(whole, pointer);
+      return value === undefined ? null : { value, base: at, key: `${at}#${pointer}` };
+    },
+  };
+}
+
+function faultOf(target: string, root: string, count: number, read: ReadOther | null): string | null {
+  if (read === null) return "it lies in another document";
+  if (new URL(target).origin !== new URL(root).origin) return "it lies at another server";
+  return count > MAX_DOCUMENTS ? `a description may have at most ${MAX_DOCUMENTS} other documents` : null;
+}
+
+function splitRef(ref: string): [file: string, pointer: string] {
+  const hash = ref.indexOf("#");
+  return hash < 0 ? [ref, ""] : [ref.slice(0, hash), ref.slice(hash + 1)];
+}
+
+function targetOf(ref: string, base: string): string | null {
+  const [file] = splitRef(ref);
+  if (file === "") return base;
+  const url = base === "" ? URL.parse(file) : URL.parse(file, base);
+  if (!url || !/^https?:$/.test(url.protocol) || base === "") return null;
+  url.hash = "";
+  return url.href;
+}
+
+/** All references to other documents, each once; walked without calls within calls. */
+function externalRefs(value: Json): Set<string> {
+  const found = new Set<string>();
+  const open: Json[] = [value];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (typeof at !== "object" || at === null) continue;
+    for (const [key, item] of Object.entries(at)) {
+      if (key === "$ref" && typeof item === "string" && !item.startsWith("#")) found.add(item);
+      else if (typeof item === "object" && item !== null) open.push(item);
+    }
+  }
+  return found;
+}
+
+/** What a JSON pointer leads to; only own fields. */
+function lookUp(whole: Json, pointer: string): Json | undefined {
+  let at: Json | undefined = whole;
+  if (pointer === "" || pointer === "/") return at;
+  for (const part of pointer.split("/").slice(1)) {
+    const name = decode(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(at)) at = /^\d+$/.test(name) ? at[Number(name)] : undefined;
+    else at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+    if (at === undefined) return undefined;
+  }
+  return at;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a broken percent sign is a sign like others
+  }
+}
+
+/** `Node` of `#/components/schemas/Node`. */
+export const refName = (ref: string) =>
+  decode(ref.split("/").at(-1) ?? ref)
+    .replaceAll("~1", "/")
+    .slice(0, 100);

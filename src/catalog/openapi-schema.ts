@@ -1,0 +1,235 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { schemaFaults } from "../base/json-schema.ts";
+import { measure } from "../base/measure.ts";
+import { MAX_DESCRIPTION } from "./contract.ts";
+import { type References, refName } from "./openapi-refs.ts";
+
+/** Of one schema of arguments: what our own check of values takes, with some room. */
+const MAX_CHARACTERS = 60_000;
+const MAX_SCHEMAS = 1_800;
+const MAX_DEPTH = 20;
+
+/** Ways to make a schema smaller, tried in turn. */
+const SIZES = [
+  { depth: MAX_DEPTH, notes: true },
+  { depth: 6, notes: true },
+  { depth: 4, notes: false },
+  { depth: 2, notes: false },
+] as const;
+
+interface Walk {
+  refs: References;
+  depth: number;
+  notes: boolean;
+  /** Schemas that may still be written. */
+  left: number;
+  /** References that this place stands within. */
+  open: ReadonlySet<string>;
+  warn(text: string): void;
+}
+
+/**
+ * A schema of an OpenAPI document as plain JSON Schema, each `$ref` in it replaced by what it leads to. One that
+ * leads back to itself is cut where it begins to repeat; what is too large is cut further down.
+ */
+export function toJsonSchema(
+  refs: References,
+  schema: Json | undefined,
+  base: string,
+  warn: (text: string) => void,
+): JsonObject {
+  let made: Json = {};
+  for (const size of SIZES) {
+    const walk: Walk = { refs, ...size, left: MAX_SCHEMAS, open: new Set(), warn };
+    made = convert(schema ?? {}, base, walk, 0);
+    if (measure(made, MAX_CHARACTERS) <= MAX_CHARACTERS && walk.left > 0) break;
+  }
+  if (measure(made, MAX_CHARACTERS) > MAX_CHARACTERS) made = {};
+  return isObject(made) ? made : made === false ? { not: {} } : {};
+}
+
+const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] as const;
+const COUNTS = [
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+  "minContains",
+  "maxContains",
+] as const;
+const INNER = ["additionalProperties", "propertyNames", "contains", "not", "if", "then", "else"] as const;
+const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"] as const;
+const MAPS = ["properties", "patternProperties", "dependentSchemas"] as const;
+const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
+
+function convert(schema: Json, base: string, walk: Walk, depth: number): Json {
+  if (typeof schema === "boolean") return schema;
+  if (!isObject(schema)) return {};
+  walk.left--;
+  if (typeof schema.$ref === "string") return followed(schema, schema.$ref, base, walk, depth);
+  if (depth > walk.depth || walk.left <= 0) return cut(schema);
+  const made: JsonObject = { ...plain(schema, walk) };
+  const next = (inner: Json) => convert(inner, base, walk, depth + 1);
+  for (const key of INNER) if (key in schema && isSchema(schema[key])) made[key] = next(schema[key] as Json);
+  if (isSchema(schema.items)) made.items = next(schema.items as Json);
+  else if (Array.isArray(schema.items) && schema.items.length > 0) made.prefixItems = schema.items.map(next);
+  for (const key of LISTS) {
+    const list = schema[key];
+    if (Array.isArray(list) && list.length > 0) made[key] = list.filter(isSchema).map(next);
+  }
+  for (const key of MAPS) {
+    const map = schema[key];
+    if (isObject(map)) made[key] = mapped(map, key, next);
+  }
+  return joined(withoutReadOnly(made, schema, base, walk));
+}
+
+const isSchema = (value: Json | undefined) => typeof value === "boolean" || isObject(value);
+
+function mapped(map: JsonObject, key: string, next: (inner: Json) => Json): JsonObject {
+  const entries = Object.entries(map).filter(
+    ([name]) =>
+      name !== "$ref" && (key !== "patternProperties" || schemaFaults({ pattern: name }).length === 0),
+  );
+  return Object.fromEntries(entries.map(([name, inner]) => [name, next(inner)]));
+}
+
+function followed(schema: JsonObject, ref: string, base: string, walk: Walk, depth: number): Json {
+  const part = walk.refs.follow(ref, base);
+  if (!part) {
+    walk.warn(`${ref} leads nowhere; what stands there may be anything.`);
+    return { description: `unknown: ${refName(ref)}` };
+  }
+  if (walk.open.has(part.key)) return { type: "object", description: `recursive: ${refName(ref)}` };
+  if (depth > walk.depth || walk.left <= 0)
+    return { ...cut(isObject(part.value) ? part.value : {}), description: `cut: ${refName(ref)}` };
+  const inside = { ...walk, open: new Set([...walk.open, part.key]) };
+  const made = convert(part.value, part.base, inside, depth + 1);
+  walk.left = inside.left;
+  const { description } = schema;
+  return isObject(made) && walk.notes && typeof description === "string"
+    ? { ...made, description: description.slice(0, MAX_DESCRIPTION).toWellFormed() }
+    : made;
+}
+
+/** What is left of a schema that is cut: its type, so that values of it still pass. */
+const cut = ({ type }: JsonObject): JsonObject =>
+  typeof type === "string" && TYPES.has(type) ? { type } : {};
+
+/** What stands in a schema itself, as JSON Schema of today has it. */
+function plain(schema: JsonObject, { notes }: Walk): JsonObject {
+  const made: JsonObject = {};
+  const isNullable = schema.nullable === true || schema["x-nullable"] === true;
+  const types = [schema.type].flat().map((type) => (type === "file" ? "string" : type));
+  const known = [...new Set(types.filter((type) => typeof type === "string" && TYPES.has(type)))] as string[];
+  if (isNullable && known.length > 0 && !known.includes("null")) known.push("null");
+  if (known.length > 0) made.type = known.length === 1 ? (known[0] as string) : known;
+  if (notes && typeof schema.title === "string") made.title = schema.title.slice(0, 255).toWellFormed();
+  if (notes && typeof schema.description === "string" && schema.description !== "")
+    made.description = schema.description.slice(0, MAX_DESCRIPTION).toWellFormed();
+  if (Array.isArray(schema.enum) && schema.enum.length > 0 && !hasReference(schema.enum))
+    made.enum = isNullable && !schema.enum.includes(null) ? [...schema.enum, null] : schema.enum;
+  if ("const" in schema && !hasReference(schema.const)) made.const = schema.const as Json;
+  if (schema.default !== undefined && !hasReference(schema.default)) made.default = schema.default;
+  if (typeof schema.format === "string") made.format = schema.format;
+  else if (schema.type === "file") made.format = "binary";
+  if (typeof schema.pattern === "string" && isPattern(schema.pattern)) made.pattern = schema.pattern;
+  for (const key of COUNTS) {
+    const value = schema[key];
+    if (Number.isSafeInteger(value) && (value as number) >= 0) made[key] = value as number;
+  }
+  for (const key of NUMBERS) {
+    const value = schema[key];
+    if (typeof value === "number" && Number.isFinite(value) && (key !== "multipleOf" || value > 0))
+      made[key] = value;
+  }
+  exclusive(schema, made, "minimum", "exclusiveMinimum");
+  exclusive(schema, made, "maximum", "exclusiveMaximum");
+  if (schema.uniqueItems === true) made.uniqueItems = true;
+  const required = namesIn(schema.required);
+  if (required.length > 0) made.required = required;
+  if (isObject(schema.dependentRequired)) {
+    const entries = Object.entries(schema.dependentRequired).map(([name, list]) => [name, namesIn(list)]);
+    made.dependentRequired = Object.fromEntries(entries);
+  }
+  return made;
+}
+
+/** A value that was meant as a reference is nothing to compare with. */
+const hasReference = (value: Json | undefined) =>
+  typeof value === "object" && value !== null && JSON.stringify(value).includes('"$ref"');
+
+/** Before 3.1, `exclusiveMinimum: true` made `minimum` one that is not reached itself. */
+function exclusive(schema: JsonObject, made: JsonObject, bound: string, name: string): void {
+  if (schema[name] !== true || typeof made[bound] !== "number") return;
+  made[name] = made[bound];
+  delete made[bound];
+}
+
+const namesIn = (value: Json | undefined): string[] => [
+  ...new Set((Array.isArray(value) ? value : []).filter((name) => typeof name === "string")),
+];
+
+const patterns = new Map<string, boolean>();
+
+function isPattern(pattern: string): boolean {
+  let known = patterns.get(pattern);
+  if (known === undefined) {
+    known = schemaFaults({ pattern }).length === 0;
+    if (patterns.size > 10_000) patterns.clear();
+    patterns.set(pattern, known);
+  }
+  return known;
+}
+
+/** Fields that only the server sets are no arguments. */
+function withoutReadOnly(made: JsonObject, schema: JsonObject, base: string, walk: Walk): JsonObject {
+  if (!isObject(made.properties) || !isObject(schema.properties)) return made;
+  const gone = Object.entries(schema.properties)
+    .filter(([, property]) => isReadOnly(property, base, walk))
+    .map(([name]) => name);
+  if (gone.length === 0) return made;
+  const properties = Object.fromEntries(
+    Object.entries(made.properties).filter(([name]) => !gone.includes(name)),
+  );
+  const required = namesIn(made.required).filter((name) => !gone.includes(name));
+  const { required: _, ...rest } = made;
+  return { ...rest, properties, ...(required.length > 0 ? { required } : {}) };
+}
+
+function isReadOnly(property: Json, base: string, walk: Walk): boolean {
+  if (!isObject(property)) return false;
+  if (property.readOnly === true) return true;
+  if (typeof property.$ref !== "string") return false;
+  const part = walk.refs.follow(property.$ref, base);
+  return part !== null && isObject(part.value) && part.value.readOnly === true;
+}
+
+const JOINABLE = new Set(["type", "properties", "required", "title", "description"]);
+
+/** Plain objects that must all fit are one object with the fields of all. */
+function joined(schema: JsonObject): JsonObject {
+  const { allOf, ...rest } = schema;
+  if (!Array.isArray(allOf) || ![rest, ...allOf].every(isJoinable)) return schema;
+  const parts = [rest, ...allOf] as JsonObject[];
+  const properties: JsonObject = Object.assign(
+    Object.create(null),
+    ...parts.map((part) => part.properties ?? {}),
+  );
+  const required = [...new Set(parts.flatMap((part) => namesIn(part.required)))];
+  const told = parts.find((part) => part.description !== undefined);
+  return {
+    type: "object",
+    ...(rest.title === undefined ? {} : { title: rest.title }),
+    ...(told ? { description: told.description as Json } : {}),
+    properties: { ...properties },
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+const isJoinable = (schema: Json) =>
+  isObject(schema) &&
+  Object.keys(schema).every((key) => JOINABLE.has(key)) &&
+  (schema.type === undefined || schema.type === "object");

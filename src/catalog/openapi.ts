@@ -1,0 +1,182 @@
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { joinPath } from "./addresses.ts";
+import {
+  type EndpointDefinition,
+  HTTP_METHODS,
+  type HttpMethod,
+  MAX_DESCRIPTION,
+  MAX_ENDPOINTS,
+  MAX_WARNINGS,
+  type ReadApi,
+} from "./contract.ts";
+import { endpointName, uniqueNames } from "./names.ts";
+import { readAuth } from "./openapi-auth.ts";
+import { readOldBody, readRequestBody } from "./openapi-body.ts";
+import {
+  addInput,
+  fitted,
+  type Inputs,
+  noInputs,
+  type Reading,
+  readParameters,
+  resolve,
+} from "./openapi-inputs.ts";
+import { openReferences, type Part, type ReadOther } from "./openapi-refs.ts";
+import { baseOf } from "./openapi-servers.ts";
+
+/** Whether this is a description of OpenAPI 3 or Swagger 2. */
+export const isOpenApi = (value: Json): value is JsonObject =>
+  isObject(value) &&
+  ((typeof value.openapi === "string" && value.openapi.startsWith("3.")) ||
+    String(value.swagger ?? "").startsWith("2"));
+
+/**
+ * Reads OpenAPI 3.1, 3.0 and Swagger 2. `url` is where the document lies, null where nobody knows; `read` gets what
+ * it refers to. What can't be taken over is told in `warnings`, and the rest is read all the same.
+ *
+ * Parameters and the fields of a body that is a plain object stand side by side in `inputSchema`; any other body is
+ * the argument `body`. Two of one name are told apart by where they go: `query_id`.
+ *
+ * Throws `bad_request` for what is no such document.
+ */
+export async function readOpenApi(
+  document: Json,
+  url: string | null,
+  read: ReadOther | null,
+): Promise<ReadApi> {
+  if (!isOpenApi(document)) {
+    throw new AppError("bad_request", "This is no description of OpenAPI 3.1, 3.0 or Swagger 2.0.");
+  }
+  const warnings = new Set<string>();
+  const warn = (text: string) => {
+    if (warnings.size < MAX_WARNINGS) warnings.add(text);
+  };
+  const refs = await openReferences(document, url, read, warn);
+  const reading: Reading = { refs, isOld: typeof document.swagger !== "undefined", warn };
+  const baseUrl = baseOf(document, url, warn);
+  const info = isObject(document.info) ? document.info : {};
+  const title =
+    typeof info.title === "string" && info.title.trim() !== ""
+      ? info.title.slice(0, 255).toWellFormed()
+      : null;
+  return {
+    title,
+    baseUrl,
+    endpoints: readPaths(reading, document, baseUrl, url),
+    ...readAuth(document, refs),
+    warnings: [...warnings],
+  };
+}
+
+function readPaths(reading: Reading, document: JsonObject, baseUrl: string | null, url: string | null) {
+  const endpoints: EndpointDefinition[] = [];
+  const unique = uniqueNames();
+  const consumes = document.consumes;
+  for (const [path, raw] of Object.entries(isObject(document.paths) ? document.paths : {})) {
+    if (!path.startsWith("/")) continue;
+    const item = resolve(reading, { value: raw, base: reading.refs.root.base, key: "" });
+    if (!item) continue;
+    for (const method of HTTP_METHODS) {
+      const operation = item.value[method.toLowerCase()];
+      if (!isObject(operation)) continue;
+      if (endpoints.length >= MAX_ENDPOINTS) {
+        reading.warn(`There are more than ${MAX_ENDPOINTS} operations; the rest is left out.`);
+        return endpoints;
+      }
+      const name = unique(endpointName(textOf(operation.operationId), method, path));
+      const warn = (text: string) => reading.warn(`${name}: ${text}`);
+      const own = { ...reading, warn };
+      const servers = operation.servers ?? item.value.servers;
+      const prefix = servers === undefined ? "" : prefixOf(servers, baseUrl, url, warn);
+      endpoints.push(
+        readOperation(own, { name, method, path: prefix + bare(path), operation, item, consumes }),
+      );
+    }
+  }
+  return endpoints;
+}
+
+interface Given {
+  name: string;
+  method: HttpMethod;
+  path: string;
+  operation: JsonObject;
+  item: Part & { value: JsonObject };
+  /** Of a Swagger 2 document. */
+  consumes: Json | undefined;
+}
+
+function readOperation(reading: Reading, given: Given): EndpointDefinition {
+  const { name, method, operation, item } = given;
+  const inputs = noInputs();
+  const part = (value: Json | undefined): Part => ({ value: value ?? null, base: item.base, key: item.key });
+  const bodies = readParameters(reading, inputs, [part(item.value.parameters), part(operation.parameters)]);
+  const path = withArguments(given.path, inputs);
+  const mayHaveBody = method !== "GET" && method !== "HEAD";
+  if (operation.requestBody !== undefined && mayHaveBody)
+    readRequestBody(reading, inputs, part(operation.requestBody));
+  if (bodies.length > 0 && mayHaveBody) {
+    const types = [operation.consumes ?? given.consumes ?? []].flat();
+    readOldBody(
+      reading,
+      inputs,
+      bodies,
+      types.filter((type) => typeof type === "string"),
+    );
+  }
+  return {
+    name,
+    description: describe(operation),
+    method,
+    path,
+    headers: inputs.headers,
+    queryTemplate: inputs.query,
+    bodyTemplate: inputs.body,
+    inputSchema: fitted(inputs, reading.warn),
+    responseExtract: null,
+    source: "openapi",
+    unverified: false,
+  };
+}
+
+/** Some write parameters or a # part behind a path, to tell apart what is one path; neither belongs to it. */
+const bare = (path: string) =>
+  path
+    .replace(/[?#].*$/s, "")
+    .replace(/[\s\\]/g, (sign) => encodeURIComponent(sign))
+    .replace(/^\/{2,}/, "/")
+    .replace(/\{{2,}/g, "{")
+    .replace(/\}{2,}/g, "}");
+
+/** The path with its placeholders called as the arguments are; one that nothing describes is an argument too. */
+function withArguments(path: string, inputs: Inputs): string {
+  return path.replace(/\{([^{}/]+)\}/g, (_, name: string) => {
+    const known = inputs.places.get(`path:${name}`);
+    return `{${known ?? addInput(inputs, "path", name, { type: "string" }, true)}}`;
+  });
+}
+
+function describe({ summary, description }: JsonObject): string | null {
+  const [short, long] = [textOf(summary), textOf(description)];
+  const text =
+    short !== null && long !== null && !long.startsWith(short) ? `${short}\n\n${long}` : (long ?? short);
+  return text === null ? null : text.slice(0, MAX_DESCRIPTION).toWellFormed();
+}
+
+const textOf = (value: Json | undefined) =>
+  typeof value === "string" && value.trim() !== "" ? value.trim() : null;
+
+/** What stands before the path of an operation that has a server of its own. */
+function prefixOf(
+  servers: Json,
+  baseUrl: string | null,
+  url: string | null,
+  warn: (text: string) => void,
+): string {
+  const own = baseOf({ servers }, url, () => undefined);
+  if (own === null || baseUrl === null || own === baseUrl) return "";
+  if (own.startsWith(`${baseUrl}/`)) return own.slice(baseUrl.length);
+  warn(`it is served at ${own}, not at ${joinPath(baseUrl, "")}; add it as an API of its own.`);
+  return "";
+}

@@ -1,0 +1,194 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { headerFault } from "../executors/http-message.ts";
+import { isSecretName } from "./addresses.ts";
+import {
+  type AuthHint,
+  type EndpointDefinition,
+  type EndpointSource,
+  HTTP_METHODS,
+  type HttpMethod,
+  MAX_DESCRIPTION,
+  MAX_ENDPOINTS,
+  MAX_WARNINGS,
+  type ReadApi,
+} from "./contract.ts";
+import { endpointName, inputTemplate, uniqueNames } from "./names.ts";
+import { addBody } from "./openapi-body.ts";
+import { addInput, fitted, type Inputs, noInputs } from "./openapi-inputs.ts";
+import { schemaOfSample, schemaOfText } from "./sample-schema.ts";
+
+/** One request as somebody wrote it down or a browser recorded it. */
+export interface RecordedRequest {
+  name: string | null;
+  description: string | null;
+  method: string;
+  /** Absolute. Placeholders in its path are `{x}`. */
+  url: string;
+  headers: readonly (readonly [name: string, value: string])[];
+  /** The body's text, or the fields of a form. */
+  body:
+    | { type: string; text: string }
+    | { type: string; fields: readonly (readonly [string, string])[] }
+    | null;
+  hints: readonly AuthHint[];
+}
+
+/** Set by whatever sends the request. */
+const PASSED_OVER =
+  /^(accept.*|content-length|content-type|host|connection|origin|referer|user-agent|cache-control|pragma|dnt|te|priority|upgrade-insecure-requests|if-.*|sec-.*|postman-token|:.*)$/i;
+
+/**
+ * Requests as the endpoints of one API: that of `baseUrl`, or of the server that most of them go to. Credentials in
+ * them become hints, and are not kept.
+ */
+export function readRecorded(
+  requests: readonly RecordedRequest[],
+  source: EndpointSource,
+  given: { baseUrl: string | null; title: string | null },
+): ReadApi {
+  const warnings = new Set<string>();
+  const warn = (text: string) => {
+    if (warnings.size < MAX_WARNINGS) warnings.add(text);
+  };
+  const read = requests.flatMap((request) => {
+    const url = URL.parse(request.url);
+    if (url && /^https?:$/.test(url.protocol)) return [{ request, url }];
+    warn(`${request.method} ${request.url.slice(0, 200)} has no address that requests can go to.`);
+    return [];
+  });
+  const baseUrl = given.baseUrl ?? mostUsed(read.map(({ url }) => url.origin));
+  const base = baseUrl === null ? null : URL.parse(baseUrl);
+  const hints = new Map<string, AuthHint>();
+  const endpoints = new Map<string, EndpointDefinition>();
+  const unique = uniqueNames();
+  for (const { request, url } of read) {
+    if (!base || url.origin !== base.origin) {
+      warn(`${request.method} ${url.origin}${decoded(url.pathname)} lies at another server; it is left out.`);
+      continue;
+    }
+    const prefix = base.pathname.replace(/\/+$/, "");
+    const path = decoded(url.pathname);
+    if (prefix !== "" && path !== prefix && !path.startsWith(`${prefix}/`)) {
+      warn(`${request.method} ${path} does not lie below ${prefix}; it is left out.`);
+      continue;
+    }
+    const below = path.slice(prefix.length) || "/";
+    const method = request.method.toUpperCase();
+    if (!HTTP_METHODS.some((each) => each === method)) {
+      warn(`${method} is no method that can be sent.`);
+      continue;
+    }
+    const key = `${method} ${below}`;
+    if (endpoints.has(key)) continue;
+    if (endpoints.size >= MAX_ENDPOINTS) break;
+    for (const hint of [...request.hints, ...hintsIn(request, url)]) hints.set(JSON.stringify(hint), hint);
+    const name = unique(endpointName(request.name, method, below));
+    endpoints.set(
+      key,
+      endpointOf(request, { name, method: method as HttpMethod, path: below, url, source, warn }),
+    );
+  }
+  return {
+    title: given.title,
+    baseUrl: baseUrl === null ? null : baseUrl.replace(/\/+$/, ""),
+    endpoints: [...endpoints.values()],
+    authRequired: hints.size > 0,
+    authHints: [...hints.values()],
+    warnings: [...warnings],
+  };
+}
+
+function mostUsed(origins: readonly string[]): string | null {
+  const counts = new Map<string, number>();
+  for (const origin of origins) counts.set(origin, (counts.get(origin) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
+}
+
+/** Braces of placeholders come back; anything else that would split the path stays encoded. */
+const decoded = (path: string) => path.replace(/%7B/gi, "{").replace(/%7D/gi, "}");
+
+interface Target {
+  name: string;
+  method: HttpMethod;
+  path: string;
+  url: URL;
+  source: EndpointSource;
+  warn(text: string): void;
+}
+
+function endpointOf(
+  request: RecordedRequest,
+  { name, method, path, url, source, warn }: Target,
+): EndpointDefinition {
+  const inputs = noInputs();
+  const named = path.replace(/\{([^{}/]+)\}/g, (_, placeholder: string) => {
+    const known = inputs.places.get(`path:${placeholder}`);
+    return `{${known ?? addInput(inputs, "path", placeholder, { type: "string" }, true)}}`;
+  });
+  for (const [parameter, value] of url.searchParams) {
+    if (isSecretName(parameter) || /^(key|api[-_]?key)$/i.test(parameter)) continue;
+    if (Object.hasOwn(inputs.query, parameter)) continue;
+    const schema: JsonObject =
+      value === "" ? { type: "string" } : { ...schemaOfText(value), examples: [value] };
+    inputs.query[parameter] = inputTemplate(addInput(inputs, "query", parameter, schema, false));
+  }
+  for (const [header, value] of request.headers) {
+    if (PASSED_OVER.test(header) || isSecretName(header) || headerFault(header)) continue;
+    inputs.headers[header] = value.replaceAll("{{", '{{"{{"}}');
+  }
+  if (request.body && method !== "GET" && method !== "HEAD") readBody(inputs, request.body);
+  return {
+    name,
+    description: request.description?.slice(0, MAX_DESCRIPTION).toWellFormed() ?? null,
+    method,
+    path: named,
+    headers: inputs.headers,
+    queryTemplate: inputs.query,
+    bodyTemplate: inputs.body,
+    inputSchema: fitted(inputs, warn),
+    responseExtract: null,
+    source,
+    unverified: false,
+  };
+}
+
+function readBody(inputs: Inputs, body: NonNullable<RecordedRequest["body"]>): void {
+  if ("fields" in body) {
+    const properties = Object.fromEntries(body.fields.map(([name, value]) => [name, schemaOfText(value)]));
+    return addBody(inputs, body.type, { type: "object", properties }, true);
+  }
+  const sample = jsonOf(body.text);
+  if (sample !== undefined && !/^(text|application)\/(xml|csv)\b/i.test(body.type))
+    return addBody(
+      inputs,
+      isObject(sample) || Array.isArray(sample) ? "application/json" : body.type,
+      schemaOfSample(sample),
+      true,
+    );
+  addBody(inputs, body.type === "" ? "text/plain" : body.type, { type: "string" }, true);
+}
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a text, then
+  }
+}
+
+function hintsIn(request: RecordedRequest, url: URL): AuthHint[] {
+  const hints: AuthHint[] = [];
+  for (const [name, value] of request.headers) {
+    if (/^authorization$/i.test(name)) {
+      const type = /^basic\b/i.test(value) ? "basic" : "bearer";
+      const label = type === "basic" ? "Basic" : "Bearer token";
+      hints.push({ label, name: "Authorization", location: "header", type });
+    } else if (isSecretName(name) && !/cookie/i.test(name))
+      hints.push({ label: name, name, location: "header", type: "api_key_header" });
+  }
+  for (const name of url.searchParams.keys()) {
+    if (isSecretName(name) || /^(key|api[-_]?key)$/i.test(name))
+      hints.push({ label: name, name, location: "query", type: "api_key_query" });
+  }
+  return hints;
+}

@@ -1,0 +1,167 @@
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { valueFaults } from "../base/json-schema.ts";
+import { isWholeTemplate, resolveTemplates } from "../base/template.ts";
+import { readPieces } from "../base/template-grammar.ts";
+import { textOf } from "../base/template-lookup.ts";
+import { joinPath } from "./addresses.ts";
+import type { EndpointDefinition } from "./contract.ts";
+import { STYLE } from "./openapi-inputs.ts";
+
+type Scalar = string | number | boolean | null;
+
+/** What an endpoint and its arguments ask to be sent. */
+export interface EndpointRequest {
+  method: EndpointDefinition["method"];
+  url: string;
+  headers: Record<string, string>;
+  query: Record<string, Scalar | Scalar[]>;
+  body: Json | undefined;
+  bodyType: "json" | "form" | "text";
+}
+
+/** Throws `definition_invalid` for arguments that the schema does not take, every fault told. */
+export function checkArguments(schema: JsonObject | null, input: JsonObject, what: string): void {
+  if (schema === null) return;
+  const faults = valueFaults(schema, input);
+  if (faults.length === 0) return;
+  const told = faults.map(({ path, message }) => `${["arguments", ...path].join(".")}: ${message}`);
+  throw new AppError(
+    "definition_invalid",
+    `${what} does not take these arguments: ${told.slice(0, 20).join("; ")}`,
+    {
+      details: {
+        faults: faults.map(({ path, message, type }) => ({
+          loc: ["arguments", ...path],
+          msg: message,
+          type,
+        })),
+      },
+    },
+  );
+}
+
+/** The request for these arguments, which have been checked. Throws `definition_invalid` for what can't be sent. */
+export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: JsonObject): EndpointRequest {
+  const type = Object.entries(endpoint.headers).find(([name]) => /^content-type$/i.test(name))?.[1] ?? "";
+  const bodyType = bodyTypeOf(type);
+  const body = endpoint.bodyTemplate === null ? undefined : filled(endpoint.bodyTemplate, input);
+  const headers: Record<string, string> = {};
+  for (const [name, template] of Object.entries(endpoint.headers)) {
+    const value = filled(template, input);
+    if (value !== undefined && value !== null) headers[name] = joined(value, ",");
+  }
+  return {
+    method: endpoint.method,
+    url: joinPath(baseUrl, pathOf(endpoint.path, input)),
+    headers,
+    query: queryOf(endpoint, input),
+    body: bodyType === "form" && isObject(body) ? bracketed(body) : body,
+    bodyType,
+  };
+}
+
+function bodyTypeOf(type: string): EndpointRequest["bodyType"] {
+  if (type === "" || type.includes("{{") || /[/+]json\b/i.test(type)) return "json";
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) return "form";
+  if (/^(text\/|application\/(xml|graphql|yaml))|\+xml\b/i.test(type)) return "text";
+  throw new AppError("definition_invalid", `Weir can't send a body of ${type.slice(0, 100)} yet.`);
+}
+
+/**
+ * A template with its places filled in. What is one template and names an argument that is not given is nothing: of
+ * an object it is left out.
+ */
+function filled(template: Json, input: JsonObject): Json | undefined {
+  if (typeof template === "string") {
+    if (isWholeTemplate(template) && isAbsent(template, input)) return undefined;
+    return resolveTemplates(template, { input });
+  }
+  if (Array.isArray(template)) return template.flatMap((item) => filled(item, input) ?? []);
+  if (!isObject(template)) return template;
+  const entries = Object.entries(template).flatMap(([key, item]): [string, Json][] => {
+    const value = filled(item, input);
+    return value === undefined ? [] : [[key, value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isAbsent(template: string, input: JsonObject): boolean {
+  const [piece] = readPieces(template);
+  if (typeof piece !== "object" || piece.path[0] !== "input" || piece.fallback !== undefined) return false;
+  let at: Json | undefined = input;
+  for (const key of piece.path.slice(1)) {
+    at = isObject(at) && Object.hasOwn(at, key) ? at[key] : Array.isArray(at) ? at[Number(key)] : undefined;
+  }
+  return at === undefined;
+}
+
+/** Arguments in a path are one segment each: neither a slash nor a step up leads out of their place. */
+function pathOf(path: string, input: JsonObject): string {
+  const full = path.replace(/\{([^{}/]+)\}/g, (_, name: string) => {
+    const value = Object.hasOwn(input, name) ? input[name] : undefined;
+    if (value === undefined || value === null || value === "")
+      throw new AppError("definition_invalid", `The path ${path} needs the argument ${name}.`);
+    return encodeURIComponent(joined(value, ",").toWellFormed());
+  });
+  if (full.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part)))
+    throw new AppError("definition_invalid", `The arguments make the path ${full} lead out of its place.`);
+  return full;
+}
+
+const joined = (value: Json, glue: string): string =>
+  Array.isArray(value) ? value.map((item) => textOf(item)).join(glue) : textOf(value);
+
+const GLUES: Readonly<Record<string, string>> = { csv: ",", ssv: " ", tsv: "\t", pipes: "|" };
+
+function queryOf({ queryTemplate, inputSchema }: EndpointDefinition, input: JsonObject) {
+  const query: Record<string, Scalar | Scalar[]> = Object.create(null);
+  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
+  for (const [name, template] of Object.entries(queryTemplate)) {
+    const value = filled(template, input);
+    if (value === undefined || value === null) continue;
+    const style = styleOf(template, properties);
+    if (Array.isArray(value)) {
+      const glue = GLUES[style ?? ""];
+      query[name] = glue === undefined ? value.map(scalar) : joined(value, glue);
+    } else if (isObject(value) && style === "csv") {
+      query[name] = Object.entries(value)
+        .flat()
+        .map((item) => textOf(item as Json))
+        .join(",");
+    } else if (isObject(value) && style !== "json") {
+      for (const [key, item] of Object.entries(value))
+        query[style === "deepObject" ? `${name}[${key}]` : key] = Array.isArray(item)
+          ? item.map(scalar)
+          : scalar(item);
+    } else query[name] = scalar(value);
+  }
+  return query;
+}
+
+const scalar = (value: Json): Scalar =>
+  typeof value === "object" && value !== null ? JSON.stringify(value) : value;
+
+function styleOf(template: string, properties: JsonObject): string | null {
+  const [piece] = isWholeTemplate(template) ? readPieces(template) : [];
+  const name = typeof piece === "object" && piece.path.length === 2 ? piece.path[1] : undefined;
+  const schema = name === undefined || !Object.hasOwn(properties, name) ? undefined : properties[name];
+  const style = isObject(schema) ? schema[STYLE] : null;
+  return typeof style === "string" ? style : null;
+}
+
+/** Fields of fields as forms write them: `a[b]=c`, and `a[]=c` for lists. */
+function bracketed(body: JsonObject): JsonObject {
+  const flat: [string, Json][] = [];
+  const walk = (value: Json, name: string) => {
+    if (Array.isArray(value)) {
+      if (value.some((item) => typeof item === "object" && item !== null)) {
+        for (const [index, item] of value.entries()) walk(item, `${name}[${index}]`);
+      } else flat.push([`${name}[]`, value]);
+    } else if (isObject(value))
+      for (const [key, item] of Object.entries(value)) walk(item, `${name}[${key}]`);
+    else flat.push([name, value]);
+  };
+  for (const [name, value] of Object.entries(body)) walk(value, name);
+  return Object.fromEntries(flat);
+}

@@ -1,0 +1,168 @@
+import { AppError } from "../base/errors.ts";
+import { hideSecrets, withoutSecrets } from "../base/hide.ts";
+import { searchJson } from "../base/jmespath.ts";
+import { canonicalJson, type Json, type JsonObject } from "../base/json.ts";
+import { measure } from "../base/measure.ts";
+import type { CatalogUse } from "../catalog/contract.ts";
+import { checkArguments, requestOf } from "../catalog/request.ts";
+import { openMcp } from "../mcp/client.ts";
+import { failureText, readResult } from "../mcp/result.ts";
+import type { DecisionRequest } from "./contract.ts";
+import { type Access, accessOf, type Outbox, sender, startOf } from "./http-send.ts";
+
+const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
+const MAX_APPROVED_CHARACTERS = 65_536;
+
+/** What may differ from call to call. */
+export interface CallOptions {
+  expectStatus?: number[];
+  followRedirects?: boolean;
+  responseExtract?: string;
+  maxBytes?: number;
+  /** True where a failure of the other side is told in the result, as a model or a tester wants it. */
+  tellsFailures?: boolean;
+}
+
+/** As `http_request` tells it. */
+export type CallResult = {
+  status: number;
+  headers: Record<string, string>;
+  body: Json;
+  extracted: Json;
+  pages: number;
+  bytes: number;
+  truncated: boolean;
+};
+
+const nameOf = ({ target }: CatalogUse) =>
+  target.kind === "endpoint" ? target.endpoint.name : target.tool.upstreamName;
+
+/** Throws `definition_invalid` for arguments that the endpoint or tool does not take. */
+export function checkInput(use: CatalogUse, input: JsonObject): void {
+  const { target } = use;
+  if (target.kind === "endpoint") return checkArguments(target.endpoint.inputSchema, input, nameOf(use));
+  try {
+    checkArguments(target.tool.inputSchema, input, nameOf(use));
+  } catch (error) {
+    // a server's schema may say more than our own check understands; the server checks too
+    const isOurs = error instanceof AppError && error.details === null;
+    if (!isOurs) throw error;
+  }
+}
+
+/** What an approval is for: this call with these arguments, and nothing else. */
+export const callHash = (use: CatalogUse, input: JsonObject): string =>
+  Bun.SHA256.hash(canonicalJson({ fingerprint: use.fingerprint, input }), "hex");
+
+/** What people are asked before the call is made. Throws `definition_invalid` for arguments that nobody could read. */
+export function approvalOf(use: CatalogUse, input: JsonObject): DecisionRequest {
+  const { target, apiId, apiName } = use;
+  if (measure(input, MAX_APPROVED_CHARACTERS) > MAX_APPROVED_CHARACTERS) {
+    const message = `The arguments are too long to be approved: more than ${MAX_APPROVED_CHARACTERS} characters.`;
+    throw new AppError("definition_invalid", message);
+  }
+  const where: JsonObject =
+    target.kind === "endpoint"
+      ? {
+          endpoint: target.endpoint.name,
+          method: target.endpoint.method,
+          path: target.endpoint.path,
+          baseUrl: target.baseUrl,
+        }
+      : { tool: target.tool.upstreamName, url: target.url };
+  return {
+    title: `Call ${nameOf(use)} of ${apiName}?`.slice(0, 255),
+    description: target.kind === "endpoint" ? target.endpoint.description : target.tool.description,
+    decisionType: "approve_reject",
+    formSchema: null,
+    context: { apiId, api: apiName, ...where, arguments: input, hash: callHash(use, input) },
+    assignedTo: null,
+    expiresInSeconds: null,
+    onReject: "fail",
+    onExpire: "fail",
+  };
+}
+
+/** Makes the call. Throws what the sender and the server's client throw; credentials stand in nothing that is told. */
+export async function callApi(
+  outbox: Outbox,
+  use: CatalogUse,
+  input: JsonObject,
+  options: CallOptions = {},
+): Promise<CallResult> {
+  const access = use.connection && accessOf(use.connection);
+  const secrets = () => access?.secrets() ?? [];
+  try {
+    const result = await (use.target.kind === "endpoint"
+      ? callEndpoint(outbox, access, use.target, input, options)
+      : callTool(outbox, { access, verify: use.verify }, use.target, input, options));
+    return hideSecrets(result, secrets());
+  } catch (error) {
+    throw withoutSecrets(error, secrets());
+  }
+}
+
+type Target<K> = Extract<CatalogUse["target"], { kind: K }>;
+
+async function callEndpoint(
+  outbox: Outbox,
+  access: Access | null,
+  { endpoint, baseUrl }: Target<"endpoint">,
+  input: JsonObject,
+  { expectStatus, followRedirects, responseExtract, maxBytes, tellsFailures = false }: CallOptions,
+): Promise<CallResult> {
+  const { body, ...request } = requestOf(endpoint, baseUrl, input);
+  const definition = {
+    ...request,
+    ...(body === undefined ? {} : { body }),
+    ...(expectStatus || tellsFailures ? { expectStatus: expectStatus ?? ALL_STATUSES } : {}),
+    ...(followRedirects === undefined ? {} : { followRedirects }),
+  };
+  const start = startOf(definition, access);
+  const reply = await sender(outbox, definition, access)(start, 1, maxBytes ?? DEFAULT_MAX_BYTES);
+  const expression = responseExtract ?? endpoint.responseExtract;
+  const isGood = reply.status < 400;
+  if (reply.truncated && expression !== null && isGood) {
+    const message = "The reply is longer than maxBytes, so it can't be read as JSON; raise maxBytes.";
+    throw new AppError("response_too_large", message);
+  }
+  return {
+    status: reply.status,
+    headers: reply.headers,
+    body: reply.body,
+    extracted: expression === null || !isGood ? null : searchJson(reply.body, expression),
+    pages: 1,
+    bytes: reply.bytes,
+    truncated: reply.truncated,
+  };
+}
+
+const ALL_STATUSES = Array.from({ length: 400 }, (_, index) => index + 200);
+
+async function callTool(
+  outbox: Outbox,
+  { access, verify }: { access: Access | null; verify: CatalogUse["verify"] },
+  { url, transport }: Target<"tool">,
+  input: JsonObject,
+  { responseExtract, tellsFailures = false }: CallOptions,
+): Promise<CallResult> {
+  if (access && new URL(access.baseUrl).origin !== new URL(url).origin) {
+    const message = `The connection's credentials only go to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
+    throw new AppError("definition_invalid", message);
+  }
+  const { egress, signal } = outbox;
+  const authorize = access ? () => access.authorize() : null;
+  const client = await openMcp({ url, transport, egress, signal, authorize });
+  try {
+    const tool = await verify((await client.listTools()).tools);
+    const result = readResult(await client.callTool(tool, input));
+    outbox.log(result.isError ? "warn" : "info", `${tool.upstreamName} gave ${result.bytes} bytes.`);
+    if (result.isError && !tellsFailures)
+      throw new AppError("upstream", `The tool ${tool.upstreamName} failed: ${failureText(result)}`);
+    const { body, bytes, truncated, isError } = result;
+    const found = responseExtract === undefined || isError ? null : searchJson(body, responseExtract);
+    return { status: isError ? 500 : 200, headers: {}, body, extracted: found, pages: 1, bytes, truncated };
+  } finally {
+    await client.close();
+  }
+}

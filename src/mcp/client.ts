@@ -1,0 +1,128 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import type { ToolDefinition } from "../catalog/contract.ts";
+import { cleanTool } from "../catalog/tools.ts";
+import { sseWire } from "./http-sse.ts";
+import { legacyWire } from "./legacy.ts";
+import { CALL_PATIENCE, LIST_PATIENCE, MAX_PAGES, MAX_TOOLS, type Patience } from "./limits.ts";
+import { MODERN_VERSION, modernWire, probeModern } from "./modern.ts";
+import { headersFor, paramHeaders } from "./param-headers.ts";
+import { type McpPlace, type McpWire, OtherEra } from "./wire.ts";
+
+export type { McpPlace };
+
+/** An MCP server that is spoken with, of any revision. */
+export interface McpClient {
+  readonly era: McpWire["era"];
+  /** All of its tools, cleaned; what can't be used is told in `warnings`. */
+  listTools(): Promise<{ tools: ToolDefinition[]; warnings: string[] }>;
+  /** Throws `upstream` where the server refuses; a tool that fails says so in its result. */
+  callTool(
+    tool: Pick<ToolDefinition, "upstreamName" | "inputSchema">,
+    input: JsonObject,
+  ): Promise<JsonObject>;
+  /** Ends the session where there is one. Does not throw. */
+  close(): Promise<void>;
+}
+
+/** Which revision a server was last spoken with in, by address; kept as long as its way out is. */
+const eras = new WeakMap<object, Map<string, "modern" | "legacy">>();
+const MAX_ERAS = 1_000;
+
+/**
+ * Finds out which revision the server speaks, the newest first: 2026-07-28, then a session, then HTTP+SSE. Throws
+ * `upstream`, `timeout`, `egress_blocked`, and the signal's reason.
+ */
+export async function openMcp(place: McpPlace, patience: Patience = CALL_PATIENCE): Promise<McpClient> {
+  return clientOf(await connect(place), patience);
+}
+
+async function connect(place: McpPlace): Promise<McpWire> {
+  if (place.transport === "sse") return sseWire(place);
+  const known = eras.get(place.egress) ?? new Map<string, "modern" | "legacy">();
+  eras.set(place.egress, known);
+  const wire = await (known.get(place.url) === "legacy" ? legacyFirst(place) : modernFirst(place));
+  if (known.size >= MAX_ERAS) known.clear();
+  if (wire.era !== "sse") known.set(place.url, wire.era);
+  return wire;
+}
+
+async function modernFirst(place: McpPlace): Promise<McpWire> {
+  try {
+    await probeModern(place);
+    return modernWire(place);
+  } catch (error) {
+    if (!(error instanceof OtherEra)) throw error;
+    if (error.supported.includes(MODERN_VERSION)) return modernWire(place);
+    return legacyOrSse(place);
+  }
+}
+
+async function legacyFirst(place: McpPlace): Promise<McpWire> {
+  try {
+    return await legacyWire(place);
+  } catch (error) {
+    if (!(error instanceof OtherEra)) throw error;
+    return modernFirst(place); // it was renewed meanwhile
+  }
+}
+
+async function legacyOrSse(place: McpPlace): Promise<McpWire> {
+  try {
+    return await legacyWire(place);
+  } catch (error) {
+    if (!(error instanceof OtherEra)) throw error;
+    return sseWire(place);
+  }
+}
+
+const clientOf = (wire: McpWire, patience: Patience): McpClient => ({
+  era: wire.era,
+  listTools: () => listTools(wire),
+  close: () => wire.close(),
+  async callTool({ upstreamName, inputSchema }, input) {
+    const wanted = wire.era === "modern" ? paramHeaders(inputSchema) : [];
+    const headers = "fault" in wanted ? {} : headersFor(wanted, input);
+    return wire.request("tools/call", { name: upstreamName, arguments: input }, patience, headers);
+  },
+});
+
+async function listTools(wire: McpWire): Promise<{ tools: ToolDefinition[]; warnings: string[] }> {
+  const tools = new Map<string, ToolDefinition>();
+  const warnings: string[] = [];
+  const seen = new Set<string>();
+  let cursor: string | null = null;
+  for (let page = 1; ; page++) {
+    const result: JsonObject = await wire.request(
+      "tools/list",
+      cursor === null ? {} : { cursor },
+      LIST_PATIENCE,
+    );
+    for (const raw of Array.isArray(result.tools) ? result.tools : []) take(wire, raw, tools, warnings);
+    const next = result.nextCursor;
+    if (typeof next !== "string" || next === "") break;
+    if (seen.has(next)) {
+      warnings.push("The server named the same next page twice; what comes after it is not known.");
+      break;
+    }
+    if (page >= MAX_PAGES || tools.size >= MAX_TOOLS) {
+      warnings.push(
+        `The server has more than ${MAX_PAGES} pages or ${MAX_TOOLS} tools; the rest is left out.`,
+      );
+      break;
+    }
+    seen.add(next);
+    cursor = next;
+  }
+  return { tools: [...tools.values()].slice(0, MAX_TOOLS), warnings: warnings.slice(0, 100) };
+}
+
+function take(wire: McpWire, raw: Json, tools: Map<string, ToolDefinition>, warnings: string[]): void {
+  const { tool, warnings: own } = cleanTool(raw);
+  warnings.push(...own);
+  if (tool === null) return;
+  const headers = wire.era === "modern" && isObject(raw) ? paramHeaders(tool.inputSchema) : [];
+  if ("fault" in headers) warnings.push(`The tool ${tool.upstreamName} is left out: ${headers.fault}.`);
+  else if (tools.has(tool.upstreamName))
+    warnings.push(`The tool ${tool.upstreamName} is listed twice; the first counts.`);
+  else tools.set(tool.upstreamName, tool);
+}

@@ -1,0 +1,136 @@
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { agreedVersion, INITIALIZE, replyTo } from "./legacy.ts";
+import { LIST_PATIENCE, MAX_ERROR_BYTES, type Patience } from "./limits.ts";
+import { type RpcMessage, readMessages, rpcFailure, statusFailure } from "./rpc.ts";
+import { readEvents } from "./sse.ts";
+import { watchOver } from "./watch.ts";
+import { hostOf, type McpPlace, type McpWire, noAnswer, send } from "./wire.ts";
+
+type Settled = Extract<RpcMessage, { kind: "result" | "error" }>;
+
+/** HTTP+SSE of 2024-11-05: one stream from the server, and an address that requests are posted to. */
+export async function sseWire(place: McpPlace): Promise<McpWire> {
+  const host = hostOf(place);
+  const life = new AbortController();
+  const leave = () => life.abort(place.signal.reason);
+  if (place.signal.aborted) leave();
+  place.signal.addEventListener("abort", leave, { once: true });
+  const pending = new Map<number, (message: Settled | Error) => void>();
+  const listeners = new Set<() => void>();
+  const opened = Promise.withResolvers<string>();
+  opened.promise.catch(waitedForBelow);
+  let lastId = 0;
+
+  const fail = (error: Error) => {
+    opened.reject(error);
+    for (const settle of pending.values()) settle(error);
+    pending.clear();
+  };
+
+  const listen = async (stream: ReadableStream<Uint8Array>) => {
+    const heard = () => {
+      for (const listener of listeners) listener();
+    };
+    for await (const { event, data } of readEvents(stream, heard)) {
+      if (event === "endpoint") opened.resolve(data);
+      else
+        for (const message of readMessages(data)) {
+          if (message.kind === "request") void tell(replyTo(message)).catch(waitedForBelow);
+          else if (message.kind !== "notification" && typeof message.id === "number") {
+            pending.get(message.id)?.(message);
+            pending.delete(message.id);
+          }
+        }
+    }
+    fail(noAnswer(place, "the stream"));
+  };
+
+  let endpoint = "";
+  const tell = async (body: JsonObject) => {
+    const response = await send(place, endpoint, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: JSON.stringify(body),
+      signal: life.signal,
+    });
+    const { status } = response;
+    await response.bytes(MAX_ERROR_BYTES);
+    if (status >= 300) throw statusFailure(host, status, response.headers.get("www-authenticate"));
+  };
+
+  const ask = async (method: string, params: JsonObject, patience: Patience): Promise<JsonObject> => {
+    const id = ++lastId;
+    const watch = watchOver(life.signal, patience, host);
+    listeners.add(watch.heard);
+    try {
+      const answer = new Promise<Settled | Error>((resolve) => {
+        pending.set(id, resolve);
+        watch.signal.addEventListener("abort", () => resolve(watch.signal.reason), { once: true });
+      });
+      await tell({ jsonrpc: "2.0", id, method, params });
+      const message = await answer;
+      if (message instanceof Error) throw message;
+      if (message.kind === "error") throw rpcFailure(host, method, message.error);
+      return message.result;
+    } finally {
+      pending.delete(id);
+      listeners.delete(watch.heard);
+      watch.close();
+    }
+  };
+
+  const close = async () => {
+    place.signal.removeEventListener("abort", leave);
+    life.abort(new AppError("cancelled", "The exchange is over."));
+  };
+
+  try {
+    endpoint = await open(place, life, listen, opened.promise, fail);
+    const result = await ask("initialize", { ...INITIALIZE }, LIST_PATIENCE);
+    agreedVersion(host, result);
+    await tell({ jsonrpc: "2.0", method: "notifications/initialized" });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { era: "sse", request: ask, close };
+}
+
+/** The address that requests go to, which the stream begins with; at the same server, or it is not followed. */
+async function open(
+  place: McpPlace,
+  life: AbortController,
+  listen: (stream: ReadableStream<Uint8Array>) => Promise<void>,
+  opened: Promise<string>,
+  fail: (error: Error) => void,
+): Promise<string> {
+  const host = hostOf(place);
+  const watch = watchOver(life.signal, LIST_PATIENCE, host);
+  const late = new Promise<never>((_, reject) => {
+    watch.signal.addEventListener("abort", () => reject(watch.signal.reason), { once: true });
+  });
+  late.catch(waitedForBelow);
+  try {
+    const request = { method: "GET", headers: { accept: "text/event-stream" }, signal: life.signal };
+    const response = await Promise.race([send(place, place.url, request), late]);
+    const type = response.headers.get("content-type") ?? "";
+    if (response.status !== 200 || !/^text\/event-stream\b/i.test(type)) {
+      await response.body.cancel();
+      throw statusFailure(host, response.status, response.headers.get("www-authenticate"));
+    }
+    listen(response.body).catch((error) => fail(life.signal.aborted ? life.signal.reason : error));
+    const told = await Promise.race([opened, late]);
+    const url = URL.parse(told, place.url);
+    if (url && url.origin === new URL(place.url).origin) return url.href;
+    throw new AppError(
+      "upstream",
+      `${host} names an address for requests that is not its own; it is not used.`,
+    );
+  } finally {
+    watch.close();
+  }
+}
+
+/** Whoever waits for it hears of it there; alone it is nobody's. */
+const waitedForBelow = () => undefined;

@@ -1,0 +1,115 @@
+import { AppError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { LIST_PATIENCE, type Patience } from "./limits.ts";
+import { type RpcMessage, rpcFailure, statusFailure } from "./rpc.ts";
+import { watchOver } from "./watch.ts";
+import {
+  type Answer,
+  CLIENT,
+  hostOf,
+  type McpPlace,
+  type McpWire,
+  noAnswer,
+  OtherEra,
+  post,
+  send,
+} from "./wire.ts";
+
+const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+
+export const INITIALIZE = {
+  protocolVersion: LEGACY_VERSIONS[0],
+  capabilities: {},
+  clientInfo: CLIENT,
+};
+
+/** The version that both sides speak; throws `upstream` where there is none. */
+export function agreedVersion(host: string, { protocolVersion }: JsonObject): string {
+  if (LEGACY_VERSIONS.some((each) => each === protocolVersion)) return String(protocolVersion);
+  throw new AppError("upstream", `${host} speaks a version of MCP that Weir does not know.`);
+}
+
+/** What we say to a server that asks us something: we are there, and can do nothing else. */
+export const replyTo = ({ id, method }: Extract<RpcMessage, { kind: "request" }>): JsonObject =>
+  method === "ping"
+    ? { jsonrpc: "2.0", id, result: {} }
+    : { jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } };
+
+/**
+ * Streamable HTTP of 2025-03-26 to 2025-11-25: a session that begins with `initialize`. Throws `OtherEra` where the
+ * server does not know that either.
+ */
+export async function legacyWire(place: McpPlace): Promise<McpWire> {
+  const host = hostOf(place);
+  let lastId = 0;
+  let session: { id: string | null; version: string } | null = null;
+
+  const headersOf = (): Record<string, string> => ({
+    ...(session ? { "mcp-protocol-version": session.version } : {}),
+    ...(session?.id ? { "mcp-session-id": session.id } : {}),
+  });
+
+  const exchange = async (body: JsonObject, patience: Patience): Promise<Answer> => {
+    const watch = watchOver(place.signal, patience, host);
+    const asked = (message: Extract<RpcMessage, { kind: "request" }>) => {
+      const own = watchOver(place.signal, LIST_PATIENCE, host);
+      const reply = { url: place.url, body: replyTo(message), headers: headersOf(), watch: own };
+      post(place, reply).catch(notHeard).finally(own.close);
+    };
+    try {
+      return await post(place, { url: place.url, body, headers: headersOf(), watch, asked });
+    } catch (error) {
+      throw watch.signal.aborted ? watch.signal.reason : error;
+    } finally {
+      watch.close();
+    }
+  };
+
+  const initialize = async () => {
+    session = null;
+    const body = { jsonrpc: "2.0", id: ++lastId, method: "initialize", params: { ...INITIALIZE } };
+    const { status, headers, message } = await exchange(body, LIST_PATIENCE);
+    if (message?.kind === "result") {
+      session = { id: headers.get("mcp-session-id"), version: agreedVersion(host, message.result) };
+      await exchange({ jsonrpc: "2.0", method: "notifications/initialized" }, LIST_PATIENCE);
+      return;
+    }
+    if (status === 400 || status === 404 || status === 405) throw new OtherEra();
+    if (message?.kind === "error") throw rpcFailure(host, "initialize", message.error);
+    if (status >= 300) throw statusFailure(host, status, headers.get("www-authenticate"));
+    throw noAnswer(place, "initialize");
+  };
+
+  const ask = (method: string, params: JsonObject, patience: Patience) =>
+    exchange({ jsonrpc: "2.0", id: ++lastId, method, params }, patience);
+
+  await initialize();
+  return {
+    era: "legacy",
+    async request(method, params, patience) {
+      let answer = await ask(method, params, patience);
+      if (answer.status === 404 && session?.id) {
+        await initialize(); // the server has forgotten the session
+        answer = await ask(method, params, patience);
+      }
+      const { status, message } = answer;
+      if (message?.kind === "result") return isObject(message.result) ? message.result : {};
+      if (message?.kind === "error") throw rpcFailure(host, method, message.error);
+      if (status >= 300) throw statusFailure(host, status, answer.headers.get("www-authenticate"));
+      throw noAnswer(place, method);
+    },
+    async close() {
+      if (!session?.id) return;
+      const signal = AbortSignal.timeout(2_000);
+      try {
+        const response = await send(place, place.url, { method: "DELETE", headers: headersOf(), signal });
+        await response.body.cancel();
+      } catch (error) {
+        notHeard(error);
+      }
+    },
+  };
+}
+
+/** The server may do without: it forgets sessions by itself, and whoever waits for it has heard of its end. */
+const notHeard = (_: unknown) => undefined;

@@ -1,0 +1,104 @@
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { LIST_PATIENCE, type Patience } from "./limits.ts";
+import { headerText } from "./param-headers.ts";
+import {
+  HEADER_MISMATCH,
+  METHOD_NOT_FOUND,
+  MISSING_CAPABILITY,
+  rpcFailure,
+  statusFailure,
+  UNSUPPORTED_VERSION,
+} from "./rpc.ts";
+import { watchOver } from "./watch.ts";
+import {
+  type Answer,
+  CLIENT,
+  hostOf,
+  type McpPlace,
+  type McpWire,
+  noAnswer,
+  OtherEra,
+  post,
+  supportedIn,
+} from "./wire.ts";
+
+export const MODERN_VERSION = "2026-07-28";
+
+const META = {
+  "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+  "io.modelcontextprotocol/clientInfo": CLIENT,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** The revision of 2026-07-28: no session, each request says all about itself. */
+export function modernWire(place: McpPlace): McpWire {
+  let lastId = 0;
+  return {
+    era: "modern",
+    async request(method, params, patience, headers = {}) {
+      const answer = await exchange(place, ++lastId, method, params, patience, headers);
+      const { status, message } = answer;
+      if (message?.kind === "result") return complete(place, method, message.result);
+      if (message?.kind === "error") throw rpcFailure(hostOf(place), method, message.error);
+      if (status >= 300) throw statusFailure(hostOf(place), status, answer.headers.get("www-authenticate"));
+      throw noAnswer(place, method);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** Asks the server what it is. Throws `OtherEra` for one of before, `upstream` for one that can't be spoken with. */
+export async function probeModern(place: McpPlace, patience: Patience = LIST_PATIENCE): Promise<void> {
+  const { status, headers, message } = await exchange(place, 0, "server/discover", {}, patience, {});
+  if (message?.kind === "result") return;
+  const host = hostOf(place);
+  const code = message?.kind === "error" ? message.error.code : null;
+  if (message?.kind === "error") {
+    if (code === UNSUPPORTED_VERSION) throw new OtherEra(supportedIn(message.error));
+    if (code === HEADER_MISMATCH || code === MISSING_CAPABILITY)
+      throw rpcFailure(host, "server/discover", message.error);
+    if (code === METHOD_NOT_FOUND && status === 404) return; // of this revision, and does not tell about itself
+  }
+  if (status === 401 || status === 403 || status >= 500 || status === 429)
+    throw statusFailure(host, status, headers.get("www-authenticate"));
+  throw new OtherEra();
+}
+
+async function exchange(
+  place: McpPlace,
+  id: number,
+  method: string,
+  params: JsonObject,
+  patience: Patience,
+  own: Record<string, string>,
+): Promise<Answer> {
+  const watch = watchOver(place.signal, patience, hostOf(place));
+  const { name } = params;
+  try {
+    return await post(place, {
+      url: place.url,
+      body: { jsonrpc: "2.0", id, method, params: { ...params, _meta: META } },
+      headers: {
+        "mcp-protocol-version": MODERN_VERSION,
+        "mcp-method": method,
+        ...(typeof name === "string" ? { "mcp-name": headerText(name) } : {}),
+        ...own,
+      },
+      watch,
+    });
+  } catch (error) {
+    throw watch.signal.aborted ? watch.signal.reason : error;
+  } finally {
+    watch.close();
+  }
+}
+
+function complete(place: McpPlace, method: string, result: JsonObject): JsonObject {
+  const { resultType } = result;
+  if (resultType === undefined || resultType === "complete") return result;
+  throw new AppError(
+    "upstream",
+    `${hostOf(place)} asks for more before it answers ${method} (${String(resultType).slice(0, 50)}), which Weir can't give it.`,
+  );
+}

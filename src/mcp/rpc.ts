@@ -1,0 +1,71 @@
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { isTooDeep } from "../catalog/document.ts";
+import { withoutUnseen } from "../catalog/tools.ts";
+
+/** Error codes of the protocol of 2026-07-28. */
+export const HEADER_MISMATCH = -32_020;
+export const MISSING_CAPABILITY = -32_021;
+export const UNSUPPORTED_VERSION = -32_022;
+export const METHOD_NOT_FOUND = -32_601;
+
+export interface RpcError {
+  code: number;
+  message: string;
+  data: Json;
+}
+
+/** One message of JSON-RPC, as far as it is one. */
+export type RpcMessage =
+  | { kind: "result"; id: string | number; result: JsonObject }
+  | { kind: "error"; id: string | number | null; error: RpcError }
+  | { kind: "request"; id: string | number; method: string }
+  | { kind: "notification"; method: string };
+
+/** The messages of a text: one, or a batch as the revision of 2025-03-26 has them. Empty where it is no JSON-RPC. */
+export function readMessages(text: string): RpcMessage[] {
+  if (isTooDeep(text)) return []; // nobody means that
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return []; // a page, or half a message
+  }
+  return [value].flat().flatMap((each) => readMessage(each as Json) ?? []);
+}
+
+function readMessage(value: Json): RpcMessage | null {
+  if (!isObject(value) || value.jsonrpc !== "2.0") return null;
+  const id = typeof value.id === "string" || typeof value.id === "number" ? value.id : null;
+  if (isObject(value.error)) {
+    const { code, message, data } = value.error;
+    const text = typeof message === "string" ? withoutUnseen(message).slice(0, 1_000) : "";
+    const error = { code: typeof code === "number" ? code : 0, message: text, data: data ?? null };
+    return { kind: "error", id, error };
+  }
+  if (id !== null && value.result !== undefined)
+    return { kind: "result", id, result: isObject(value.result) ? value.result : {} };
+  if (typeof value.method !== "string") return null;
+  return id === null
+    ? { kind: "notification", method: value.method }
+    : { kind: "request", id, method: value.method };
+}
+
+/** The failure that an error of the server is; what it says is its own text. */
+export const rpcFailure = (host: string, method: string, { code, message }: RpcError) =>
+  new AppError("upstream", `${host} refused ${method} (${code}): ${message || "no reason given"}`, {
+    details: { rpcCode: code },
+  });
+
+/** The failure that an HTTP status is. `challenge` is kept for who wants to know how to authorise. */
+export const statusFailure = (host: string, status: number, challenge: string | null) =>
+  new AppError(
+    "upstream",
+    status === 401 || status === 403
+      ? `${host} asks for authorization (${status}); give the entry a connection that carries it.`
+      : `${host} answered with ${status}, which is no answer of an MCP server.`,
+    {
+      retryable: status >= 500 || status === 429,
+      details: { status, ...(challenge === null ? {} : { challenge: challenge.slice(0, 2_000) }) },
+    },
+  );

@@ -1,0 +1,149 @@
+import { AppError, type Fault } from "../../base/errors.ts";
+import { withoutSecrets } from "../../base/hide.ts";
+import { isObject, type Json } from "../../base/json.ts";
+import { addressKey } from "../../catalog/addresses.ts";
+import type { AuthHint, EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
+import { type Attempt, discoverHttp } from "../../catalog/discover.ts";
+import { hintsOfChallenge } from "../../catalog/openapi-auth.ts";
+import { toolHash } from "../../catalog/tools.ts";
+import type { Context } from "../../context.ts";
+import type { Access } from "../../executors/http-send.ts";
+import { openMcp } from "../../mcp/client.ts";
+import { addressFaults } from "./faults.ts";
+import { findByAddress } from "./find.ts";
+import { accessFor } from "./reach.ts";
+import type { DiscoveryRequest, DiscoveryResult } from "./wire-import.ts";
+
+/** For all that is asked of the other side. */
+const BUDGET_MS = 15_000;
+
+/** What is wrong with the raw body beyond its shape. */
+export function discoveryFaults(raw: Json): Fault[] {
+  if (!isObject(raw)) return [];
+  const { sourceType, baseUrl, specUrl, mcpUrl } = raw;
+  const lacks = (field: string, msg: string): Fault => ({ loc: ["body", field], msg, type: "missing" });
+  const isGiven = (value: Json | undefined) => value !== undefined && value !== null;
+  const faults = [
+    ...addressFaults(baseUrl, "baseUrl", "http"),
+    ...addressFaults(specUrl, "specUrl", "mcp"),
+    ...addressFaults(mcpUrl, "mcpUrl", "mcp"),
+  ];
+  if (sourceType === "http" && !isGiven(baseUrl) && !isGiven(specUrl))
+    faults.push(lacks("baseUrl", "Field required, or specUrl"));
+  if (sourceType === "mcp" && !isGiven(mcpUrl)) faults.push(lacks("mcpUrl", "Field required"));
+  return faults;
+}
+
+/**
+ * Looks what an API can do; writes nothing. A server that is not there is told in `attempts`, not thrown. Throws
+ * `egress_blocked`, and `InvalidInput` for a connection that can't be used.
+ */
+export async function discover(
+  ctx: Context,
+  input: DiscoveryRequest,
+  signal: AbortSignal,
+): Promise<DiscoveryResult> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(BUDGET_MS)]);
+  const access = await accessFor(ctx, input.connectionId, limited);
+  try {
+    return await (input.sourceType === "http"
+      ? discoverApi(ctx, input, access, limited)
+      : discoverTools(ctx, input, access, limited));
+  } catch (error) {
+    throw withoutSecrets(error, access?.secrets() ?? []);
+  }
+}
+
+async function discoverApi(
+  ctx: Context,
+  { baseUrl = null, specUrl = null, connectionId = null }: DiscoveryRequest,
+  access: Access | null,
+  signal: AbortSignal,
+): Promise<DiscoveryResult> {
+  const authorize = access && (async (url: string) => (isOfOrigin(access, url) ? access.authorize() : null));
+  const found = await discoverHttp({ egress: ctx.egress, signal, authorize }, { baseUrl, specUrl });
+  const address = found.api?.baseUrl ?? baseUrl;
+  const authHints = found.api?.authHints.length ? found.api.authHints : found.challengeHints;
+  return {
+    ...nothing,
+    sourceType: "http",
+    transport: null,
+    url: null,
+    specUrl: found.specUrl ?? specUrl,
+    baseUrl: address,
+    connectionId,
+    count: found.api?.endpoints.length ?? 0,
+    endpoints: found.api?.endpoints ?? [],
+    existingApi: address === null ? null : await findByAddress(ctx, "http", addressKey(address)),
+    authRequired: found.api?.authRequired === true || found.challengeHints.length > 0,
+    authHints,
+    attempts: hidden(found.attempts, access),
+    warnings: found.api?.warnings ?? [],
+  };
+}
+
+const nothing = {
+  kind: "api_capability_discovery" as const,
+  endpoints: [] as EndpointDefinition[],
+  tools: [] as DiscoveryResult["tools"],
+};
+
+const isOfOrigin = ({ baseUrl }: Access, url: string) => new URL(url).origin === new URL(baseUrl).origin;
+
+const hidden = (attempts: Attempt[], access: Access | null): Attempt[] =>
+  attempts.map(({ error, ...attempt }) => {
+    const told =
+      error === null ? null : withoutSecrets(new AppError("upstream", error), access?.secrets() ?? []);
+    return { ...attempt, error: told === null ? null : (told as AppError).message };
+  });
+
+async function discoverTools(
+  ctx: Context,
+  { mcpUrl, mcpTransport: transport, connectionId = null }: DiscoveryRequest,
+  access: Access | null,
+  signal: AbortSignal,
+): Promise<DiscoveryResult> {
+  const url = mcpUrl ?? "";
+  if (access && !isOfOrigin(access, url)) {
+    const message = `The connection's credentials only go to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
+    throw new AppError("invalid", message, { loc: ["body", "connectionId"] });
+  }
+  const attempt: Attempt = { url, status: null, error: null };
+  let tools: ToolDefinition[] = [];
+  let warnings: string[] = [];
+  let authHints: AuthHint[] = [];
+  let authRequired = false;
+  try {
+    const authorize = access ? () => access.authorize() : null;
+    const client = await openMcp({ url, transport, egress: ctx.egress, signal, authorize });
+    try {
+      ({ tools, warnings } = await client.listTools());
+    } finally {
+      await client.close();
+    }
+    attempt.status = 200;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === "egress_blocked") throw error;
+    const { status, challenge } = (error.details ?? {}) as { status?: number; challenge?: string };
+    attempt.status = status ?? null;
+    attempt.error = error.message;
+    authRequired = status === 401;
+    authHints = hintsOfChallenge(challenge ?? null);
+  }
+  return {
+    ...nothing,
+    sourceType: "mcp",
+    transport,
+    url,
+    specUrl: null,
+    baseUrl: null,
+    connectionId,
+    count: tools.length,
+    tools: tools.map((tool) => ({ ...tool, definitionHash: toolHash(tool) })),
+    existingApi: await findByAddress(ctx, "mcp", addressKey(url)),
+    authRequired,
+    authHints,
+    attempts: hidden([attempt], access),
+    warnings,
+  };
+}

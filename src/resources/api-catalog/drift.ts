@@ -1,0 +1,75 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ToolDefinition } from "../../catalog/contract.ts";
+import { toolHash } from "../../catalog/tools.ts";
+import { type Context, write } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { entity, itemsOf } from "./find.ts";
+import { apiCatalogItems, type ItemRow } from "./table.ts";
+
+/** When a tool was last seen is written at most this often, where nothing else has changed. */
+const SEEN_NOTED_MS = 60 * 60 * 1000;
+
+/**
+ * Holds what a server says of its tools now against what was accepted. A tool whose definition differs is `changed`,
+ * with what it says now beside; one that is not there is `missing`; neither is called until it is as it was, or an
+ * admin accepts it. One that nothing was known of is held to what it says now.
+ */
+export async function holdTools(
+  ctx: Context,
+  apiId: string,
+  tools: readonly ToolDefinition[],
+): Promise<void> {
+  const now = new Map(tools.map((tool) => [tool.upstreamName, tool]));
+  const at = timestamp(ctx.clock);
+  if (differing(await itemsOf(ctx, apiId), now, at).length === 0) return; // so it is nearly always
+  await write({ ...ctx, actor: SYSTEM }, async (tx) => {
+    const changes: JsonObject[] = [];
+    for (const { item, next } of differing(await itemsOf(tx, apiId), now, at)) {
+      await tx.db
+        .update(apiCatalogItems)
+        .set(next)
+        .where(and(eq(apiCatalogItems.apiId, apiId), eq(apiCatalogItems.name, item.name)));
+      if (next.status !== item.status || !samePending(item, next))
+        changes.push({ field: `tools.${item.name}.status`, from: item.status, to: next.status });
+    }
+    if (changes.length > 0) await record(tx, "catalog.drifted", entity(apiId), { changes });
+  });
+}
+
+/** Items that are not as they are to be, and how they are to be. */
+function differing(items: readonly ItemRow[], now: ReadonlyMap<string, ToolDefinition>, at: string) {
+  return items
+    .map((item) => ({ item, next: heldTo(item, now.get(item.name), at) }))
+    .filter(({ item, next }) => {
+      const isSame =
+        next.status === item.status && next.definitionHash === item.definitionHash && samePending(item, next);
+      return !isSame || (next.lastSeenAt !== item.lastSeenAt && at > after(item.lastSeenAt));
+    });
+}
+
+const after = (seenAt: string | null) =>
+  seenAt === null ? "" : new Date(Date.parse(seenAt) + SEEN_NOTED_MS).toISOString();
+
+const samePending = (one: ItemRow, other: ItemRow) =>
+  (one.pending === null ? null : toolHash(one.pending)) ===
+  (other.pending === null ? null : toolHash(other.pending));
+
+function heldTo(item: ItemRow, tool: ToolDefinition | undefined, at: string): ItemRow {
+  if (!tool) return { ...item, status: "missing" };
+  const seen = { ...item, lastSeenAt: at, firstSeenAt: item.firstSeenAt ?? at };
+  const hash = toolHash(tool);
+  const own = item.definition as ToolDefinition;
+  if (item.definitionHash === null)
+    return {
+      ...seen,
+      status: "active",
+      definition: { ...tool, name: own.name },
+      definitionHash: hash,
+      pending: null,
+    };
+  if (item.definitionHash === hash) return { ...seen, status: "active", pending: null };
+  return { ...seen, status: "changed", pending: tool };
+}

@@ -1,0 +1,86 @@
+import { and, asc, count, desc, eq } from "drizzle-orm";
+import { notFound } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import { contains } from "../../store/search.ts";
+import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
+import type { CatalogQuery, WholeApi } from "./wire.ts";
+
+/** Every query here passes through this: an entry of another organization does not exist. */
+export const mine = (ctx: Context, id: string) =>
+  and(eq(apiCatalog.organizationId, ctx.organizationId), eq(apiCatalog.id, id));
+
+export const entity = (id: string) => ({ type: "catalog_entry" as const, id });
+
+/** Throws `not_found`. */
+export async function findApi(ctx: Context, id: string): Promise<ApiRow> {
+  const [row] = await ctx.db.select().from(apiCatalog).where(mine(ctx, id));
+  if (!row) throw notFound("API");
+  return row;
+}
+
+/** With its endpoints or tools, in their order. Throws `not_found`. */
+export async function findWhole(ctx: Context, id: string): Promise<WholeApi> {
+  const row = await findApi(ctx, id);
+  return { row, items: await itemsOf(ctx, row.id) };
+}
+
+export const itemsOf = (ctx: Context, apiId: string): Promise<ItemRow[]> =>
+  ctx.db
+    .select()
+    .from(apiCatalogItems)
+    .where(eq(apiCatalogItems.apiId, apiId))
+    .orderBy(asc(apiCatalogItems.position));
+
+/** Null where the entry has none of that name. */
+export async function findItem(ctx: Context, apiId: string, name: string): Promise<ItemRow | null> {
+  const [item] = await ctx.db
+    .select()
+    .from(apiCatalogItems)
+    .where(and(eq(apiCatalogItems.apiId, apiId), eq(apiCatalogItems.name, name)));
+  return item ?? null;
+}
+
+/** Newest first. */
+export async function listApis(
+  ctx: Context,
+  { q, type, status, limit, offset }: CatalogQuery,
+): Promise<{ rows: ApiRow[]; total: number }> {
+  const where = and(
+    eq(apiCatalog.organizationId, ctx.organizationId),
+    type && eq(apiCatalog.type, type),
+    status && eq(apiCatalog.status, status),
+    q === undefined
+      ? undefined
+      : contains(q, apiCatalog.name, apiCatalog.description, apiCatalog.url, apiCatalog.baseUrl),
+  );
+  const rows = await ctx.db
+    .select()
+    .from(apiCatalog)
+    .where(where)
+    .orderBy(desc(apiCatalog.id))
+    .limit(limit)
+    .offset(offset);
+  const [total] = await ctx.db.select({ n: count() }).from(apiCatalog).where(where);
+  return { rows, total: total?.n ?? 0 };
+}
+
+/** The oldest entry with this address; null where there is none. */
+export async function findByAddress(
+  ctx: Context,
+  type: ApiType,
+  key: string,
+): Promise<{ id: string; name: string } | null> {
+  const [row] = await ctx.db
+    .select({ id: apiCatalog.id, name: apiCatalog.name })
+    .from(apiCatalog)
+    .where(
+      and(
+        eq(apiCatalog.organizationId, ctx.organizationId),
+        eq(apiCatalog.type, type),
+        eq(apiCatalog.addressKey, key),
+      ),
+    )
+    .orderBy(asc(apiCatalog.id))
+    .limit(1);
+  return row ?? null;
+}

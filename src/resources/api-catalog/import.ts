@@ -1,0 +1,101 @@
+import { AppError, invalid } from "../../base/errors.ts";
+import { canonicalJson, type Json } from "../../base/json.ts";
+import { addressKey } from "../../catalog/addresses.ts";
+import { readContent } from "../../catalog/content.ts";
+import type { EndpointDefinition, ReadApi } from "../../catalog/contract.ts";
+import { uniqueNames } from "../../catalog/names.ts";
+import type { Context } from "../../context.ts";
+import { findByAddress, findWhole } from "./find.ts";
+import { readProse } from "./prose.ts";
+import type { EntryImportResult, ImportRequest, ImportResult } from "./wire-import.ts";
+
+/**
+ * Reads what a text says of an API; writes nothing. What a program can read needs no model. Throws `InvalidInput` for
+ * content that is not what it is said to be, `llm_not_configured` for prose where there is no model.
+ */
+export async function importContent(
+  ctx: Context,
+  input: ImportRequest,
+  signal: AbortSignal,
+): Promise<ImportResult> {
+  const { title: _, ...read } = await readApi(ctx, input, signal);
+  const existingApi =
+    read.baseUrl === null ? null : await findByAddress(ctx, "http", addressKey(read.baseUrl));
+  return { ...read, existingApi };
+}
+
+async function readApi(
+  ctx: Context,
+  { content, contentType, baseUrl = null }: ImportRequest,
+  signal: AbortSignal,
+): Promise<ReadApi> {
+  let read: ReadApi | null;
+  try {
+    read = await readContent(content, contentType, baseUrl);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "bad_request")
+      throw invalid(["body", "content"], error.message, "content_invalid");
+    throw error;
+  }
+  return read ?? readProse(ctx, content, baseUrl, signal);
+}
+
+/** The same, compared with an entry: what is new of it, what has changed, what is gone. Throws `invalid_state` for an MCP server. */
+export async function importInto(
+  ctx: Context,
+  id: string,
+  input: ImportRequest,
+  signal: AbortSignal,
+): Promise<EntryImportResult> {
+  const { row, items } = await findWhole(ctx, id);
+  if (row.type !== "http")
+    throw new AppError("invalid_state", `${row.name} is an MCP server; refresh asks it for its tools.`);
+  const { baseUrl = row.baseUrl, ...rest } = input;
+  const read = await importContent(ctx, { ...rest, baseUrl }, signal);
+  const known = items.map((item) => item.definition as EndpointDefinition);
+  const byPlace = new Map(known.map((endpoint) => [placeKey(endpoint), endpoint]));
+  const unique = uniqueNames();
+  for (const { name } of known) unique(name);
+  const found = new Set<string>();
+  const added: EndpointDefinition[] = [];
+  const changed: EndpointDefinition[] = [];
+  for (const endpoint of read.endpoints) {
+    const key = placeKey(endpoint);
+    found.add(key);
+    const own = byPlace.get(key);
+    if (!own) added.push({ ...endpoint, name: unique(endpoint.name) });
+    else if (differs(own, endpoint)) changed.push({ ...endpoint, name: own.name });
+  }
+  const removed = known.filter((endpoint) => !found.has(placeKey(endpoint)));
+  return {
+    ...read,
+    endpoints: added,
+    diff: { added: added.map(placeOf), changed, removed: removed.map(placeOf) },
+  };
+}
+
+/** What placeholders are called does not matter. */
+const placeKey = ({ method, path }: EndpointDefinition) => `${method} ${path.replace(/\{[^{}/]*\}/g, "{}")}`;
+
+const placeOf = ({ name, method, path }: EndpointDefinition) => ({ name, method, path });
+
+/** In what a call sends, or in what is said of it. */
+function differs(own: EndpointDefinition, other: EndpointDefinition): boolean {
+  const shown = ({
+    description,
+    headers,
+    queryTemplate,
+    bodyTemplate,
+    inputSchema,
+    path,
+  }: EndpointDefinition) =>
+    canonicalJson({
+      description,
+      headers,
+      queryTemplate,
+      bodyTemplate,
+      inputSchema,
+      path,
+    } as unknown as Json);
+  return shown(own) !== shown(other);
+}

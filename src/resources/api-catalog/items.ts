@@ -1,0 +1,113 @@
+import { timestamp } from "../../base/clock.ts";
+import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
+import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
+import { toolHash } from "../../catalog/tools.ts";
+import type { WriteContext } from "../../context.ts";
+import { insertInto } from "../../store/prepared.ts";
+import { apiCatalogItems, type ItemRow } from "./table.ts";
+import type { EndpointInput, ToolInput } from "./wire.ts";
+
+/** Where an item belongs. */
+export interface Place {
+  apiId: string;
+  organizationId: string;
+}
+
+/** An endpoint as it is given, over what it was before; of a new one method and path are there. */
+export function endpointOf(input: EndpointInput, before: EndpointDefinition | null): EndpointDefinition {
+  return {
+    name: input.name,
+    description: kept(input.description, before?.description, null),
+    method: input.method ?? before?.method ?? "GET",
+    path: input.path ?? before?.path ?? "/",
+    headers: kept(input.headers, before?.headers, {}),
+    queryTemplate: kept(input.queryTemplate, before?.queryTemplate, {}),
+    bodyTemplate: kept(input.bodyTemplate, before?.bodyTemplate, null),
+    inputSchema: kept(input.inputSchema, before?.inputSchema, null),
+    responseExtract: kept(input.responseExtract, before?.responseExtract, null) || null,
+    source: kept(input.source, before?.source, null),
+    unverified: input.unverified ?? before?.unverified ?? false,
+  };
+}
+
+/** What is given; of nothing given what was there before, and of null nothing. */
+const kept = <T>(given: T | null | undefined, before: T | undefined, nothing: T): T =>
+  given === undefined ? (before ?? nothing) : (given ?? nothing);
+
+export function toolOf(input: ToolInput, before: ToolDefinition | null): ToolDefinition {
+  return {
+    upstreamName: input.upstreamName,
+    name: kept(input.name, before?.name, input.upstreamName),
+    title: kept(input.title, before?.title, null),
+    description: kept(input.description, before?.description, null),
+    inputSchema: kept(input.inputSchema, before?.inputSchema, null),
+    outputSchema: kept(input.outputSchema, before?.outputSchema, null),
+    annotations: kept(input.annotations, before?.annotations, null),
+  };
+}
+
+export const newEndpoint = (place: Place, input: EndpointInput, position: number): ItemRow => ({
+  ...place,
+  name: input.name,
+  position,
+  enabled: input.enabled ?? true,
+  approvalRequired: input.approvalRequired ?? false,
+  status: "active",
+  definition: endpointOf(input, null),
+  definitionHash: null,
+  pending: null,
+  firstSeenAt: null,
+  lastSeenAt: null,
+});
+
+/** A tool is held to its definition from the start where that was given, else from when its server is first asked. */
+export function newTool(tx: WriteContext, place: Place, input: ToolInput, position: number): ItemRow {
+  const definition = toolOf(input, null);
+  const isKnown = definition.inputSchema !== null;
+  const at = isKnown ? timestamp(tx.clock) : null;
+  return {
+    ...place,
+    name: input.upstreamName,
+    position,
+    enabled: input.enabled ?? true,
+    approvalRequired: input.approvalRequired ?? false,
+    status: "active",
+    definition,
+    definitionHash: input.definitionHash ?? (isKnown ? toolHash(definition) : null),
+    pending: null,
+    firstSeenAt: at,
+    lastSeenAt: at,
+  };
+}
+
+/** What a new endpoint lacks that an old one may leave out. */
+export function refuseIncomplete(inputs: readonly EndpointInput[], isNew: (name: string) => boolean): void {
+  const faults: Fault[] = inputs.flatMap((input, index) =>
+    isNew(input.name)
+      ? (["method", "path"] as const)
+          .filter((field) => input[field] === undefined)
+          .map((field) => ({
+            loc: ["body", "endpoints", String(index), field],
+            msg: "Field required for a new endpoint",
+            type: "missing",
+          }))
+      : [],
+  );
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
+const insertRows = insertInto(apiCatalogItems);
+/** Rows that go in one statement. */
+const BATCH = 20;
+
+export async function insertItems(tx: WriteContext, items: readonly ItemRow[]): Promise<void> {
+  const whole = items.length - (items.length % BATCH);
+  for (let start = 0; start < whole; start += BATCH) {
+    await insertRows(tx.db, ...items.slice(start, start + BATCH));
+  }
+  for (const item of items.slice(whole)) await insertRows(tx.db, item);
+}
+
+/** What is asked about is an admin's to say (decisions, section 3). */
+export const adminOnly = (what: string) =>
+  new AppError("forbidden", `${what} is for an admin to change: it decides what is called without a person.`);

@@ -1,0 +1,53 @@
+import { AppError } from "../../base/errors.ts";
+import { withoutSecrets } from "../../base/hide.ts";
+import type { ToolDefinition } from "../../catalog/contract.ts";
+import { toolHash } from "../../catalog/tools.ts";
+import type { Context } from "../../context.ts";
+import { openMcp } from "../../mcp/client.ts";
+import { holdTools } from "./drift.ts";
+import { findApi, findWhole } from "./find.ts";
+import { accessFor } from "./reach.ts";
+import type { WholeApi } from "./wire.ts";
+
+const BUDGET_MS = 30_000;
+
+/**
+ * Asks an MCP server for its tools and holds them against those of the entry. New ones are told, and not added.
+ * Throws `invalid_state` for an HTTP API, and what the server's client throws.
+ */
+export async function refreshApi(
+  ctx: Context,
+  id: string,
+  signal: AbortSignal,
+): Promise<{ api: WholeApi; added: (ToolDefinition & { definitionHash: string })[]; warnings: string[] }> {
+  const row = await findApi(ctx, id);
+  if (row.type !== "mcp" || row.url === null || row.transport === null)
+    throw new AppError(
+      "invalid_state",
+      `${row.name} is an HTTP API; only MCP servers are asked for their tools.`,
+    );
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(BUDGET_MS)]);
+  const access = await accessFor(ctx, row.connectionId, limited);
+  const authorize = access ? () => access.authorize() : null;
+  try {
+    const client = await openMcp({
+      url: row.url,
+      transport: row.transport,
+      egress: ctx.egress,
+      signal: limited,
+      authorize,
+    });
+    try {
+      const { tools, warnings } = await client.listTools();
+      await holdTools(ctx, id, tools);
+      const api = await findWhole(ctx, id);
+      const known = new Set(api.items.map(({ name }) => name));
+      const added = tools.filter(({ upstreamName }) => !known.has(upstreamName));
+      return { api, added: added.map((tool) => ({ ...tool, definitionHash: toolHash(tool) })), warnings };
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    throw withoutSecrets(error, access?.secrets() ?? []);
+  }
+}

@@ -1,0 +1,65 @@
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { EndpointDefinition, ToolDefinition, Transport } from "../../catalog/contract.ts";
+import { json, owned } from "../../store/columns.ts";
+
+export const API_TYPES = ["http", "mcp"] as const;
+export type ApiType = (typeof API_TYPES)[number];
+
+export const API_STATUSES = ["active", "disabled"] as const;
+/** active ⇄ disabled, by PATCH. Nothing of a disabled entry is called. */
+export type ApiStatus = (typeof API_STATUSES)[number];
+
+export const ITEM_STATUSES = ["active", "changed", "missing"] as const;
+/**
+ * A tool is `changed` when its server says something else of it than what was accepted, and `missing` when the
+ * server has it no more; neither is called. An admin accepts a change, back to `active`. Endpoints are `active`.
+ */
+export type ItemStatus = (typeof ITEM_STATUSES)[number];
+
+export const apiCatalog = sqliteTable("api_catalog", {
+  ...owned(),
+  name: text().notNull(),
+  /** Made once from the first name; what models call its tools begins with it. */
+  slug: text().notNull(),
+  description: text().notNull(),
+  type: text().$type<ApiType>().notNull(),
+  status: text().$type<ApiStatus>().notNull(),
+  /** Of an MCP server. */
+  url: text(),
+  /** Of an HTTP API. */
+  baseUrl: text(),
+  /** The address in one spelling, to find an entry by. */
+  addressKey: text().notNull(),
+  transport: text().$type<Transport>(),
+  connectionId: text(),
+  /** Whatever of it is called needs a decision first. */
+  approvalRequired: integer({ mode: "boolean" }).notNull(),
+  endpointCount: integer().notNull(),
+  toolCount: integer().notNull(),
+});
+export type ApiRow = typeof apiCatalog.$inferSelect;
+
+/** The endpoints of an HTTP API, or the tools of an MCP server. */
+export const apiCatalogItems = sqliteTable(
+  "api_catalog_items",
+  {
+    apiId: text().notNull(),
+    /** Of a tool, the server's name for it. */
+    name: text().notNull(),
+    organizationId: text().notNull(),
+    /** In the list, from 0. */
+    position: integer().notNull(),
+    enabled: integer({ mode: "boolean" }).notNull(),
+    approvalRequired: integer({ mode: "boolean" }).notNull(),
+    status: text().$type<ItemStatus>().notNull(),
+    definition: json<EndpointDefinition | ToolDefinition>().notNull(),
+    /** Of a tool: over what was accepted of its definition; null until the server was asked for the first time. */
+    definitionHash: text(),
+    /** Of a changed tool: what the server says of it now. */
+    pending: json<ToolDefinition | null>(),
+    firstSeenAt: text(),
+    lastSeenAt: text(),
+  },
+  (t) => [primaryKey({ columns: [t.apiId, t.name] })],
+);
+export type ItemRow = typeof apiCatalogItems.$inferSelect;

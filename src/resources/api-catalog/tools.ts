@@ -1,0 +1,116 @@
+import { and, asc, eq, inArray } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
+import { modelName } from "../../catalog/names.ts";
+import type { Context } from "../../context.ts";
+import { type CallResult, callApi, checkInput } from "../../executors/http-api.ts";
+import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
+import { fingerprintOf, openUseFor } from "./use.ts";
+
+/** An endpoint or a tool of the catalog, as a model is told of it. */
+export interface CatalogTool {
+  /** What models call it: `[A-Za-z0-9_-]`, at most 64 characters, once in an organization. */
+  name: string;
+  description: string;
+  inputSchema: JsonObject;
+  /** True where an admin has said so, of it or of its whole API: each call needs a person's yes. */
+  approvalRequired: boolean;
+  /** True where a call may change something, by its method or by what its server says of it. */
+  writes: boolean;
+  /** What a run of `http_request` takes as `definition.api`, less the arguments. */
+  reference: { apiId: string; endpoint: string } | { apiId: string; tool: string };
+  apiName: string;
+  /** Changes when what a call does changes: an approval is for this, and for its arguments. */
+  fingerprint: string;
+}
+
+/**
+ * What may be called at this moment, of one API by its name or of all: what is enabled, and as it was accepted.
+ * Descriptions are texts of others: data, never instructions.
+ */
+export async function listCatalogTools(ctx: Context, apiName?: string): Promise<CatalogTool[]> {
+  const rows = await ctx.db
+    .select()
+    .from(apiCatalog)
+    .where(
+      and(
+        eq(apiCatalog.organizationId, ctx.organizationId),
+        eq(apiCatalog.status, "active"),
+        apiName === undefined ? undefined : eq(apiCatalog.name, apiName),
+      ),
+    )
+    .orderBy(asc(apiCatalog.id));
+  if (rows.length === 0) return [];
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const items = await ctx.db
+    .select()
+    .from(apiCatalogItems)
+    .where(inArray(apiCatalogItems.apiId, [...byId.keys()]))
+    .orderBy(asc(apiCatalogItems.apiId), asc(apiCatalogItems.position));
+  return items.flatMap((item) => {
+    const row = byId.get(item.apiId);
+    return row && item.enabled && item.status === "active" ? [toolOf(row, item)] : [];
+  });
+}
+
+function toolOf(row: ApiRow, item: ItemRow): CatalogTool {
+  const { description, inputSchema } = item.definition;
+  const common = {
+    name: modelName(row.slug, item.name),
+    description: description ?? `${item.name} of ${row.name}.`,
+    inputSchema: inputSchema ?? { type: "object", properties: {} },
+    approvalRequired: row.approvalRequired || item.approvalRequired,
+    apiName: row.name,
+    fingerprint: fingerprintOf(row, item),
+  };
+  if (row.type === "http") {
+    const { method } = item.definition as EndpointDefinition;
+    const writes = method !== "GET" && method !== "HEAD" && method !== "OPTIONS";
+    return { ...common, writes, reference: { apiId: row.id, endpoint: item.name } };
+  }
+  const { annotations } = item.definition as ToolDefinition;
+  return {
+    ...common,
+    writes: annotations?.readOnlyHint !== true,
+    reference: { apiId: row.id, tool: item.name },
+  };
+}
+
+/** How a call of a tool is made. */
+export interface CatalogCall {
+  /** Ours, unique; stands in the idempotency key of what is sent. */
+  id: string;
+  input: JsonObject;
+  signal: AbortSignal;
+  /** The fingerprint that a person has said yes to with these arguments; null where nobody was asked. */
+  approvedFingerprint: string | null;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/**
+ * Calls a tool. What the other side fails with is told in the result, by its status. Throws `definition_invalid` for
+ * arguments that don't fit, `invalid_state` where approval is needed and was not given, or was given for what the tool
+ * was before.
+ */
+export async function callCatalogTool(
+  ctx: Context,
+  tool: CatalogTool,
+  call: CatalogCall,
+): Promise<CallResult> {
+  const use = await openUseFor(ctx, tool.reference, call.signal);
+  checkInput(use, call.input);
+  if (use.approvalRequired && call.approvedFingerprint === null)
+    throw new AppError("invalid_state", `${tool.name} needs approval, and nobody has given it.`);
+  if (call.approvedFingerprint !== null && call.approvedFingerprint !== use.fingerprint)
+    throw new AppError("invalid_state", `${tool.name} is not what was approved any more.`);
+  const outbox = {
+    egress: ctx.egress,
+    signal: call.signal,
+    clock: ctx.clock,
+    log: () => undefined,
+    run: { id: call.id },
+  };
+  return callApi(outbox, use, call.input, { tellsFailures: true, maxBytes: MAX_BYTES });
+}

@@ -1,0 +1,203 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { invalid } from "../../base/errors.ts";
+import { canonicalJson, type Json, type JsonObject } from "../../base/json.ts";
+import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
+import { toolHash } from "../../catalog/tools.ts";
+import { type Context, touched, type WriteContext, write } from "../../context.ts";
+import { changesBetween, record } from "../events/service.ts";
+import { ROLES } from "../organizations/table.ts";
+import { refuseTaken } from "./create.ts";
+import { checkConnection } from "./faults.ts";
+import { entity, findWhole, mine } from "./find.ts";
+import {
+  adminOnly,
+  endpointOf,
+  insertItems,
+  newEndpoint,
+  newTool,
+  refuseIncomplete,
+  toolOf,
+} from "./items.ts";
+import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
+import type { CatalogPatch, EndpointInput, ToolInput, WholeApi } from "./wire.ts";
+
+type Change = { field: string; from: Json; to: Json };
+
+/**
+ * Changes only what is given. A list that is given is all that there is afterwards; what of an item is not given
+ * stays as it was.
+ *
+ * Throws `conflict` where the name is taken, `forbidden` where somebody else than an admin changes what needs
+ * approval, accepts a changed tool or takes away what is held, `InvalidInput`.
+ */
+export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promise<WholeApi> {
+  return write(ctx, async (tx) => {
+    const before = await findWhole(tx, id);
+    const { endpoints, tools, ...fields } = patch;
+    refuseForeignList(before.row, patch);
+    const isAdmin = ROLES.indexOf(tx.role) >= ROLES.indexOf("admin");
+    const changes = changesBetween<Partial<ApiRow>>(before.row, fields) as Change[];
+    if (!isAdmin && changes.some(({ field }) => field === "approvalRequired"))
+      throw adminOnly("approvalRequired");
+    const items = itemsAfter(tx, before, endpoints, tools);
+    const moved = itemChanges(before.row, before.items, items, isAdmin);
+    if (moved.length === 0 && isReordered(before.items, items)) moved.push(reordering(before, items));
+    if (changes.length === 0 && moved.length === 0) return before;
+    if (fields.name !== undefined && fields.name !== before.row.name) await refuseTaken(tx, fields.name);
+    await checkConnection(tx, fields.connectionId);
+    await saveItems(tx, before.items, items);
+    const count = items.length;
+    const counts = before.row.type === "http" ? { endpointCount: count } : { toolCount: count };
+    const change = { ...fields, ...counts, ...touched(tx) };
+    await tx.db.update(apiCatalog).set(change).where(mine(tx, id));
+    await record(tx, "catalog.updated", entity(id), { changes: [...changes, ...shortened(moved)] });
+    return { row: { ...before.row, ...change } as ApiRow, items };
+  });
+}
+
+function refuseForeignList({ type }: ApiRow, { endpoints, tools }: CatalogPatch): void {
+  if (type === "mcp" && endpoints)
+    throw invalid(["body", "endpoints"], "An MCP server has tools, no endpoints");
+  if (type === "http" && tools) throw invalid(["body", "tools"], "An HTTP API has endpoints, no tools");
+}
+
+function itemsAfter(
+  tx: WriteContext,
+  { row, items }: WholeApi,
+  endpoints: EndpointInput[] | undefined,
+  tools: ToolInput[] | undefined,
+): readonly ItemRow[] {
+  const known = new Map(items.map((item) => [item.name, item]));
+  const place = { apiId: row.id, organizationId: row.organizationId };
+  if (endpoints) {
+    refuseIncomplete(endpoints, (name) => !known.has(name));
+    return endpoints.map((input, position) => {
+      const before = known.get(input.name);
+      if (!before) return newEndpoint(place, input, position);
+      const definition = endpointOf(input, before.definition as EndpointDefinition);
+      return { ...before, ...flagsOf(input, before), position, definition };
+    });
+  }
+  if (tools) {
+    return tools.map((input, position) => {
+      const before = known.get(input.upstreamName);
+      if (!before) return newTool(tx, place, input, position);
+      return { ...toolAfter(tx, before, input), ...flagsOf(input, before), position };
+    });
+  }
+  return items;
+}
+
+const flagsOf = (input: EndpointInput | ToolInput, before: ItemRow) => ({
+  enabled: input.enabled ?? before.enabled,
+  approvalRequired: input.approvalRequired ?? before.approvalRequired,
+});
+
+/** `status` accepts what the server says now; a definition that is given anew is what the server is held to. */
+function toolAfter(tx: WriteContext, before: ItemRow, input: ToolInput): ItemRow {
+  const accepted: ItemRow =
+    input.status === "active" && before.status === "changed" && before.pending
+      ? {
+          ...before,
+          status: "active",
+          definition: { ...before.pending, name: (before.definition as ToolDefinition).name },
+          definitionHash: toolHash(before.pending),
+          pending: null,
+          lastSeenAt: timestamp(tx.clock),
+        }
+      : before;
+  const definition = toolOf(input, accepted.definition as ToolDefinition);
+  const isSame = toolHash(definition) === toolHash(accepted.definition as ToolDefinition);
+  const own = definition.inputSchema === null ? null : toolHash(definition);
+  return {
+    ...accepted,
+    definition,
+    definitionHash: input.definitionHash ?? (isSame ? accepted.definitionHash : own),
+  };
+}
+
+/** What differs, item by item; texts and schemas are told by their hash, so that an event stays small. */
+function itemChanges(
+  row: ApiRow,
+  before: readonly ItemRow[],
+  after: readonly ItemRow[],
+  isAdmin: boolean,
+): Change[] {
+  if (before === after) return [];
+  const list = row.type === "http" ? "endpoints" : "tools";
+  const known = new Map(before.map((item) => [item.name, item]));
+  const changes: Change[] = [];
+  for (const item of after) {
+    const old = known.get(item.name);
+    known.delete(item.name);
+    if (!old) {
+      changes.push({ field: `${list}.${item.name}`, from: null, to: told(item) });
+      continue;
+    }
+    if (item.approvalRequired !== old.approvalRequired && !isAdmin) throw adminOnly("approvalRequired");
+    const held = item.status !== old.status || item.definitionHash !== old.definitionHash;
+    if (held && !isAdmin) throw adminOnly("What a tool is held to");
+    for (const { field, from, to } of changesBetween(told(old), told(item))) {
+      changes.push({ field: `${list}.${item.name}.${field}`, from: from as Json, to: to as Json });
+    }
+  }
+  for (const gone of known.values()) {
+    if (!isAdmin && (gone.approvalRequired || gone.status === "changed"))
+      throw adminOnly(`${gone.name}, which needs approval or was held back,`);
+    changes.push({ field: `${list}.${gone.name}`, from: told(gone), to: null });
+  }
+  return changes;
+}
+
+/** An event tells so many changes of items one by one. */
+const MAX_TOLD = 200;
+
+const shortened = (changes: readonly Change[]): Change[] =>
+  changes.length <= MAX_TOLD
+    ? [...changes]
+    : [...changes.slice(0, MAX_TOLD), { field: "more", from: null, to: changes.length - MAX_TOLD }];
+
+function told(item: ItemRow): JsonObject {
+  const { enabled, approvalRequired, status } = item;
+  const { description, method, path } = item.definition as EndpointDefinition;
+  return {
+    enabled,
+    approvalRequired,
+    status,
+    ...(method === undefined ? {} : { method, path }),
+    description,
+    definition: Bun.SHA256.hash(canonicalJson(item.definition), "hex"),
+  };
+}
+
+const reordering = ({ row, items }: WholeApi, after: readonly ItemRow[]): Change => ({
+  field: row.type === "http" ? "endpoints" : "tools",
+  from: items.slice(0, MAX_TOLD).map(({ name }) => name),
+  to: after.slice(0, MAX_TOLD).map(({ name }) => name),
+});
+
+const isReordered = (before: readonly ItemRow[], after: readonly ItemRow[]) =>
+  after.some(({ name }, index) => before[index]?.name !== name);
+
+async function saveItems(
+  tx: WriteContext,
+  before: readonly ItemRow[],
+  after: readonly ItemRow[],
+): Promise<void> {
+  if (before === after) return;
+  const known = new Map(before.map((item) => [item.name, item]));
+  const names = new Set(after.map(({ name }) => name));
+  const at = ({ apiId, name }: ItemRow) =>
+    and(eq(apiCatalogItems.apiId, apiId), eq(apiCatalogItems.name, name));
+  for (const item of before) if (!names.has(item.name)) await tx.db.delete(apiCatalogItems).where(at(item));
+  for (const item of after) {
+    const old = known.get(item.name);
+    if (old && canonicalJson(old) !== canonicalJson(item))
+      await tx.db.update(apiCatalogItems).set(item).where(at(item));
+  }
+  await insertItems(
+    tx,
+    after.filter(({ name }) => !known.has(name)),
+  );
+}

@@ -1,0 +1,147 @@
+import { AppError, InvalidInput, invalid } from "../../base/errors.ts";
+import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import type { CatalogUse, EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
+import { type Context, write } from "../../context.ts";
+import type { ApiReference } from "../../executors/contract.ts";
+import { type CallResult, callApi, checkInput } from "../../executors/http-api.ts";
+import type { Link, Provider } from "../../providers/contract.ts";
+import { record } from "../events/service.ts";
+import { holdTools } from "./drift.ts";
+import { entity, findApi, findItem } from "./find.ts";
+import { openConnection } from "./reach.ts";
+import type { ApiRow, ItemRow } from "./table.ts";
+
+/** What is called must be there, enabled, and as it was accepted. Throws `not_found`, `invalid_state`. */
+async function findCallable(
+  ctx: Context,
+  { apiId, endpoint, tool }: ApiReference,
+): Promise<{ row: ApiRow; item: ItemRow }> {
+  const row = await findApi(ctx, apiId);
+  const name = row.type === "http" ? endpoint : tool;
+  const what = row.type === "http" ? "endpoint" : "tool";
+  const item = name === undefined ? null : await findItem(ctx, row.id, name);
+  if (!item) throw new AppError("not_found", `The API ${row.name} has no ${what} ${endpoint ?? tool}.`);
+  const refuse = (message: string) => new AppError("invalid_state", message);
+  if (row.status === "disabled") throw refuse(`The API ${row.name} is disabled.`);
+  if (!item.enabled) throw refuse(`The ${what} ${item.name} of ${row.name} is disabled.`);
+  refuseDrifted(row, item);
+  return { row, item };
+}
+
+function refuseDrifted(row: ApiRow, item: ItemRow): void {
+  if (item.status === "active") return;
+  const message =
+    item.status === "missing"
+      ? `The server of ${row.name} has no tool ${item.name} any more.`
+      : `The server of ${row.name} says something else of ${item.name} than what was accepted; an admin has to look at it.`;
+  throw new AppError("invalid_state", message);
+}
+
+/** A text that changes when what a call does changes: an approval is for this, with its arguments. */
+export function fingerprintOf(row: ApiRow, { definition }: ItemRow): string {
+  const { type, url, baseUrl, transport, connectionId } = row;
+  const text = canonicalJson({ type, url, baseUrl, transport, connectionId, definition });
+  return Bun.SHA256.hash(text, "hex");
+}
+
+type Open = (connectionId: string | null) => Promise<{ provider: Provider; link: Link } | null>;
+
+/**
+ * An endpoint or tool, ready to be called by whoever opens its connection. Throws `not_found`, and `invalid_state` for
+ * what may not be called, and for a tool that needs approval while nobody knows what it does.
+ */
+export async function openUse(ctx: Context, reference: ApiReference, open: Open): Promise<CatalogUse> {
+  const { row, item } = await findCallable(ctx, reference);
+  const { type, url, baseUrl, transport, connectionId } = row;
+  const approvalRequired = row.approvalRequired || item.approvalRequired;
+  if (approvalRequired && type === "mcp" && item.definitionHash === null) {
+    const message = `Nothing is known of ${item.name} yet, so that nobody can approve it: refresh ${row.name} first.`;
+    throw new AppError("invalid_state", message);
+  }
+  const target: CatalogUse["target"] =
+    type === "http"
+      ? { kind: "endpoint", baseUrl: baseUrl ?? "", endpoint: item.definition as EndpointDefinition }
+      : {
+          kind: "tool",
+          url: url ?? "",
+          transport: transport ?? "http",
+          tool: item.definition as ToolDefinition,
+        };
+  return {
+    apiId: row.id,
+    apiName: row.name,
+    target,
+    approvalRequired,
+    fingerprint: fingerprintOf(row, item),
+    connection: await open(connectionId),
+    verify: (tools) => verified(ctx, row, item.name, tools),
+  };
+}
+
+async function verified(
+  ctx: Context,
+  row: ApiRow,
+  name: string,
+  tools: readonly ToolDefinition[],
+): Promise<ToolDefinition> {
+  await holdTools(ctx, row.id, tools);
+  const item = await findItem(ctx, row.id, name);
+  if (!item) throw new AppError("not_found", `The API ${row.name} has no tool ${name} any more.`);
+  refuseDrifted(row, item);
+  return item.definition as ToolDefinition;
+}
+
+/** For a call that no run makes. */
+export const openUseFor = (ctx: Context, reference: ApiReference, signal: AbortSignal): Promise<CatalogUse> =>
+  openUse(ctx, reference, async (id) => (id === null ? null : openConnection(ctx, id, signal)));
+
+const TEST_MS = 30_000;
+const MAX_TEST_BYTES = 1024 * 1024;
+
+/**
+ * Calls an endpoint or tool once, as it stands. Whatever status comes back is told. Throws `InvalidInput` for
+ * arguments that don't fit, `invalid_state` for what needs approval.
+ */
+export async function testEndpoint(
+  ctx: Context,
+  apiId: string,
+  name: string,
+  input: JsonObject,
+  signal: AbortSignal,
+): Promise<CallResult & { durationSeconds: number }> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(TEST_MS)]);
+  const use = await openUseFor(ctx, { apiId, endpoint: name, tool: name }, limited);
+  checkBody(use, input);
+  if (use.approvalRequired) {
+    const message = `${name} needs approval: run it by an action of kind http_request, where somebody decides.`;
+    throw new AppError("invalid_state", message);
+  }
+  const started = ctx.clock.monotonic();
+  const outbox = {
+    egress: ctx.egress,
+    signal: limited,
+    clock: ctx.clock,
+    log: () => undefined,
+    run: { id: ctx.ids.uuid() },
+  };
+  const result = await callApi(outbox, use, input, { tellsFailures: true, maxBytes: MAX_TEST_BYTES });
+  const durationSeconds = Math.round(ctx.clock.monotonic() - started) / 1000;
+  const { status } = result;
+  await write(ctx, (tx) =>
+    record(tx, "catalog.tested", entity(apiId), { endpoint: name, status, durationSeconds }),
+  );
+  return { ...result, durationSeconds };
+}
+
+function checkBody(use: CatalogUse, input: JsonObject): void {
+  try {
+    checkInput(use, input);
+  } catch (error) {
+    const faults = error instanceof AppError ? error.details?.faults : undefined;
+    if (!Array.isArray(faults))
+      throw error instanceof AppError ? invalid(["body", "input"], error.message) : error;
+    throw new InvalidInput(
+      faults.map((fault) => ({ ...fault, loc: ["body", "input", ...fault.loc.slice(1)] })),
+    );
+  }
+}

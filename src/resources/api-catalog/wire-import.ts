@@ -1,0 +1,113 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { anything, jsonObject, map, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import { CONTENT_TYPES } from "../../catalog/content.ts";
+import { TRANSPORTS } from "../../catalog/contract.ts";
+import { API_TYPES } from "./table.ts";
+import { CatalogEntry, DiscoveredTool, ImportedEndpoint } from "./wire.ts";
+
+const address = (description: string) =>
+  optional(nullable(Type.String({ minLength: 1, maxLength: 2_048, description })));
+
+export const DiscoveryRequest = object({
+  sourceType: oneOf(API_TYPES),
+  baseUrl: address("Of an HTTP API; the usual places below it are looked at"),
+  specUrl: address("Where the description of an HTTP API lies"),
+  mcpUrl: address("Of an MCP server"),
+  mcpTransport: oneOf(TRANSPORTS, { default: "http" }),
+  connectionId: optional(nullable(uuid())),
+});
+export type DiscoveryRequest = Static<typeof DiscoveryRequest>;
+
+const AuthHint = object({
+  label: Type.String(),
+  name: Type.String(),
+  location: oneOf(["header", "query", "cookie"]),
+  type: oneOf(["api_key_header", "api_key_query", "api_key_cookie", "bearer", "basic", "oauth2", "openid"]),
+});
+
+const existingApi = nullable(
+  object({ id: uuid(), name: Type.String() }, { description: "The entry of the catalog with this address" }),
+);
+const warnings = Type.Array(Type.String({ description: "What could not be taken over" }));
+
+export const DiscoveryResult = object({
+  kind: Type.Literal("api_capability_discovery"),
+  sourceType: oneOf(API_TYPES),
+  transport: nullable(oneOf(TRANSPORTS)),
+  url: nullable(Type.String()),
+  specUrl: nullable(Type.String()),
+  baseUrl: nullable(Type.String()),
+  connectionId: nullable(uuid()),
+  count: Type.Integer(),
+  endpoints: Type.Array(ImportedEndpoint),
+  tools: Type.Array(DiscoveredTool),
+  existingApi,
+  authRequired: Type.Boolean(),
+  authHints: Type.Array(AuthHint),
+  attempts: Type.Array(
+    object({
+      url: Type.String(),
+      status: nullable(Type.Integer()),
+      error: nullable(Type.String({ description: "Null for the one that was a description" })),
+    }),
+  ),
+  warnings,
+});
+export type DiscoveryResult = Static<typeof DiscoveryResult>;
+
+export const ImportRequest = object({
+  baseUrl: address("Taken where the content does not say it"),
+  content: Type.String({
+    minLength: 1,
+    description:
+      "OpenAPI, curl commands, an HTTP archive, a Postman collection, a page with one of them, or prose",
+  }),
+  contentType: oneOf(CONTENT_TYPES, { default: "auto" }),
+});
+export type ImportRequest = Static<typeof ImportRequest>;
+
+const imported = {
+  baseUrl: nullable(Type.String()),
+  endpoints: Type.Array(ImportedEndpoint),
+  existingApi,
+  authRequired: Type.Boolean(),
+  authHints: Type.Array(AuthHint),
+  warnings,
+};
+export const ImportResult = object(imported);
+export type ImportResult = Static<typeof ImportResult>;
+
+const EndpointPlace = object({ name: Type.String(), method: Type.String(), path: Type.String() });
+
+export const EntryImportResult = object({
+  ...imported,
+  endpoints: Type.Array(ImportedEndpoint, { description: "Those that the entry does not have" }),
+  diff: object({
+    added: Type.Array(EndpointPlace),
+    changed: Type.Array(ImportedEndpoint, { description: "As they would be, under the entry's own names" }),
+    removed: Type.Array(EndpointPlace, { description: "Those of the entry that the content does not have" }),
+  }),
+});
+export type EntryImportResult = Static<typeof EntryImportResult>;
+
+export const RefreshResult = object({
+  api: CatalogEntry,
+  added: Type.Array(DiscoveredTool, { description: "Tools that the entry does not have; PATCH adds them" }),
+  warnings,
+});
+
+export const EndpointTest = object({
+  input: optional(jsonObject({ description: "The arguments" })),
+});
+
+export const EndpointTestResult = object({
+  status: Type.Integer({
+    description: "Of the reply; of an MCP tool 200, or 500 where it says that it failed",
+  }),
+  headers: map(Type.String()),
+  body: anything(),
+  extracted: anything(),
+  bytes: Type.Integer(),
+  truncated: Type.Boolean(),
+  durationSeconds: Type.Number(),
+});

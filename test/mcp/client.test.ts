@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/base/clock.ts";
+import { openEgress } from "../../src/base/egress.ts";
+import { AppError } from "../../src/base/errors.ts";
+import { type McpClient, openMcp } from "../../src/mcp/client.ts";
+import type { Patience } from "../../src/mcp/limits.ts";
+import { readResult } from "../../src/mcp/result.ts";
+import type { McpPlace } from "../../src/mcp/wire.ts";
+import { startEverything } from "../peers/mcp-everything.ts";
+import { startLegacy } from "../peers/mcp-legacy.ts";
+import { ECHO, type ModernOptions, startModern } from "../peers/mcp-modern.ts";
+
+const egress = openEgress({ allow: ["127.0.0.0/8"], self: () => null, clock: systemClock });
+const placeOf = (url: string, more: Partial<McpPlace> = {}): McpPlace => ({
+  url,
+  transport: "http",
+  egress,
+  authorize: null,
+  signal: new AbortController().signal,
+  ...more,
+});
+
+async function using<T>(
+  options: ModernOptions,
+  work: (peer: ReturnType<typeof startModern>) => Promise<T>,
+): Promise<T> {
+  const peer = startModern(options);
+  try {
+    return await work(peer);
+  } finally {
+    await peer.stop();
+  }
+}
+
+const named = (client: McpClient) =>
+  client.listTools().then(({ tools }) => tools.map((tool) => tool.upstreamName));
+const failureOf = (work: Promise<unknown>): Promise<AppError> =>
+  work.then(
+    () => {
+      throw new Error("It did not fail.");
+    },
+    (error) => {
+      if (error instanceof AppError) return error;
+      throw error;
+    },
+  );
+
+describe.each([
+  ["streamableHttp", "http", "legacy"],
+  ["sse", "sse", "sse"],
+  ["sse", "http", "sse"],
+] as const)("the reference server over %s, asked for %s", (kind, transport, era) => {
+  let server: Awaited<ReturnType<typeof startEverything>>;
+  let client: McpClient;
+  beforeAll(async () => {
+    server = await startEverything(kind);
+    client = await openMcp(placeOf(server.url, { transport }));
+  }, 20_000);
+  afterAll(async () => {
+    await client.close();
+    await server.stop();
+  });
+
+  test("is spoken with in its own revision, and lists its tools", async () => {
+    expect(client.era).toBe(era);
+    const { tools, warnings } = await client.listTools();
+    expect(warnings).toEqual([]);
+    expect(tools.length).toBeGreaterThan(5);
+    expect(tools.find(({ upstreamName }) => upstreamName === "echo")).toMatchObject({
+      name: "echo",
+      description: expect.any(String),
+      inputSchema: { type: "object", properties: { message: { type: "string" } } },
+    });
+  });
+
+  test("carries out calls, one after the other and at once", async () => {
+    const echo = { upstreamName: "echo", inputSchema: null };
+    const result = readResult(await client.callTool(echo, { message: "hello" }));
+    expect(result).toMatchObject({ isError: false, truncated: false });
+    expect(result.text).toContain("hello");
+    const said = ["a1", "b2", "c3"];
+    const all = await Promise.all(said.map((message) => client.callTool(echo, { message })));
+    expect(all.map((each, index) => readResult(each).text.includes(said[index] ?? "?"))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    const refused = await client.callTool(echo, { message: 7 } as never).catch((error) => error);
+    expect(refused instanceof AppError || refused.isError === true).toBe(true);
+  });
+});
+
+describe("a server of 2026-07-28", () => {
+  test("is asked without a session, and each request says all about itself", () =>
+    using({}, async (peer) => {
+      const client = await openMcp(placeOf(peer.url));
+      expect(client.era).toBe("modern");
+      const { tools } = await client.listTools();
+      expect(tools).toEqual([
+        {
+          upstreamName: "echo",
+          name: "echo",
+          title: "Echo",
+          description: "Says what it hears.",
+          inputSchema: ECHO.inputSchema as never,
+          outputSchema: null,
+          annotations: null,
+        },
+      ]);
+      const result = await client.callTool(tools[0] as never, { text: "grüß" });
+      expect(readResult(result).body).toEqual({ text: "grüß" });
+      const call = peer.heard.at(-1);
+      expect(call?.headers).toMatchObject({
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "echo",
+        accept: "application/json, text/event-stream",
+      });
+      expect(call?.headers["mcp-session-id"]).toBeUndefined();
+      expect(call?.params._meta).toMatchObject({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { name: "weir" },
+      });
+      expect(peer.heard.map(({ method }) => method)).toEqual(["server/discover", "tools/list", "tools/call"]);
+    }));
+
+  test("may answer by a stream, with other things before", () =>
+    using({ streams: true }, async (peer) => {
+      const client = await openMcp(placeOf(peer.url));
+      expect(await named(client)).toEqual(["echo"]);
+      expect(
+        readResult(await client.callTool({ ...ECHO, upstreamName: "echo" } as never, { text: "x" })).body,
+      ).toEqual({
+        text: "x",
+      });
+    }));
+
+  test("gives its tools page by page", () => {
+    const tools = Array.from({ length: 7 }, (_, n) => ({ ...ECHO, name: `tool${n}` }));
+    return using({ tools, pageSize: 3 }, async (peer) => {
+      expect(await named(await openMcp(placeOf(peer.url)))).toEqual(tools.map(({ name }) => name));
+      expect(peer.heard.filter(({ method }) => method === "tools/list")).toHaveLength(3);
+    });
+  });
+
+  test("that names the same page again is not followed for ever", () =>
+    using({ repeatsCursor: true }, async (peer) => {
+      const { tools, warnings } = await (await openMcp(placeOf(peer.url))).listTools();
+      expect(tools).toHaveLength(1);
+      expect(warnings.join()).toContain("same next page twice");
+      expect(peer.heard.filter(({ method }) => method === "tools/list").length).toBeLessThan(4);
+    }));
+
+  test("gets arguments in headers where its schema says so; a tool that says it wrongly is left out", () => {
+    const property = (type: string, header: unknown) => ({ type, "x-mcp-header": header });
+    const tool = (name: string, properties: object) => ({
+      name,
+      inputSchema: { type: "object", properties },
+    });
+    const tools = [
+      tool("good", {
+        region: property("string", "Region"),
+        n: property("integer", "Count"),
+        on: property("boolean", "On"),
+      }),
+      tool("number", { n: property("number", "N") }),
+      tool("blank", { a: property("string", "no good") }),
+      tool("empty", { a: property("string", "") }),
+      tool("twice", { a: property("string", "X"), b: property("string", "x") }),
+      tool("deep", { list: { type: "array", items: property("string", "Item") } }),
+    ];
+    return using({ tools }, async (peer) => {
+      const client = await openMcp(placeOf(peer.url));
+      const { tools: found, warnings } = await client.listTools();
+      expect(found.map(({ upstreamName }) => upstreamName)).toEqual(["good"]);
+      expect(warnings).toHaveLength(5);
+      await client.callTool(found[0] as never, { region: "ütrecht", n: 3, on: true });
+      const { headers } = peer.heard.at(-1) ?? { headers: {} as Record<string, string> };
+      expect(headers["mcp-param-region"]).toBe(`=?base64?${Buffer.from("ütrecht").toString("base64")}?=`);
+      expect([headers["mcp-param-count"], headers["mcp-param-on"]]).toEqual(["3", "true"]);
+      await client.callTool(found[0] as never, { n: 3 });
+      expect(peer.heard.at(-1)?.headers["mcp-param-region"]).toBeUndefined();
+    });
+  });
+
+  test("that drips and never answers is left after its time, and told so by closing", () =>
+    using({ drips: true }, async (peer) => {
+      const patience: Patience = { idleMs: 5_000, totalMs: 200 };
+      const client = await openMcp(placeOf(peer.url), patience);
+      const failure = await failureOf(
+        client.callTool({ upstreamName: "echo", inputSchema: null }, { text: "x" }),
+      );
+      expect(failure.code).toBe("timeout");
+      for (let n = 0; peer.closed() === 0 && n < 100; n++) await Bun.sleep(10);
+      expect(peer.closed()).toBe(1);
+    }));
+
+  test("is left at once when the caller goes", () =>
+    using({ drips: true }, async (peer) => {
+      const control = new AbortController();
+      const client = await openMcp(placeOf(peer.url, { signal: control.signal }));
+      const call = failureOf(client.callTool({ upstreamName: "echo", inputSchema: null }, { text: "x" }));
+      await Bun.sleep(50);
+      control.abort(new AppError("cancelled", "Enough."));
+      expect((await call).code).toBe("cancelled");
+    }));
+
+  test("that redirects inward is not followed", () =>
+    using({ redirectsTo: "http://169.254.169.254/latest/meta-data" }, async (peer) => {
+      expect((await failureOf(openMcp(placeOf(peer.url)))).code).toBe("egress_blocked");
+    }));
+
+  test("that wants to know who asks is told so, with what it says of it", () =>
+    using({ token: "secret-token" }, async (peer) => {
+      const failure = await failureOf(openMcp(placeOf(peer.url)));
+      expect(failure.code).toBe("upstream");
+      expect(failure.details).toMatchObject({ status: 401, challenge: 'Bearer realm="tools"' });
+      const grant = {
+        headers: { authorization: "Bearer secret-token" },
+        query: {},
+        secrets: ["secret-token"],
+      };
+      const client = await openMcp(placeOf(peer.url, { authorize: async () => grant }));
+      expect(await named(client)).toEqual(["echo"]);
+    }));
+
+  test("with another fault of its own revision is not taken for an older one", () =>
+    using(
+      {
+        refuses: {
+          status: 400,
+          body: { jsonrpc: "2.0", id: 0, error: { code: -32021, message: "Roots wanted" } },
+        },
+      },
+      async (peer) => {
+        const failure = await failureOf(openMcp(placeOf(peer.url)));
+        expect(failure.message).toContain("Roots wanted");
+      },
+    ));
+
+  test("that only speaks revisions to come is refused in words", () =>
+    using(
+      {
+        refuses: {
+          status: 400,
+          body: {
+            jsonrpc: "2.0",
+            id: 0,
+            error: { code: -32022, message: "No", data: { supported: ["2031-01-01"] } },
+          },
+        },
+      },
+      async (peer) => {
+        const failure = await failureOf(openMcp(placeOf(peer.url)));
+        expect(failure.code).toBe("upstream");
+      },
+    ));
+});
+
+describe("a server of sessions", () => {
+  test("gets its answers, is begun anew when it forgot the session, and is told of the end", async () => {
+    const peer = startLegacy();
+    try {
+      const client = await openMcp(placeOf(peer.url));
+      expect(client.era).toBe("legacy");
+      expect(await named(client)).toEqual(["echo"]);
+      const echo = { upstreamName: "echo", inputSchema: null };
+      expect(readResult(await client.callTool(echo, {})).body).toBe("session-1");
+      for (let n = 0; peer.pongs.length < 2 && n < 200; n++) await Bun.sleep(10);
+      expect(peer.pongs).toContainEqual({});
+      expect(peer.pongs).toContainEqual({ code: -32601, message: "Method not found" });
+      peer.forget();
+      expect(readResult(await client.callTool(echo, {})).body).toBe("session-2");
+      await client.close();
+      expect(peer.ended).toEqual(["session-2"]);
+      const again = await openMcp(placeOf(peer.url));
+      expect(again.era).toBe("legacy");
+    } finally {
+      await peer.stop();
+    }
+  });
+
+  test("that wants a version which nobody knows is refused in words", async () => {
+    const peer = startLegacy({ version: "1999-01-01" });
+    expect((await failureOf(openMcp(placeOf(peer.url)))).message).toContain("version of MCP");
+    await peer.stop();
+  });
+});
+
+test("an answer without end is cut off", () =>
+  using(
+    { result: () => ({ content: [{ type: "text", text: "x".repeat(17 * 1024 * 1024) }] }) },
+    async (peer) => {
+      const client = await openMcp(placeOf(peer.url));
+      const call = () => client.callTool({ upstreamName: "echo", inputSchema: null }, { text: "x" });
+      expect((await failureOf(call())).code).toBe("response_too_large");
+      peer.state.streams = true;
+      expect((await failureOf(call())).code).toBe("response_too_large");
+    },
+  ));
+
+test("what is no MCP server at all is told as such", async () => {
+  const page = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<h1>Hello</h1>") });
+  const failure = await failureOf(openMcp(placeOf(`http://127.0.0.1:${page.port}/`)));
+  expect(failure.code).toBe("upstream");
+  await page.stop(true);
+  expect((await failureOf(openMcp(placeOf("http://127.0.0.1:9/mcp")))).code).toBe("upstream");
+});
+
+test("a result that is too long is cut, and says so", () => {
+  const result = readResult({ content: [{ type: "text", text: "x".repeat(3 * 1024 * 1024) }] });
+  expect(result.truncated).toBe(true);
+  expect(result.bytes).toBeLessThanOrEqual(1024 * 1024);
+  expect(result.text).toContain("[cut:");
+});
+
+test("results are read by what they hold", () => {
+  const text = (value: string) => ({ content: [{ type: "text", text: value }] });
+  expect(readResult(text('{"a":1}')).body).toEqual({ a: 1 });
+  expect(readResult(text("plain")).body).toBe("plain");
+  expect(readResult({ ...text("x"), structuredContent: { b: 2 } }).body).toEqual({ b: 2 });
+  const picture = { type: "image", data: "aGk=", mimeType: "image/png" };
+  expect(readResult({ content: [picture] }).body).toEqual([picture]);
+  expect(readResult({ ...text("no"), isError: true }).isError).toBe(true);
+});
