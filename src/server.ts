@@ -26,6 +26,7 @@ import { healthOperations } from "./resources/health/routes.ts";
 import { inboundOperations } from "./resources/inbound/routes.ts";
 import { invitePageOperations } from "./resources/invitations/page.ts";
 import { invitationOperations } from "./resources/invitations/routes.ts";
+import { mcpOperations } from "./resources/mcp/routes.ts";
 import { metaOperations } from "./resources/meta/routes.ts";
 import { openApiOperations } from "./resources/openapi/routes.ts";
 import { openIdOperations } from "./resources/openid/routes.ts";
@@ -58,6 +59,7 @@ export const operations: readonly Operation[] = [
   ...apiKeyOperations,
   ...connectionOperations,
   ...apiCatalogOperations,
+  ...mcpOperations,
   ...slackOperations,
   ...templateOperations,
   ...bundleOperations,

@@ -1,0 +1,34 @@
+import { parseJson } from "../../base/json.ts";
+import { readBytes } from "../../http/body.ts";
+import { operation, Reply } from "../../http/operation.ts";
+import { answerMcp } from "./server.ts";
+
+/** Of the library's replies; all others are ours to set. */
+const KEPT = ["content-type", "cache-control", "allow"];
+
+export const mcpOperations = [
+  operation({
+    method: "POST",
+    path: "/mcp",
+    audience: "viewer",
+    tag: "MCP",
+    summary: "Serves the organization's tools by the Model Context Protocol",
+    description:
+      "For agents outside of Weir: actions, automations, SQL, datasets and approvals as tools, by an access token or an API key, as its role allows. Speaks 2026-07-28 and the revisions before it, without sessions.",
+    consumes: "application/json",
+    produces: "application/json",
+    async handle({ app, ctx, visit, identity }) {
+      const body = parseJson(new TextDecoder().decode(await readBytes(app, visit.request)));
+      visit.keepOpen();
+      const { headers, method, signal, url } = visit.request;
+      const request = new Request(url, { headers, method, signal });
+      const response = await answerMcp(ctx, { id: identity.credentialId, name: "MCP" }, request, body);
+      const told = Object.fromEntries(
+        KEPT.flatMap((name) =>
+          response.headers.has(name) ? [[name, response.headers.get(name) ?? ""]] : [],
+        ),
+      );
+      return new Reply(response.status, response.body, told);
+    },
+  }),
+];

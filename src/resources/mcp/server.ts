@@ -1,0 +1,81 @@
+import { AppError, InvalidInput } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { valueFaults } from "../../base/json-schema.ts";
+import type { Context } from "../../context.ts";
+import { version } from "../../version.ts";
+import type { ToolUser } from "../agents/tools/contract.ts";
+import { type OutsideTool, outsideTools } from "./tools.ts";
+
+const INSTRUCTIONS =
+  "Weir runs automations and keeps a data lake. query reads the lake with SQL, datasets lists its tables; action_ and automation_ tools run what the team has set up and wait for its end. Everything is done as the person whose token this is, and stands in the audit trail.";
+
+/**
+ * Answers one request of the Model Context Protocol, of 2026-07-28 or of an earlier session-less one; the caller's role
+ * decides over the tools. When the other side goes, what its call set off is cancelled.
+ */
+export async function answerMcp(
+  ctx: Context,
+  user: ToolUser,
+  request: Request,
+  body: Json,
+): Promise<Response> {
+  const { createMcpHandler, Server } = await import("@modelcontextprotocol/server");
+  const handler = createMcpHandler(() => {
+    const server = new Server(
+      { name: "weir", version },
+      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    );
+    server.setRequestHandler("tools/list", async () => ({
+      tools: (await outsideTools(ctx, user)).map(({ name, description, inputSchema, isReading }) => ({
+        name,
+        description,
+        inputSchema: { ...inputSchema, type: "object" as const },
+        annotations: { readOnlyHint: isReading, destructiveHint: !isReading, openWorldHint: !isReading },
+      })),
+    }));
+    server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+      const input = isObject(params.arguments as Json) ? (params.arguments as JsonObject) : {};
+      const tool = (await outsideTools(ctx, user)).find(({ name }) => name === params.name);
+      const signal = AbortSignal.any([mcpReq.signal, request.signal]);
+      return tool ? carryOut(ctx, tool, input, signal) : failed(`There is no tool ${params.name}.`);
+    });
+    return server;
+  });
+  return handler.fetch(request, { parsedBody: body });
+}
+
+interface CallResult {
+  [key: string]: unknown;
+  content: { type: "text"; text: string }[];
+  structuredContent?: JsonObject;
+  isError?: boolean;
+}
+
+/** What goes wrong is told as the tool's own error: the model can mend its call. */
+async function carryOut(
+  ctx: Context,
+  tool: OutsideTool,
+  input: JsonObject,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  const faults = valueFaults(tool.inputSchema, input).slice(0, 10);
+  if (faults.length > 0) {
+    return failed(
+      `The arguments do not fit: ${faults.map(({ path, message }) => `${path.join(".") || "they"}: ${message}`).join("; ")}`,
+    );
+  }
+  try {
+    const value = await tool.call(ctx.ids.uuid(), input, signal);
+    const text = JSON.stringify(value);
+    return { content: [{ type: "text", text }], ...(isObject(value) ? { structuredContent: value } : {}) };
+  } catch (error) {
+    if (error instanceof InvalidInput)
+      return failed(error.faults.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; "));
+    if (error instanceof AppError && error.code !== "internal") return failed(error.message);
+    if (signal.aborted) return failed("The call was ended.");
+    ctx.log.report(error, { loop: "mcp" });
+    return failed("The tool failed unexpectedly.");
+  }
+}
+
+const failed = (text: string): CallResult => ({ content: [{ type: "text", text }], isError: true });

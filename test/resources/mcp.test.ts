@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { contextFor } from "../../src/context.ts";
+import { startApp } from "../support/app.ts";
+import { loadTable } from "../support/lake.ts";
+import { join, neighbour } from "../support/people.ts";
+import { branch, makeAction, makeAutomation, RUNS, until } from "../support/work.ts";
+
+let weir: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  weir = await startApp();
+  const ctx = contextFor(weir.app, {
+    organizationId: weir.ids.organizationId,
+    role: "member",
+    actor: { type: "user", id: weir.ids.userId },
+    correlationId: "test-chain",
+  });
+  await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select: "SELECT 42 AS total" });
+  await makeAction(weir.owner, { slug: "nightly", name: "Nightly", definition: branch() });
+  await makeAction(weir.owner, { slug: "off" });
+  await makeAutomation(
+    weir.owner,
+    {
+      action: {
+        kind: "conditional_branch",
+        definition: { branches: [{ key: "big", when: "input.n > 1" }], else: "small" },
+      },
+    },
+    { slug: "sorted" },
+  );
+});
+afterAll(() => weir[Symbol.asyncDispose]());
+
+/** The official client, signed in by a token. */
+async function connect(token = weir.token) {
+  const client = new Client({ name: "test", version: "1" });
+  const transport = new StreamableHTTPClientTransport(new URL(`${weir.origin}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  });
+  await client.connect(transport);
+  return client;
+}
+
+type Called = { isError?: boolean; structuredContent?: Record<string, unknown>; content: { text: string }[] };
+const called = async (client: Client, name: string, args: Record<string, unknown> = {}) =>
+  (await client.callTool({ name, arguments: args })) as unknown as Called;
+
+describe("the official client", () => {
+  test("finds the organization's tools, and what each is for", async () => {
+    const client = await connect();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...["query", "datasets", "list_approvals", "decide_approval"],
+      ...["action_nightly", "action_off", "automation_sorted"],
+    ]);
+    expect(tools.find(({ name }) => name === "query")).toMatchObject({
+      inputSchema: { required: ["sql"] },
+      annotations: { readOnlyHint: true },
+    });
+    expect(client.getServerVersion()?.name).toBe("weir");
+    await client.close();
+  });
+
+  test("runs actions and automations as the token's person, and gets how they ended", async () => {
+    const client = await connect();
+    const done = await called(client, "action_nightly");
+    expect(done.structuredContent).toMatchObject({ status: "completed", result: { branch: "a" } });
+    const run = (await weir.owner("GET", `${RUNS}/${done.structuredContent?.runId}`)).body;
+    expect(run).toMatchObject({ triggerMethod: "agent", status: "completed" });
+    const sorted = await called(client, "automation_sorted", { input: { n: 2 } });
+    expect(JSON.stringify(sorted.structuredContent)).toContain("big");
+    await client.close();
+  });
+
+  test("reads the lake with SQL, and hears of its mistakes as a tool's errors", async () => {
+    const client = await connect();
+    expect(
+      (await called(client, "query", { sql: "SELECT total FROM raw.shop__orders" })).structuredContent,
+    ).toMatchObject({ rows: [{ total: 42 }] });
+    for (const [name, args, told] of [
+      ["query", { sql: "SELECT nope FROM raw.shop__orders" }, "nope"],
+      ["query", {}, "sql"],
+      ["query", { sql: "DROP TABLE raw.shop__orders; SELECT * FROM read_csv('/etc/passwd')" }, ""],
+      ["action_nightly", { extra: 1 }, "extra"],
+      ["action_gone", {}, "There is no tool action_gone."],
+      ["decide_approval", { id: "x", decision: "approved" }, "id"],
+    ] as const) {
+      const answer = await called(client, name, args);
+      expect([name, answer.isError]).toEqual([name, true]);
+      expect(answer.content[0]?.text).toContain(told);
+    }
+    await client.close();
+  });
+
+  test("sees and decides what waits for a decision", async () => {
+    const flow = await makeAutomation(
+      weir.owner,
+      { steps: [{ key: "ask", kind: "approval_gate", definition: { title: "Go?" } }] },
+      { slug: "asked" },
+    );
+    await weir.owner("POST", `/api/v1/automations/${flow.id}/run`, {});
+    const { items } = await until(weir.owner, "/api/v1/approvals", (page) => page.items.length > 0);
+    const client = await connect();
+    expect((await called(client, "list_approvals")).structuredContent).toMatchObject({
+      total: 1,
+      items: [{ id: items[0].id, title: "Go?" }],
+    });
+    const decided = await called(client, "decide_approval", {
+      id: items[0].id,
+      decision: "rejected",
+      rejectionReason: "no",
+    });
+    expect(decided.structuredContent).toMatchObject({ status: "decided" });
+    const decision = (await weir.owner("GET", `/api/v1/decisions/${items[0].id}`)).body;
+    expect(decision).toMatchObject({ decisionValue: "rejected", rejectionReason: "no" });
+    await client.close();
+  });
+
+  test("of a viewer can only read", async () => {
+    const viewer = await join(weir, "viewer");
+    const client = await connect(viewer.token);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      "query",
+      "datasets",
+      "list_approvals",
+    ]);
+    expect((await called(client, "action_nightly")).content[0]?.text).toBe(
+      "There is no tool action_nightly.",
+    );
+    await client.close();
+  });
+
+  test("of another organization sees nothing of this one", async () => {
+    const other = await neighbour(weir);
+    const client = await connect(other.token);
+    expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain("action_nightly");
+    expect((await called(client, "query", { sql: "SELECT * FROM raw.shop__orders" })).isError).toBe(true);
+    await client.close();
+  });
+});
+
+describe("on the wire", () => {
+  const ask = (body: unknown, headers: Record<string, string> = {}) =>
+    weir.owner("POST", "/mcp", body, { accept: "application/json, text/event-stream", ...headers });
+
+  test("the revision of 2026-07-28 is answered without a session", async () => {
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const { status, text } = await ask(
+      { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta } },
+      { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" },
+    );
+    expect(status).toBe(200);
+    expect(text).toContain("action_nightly");
+  });
+
+  test("nobody is let in without credentials, and other methods are told", async () => {
+    expect((await weir.anonymous("POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(
+      401,
+    );
+    const got = await weir.owner("GET", "/mcp");
+    expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
+  });
+
+  test("what is no JSON and no request of the protocol is refused", async () => {
+    expect((await ask("{")).status).toBe(422);
+    expect((await ask([])).status).toBeGreaterThanOrEqual(400);
+    expect((await ask({ jsonrpc: "2.0", id: 1, method: "nope" })).text).toContain("-32601");
+  });
+});
