@@ -1,20 +1,25 @@
 import type { Clock } from "../base/clock.ts";
 import type { App } from "../context.ts";
+import { stopTurns } from "../resources/chat/recover.ts";
 import { beat } from "../resources/health/heartbeat.ts";
 import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { GRANTS_TOPIC } from "../resources/sessions/service.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import { alerter } from "./alerter.ts";
+import { compactor } from "./compactor.ts";
 import { continuer } from "./continuer.ts";
 import { openDeliverer } from "./deliverer.ts";
 import { expirer } from "./expirer.ts";
 import { follower } from "./follower.ts";
+import { openLocks } from "./locks.ts";
 import { drive, type Loop } from "./loop.ts";
 import { refresher } from "./refresher.ts";
 import { rekeyer } from "./rekeyer.ts";
+import { replier } from "./replier.ts";
 import { rescuer } from "./rescuer.ts";
 import { scheduler } from "./scheduler.ts";
 import { sweeper } from "./sweeper.ts";
+import { talker } from "./talker.ts";
 import { timekeeper } from "./timekeeper.ts";
 import { watcher } from "./watcher.ts";
 import { openWorker } from "./worker.ts";
@@ -27,12 +32,15 @@ const CONTINUE_MS = 500;
 const EXPIRE_MS = 1_000;
 const REFRESH_MS = 5_000;
 const ALERT_MS = 1_000;
+const REPLY_MS = 500;
 const SCHEDULE_MS = 500;
 const FOLLOW_MS = 250;
 /** Another process may write events, and tries come due, without a signal here. */
 const DELIVER_MS = 250;
 const WATCH_MS = 1_000;
 const SWEEP_MS = 60_000;
+const COMPACT_MS = 2_000;
+const TALK_MS = 250;
 const REKEY_MS = 1_000;
 const KEEP_TIME_MS = 1_000;
 /** What was told to end gets so long to let go; an executor has 4 s of them. */
@@ -50,13 +58,16 @@ export async function startEngine(app: App): Promise<Engine> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const { clock } = app;
-  const worker = openWorker(app);
+  const locks = openLocks();
+  const worker = openWorker(app, locks);
   const deliverer = openDeliverer(app);
   const rescue = rescuer(app);
   app.signals.keep(RUNS_TOPIC);
   app.signals.keep(GRANTS_TOPIC);
   app.signals.keep(OUTBOUND_TOPIC);
   await rescue.tick(signal);
+  const talk = talker(app);
+  await talk.tick(signal);
   const keeper = timekeeper(app);
   await keeper.tick(signal);
 
@@ -84,11 +95,14 @@ export async function startEngine(app: App): Promise<Engine> {
     run(expirer(app), EXPIRE_MS),
     run(refresher(app), REFRESH_MS, (ms, until) => app.signals.wait(GRANTS_TOPIC, ms, until)),
     run(alerter(app), ALERT_MS),
+    run(replier(app), REPLY_MS),
     run(scheduler(app), SCHEDULE_MS),
     run(follower(app), FOLLOW_MS),
     run(deliverer, DELIVER_MS, (ms, until) => app.signals.wait(OUTBOUND_TOPIC, ms, until)),
     run(watcher(app), WATCH_MS),
     run(sweeper(app), SWEEP_MS),
+    run(compactor(app, locks), COMPACT_MS),
+    run(talk, TALK_MS),
     run(rekeyer(app), REKEY_MS),
     run(keeper, KEEP_TIME_MS),
   ];
@@ -97,8 +111,10 @@ export async function startEngine(app: App): Promise<Engine> {
       worker.drain();
       deliverer.drain();
       quiet.abort();
+      const talked = stopTurns(app, graceMs);
       await within(clock, graceMs, Promise.all([worker.idle(), deliverer.idle()]));
       worker.stop();
+      await within(clock, LET_GO_MS, talked);
       await within(clock, LET_GO_MS, worker.idle());
       await worker.abandon();
       stopping.abort();

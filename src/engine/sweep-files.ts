@@ -1,81 +1,14 @@
 import type { Dirent } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
-import { and, asc, eq, inArray, lt, notExists, sql } from "drizzle-orm";
-import { timestamp } from "../base/clock.ts";
+import { inArray } from "drizzle-orm";
 import type { App } from "../context.ts";
 import { artifacts } from "../resources/artifacts/table.ts";
-import { lakeFiles } from "../resources/datasets/table.ts";
-import { actionRuns } from "../resources/runs/table.ts";
 
-/** Readers that began before a file was removed have so long to finish. */
-const REMOVED_FOR_MS = 10 * 60 * 1000;
 /** Younger files may belong to a load or a run that has not committed yet. */
 const LEFT_FOR_MS = 60 * 60 * 1000;
-const BATCH = 100;
-
-/** Deletes files of the lake that a commit took out, once nobody can be reading them. */
-export async function* sweepRemoved(app: App): AsyncGenerator<void> {
-  for (;;) {
-    const files = await app.store.db
-      .select({ id: lakeFiles.id, path: lakeFiles.path })
-      .from(lakeFiles)
-      .where(and(lt(lakeFiles.removedAt, timestamp(app.clock, -REMOVED_FOR_MS)), notExists(readersOf(app))))
-      .orderBy(asc(lakeFiles.removedAt))
-      .limit(BATCH);
-    if (files.length === 0) return;
-    await app.lake.remove(files.map((file) => file.path));
-    const ids = files.map((file) => file.id);
-    await app.store.write(async (db) => void (await db.delete(lakeFiles).where(inArray(lakeFiles.id, ids))));
-    if (files.length < BATCH) return;
-    yield;
-  }
-}
-
-/** Runs under way that may have seen a file before it was removed. */
-const readersOf = (app: App) =>
-  app.store.db
-    .select({ id: actionRuns.id })
-    .from(actionRuns)
-    .where(
-      and(
-        sql`${actionRuns.status} = 'running'`, // as the index of leases has it
-        eq(actionRuns.organizationId, lakeFiles.organizationId),
-        sql`${actionRuns.startedAt} <= ${lakeFiles.removedAt}`,
-      ),
-    );
-
-/** Deletes files of the lake that no row names: what loads left behind that never committed. */
-export async function* sweepLake(app: App): AsyncGenerator<void> {
-  for await (const paths of batches(app.lake.list(before(app)))) {
-    // The runs first: one that ends after this look has committed by the time of the next.
-    const busy = await runningAmong(app, paths.map(runOf));
-    const idle = paths.filter((path) => !busy.has(runOf(path)));
-    const named = await app.store.db
-      .select({ path: lakeFiles.path })
-      .from(lakeFiles)
-      .where(inArray(lakeFiles.path, idle));
-    const known = new Set(named.map((file) => file.path));
-    const left = idle.filter((path) => !known.has(path));
-    await app.lake.remove(left);
-    tell(app, "files of unfinished loads were removed from the lake", left);
-    yield;
-  }
-}
-
-/** Files are named by their load, which has its run's id; work folders begin with it. */
-const runOf = (path: string): string =>
-  (path.startsWith(".work/") ? (path.split("/")[1] ?? "") : basename(path)).slice(0, UUID_CHARACTERS);
-
-const UUID_CHARACTERS = 36;
-
-async function runningAmong(app: App, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await app.store.db
-    .select({ id: actionRuns.id })
-    .from(actionRuns)
-    .where(and(inArray(actionRuns.id, [...new Set(ids)]), eq(actionRuns.status, "running")));
-  return new Set(rows.map((row) => row.id));
-}
+export const BATCH = 100;
+export const UUID_CHARACTERS = 36;
 
 /** Deletes files of artifacts that were never stored, or whose row is gone. */
 export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
@@ -94,7 +27,7 @@ export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
 }
 
 /** These have an owner of their own, which tidies them. */
-const KEPT_SCRATCH = new Set(["sql", "cache"]);
+const KEPT_SCRATCH = new Set(["sql", "cache", "lake"]);
 
 /** Deletes what earlier work left in the scratch folder, and SQL processes of earlier starts in theirs. */
 export async function* sweepScratch(app: App): AsyncGenerator<void> {
@@ -113,13 +46,13 @@ export async function* sweepScratch(app: App): AsyncGenerator<void> {
   }
 }
 
-const before = ({ clock }: App) => new Date(clock.now().getTime() - LEFT_FOR_MS);
+export const before = ({ clock }: App) => new Date(clock.now().getTime() - LEFT_FOR_MS);
 
-function tell({ log }: App, message: string, paths: readonly string[]): void {
+export function tell({ log }: App, message: string, paths: readonly string[]): void {
   if (paths.length > 0) log.write("info", message, { files: paths.length, first: paths[0] });
 }
 
-async function* batches(paths: AsyncIterable<string>): AsyncGenerator<string[]> {
+export async function* batches(paths: AsyncIterable<string>): AsyncGenerator<string[]> {
   let batch: string[] = [];
   for await (const path of paths) {
     batch.push(path);

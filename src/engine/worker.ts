@@ -33,11 +33,10 @@ interface Job {
 }
 
 /** Claims due runs, as many as there are free places, and carries them out side by side. */
-export function openWorker(app: App): Worker {
+export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
   const jobs = new Map<string, Job>();
   /** Runs that ended here without an outcome in the store, as when the disk was full. */
   let stranded: RunRow[] = [];
-  const locks = openLocks();
   let draining = false;
   let freed = () => {};
 

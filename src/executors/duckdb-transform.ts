@@ -2,16 +2,18 @@ import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { anything, map, nullable, object, oneOf, optional } from "../base/shape.ts";
-import type { LakeFile, LakeTable, TableChange } from "../lake/contract.ts";
-import { mergeFiles } from "../lake/merge.ts";
+import type { LakeFile, LakeTable } from "../lake/contract.ts";
 import { LAKE_NAME_PATTERN, nameFault } from "../lake/names.ts";
-import { sqlTables } from "../lake/views.ts";
-import type { Column, SqlFile, SqlJob } from "../sql/contract.ts";
+import { readsOf } from "../lake/reads.ts";
+import { pastTables, sqlName, sqlTables } from "../lake/views.ts";
+import { takeAsOf } from "../sql/as-of.ts";
+import type { Column, SqlFile, SqlJob, SqlTable } from "../sql/contract.ts";
 import { quoteText } from "../sql/text.ts";
 import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
-import { widen } from "./extract/types.ts";
+import { type Change, changeOf, type Output } from "./transform/change.ts";
+import { runTests, type TransformTest, TransformTestShape } from "./transform/tests.ts";
 
 /** Rows of an artifact where `maxRows` says nothing. */
 const DEFAULT_ARTIFACT_ROWS = 10_000;
@@ -34,11 +36,19 @@ const definition = object({
     }),
   ),
   parameters: optional(map(anything())),
+  tests: optional(
+    Type.Array(TransformTestShape, {
+      maxItems: 100,
+      description: "Run when the rows are there; one that fails fails the run, and nothing is written.",
+    }),
+  ),
+  explain: optional(
+    Type.Boolean({ description: "Gives back how DuckDB would do it as `plan`; nothing is run or written." }),
+  ),
   maxRows: optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
 });
 
 type Definition = Static<typeof definition>;
-type Output = NonNullable<Definition["output"]>;
 
 const columnShape = object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() });
 
@@ -55,7 +65,7 @@ export const duckdbTransform = defineExecutor({
     "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset or an artifact.",
   providers: [],
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
-  sqlFields: ["sql"],
+  sqlFields: ["sql", "tests.*.sql"],
   definition,
   result: object({
     rows: Type.Integer(),
@@ -68,6 +78,8 @@ export const duckdbTransform = defineExecutor({
         bytes: Type.Integer(),
       }),
     ),
+    tests: optional(Type.Array(object({ name: Type.String(), passed: Type.Boolean() }))),
+    plan: optional(Type.String()),
     durationSeconds: Type.Number(),
   }),
 
@@ -86,27 +98,53 @@ export const duckdbTransform = defineExecutor({
     return faults;
   },
 
-  async execute(bench, { sql, output, parameters = {}, maxRows }) {
+  async execute(bench, definition) {
     const startedAt = bench.clock.monotonic();
-    if (output) await bench.lake.lock(output.layer, output.dataset);
-    const tables = await bench.lake.tables();
-    const job: SqlJob = {
-      tables: await sqlTables(bench.lake, tables, sql),
-      sql,
-      parameters,
-      signal: bench.signal,
-    };
-    bench.progress({ phase: "query" });
-    const done = output
-      ? await intoDataset(bench, job, output, tables, maxRows)
-      : await intoArtifact(bench, job, maxRows ?? DEFAULT_ARTIFACT_ROWS);
-    const seconds = Math.round(bench.clock.monotonic() - startedAt) / 1000;
-    return { ...done, result: { ...done.result, durationSeconds: seconds } };
+    const { sql, output, parameters = {}, explain, tests } = definition;
+    if (output && !explain) await bench.lake.lock(output.layer, output.dataset);
+    const work: Work = { bench, tables: await bench.lake.tables(), definition };
+    const job = await jobOf(work, sql, parameters, work.tables);
+    bench.progress({ phase: explain ? "explain" : "query" });
+    const done: Done = explain
+      ? { result: { rows: 0, columns: [], output: null, plan: await bench.sql.explain(job) } }
+      : output
+        ? await intoDataset(work, job, output)
+        : await intoArtifact(work, job);
+    const passed: JsonObject =
+      tests && !explain ? { tests: tests.map(({ name }) => ({ name, passed: true })) } : {};
+    const durationSeconds = Math.round(bench.clock.monotonic() - startedAt) / 1000;
+    const reads = explain ? [] : readsOf(sql, work.tables);
+    return { ...done, reads, result: { ...done.result, ...passed, durationSeconds } };
   },
 });
 
-async function intoArtifact(bench: Bench, job: SqlJob, maxRows: number): Promise<Done> {
-  const { columns, rows, truncated } = await bench.sql.query(job, maxRows);
+interface Work {
+  bench: Bench;
+  /** All that the organization has, as the last commits left it. */
+  tables: readonly LakeTable[];
+  definition: Definition;
+}
+
+/** SQL with the tables that it may speak of, and past states of them. */
+async function jobOf(
+  { bench }: Work,
+  given: string,
+  parameters: Record<string, Json>,
+  tables: readonly LakeTable[],
+  own: readonly SqlTable[] = [],
+): Promise<SqlJob> {
+  const { sql, past } = takeAsOf(given, parameters);
+  const before = await pastTables(bench.lake, past, (asked) => bench.lake.past(asked));
+  const present = await sqlTables(bench.lake, tables, sql);
+  return { tables: [...present, ...before, ...own], sql, parameters, signal: bench.signal };
+}
+
+async function intoArtifact(work: Work, job: SqlJob): Promise<Done> {
+  const { bench, definition } = work;
+  const maxRows = definition.maxRows ?? DEFAULT_ARTIFACT_ROWS;
+  const { columns, rows, truncated } = definition.tests
+    ? await testedRows(work, job, maxRows)
+    : await bench.sql.query(job, maxRows);
   if (truncated) bench.log("warn", `Only the first ${rows.length} rows were kept.`);
   return {
     result: { rows: rows.length, columns: columns.map(asJson), output: null },
@@ -114,36 +152,73 @@ async function intoArtifact(bench: Bench, job: SqlJob, maxRows: number): Promise
   };
 }
 
-async function intoDataset(
-  bench: Bench,
-  job: SqlJob,
-  output: Output,
-  tables: readonly LakeTable[],
-  maxRows: number | undefined,
-): Promise<Done> {
+/** The rows, once they are there and the tests have seen them. */
+async function testedRows(work: Work, job: SqlJob, maxRows: number) {
+  const { bench, tables } = work;
+  const made = await bench.sql.materialize(job, join(await bench.workFolder(), "rows"));
+  const output = newRows(made);
+  await test(work, tables, [output]);
+  return bench.sql.query({ tables: [output], sql: "FROM output", signal: bench.signal }, maxRows);
+}
+
+/** What the SQL gave, as tests see it. */
+const newRows = ({ columns, files }: { columns: Column[]; files: SqlFile[] }): SqlTable => ({
+  layer: "main",
+  name: "output",
+  columns,
+  files: files.map((file) => file.path),
+});
+
+async function test(work: Work, tables: readonly LakeTable[], own: readonly SqlTable[]): Promise<void> {
+  const { bench, definition } = work;
+  const { tests = [], parameters = {} } = definition;
+  if (tests.length === 0) return;
+  bench.progress({ phase: "test", total: tests.length, unit: "tests" });
+  await runTests(bench.sql, tests as TransformTest[], (test) =>
+    jobOf(work, test.sql, { ...parameters, ...test.parameters }, tables, own),
+  );
+}
+
+/** A partition is a file at least, and each has to be opened by whoever reads the table. */
+const MAX_PARTITIONS = 1_000;
+
+async function intoDataset(work: Work, job: SqlJob, output: Output): Promise<Done> {
+  const { bench, tables, definition } = work;
   const { layer, dataset, partitionBy = [] } = output;
+  const { maxRows } = definition;
   const loadId = bench.run.id;
-  const work = await bench.workFolder();
+  const folder = await bench.workFolder();
   const stamp = [
     { name: "_dlt_id", sql: `${quoteText(`${loadId}-`)} || row_number() OVER ()` },
     { name: "_dlt_load_id", sql: quoteText(loadId) },
   ];
   const limit = maxRows === undefined ? {} : { limit: maxRows };
-  const made = await bench.sql.materialize(job, join(work, "rows"), { partitionBy, stamp, ...limit });
+  const made = await bench.sql.materialize(job, join(folder, "rows"), { partitionBy, stamp, ...limit });
   const rows = made.files.reduce((sum, file) => sum + file.rows, 0);
   if (rows === maxRows) bench.log("warn", `The rows end at maxRows, ${maxRows}; there may be more.`);
   const columns = made.columns.map((c) => ({
     ...c,
     nullable: c.name !== "_dlt_id" && c.name !== "_dlt_load_id",
   }));
+  const partitions = new Set(made.files.map((file) => partOf(file, partitionBy))).size;
+  if (partitions > MAX_PARTITIONS) {
+    throw new AppError(
+      "definition_invalid",
+      `partitionBy makes ${partitions} partitions; at most ${MAX_PARTITIONS} are good for those who read them.`,
+    );
+  }
 
-  const existing =
-    tables.find((t) => t.layer === layer && t.dataset === dataset && t.table === dataset) ?? null;
+  const isOutput = (t: LakeTable) => t.layer === layer && t.dataset === dataset && t.table === dataset;
+  const existing = tables.find(isOutput) ?? null;
   const change = await changeOf(bench, output, existing, columns, made.files);
+  const others = tables.filter((table) => !isOutput(table));
+  await test(work, others, [newRows(made), await afterwards(work, output, existing, change)]);
+
   bench.progress({ phase: "store", current: 0, total: change.files.length, unit: "files" });
   const add: LakeFile[] = [];
   for (const file of change.files) {
-    add.push(await bench.lake.place({ layer, dataset, table: dataset, loadId }, file));
+    const placed = { ...file, part: partOf(file, partitionBy) };
+    add.push(await bench.lake.place({ layer, dataset, table: dataset, loadId }, placed));
     bench.progress({ phase: "store", current: add.length, total: change.files.length, unit: "files" });
   }
   const { inserted, updated, deduplicated, remove } = change;
@@ -165,103 +240,30 @@ async function intoDataset(
   };
 }
 
-interface Change {
-  columns: Column[];
-  files: SqlFile[];
-  remove: TableChange["remove"];
-  inserted: number;
-  updated: number;
-  deduplicated: number;
-}
+/** The partition of a file: the names of the folders that it was written into, `COLUMN=VALUE`. */
+const partOf = ({ path }: SqlFile, { length }: readonly string[]): string | null =>
+  length === 0
+    ? null
+    : path
+        .split("/")
+        .slice(-1 - length, -1)
+        .join("/");
 
-/** What the new rows do to the table as it is. */
-async function changeOf(
-  bench: Bench,
-  output: Output,
+/** The table as it is going to be. */
+async function afterwards(
+  { bench }: Work,
+  { layer, dataset }: Output,
   existing: LakeTable | null,
-  columns: Column[],
-  files: SqlFile[],
-): Promise<Change> {
-  const rows = files.reduce((sum, file) => sum + file.rows, 0);
-  const plain = { files, inserted: rows, updated: 0, deduplicated: 0 };
-  if (output.writeDisposition === "replace") return { ...plain, columns, remove: "all" };
-  const together = existing ? unite(existing, columns) : columns;
-  if (output.writeDisposition === "append") return { ...plain, columns: together, remove: [] };
-
-  const key = output.primaryKey ?? [];
-  const missing = key.filter((k) => !columns.some((c) => c.name.toLowerCase() === k.toLowerCase()));
-  if (key.length === 0 || missing.length > 0) {
-    const message =
-      missing.length > 0 ? `The SELECT has no column ${missing.join(", ")}` : "A merge needs a primaryKey";
-    throw new AppError("definition_invalid", `${message}; the merge goes by primaryKey.`);
-  }
-  if (rows === 0) return { ...plain, columns: together, remove: [] };
-  bench.progress({ phase: "merge" });
-  return merge(bench, key, existing, together, files);
-}
-
-async function merge(
-  bench: Bench,
-  key: string[],
-  table: LakeTable | null,
-  columns: Column[],
-  files: SqlFile[],
-): Promise<Change> {
-  const work = await bench.workFolder();
-  const existing = await Promise.all(
-    (table?.files ?? []).map(async ({ id, path, rows }) => ({
-      id,
-      rows,
-      path: await bench.lake.localPath({ path }),
-    })),
-  );
-  const session = await bench.sql.session({
-    folders: [work],
-    files: existing.map((file) => file.path),
-    signal: bench.signal,
-  });
-  try {
-    const incoming = files.map((file) => file.path);
-    const out = join(work, "merged");
-    const merged = await mergeFiles(session, {
-      existing,
-      incoming,
-      columns,
-      key,
-      strategy: "delete_insert",
-      out,
-    });
-    const { add, remove, inserted, updated, deduplicated } = merged;
-    return { columns, files: add, remove, inserted, updated, deduplicated };
-  } finally {
-    await session.close();
-  }
-}
-
-/**
- * The table's columns and the new ones together. Throws `schema_contract_violation` for a column whose two
- * types have none in common.
- */
-function unite(table: LakeTable, columns: readonly Column[]): Column[] {
-  const united = new Map(table.columns.map((column) => [column.name.toLowerCase(), column]));
-  for (const column of columns) {
-    const key = column.name.toLowerCase();
-    const before = united.get(key);
-    const dataType = before ? widen(before.dataType, column.dataType) : column.dataType;
-    if (before && dataType === null) {
-      throw new AppError(
-        "schema_contract_violation",
-        `Column ${before.name} of ${table.layer}.${table.dataset} is ${before.dataType}, and the SELECT has it as ${column.dataType}. Cast it, or write with replace.`,
-        { details: { table: table.table, column: before.name, from: before.dataType, to: column.dataType } },
-      );
-    }
-    united.set(key, {
-      name: before?.name ?? column.name,
-      dataType: dataType ?? column.dataType,
-      nullable: before?.nullable ?? true,
-    });
-  }
-  return [...united.values()];
+  { columns, files, remove }: Change,
+): Promise<SqlTable> {
+  const kept = (existing?.files ?? []).filter(({ id }) => remove !== "all" && !remove.includes(id));
+  const paths = await Promise.all(kept.map((file) => bench.lake.localPath(file)));
+  return {
+    layer,
+    name: sqlName({ dataset, table: dataset }),
+    columns,
+    files: [...paths, ...files.map((file) => file.path)],
+  };
 }
 
 const asJson = ({ name, dataType, nullable }: Column): JsonObject => ({ name, dataType, nullable });

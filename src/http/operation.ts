@@ -82,6 +82,8 @@ export interface Operation {
   readonly response?: TSchema;
   /** Media type of a success body that is not JSON, such as `text/event-stream`. */
   readonly produces?: string;
+  /** Media types that the success body may have besides JSON. */
+  readonly alsoProduces?: readonly string[];
   /** Media type of a request body that the handler reads itself, such as `application/octet-stream`. */
   readonly consumes?: string;
   /** Of success; 200 where absent. */

@@ -4,11 +4,13 @@ import type { Column } from "../sql/contract.ts";
 /** One Parquet file of a table. */
 export interface LakeFile {
   id: string;
-  /** Relative to the lake's root: `ORGANIZATION/LAYER/DATASET/TABLE/LOAD-N.parquet`. */
+  /** Relative to the lake's root: `ORGANIZATION/LAYER/DATASET/TABLE/LOAD-….parquet`; never written to again. */
   path: string;
   rows: number;
   bytes: number;
   loadId: string;
+  /** The values of the partition that all its rows are of; files of one partition are put together, others are not. */
+  part?: string | null;
 }
 
 /** A table as the last committed load left it. */
@@ -20,7 +22,7 @@ export interface LakeTable {
   files: LakeFile[];
   rows: number;
   bytes: number;
-  /** Grows with each commit; a load that rewrites files names the version that it started from. */
+  /** Grows with each commit that changes rows or columns; a load that rewrites files names the version that it started from. */
   version: number;
 }
 
@@ -58,6 +60,13 @@ export interface LakeLoad {
   cursors?: Record<string, CursorState>;
 }
 
+/** Tables of one dataset that a run has read. */
+export interface LakeRead {
+  layer: string;
+  dataset: string;
+  tables: string[];
+}
+
 /** Where Parquet files lie: a folder of this machine, or object storage. No database access. */
 export interface Lake {
   /** A fresh 0700 folder for one run's work, on the lake's own disk; removed by `dispose`. */
@@ -68,10 +77,15 @@ export interface Lake {
    */
   place(
     at: { organizationId: string; layer: string; dataset: string; table: string; loadId: string },
-    file: { path: string; rows: number; bytes: number },
+    file: { path: string; rows: number; bytes: number; part?: string | null },
   ): Promise<LakeFile>;
-  /** An absolute path that DuckDB can read. */
-  localPath(file: Pick<LakeFile, "path">): Promise<string>;
+  /**
+   * An absolute path that DuckDB can read. Of a lake elsewhere it is a copy, which stays for as long as a statement
+   * may take; who needs it for longer gives `hold`, and lets go by what that is called with.
+   *
+   * Throws `dataset_changed` (retryable) when the file is gone, and `unavailable` (retryable).
+   */
+  localPath(file: Pick<LakeFile, "path">, hold?: (release: () => void) => void): Promise<string>;
   /** Removes files by their relative paths; what is gone already is no error. */
   remove(paths: readonly string[]): Promise<void>;
   /** Relative paths of all files last touched before `before`, for finding leftovers. */

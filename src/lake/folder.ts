@@ -4,13 +4,10 @@ import { dirname, join, resolve } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { type Ids, systemIds } from "../base/ids.ts";
 import type { Lake, LakeFile } from "./contract.ts";
-import { checkName } from "./names.ts";
+import { checkId, checkPath, folderOf } from "./names.ts";
 
 /** Below the root: folders of runs that are at work, on the same disk as the files. */
 const WORK = ".work";
-
-/** Ids, as organizations, loads and runs have them. */
-const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
 /** A lake on a folder of this machine; the folder is made where it is missing. */
 export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
@@ -27,13 +24,9 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
       return { path, dispose: () => rm(path, { recursive: true, force: true }) };
     },
 
-    async place({ organizationId, layer, dataset, table, loadId }, file) {
-      checkId("organization", organizationId);
-      checkId("load", loadId);
-      checkName("layer", layer);
-      checkName("dataset", dataset);
-      checkName("table", table);
-      const folder = `${organizationId}/${layer}/${dataset}/${table}`;
+    async place(at, file) {
+      const { loadId } = at;
+      const folder = folderOf(at);
       await syncFile(file.path);
       const name = await moveInto(home, folder, loadId, file.path, numbers);
       const placed: LakeFile = {
@@ -42,6 +35,7 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
         rows: file.rows,
         bytes: file.bytes,
         loadId,
+        ...(file.part ? { part: file.part } : {}),
       };
       return placed;
     },
@@ -75,17 +69,9 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
   };
 }
 
-function checkId(noun: string, id: string): void {
-  if (!ID.test(id)) throw new AppError("bad_request", `This is no id of a ${noun}.`, { details: { id } });
-}
-
 /** The only way from a relative path to one on disk. Throws `bad_request` for one that would leave the root. */
 function insideOf(home: string, path: string): string {
-  const parts = path.split("/");
-  const isFine = parts.every((part) => part !== "" && part !== "." && part !== ".." && !/[\\\0]/.test(part));
-  if (!isFine)
-    throw new AppError("bad_request", "This path does not lie in the lake.", { details: { path } });
-  return join(home, ...parts);
+  return join(home, ...checkPath(path));
 }
 
 /** Throws `not_found` where a part of the path below the root is a symbolic link: it could lead anywhere. */

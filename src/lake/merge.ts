@@ -67,9 +67,11 @@ export async function mergeFiles(
     key: readonly string[];
     strategy: "delete_insert" | "upsert";
     dedupeBy?: string;
+    /** Each file that comes out holds rows of one value of these columns only. */
+    partitionBy?: readonly string[];
   },
 ): Promise<Rewritten & { updated: number; deduplicated: number }> {
-  const { existing, incoming, columns, key, strategy, out, dedupeBy, goneIds } = merge;
+  const { existing, incoming, columns, key, strategy, out, dedupeBy, goneIds, partitionBy } = merge;
   const keys = key.map(quoteName).join(", ");
   const fresh = scanOf(incoming, columns);
   await session.run(
@@ -108,6 +110,7 @@ export async function mergeFiles(
     session,
     touched.files.length === 0 ? complete : `${kept} UNION ALL ${complete}`,
     out,
+    partitionBy,
   );
   await session.run("DROP TABLE weir_keys");
   return {
@@ -185,8 +188,13 @@ export const writeIds = (session: SqlSession, select: string, path: string): Pro
   session.run(`COPY (${select}) TO ${quoteText(path)} (FORMAT parquet)`);
 
 /** Writes the rows as Parquet files below `out`; no rows, no files. */
-export async function writeRows(session: SqlSession, select: string, out: string): Promise<SqlFile[]> {
-  const rows = await session.run(copyInto(select, out));
+export async function writeRows(
+  session: SqlSession,
+  select: string,
+  out: string,
+  partitionBy: readonly string[] = [],
+): Promise<SqlFile[]> {
+  const rows = await session.run(copyInto(select, out, partitionBy));
   return rows.map(writtenFile(out)).filter((file) => file.rows > 0);
 }
 

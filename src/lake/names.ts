@@ -26,7 +26,40 @@ export function nameFault(noun: "layer" | "dataset" | "table", name: string): st
 }
 
 /** Throws `bad_request` for a name that can't be part of a path in the lake. */
-export function checkName(noun: "layer" | "dataset" | "table", name: string): void {
+function checkName(noun: "layer" | "dataset" | "table", name: string): void {
   const fault = nameFault(noun, name);
   if (fault) throw new AppError("bad_request", fault, { details: { name } });
+}
+
+/** Ids, as organizations, loads and runs have them. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+
+/** Throws `bad_request` for an id that can't be part of a path in the lake. */
+export function checkId(noun: string, id: string): void {
+  if (!ID.test(id)) throw new AppError("bad_request", `This is no id of a ${noun}.`, { details: { id } });
+}
+
+/** The folder of a table's files, below the lake's root. Throws `bad_request` for what can't be part of a path. */
+export function folderOf(at: {
+  organizationId: string;
+  layer: string;
+  dataset: string;
+  table: string;
+  loadId: string;
+}): string {
+  checkId("organization", at.organizationId);
+  checkId("load", at.loadId);
+  checkName("layer", at.layer);
+  checkName("dataset", at.dataset);
+  checkName("table", at.table);
+  return `${at.organizationId}/${at.layer}/${at.dataset}/${at.table}`;
+}
+
+/** The parts of a path below the lake's root. Throws `bad_request` for one that would leave it. */
+export function checkPath(path: string): string[] {
+  const parts = path.split("/");
+  const isFine = parts.every((part) => part !== "" && part !== "." && part !== ".." && !/[\\\0]/.test(part));
+  if (!isFine)
+    throw new AppError("bad_request", "This path does not lie in the lake.", { details: { path } });
+  return parts;
 }

@@ -1,3 +1,4 @@
+import type { PastTable } from "../sql/as-of.ts";
 import type { SqlTable } from "../sql/contract.ts";
 import { namesIn } from "../sql/text.ts";
 import type { Lake, LakeTable } from "./contract.ts";
@@ -35,3 +36,21 @@ export async function sqlTables(
     })),
   );
 }
+
+/** Tables as loads left them, under the names that SQL has for them; `read` finds each. */
+export const pastTables = (
+  lake: Pick<Lake, "localPath">,
+  past: readonly PastTable[],
+  read: (asked: PastTable) => Promise<LakeTable>,
+): Promise<SqlTable[]> =>
+  Promise.all(
+    past.map(async (asked) => {
+      const { columns, files } = await read(asked);
+      return {
+        layer: asked.layer,
+        name: asked.view,
+        columns,
+        files: await Promise.all(files.map((file) => lake.localPath(file))),
+      };
+    }),
+  );

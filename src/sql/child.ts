@@ -13,7 +13,7 @@ import { lock, makeViews, prepare } from "./lockdown.ts";
 import { messageOf } from "./messages.ts";
 import type { FromChild, Job, Outcome, Run, Start, ToChild } from "./protocol.ts";
 import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
-import { copyInto, parquet, quoteName } from "./text.ts";
+import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, jsonText, textOf, typeName } from "./values.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
@@ -68,6 +68,10 @@ function work(connection: DuckDBConnection, message: Job | Run): Promise<Outcome
   switch (message.kind) {
     case "query":
       return query(connection, message);
+    case "explain":
+      return explain(connection, message);
+    case "save":
+      return save(connection, message);
     case "materialize":
       return materialize(connection, message);
     case "session":
@@ -82,7 +86,8 @@ function pathsOf(job: Job): string[] {
   if (job.kind === "session") return [...job.folders];
   const files = job.tables.flatMap((table) => table.files);
   const folders = new Set(files.map((file) => file.slice(0, file.lastIndexOf("/"))));
-  return [...folders, ...(job.kind === "materialize" ? [job.into] : [])];
+  const into = job.kind === "materialize" || job.kind === "save" ? [job.into] : [];
+  return [...folders, ...into];
 }
 
 async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise<Outcome> {
@@ -91,19 +96,27 @@ async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise
   return sendRows(statement, job.limit, job.maxBytes);
 }
 
+async function explain(connection: DuckDBConnection, job: JobOf<"explain">): Promise<Outcome> {
+  const { statement, count } = await advance(connection, job, []);
+  if (statement.statementType !== StatementType.SELECT) throw notSelect();
+  statement.destroySync();
+  const explained = await connection.prepare(`EXPLAIN ${await lastText(connection, job.sql, count)}`);
+  bindNamed(explained, job.parameters);
+  const rows = (await explained.runAndReadAll()).getRowObjects();
+  const plan = rows.map((row) => String(row.explain_value)).join("\n");
+  return { plan: pathsOf(job).reduce((text, path) => text.replaceAll(path, "…"), plan) };
+}
+
 /** Runs all statements but the last, which comes back bound. */
 async function advance(
   connection: DuckDBConnection,
-  job: JobOf<"query" | "materialize">,
+  job: JobOf<"query" | "explain" | "save" | "materialize">,
   folders: readonly string[],
+  files: readonly string[] = [],
 ): Promise<{ statement: DuckDBPreparedStatement; count: number }> {
   const { tables, sql, parameters } = job;
   await makeViews(connection, tables);
-  await lock(
-    connection,
-    folders,
-    tables.flatMap((table) => table.files),
-  );
+  await lock(connection, folders, [...tables.flatMap((table) => table.files), ...files]);
   refuseNames(sql);
   const statements = await statementsOf(connection, sql);
   for (let index = 0; ; index++) {
@@ -114,6 +127,27 @@ async function advance(
     await statement.run();
     statement.destroySync();
   }
+}
+
+/** The rows as one file, each value as the statement gives it, save what Parquet has no type for. */
+async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<Outcome> {
+  const { statement, count } = await advance(connection, job, [], [job.into]);
+  if (statement.statementType !== StatementType.SELECT) throw notSelect();
+  const text = await lastText(connection, job.sql, count);
+  const columns = hasAllTypes(statement)
+    ? columnsOf(statement)
+    : await typesOf(connection, text, job.parameters);
+  statement.destroySync();
+  const picked = distinctNames(columns).map(({ name, dataType }, at) => {
+    const stored = job.format === "parquet" ? storedType(dataType, "DECIMAL(38,0)") : dataType;
+    return `${stored === dataType ? `c${at}` : `CAST(c${at} AS ${stored})`} AS ${quoteName(name)}`;
+  });
+  const slots = columns.map((_, at) => `c${at}`).join(", ");
+  const limit = job.limit === null ? "" : ` LIMIT ${job.limit}`;
+  const layout = job.format === "csv" ? "FORMAT csv, HEADER true" : "FORMAT parquet, COMPRESSION zstd";
+  const rows = `SELECT ${picked.join(", ")} FROM (${text}\n) AS q(${slots})${limit}`;
+  await copy(connection, `COPY (${rows}\n) TO ${quoteText(job.into)} (${layout})`, job.parameters);
+  return {};
 }
 
 async function materialize(connection: DuckDBConnection, job: JobOf<"materialize">): Promise<Outcome> {
@@ -184,18 +218,11 @@ async function write(
   const from = `FROM (${text}\n) AS q(${columns.map((_, at) => `c${at}`).join(", ")})`;
   const rows = `SELECT ${picked.join(", ")} ${from}${limit === undefined ? "" : ` LIMIT ${limit}`}`;
 
-  const copies = await connection.extractStatements(
+  const written = await copy(
+    connection,
     copyInto(rows, join(job.into, whole.slice(0, 3)), partitionBy),
+    job.parameters,
   );
-  let written: Record<string, unknown>[] = [];
-  for (let index = 0; index < copies.count; index++) {
-    const copy = await copies.prepare(index);
-    // A PIVOT brings more than the COPY along; what is not known here would not be what was checked.
-    if (!COPY_PARTS.has(copy.statementType)) throw notSelect();
-    bindNamed(copy, job.parameters);
-    const result = await copy.runAndReadAll();
-    if (copy.statementType === StatementType.COPY) written = result.getRowObjects();
-  }
   const files = written
     .map((file) => ({
       path: String(file.filename),
@@ -205,6 +232,25 @@ async function write(
     .filter((file) => file.rows > 0);
   const stamps = stamped.map(({ name }) => ({ name, dataType: "VARCHAR", nullable: true }));
   return { files, columns: files[0] ? await columnsIn(connection, files[0].path) : [...stored, ...stamps] };
+}
+
+/** Runs a COPY around a tenant's SELECT; the rows that it gives back. */
+async function copy(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters: Readonly<Record<string, Json>>,
+): Promise<Record<string, unknown>[]> {
+  const copies = await connection.extractStatements(sql);
+  let written: Record<string, unknown>[] = [];
+  for (let index = 0; index < copies.count; index++) {
+    const one = await copies.prepare(index);
+    // A PIVOT brings more than the COPY along; what is not known here would not be what was checked.
+    if (!COPY_PARTS.has(one.statementType)) throw notSelect();
+    bindNamed(one, parameters);
+    const result = await one.runAndReadAll();
+    if (one.statementType === StatementType.COPY) written = result.getRowObjects();
+  }
+  return written;
 }
 
 const COPY_PARTS: ReadonlySet<StatementType> = new Set([

@@ -54,6 +54,15 @@ export interface WriteOptions {
   limit?: number;
 }
 
+/** How `save` writes. */
+interface SaveOptions {
+  format: "csv" | "parquet";
+  /** At most so many rows are written. */
+  limit?: number;
+  /** A file that grows beyond it ends the statement with `limit_exceeded`. */
+  maxBytes: number;
+}
+
 /** A child that stays for several statements of our own, such as those of one load. */
 export interface SqlSession {
   /** Runs one of our own statements; rows of the last one, all of them. Throws `sql_error`. */
@@ -70,12 +79,16 @@ export interface SqlSession {
 export interface Sql {
   /** The rows of the last statement, at most `limit`. */
   query(job: SqlJob, limit: number): Promise<SqlRows>;
+  /** How DuckDB would carry out the last statement, as text; those before it are run, as far as they make tables. */
+  explain(job: SqlJob): Promise<string>;
   /** Writes the rows of the last statement as Parquet files below the folder `into`, which is made; no rows, no files. */
   materialize(
     job: SqlJob,
     into: string,
     options?: WriteOptions,
   ): Promise<{ columns: Column[]; files: SqlFile[] }>;
+  /** Writes the rows of the last statement as one file into the folder `into`; its absolute path. */
+  save(job: SqlJob, into: string, options: SaveOptions): Promise<string>;
   /** A child for statements of our own that may read and write below `folders` and read `files`. */
   session(options: {
     folders: readonly string[];

@@ -22,6 +22,8 @@ interface Work {
 /** A child does one of these in its life. */
 export type Job =
   | (Work & { kind: "query"; limit: number; maxBytes: number })
+  | (Work & { kind: "explain" })
+  | (Work & { kind: "save"; into: string; format: "csv" | "parquet"; limit: number | null })
   | (Work & { kind: "materialize"; into: string; options: WriteOptions })
   | { kind: "session"; folders: readonly string[]; files: readonly string[] };
 
@@ -39,6 +41,7 @@ export interface Outcome {
   columns?: Column[];
   truncated?: boolean;
   files?: SqlFile[];
+  plan?: string;
 }
 
 export type FromChild =

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
@@ -135,6 +135,10 @@ export function openSql(options: SqlOptions): Sql {
       return { columns, rows, truncated };
     },
 
+    async explain(job) {
+      return (await inChild(job, { kind: "explain", ...workOf(job) })).plan ?? "";
+    },
+
     async materialize(job, into, options = {}) {
       mkdirSync(into, { recursive: true, mode: 0o700 });
       const { columns = [], files = [] } = await inChild(job, {
@@ -144,6 +148,19 @@ export function openSql(options: SqlOptions): Sql {
         options,
       });
       return { columns, files };
+    },
+
+    async save(job, into, { format, limit, maxBytes }) {
+      const path = join(into, SAVED_AS);
+      const watched = watchSize(path, maxBytes, job.signal);
+      try {
+        const message: ToChild = { kind: "save", ...workOf(job), into: path, format, limit: limit ?? null };
+        await inChild({ ...job, signal: watched.signal }, message);
+        watched.check();
+        return path;
+      } finally {
+        watched.end();
+      }
     },
 
     async session({ folders, files = [], signal }) {
@@ -189,6 +206,32 @@ export function openSql(options: SqlOptions): Sql {
   };
 }
 
+const SAVED_AS = "rows";
+/** How often a file that is being written is looked at. */
+const LOOK_MS = 250;
+
+/** A signal that aborts with `limit_exceeded` once the file is larger than it may be. */
+function watchSize(path: string, maxBytes: number, signal: AbortSignal | undefined) {
+  const tooLarge = new AbortController();
+  const look = () => {
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (size <= maxBytes) return;
+    const gigabytes = Math.round((maxBytes / 1024 ** 3) * 10) / 10;
+    tooLarge.abort(
+      new AppError("limit_exceeded", `The rows are more than ${gigabytes} GiB as a file; ask for fewer.`),
+    );
+  };
+  const timer = setInterval(look, LOOK_MS);
+  return {
+    signal: signal ? AbortSignal.any([signal, tooLarge.signal]) : tooLarge.signal,
+    check() {
+      look();
+      tooLarge.signal.throwIfAborted();
+    },
+    end: () => clearInterval(timer),
+  };
+}
+
 function workOf({ tables, sql, parameters = {} }: SqlJob) {
   const isNamed = namesIn(sql);
   return { tables: tables.filter((table) => isNamed(table.name)), sql, parameters };
@@ -214,7 +257,7 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /** Bytes of a size such as `1GB` or `512MiB`. Throws `bad_request` naming the text. */
-function bytesOf(size: string): number {
+export function bytesOf(size: string): number {
   const [, number, unit = ""] = /^([\d.]+)\s*([a-z]+)$/i.exec(size.trim()) ?? [];
   const bytes = Number(number) * (UNITS[unit.toUpperCase()] ?? Number.NaN);
   if (!(bytes > 0))

@@ -49,7 +49,7 @@ function watch(owner: Client) {
 
 test("killed at any moment, an extract goes on after the restart: rows are right, and no half of a load is seen", async () => {
   await pg.sql.unsafe("create table src (id int primary key, v int, pad text)");
-  await using installation = await startInstallation();
+  await using installation = await startInstallation({ WEIR_LAKE_HISTORY_DAYS: "0" });
   let server = await installation.serve();
   const shop = await connectPostgres(server.owner, pg);
   const actions: string[] = [];
@@ -93,7 +93,12 @@ test("killed at any moment, an extract goes on after the restart: rows are right
   expect((await server.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
   await server.end("SIGKILL");
   // What the deaths left behind goes once it is old, and only that.
-  await using app = await startApp({ dataFolder: installation.dataFolder, owner: false, hurry: 600 });
+  await using app = await startApp({
+    dataFolder: installation.dataFolder,
+    env: { WEIR_LAKE_HISTORY_DAYS: "0" },
+    owner: false,
+    hurry: 600,
+  });
   const data = dataOf(client(app.origin, { authorization: `Bearer ${installation.token}` }));
   const isTidy = async () => {
     let named = 0;

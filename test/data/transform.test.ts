@@ -191,3 +191,36 @@ test("two runs on one dataset at once both count", async () => {
     { n: 6000, ids: 6000 },
   ]);
 });
+
+test("a transform reads a table as a load left it", async () => {
+  const sql = "select n from (values (1), (2)) t(n) where n <= $most";
+  const first = await data.begin("duckdb_transform", {
+    sql,
+    output: output("steps"),
+    parameters: { most: 1 },
+  });
+  await data.good(first.id);
+  await data.transform({ sql, output: output("steps"), parameters: { most: 2 } });
+  const before = "select count(*) as n from marts.steps as of $load";
+  await data.transform({ sql: before, output: output("before"), parameters: { load: first.id } });
+  expect(await data.rows("select n from marts.before")).toEqual([{ n: 1 }]);
+  const wrong = await data.end("duckdb_transform", { sql: "from marts.steps as of 'never'" });
+  expect(wrong.error).toMatchObject({ code: "sql_error", message: 'There is no load "never".' });
+});
+
+test("a test that fails fails the run, with what it gave, and leaves the dataset as it was", async () => {
+  const test = { name: "at most three", sql: "select count(*) from output where i > 2", expect: 0 };
+  const definition = { sql: "select i from range(3) t(i)", output: output("checked"), tests: [test] };
+  expect(await data.transform(definition)).toMatchObject({
+    rows: 3,
+    tests: [{ name: "at most three", passed: true }],
+  });
+  const failed = await data.end("duckdb_transform", { ...definition, sql: "select i from range(5) t(i)" });
+  expect(failed.error).toMatchObject({
+    code: "test_failed",
+    retryable: false,
+    message: 'The test "at most three" failed: it should give 0, and gave 2. Nothing was written.',
+    details: { tests: [{ name: "at most three", message: "it should give 0, and gave 2." }] },
+  });
+  expect(await data.sums("marts", "checked")).toMatchObject({ rows: 3 });
+});

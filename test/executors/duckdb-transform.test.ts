@@ -217,6 +217,146 @@ describe("duckdb_transform with output", () => {
   });
 });
 
+describe("partitionBy", () => {
+  const part = (more: JsonObject = {}) => output({ partitionBy: ["half"], ...more });
+  const parts = (table: LakeTable | undefined) => table?.files.map(({ part, rows }) => [part, rows]).sort();
+
+  test("gives each value files of its own, also where rows are merged", async () => {
+    const organization = openOrganization();
+    const sql = "SELECT id, half FROM raw.shop__orders";
+    const merge = part({ writeDisposition: "merge", primaryKey: ["id"] });
+    await organization.run({ sql, output: merge });
+    expect(parts(organization.tables.at(-1))).toEqual([
+      ["half=0", 3],
+      ["half=1", 3],
+    ]);
+    await organization.run({ sql: `${sql} UNION ALL SELECT 7, 1 UNION ALL SELECT 8, 2`, output: merge });
+    expect(parts(organization.tables.at(-1))).toEqual([
+      ["half=0", 3],
+      ["half=1", 4],
+      ["half=2", 1],
+    ]);
+    expect(await organization.rows("SELECT count(*) AS n, sum(half) AS h FROM marts.halves")).toEqual([
+      { n: 8, h: 6 },
+    ]);
+  });
+
+  test("is refused where it would make more partitions than anybody wants to open", async () => {
+    const sql = "SELECT i AS half FROM range(1001) t(i)";
+    const { code, message } = await failure(openOrganization().run({ sql, output: part() }));
+    expect([code, message]).toEqual([
+      "definition_invalid",
+      "partitionBy makes 1001 partitions; at most 1000 are good for those who read them.",
+    ]);
+  });
+});
+
+describe("tests of a transform", () => {
+  const run = (tests: JsonObject[], more: JsonObject = {}) =>
+    openOrganization().run({ sql: HALVES, output: output(), tests, ...more });
+
+  test("that hold let the run go on", async () => {
+    const tests: JsonObject[] = [
+      { name: "no rows", sql: "FROM output WHERE n = 0" },
+      { name: "one value", sql: "SELECT count(*) FROM output", expect: 2 },
+      { name: "a decimal", sql: "SELECT 1.50::DECIMAL(9,2)", expect: 1.5 },
+      { name: "nothing", sql: "SELECT NULL", expect: null },
+      { name: "fields", sql: "SELECT half, n FROM output ORDER BY half", expect: { n: 3 } },
+      {
+        name: "rows",
+        sql: "SELECT half, n FROM output ORDER BY half",
+        expect: [
+          { half: 0, n: 3 },
+          { half: 1, n: 3 },
+        ],
+      },
+      { name: "a parameter", sql: "SELECT $least + $own", expect: 5, parameters: { own: 3 } },
+    ];
+    const { result, load } = await run(tests, { parameters: { least: 2 } });
+    expect(result.tests).toEqual(tests.map(({ name }) => ({ name: name as string, passed: true })));
+    expect(load?.tables).toHaveLength(1);
+  });
+
+  test.each([
+    [{ sql: "FROM output" }, /it should give no rows, and gave 2, the first \{"half":/],
+    [{ sql: "SELECT 1", expect: 2 }, /it should give 2, and gave 1\./],
+    [{ sql: "SELECT ''", expect: 0 }, /it should give 0, and gave ""\./],
+    [{ sql: "SELECT 1 WHERE false", expect: 1 }, /it should give 1, and gave no rows\./],
+    [
+      { sql: "SELECT 1 AS a, 2 AS b", expect: { a: 1, b: 3 } },
+      /it should give \{"a":1,"b":3\}, and gave \{"a":1,"b":2\}/,
+    ],
+    [{ sql: "SELECT 1 AS a", expect: [] }, /it should give \[\], and gave \[\{"a":1\}\]/],
+  ])("that fail fail the run: %j", async (fails, message) => {
+    const tests = [
+      { name: "first", ...fails },
+      { name: "fine", sql: "SELECT 1", expect: 1 },
+      { name: "last", ...fails },
+    ];
+    const failed = await failure(run(tests as JsonObject[]));
+    expect(failed.code).toBe("test_failed");
+    expect(failed.message).toMatch(message);
+    expect(failed.message).toMatch(
+      /^The test "first" failed: .* Nothing was written\. These failed too: "last"\.$/,
+    );
+  });
+
+  test("see the table as it will be, and nothing of it stays when they fail", async () => {
+    const organization = openOrganization();
+    const append = output({ writeDisposition: "append" });
+    const tests = [{ name: "few", sql: "SELECT count(*) <= 2 FROM marts.halves", expect: true }];
+    await organization.run({ sql: HALVES, output: append, tests });
+    const again = organization.run({ sql: HALVES, output: append, tests });
+    expect((await failure(again)).code).toBe("test_failed");
+    expect(await organization.rows("SELECT count(*) AS n FROM marts.halves")).toEqual([{ n: 2 }]);
+    const unique = [
+      { name: "unique", sql: "SELECT half FROM marts.halves GROUP BY half HAVING count(*) > 1" },
+    ];
+    const merge = output({ writeDisposition: "merge", primaryKey: ["half"] });
+    await organization.run({ sql: HALVES, output: merge, tests: unique });
+    expect((await failure(organization.run({ sql: HALVES, output: append, tests: unique }))).code).toBe(
+      "test_failed",
+    );
+  });
+
+  test("are told where they are no SQL, and run without an output too", async () => {
+    expect((await failure(run([{ name: "typo", sql: "SELEC 1" }]))).message).toMatch(
+      /^The test "typo": Parser Error/,
+    );
+    const alone = openOrganization();
+    const sql = "SELECT id FROM raw.shop__orders ORDER BY id DESC";
+    const tests = [{ name: "six", sql: "SELECT count(*) FROM output", expect: 6 }];
+    const { artifacts } = await alone.run({ sql, tests, maxRows: 2 });
+    expect(artifacts?.[0]).toMatchObject({ data: { rows: [{ id: 5 }, { id: 4 }], truncated: true } });
+    const failing = [{ name: "seven", sql: "SELECT count(*) FROM output", expect: 7 }];
+    expect((await failure(alone.run({ sql, tests: failing }))).code).toBe("test_failed");
+  });
+});
+
+test("explain gives the plan, runs nothing, and tells no path", async () => {
+  const organization = openOrganization();
+  const sql =
+    "CREATE TEMP TABLE t AS FROM raw.shop__orders; SELECT count(*) FROM t JOIN raw.shop__orders USING (id) WHERE id > $least";
+  const { result, load } = await organization.run({
+    sql,
+    output: output(),
+    explain: true,
+    parameters: { least: 1 },
+  });
+  expect(result).toEqual({
+    rows: 0,
+    columns: [],
+    output: null,
+    plan: expect.stringContaining("JOIN"),
+    durationSeconds: expect.any(Number),
+  });
+  expect(String(result.plan)).not.toContain(duck.folder);
+  expect(load).toBeUndefined();
+  expect(
+    (await failure(organization.run({ sql: "SELECT nome FROM raw.shop__orders", explain: true }))).code,
+  ).toBe("sql_error");
+});
+
 test("a definition is refused for names that no dataset can have, and for a merge without a key", () => {
   const check = (given: JsonObject) => duckdbTransform.check?.({ sql: "SELECT 1", output: given }) ?? [];
   expect(check(output({ writeDisposition: "merge" }))).toEqual([

@@ -2,8 +2,15 @@ import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
+import { SMALL_FILE_BYTES } from "../../lake/compact.ts";
 import type { LakeFile, LakeLoad, TableChange } from "../../lake/contract.ts";
-import { extractCursors, lakeFiles, lakeLoads, lakeTables } from "./table.ts";
+import { extractCursors, lakeFiles, lakeLoads, lakeSchemas, lakeTables } from "./table.ts";
+
+/** Whose load it is: the kind of the action that made it, or `upload`. */
+export interface Origin {
+  kind: string;
+  actionId: string | null;
+}
 
 /**
  * Makes a load visible: its files, the ones they take the place of, the tables' columns and sums, and
@@ -17,11 +24,22 @@ export async function commitLoad(
   runId: string,
   ownerId: string,
   load: LakeLoad,
+  origin: Origin = { kind: "", actionId: null },
 ): Promise<void> {
   const at = timestamp(tx.clock);
   const place = { organizationId: tx.organizationId, layer: load.layer, dataset: load.dataset };
-  await tx.db.insert(lakeLoads).values({ id: load.loadId, ...place, actionRunId: runId, committedAt: at });
-  for (const change of load.tables) await commitTable(tx, place, change, at);
+  const moment = { at, seq: await nextSeq(tx) };
+  const { kind, actionId } = origin;
+  await tx.db.insert(lakeLoads).values({
+    id: load.loadId,
+    ...place,
+    actionRunId: runId,
+    committedAt: at,
+    seq: moment.seq,
+    kind,
+    actionId,
+  });
+  for (const change of load.tables) await commitTable(tx, place, change, moment);
   for (const [resource, cursor] of Object.entries(load.cursors ?? {})) {
     const values = {
       cursorField: cursor.cursorField,
@@ -40,39 +58,88 @@ export async function commitLoad(
   }
 }
 
+/** Where a commit stands among those of its organization, and when it was. */
+interface Moment {
+  at: string;
+  seq: number;
+}
+
+async function nextSeq(tx: WriteContext): Promise<number> {
+  const [last] = await tx.db
+    .select({ seq: sql<number | null>`max(${lakeLoads.seq})` })
+    .from(lakeLoads)
+    .where(eq(lakeLoads.organizationId, tx.organizationId));
+  return (last?.seq ?? 0) + 1;
+}
+
 type Place = { organizationId: string; layer: string; dataset: string };
 
-async function commitTable(tx: WriteContext, place: Place, change: TableChange, at: string): Promise<void> {
+async function commitTable(
+  tx: WriteContext,
+  place: Place,
+  change: TableChange,
+  moment: Moment,
+): Promise<void> {
   const here = { ...place, tableName: change.table };
   const [before] = await tx.db.select().from(lakeTables).where(tableIs(here));
-  if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) {
-    throw new AppError(
-      "dataset_changed",
-      `Another run has written to ${place.layer}.${place.dataset} meanwhile.`,
-      { retryable: true },
-    );
-  }
-  await removeFiles(tx, here, change.remove, at);
-  await addFiles(tx, here, change.add, at);
+  if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) throw changed(place);
+  await removeFiles(tx, here, change.remove, moment);
+  await addFiles(tx, here, change.add, moment);
+  const values = {
+    columns: change.columns,
+    ...(await sumsOf(tx, here)),
+    version: (before?.version ?? 0) + 1,
+    updatedAt: moment.at,
+    seq: moment.seq,
+  };
+  if (before) await tx.db.update(lakeTables).set(values).where(tableIs(here));
+  else await tx.db.insert(lakeTables).values({ ...here, ...values });
+  if (!before || JSON.stringify(before.columns) !== JSON.stringify(change.columns))
+    await tx.db.insert(lakeSchemas).values({ ...here, seq: moment.seq, columns: change.columns });
+}
+
+/**
+ * Lets files with the same rows take the place of others. No rows change, so the table's version stays, and with it
+ * whatever is being worked out from it; a merge that rewrites one of the files goes before. Throws `dataset_changed`
+ * when one of the old files has gone meanwhile.
+ */
+export async function commitCompaction(
+  tx: WriteContext,
+  here: Here,
+  { add, remove }: { add: readonly LakeFile[]; remove: readonly string[] },
+): Promise<void> {
+  const [table] = await tx.db.select().from(lakeTables).where(tableIs(here));
+  if (!table) throw changed(here);
+  const moment = { at: timestamp(tx.clock), seq: table.seq };
+  await removeFiles(tx, here, remove, moment);
+  await addFiles(tx, here, add, moment);
+  const sums = await sumsOf(tx, here);
+  if (sums.rows !== table.rows)
+    throw new AppError("row_count_mismatch", "Files were not put together: they would have other rows.");
+  await tx.db.update(lakeTables).set(sums).where(tableIs(here));
+}
+
+const changed = ({ layer, dataset }: Place) =>
+  new AppError("dataset_changed", `Another run has written to ${layer}.${dataset} meanwhile.`, {
+    retryable: true,
+  });
+
+async function sumsOf(tx: WriteContext, here: Here) {
+  const small = sql`${lakeFiles.bytes} < ${SMALL_FILE_BYTES}`;
   const [sums] = await tx.db
     .select({
       rows: sql<number>`coalesce(sum(${lakeFiles.rows}), 0)`,
       bytes: sql<number>`coalesce(sum(${lakeFiles.bytes}), 0)`,
       files: sql<number>`count(*)`,
+      spareFiles: sql<number>`count(case when ${small} then 1 end)
+        - count(distinct case when ${small} then coalesce(${lakeFiles.part}, '') end)`,
     })
     .from(lakeFiles)
     .where(and(fileIs(here), isNull(lakeFiles.removedAt)));
-  const values = {
-    columns: change.columns,
-    ...(sums ?? { rows: 0, bytes: 0, files: 0 }),
-    version: (before?.version ?? 0) + 1,
-    updatedAt: at,
-  };
-  if (before) await tx.db.update(lakeTables).set(values).where(tableIs(here));
-  else await tx.db.insert(lakeTables).values({ ...here, ...values });
+  return sums ?? { rows: 0, bytes: 0, files: 0, spareFiles: 0 };
 }
 
-type Here = Place & { tableName: string };
+export type Here = Place & { tableName: string };
 
 const tableIs = (here: Here) =>
   and(
@@ -97,27 +164,40 @@ async function removeFiles(
   tx: WriteContext,
   here: Here,
   remove: TableChange["remove"],
-  at: string,
+  { at, seq }: Moment,
 ): Promise<void> {
   const live = and(fileIs(here), isNull(lakeFiles.removedAt));
+  const gone = { removedAt: at, removedSeq: seq };
   if (remove === "all") {
-    await tx.db.update(lakeFiles).set({ removedAt: at }).where(live);
+    await tx.db.update(lakeFiles).set(gone).where(live);
     return;
   }
   for (let start = 0; start < remove.length; start += BATCH) {
     const ids = remove.slice(start, start + BATCH);
-    await tx.db
+    const rows = await tx.db
       .update(lakeFiles)
-      .set({ removedAt: at })
-      .where(and(live, inArray(lakeFiles.id, ids)));
+      .set(gone)
+      .where(and(live, inArray(lakeFiles.id, ids)))
+      .returning({ id: lakeFiles.id });
+    if (rows.length < ids.length) throw changed(here); // put together with others since the load looked
   }
 }
 
-async function addFiles(tx: WriteContext, here: Here, add: readonly LakeFile[], at: string): Promise<void> {
+async function addFiles(
+  tx: WriteContext,
+  here: Here,
+  add: readonly LakeFile[],
+  { at, seq }: Moment,
+): Promise<void> {
   for (let start = 0; start < add.length; start += BATCH) {
-    const rows = add
-      .slice(start, start + BATCH)
-      .map((file) => ({ ...file, ...here, createdAt: at, removedAt: null }));
+    const rows = add.slice(start, start + BATCH).map((file) => ({
+      ...file,
+      ...here,
+      part: file.part ?? null,
+      createdAt: at,
+      removedAt: null,
+      addedSeq: seq,
+    }));
     if (rows.length > 0) await tx.db.insert(lakeFiles).values(rows);
   }
 }

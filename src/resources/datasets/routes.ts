@@ -1,6 +1,19 @@
 import { operation } from "../../http/operation.ts";
+import { readUpload } from "../../http/upload.ts";
+import { readLineage } from "./lineage.ts";
 import { deleteDataset, listDatasets, previewDataset } from "./service.ts";
-import { DatasetPage, DatasetPlace, DatasetQuery, Preview, PreviewQuery } from "./wire.ts";
+import { MAX_UPLOAD_BYTES, uploadDataset } from "./upload.ts";
+import {
+  DatasetPage,
+  DatasetPlace,
+  DatasetQuery,
+  Lineage,
+  LineageQuery,
+  Preview,
+  PreviewQuery,
+  Uploaded,
+  UploadQuery,
+} from "./wire.ts";
 
 const tag = "Datasets";
 
@@ -36,6 +49,40 @@ export const datasetOperations = [
       const { columns, rows } = await previewDataset(ctx, params, query, visit.request.signal);
       return { columns, rows };
     },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/datasets/{layer}/{dataset}/lineage",
+    audience: "viewer",
+    tag,
+    summary: "Tells which runs wrote a dataset and of what, and which read it",
+    description:
+      "Runs that completed; reads are those of transforms, by the tables that stand in their SQL. Reads are kept as long as runs are, loads for good.",
+    params: DatasetPlace,
+    query: LineageQuery,
+    response: Lineage,
+    handle: ({ ctx, params, query }) => readLineage(ctx, params, query.limit),
+  }),
+  operation({
+    method: "PUT",
+    path: "/api/v1/datasets/{layer}/{dataset}/upload",
+    audience: "member",
+    tag,
+    summary: "Loads the request's raw body, a file of at most 1 GiB, into a table",
+    description:
+      "CSV, a JSON list of objects, lines of JSON, or Parquet. The rows are visible all at once or, where something is wrong with the file, not at all; no value changes on the way: what has no type that holds it exactly stays text. Nested JSON stays JSON. The dataset and the table are made where they are missing; a table gets columns that it lacks.",
+    params: DatasetPlace,
+    query: UploadQuery,
+    consumes: "application/octet-stream",
+    status: 201,
+    response: Uploaded,
+    errors: [408, 409, 413, 415],
+    handle: ({ app, ctx, params, query, visit }) =>
+      uploadDataset(ctx, params, query, {
+        contentType: visit.request.headers.get("content-type"),
+        open: () => readUpload(app, visit, MAX_UPLOAD_BYTES),
+        signal: visit.request.signal,
+      }),
   }),
   operation({
     method: "DELETE",

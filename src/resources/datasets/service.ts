@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
+import { and, asc, count, eq, isNotNull, isNull, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { invalid, notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
@@ -7,7 +7,7 @@ import type { SqlRows } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
 import { contains } from "../../store/search.ts";
 import { record } from "../events/service.ts";
-import { lakeFiles, lakeTables } from "./table.ts";
+import { lakeFiles, lakeSchemas, lakeTables } from "./table.ts";
 import { readTables } from "./tables.ts";
 import type { Dataset, DatasetPlace, DatasetQuery, PreviewQuery } from "./wire.ts";
 
@@ -111,19 +111,28 @@ export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetPla
       )
       .returning({ name: lakeTables.tableName, rows: lakeTables.rows, bytes: lakeTables.bytes });
     if (gone.length === 0) throw notFound("dataset");
+    const files = and(
+      eq(lakeFiles.organizationId, tx.organizationId),
+      eq(lakeFiles.layer, layer),
+      eq(lakeFiles.dataset, dataset),
+    );
+    const at = timestamp(tx.clock);
     await tx.db
       .update(lakeFiles)
-      .set({ removedAt: timestamp(tx.clock) })
+      .set({ removedAt: at })
+      .where(and(files, isNull(lakeFiles.removedAt)));
+    // What was deleted is not to be seen in the past either.
+    await tx.db
+      .update(lakeFiles)
+      .set({ removedSeq: null })
+      .where(and(files, isNotNull(lakeFiles.removedSeq)));
+    await tx.db
+      .delete(lakeSchemas)
       .where(
         and(
-          eq(lakeFiles.organizationId, tx.organizationId),
-          eq(lakeFiles.layer, layer),
-          eq(lakeFiles.dataset, dataset),
-          inArray(
-            lakeFiles.tableName,
-            gone.map((table) => table.name),
-          ),
-          sql`${lakeFiles.removedAt} is null`,
+          eq(lakeSchemas.organizationId, tx.organizationId),
+          eq(lakeSchemas.layer, layer),
+          eq(lakeSchemas.dataset, dataset),
         ),
       );
     await record(

@@ -19,9 +19,15 @@ export const lakeTables = sqliteTable(
     rows: integer().notNull(),
     bytes: integer().notNull(),
     files: integer().notNull(),
-    /** Grows with each commit. */
+    /** Grows with each commit that changes rows or columns. */
     version: integer().notNull(),
     updatedAt: text().notNull(),
+    /** `lakeLoads.seq` of the last commit that changed rows or columns. */
+    seq: integer().notNull().default(0),
+    /** States before this `seq` can't be shown any more: files that they had are gone. */
+    keptFrom: integer().notNull().default(0),
+    /** How many files fewer would do: small ones beyond the first of each part. */
+    spareFiles: integer().notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.layer, t.dataset, t.tableName] })],
 );
@@ -37,13 +43,49 @@ export const lakeFiles = sqliteTable("lake_files", {
   loadId: text().notNull(),
   createdAt: text().notNull(),
   removedAt: text(),
+  /** The values of the partition that all its rows are of, as DuckDB writes them; null in a table without. */
+  part: text(),
+  /** The first `lakeLoads.seq` of the organization whose state has it. */
+  addedSeq: integer().notNull().default(0),
+  /** The first one whose state has it no more; null for a live one, and for one that no past state is shown of. */
+  removedSeq: integer(),
 });
 
 export const lakeLoads = sqliteTable("lake_loads", {
   id: text().primaryKey(),
   ...place(),
+  /** Empty for an upload. */
   actionRunId: text().notNull(),
   committedAt: text().notNull(),
+  /** In the order in which the organization's loads were committed. */
+  seq: integer().notNull(),
+  /** The kind of the action; `upload` for an upload, empty where an older version did not write it down. */
+  kind: text().notNull(),
+  actionId: text(),
+});
+
+/** The columns that a table had from the load `seq` on, until the next row. */
+export const lakeSchemas = sqliteTable(
+  "lake_schemas",
+  {
+    ...place(),
+    tableName: text().notNull(),
+    seq: integer().notNull(),
+    columns: json<Column[]>().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.organizationId, t.layer, t.dataset, t.tableName, t.seq] })],
+);
+
+/** That a completed run read tables of a dataset, and the load that it made of them. */
+export const lakeReads = sqliteTable("lake_reads", {
+  id: text().primaryKey(),
+  ...place(),
+  tables: json<string[]>().notNull(),
+  actionRunId: text().notNull(),
+  actionId: text(),
+  kind: text().notNull(),
+  loadId: text(),
+  readAt: text().notNull(),
 });
 
 /** How far an incremental extract has come, by action (or automation step) and resource. */

@@ -25,6 +25,7 @@ export async function readTables(
         rows: lakeFiles.rows,
         bytes: lakeFiles.bytes,
         loadId: lakeFiles.loadId,
+        part: lakeFiles.part,
       },
     })
     .from(lakeTables)

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, jsonObject, object, offsetQuery, optional } from "../../base/shape.ts";
+import { instant, jsonObject, nullable, object, offsetQuery, oneOf, optional } from "../../base/shape.ts";
+import { FILE_FORMATS } from "../../lake/landing.ts";
 import { LAKE_NAME_PATTERN, MAX_LAKE_NAME_CHARACTERS } from "../../lake/names.ts";
 
 const lakeName = () =>
@@ -62,3 +63,77 @@ export const PreviewQuery = object({
 export type PreviewQuery = Static<typeof PreviewQuery>;
 
 export const Preview = object({ columns: Type.Array(ColumnShape), rows: Rows });
+
+export const UploadQuery = object({
+  table: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_LAKE_NAME_CHARACTERS,
+      pattern: LAKE_NAME_PATTERN,
+      description: "Absent: the table of the dataset's own name.",
+    }),
+  ),
+  format: optional(oneOf(FILE_FORMATS, { description: "Absent: what `Content-Type` says." })),
+  writeDisposition: oneOf(["replace", "append"], { default: "replace" }),
+  encoding: oneOf(["utf-8", "latin1", "utf-16"], {
+    default: "utf-8",
+    description: "What texts are in; `latin1` is Windows' form of it.",
+  }),
+  delimiter: optional(
+    oneOf([",", ";", "\t", "|"], {
+      description: "Of CSV. Absent: the one that parts the first line most often.",
+    }),
+  ),
+  header: Type.Boolean({ default: true, description: "Whether the first line of CSV names the columns." }),
+});
+export type UploadQuery = Static<typeof UploadQuery>;
+
+export const Uploaded = object({
+  loadId: Type.String({ description: "What `AS OF` takes in SQL." }),
+  layer: Type.String(),
+  dataset: Type.String(),
+  table: Type.String(),
+  rows: Type.Integer({ description: "Rows of the file." }),
+  bytes: Type.Integer(),
+  files: Type.Integer(),
+  columns: Type.Array(ColumnShape),
+});
+export type Uploaded = Static<typeof Uploaded>;
+
+export const LineageQuery = object({ limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }) });
+export type LineageQuery = Static<typeof LineageQuery>;
+
+const Source = object({ layer: Type.String(), dataset: Type.String(), tables: Type.Array(Type.String()) });
+
+export const Lineage = object({
+  layer: Type.String(),
+  dataset: Type.String(),
+  writes: Type.Array(
+    object({
+      loadId: Type.String({ description: "What `AS OF` takes in SQL." }),
+      kind: nullable(
+        Type.String({
+          description: "The kind of the action; `upload`, or `sync` from another organization.",
+        }),
+      ),
+      actionRunId: nullable(Type.String()),
+      actionId: nullable(Type.String()),
+      committedAt: instant(),
+      sources: Type.Array(Source, { description: "What the run read for it." }),
+    }),
+    { description: "The last loads, newest first." },
+  ),
+  reads: Type.Array(
+    object({
+      actionRunId: Type.String(),
+      actionId: nullable(Type.String()),
+      kind: Type.String(),
+      tables: Type.Array(Type.String()),
+      readAt: instant(),
+      loadId: nullable(Type.String({ description: "The load that the run made." })),
+      target: nullable(object({ layer: Type.String(), dataset: Type.String() })),
+    }),
+    { description: "The last runs that read the dataset, newest first." },
+  ),
+});
+export type Lineage = Static<typeof Lineage>;

@@ -5,6 +5,7 @@ import { version } from "../../version.ts";
 import { ACTION_STATUSES } from "../actions/table.ts";
 import { API_STATUSES, ITEM_STATUSES } from "../api-catalog/table.ts";
 import { AUTOMATION_STATUSES } from "../automations/table.ts";
+import { TURN_STATUSES } from "../chat/table.ts";
 import { CONNECTION_STATUSES } from "../connections/table.ts";
 import { DECISION_STATUSES } from "../decisions/table.ts";
 import { EVENT_TYPES } from "../events/table.ts";
@@ -53,6 +54,7 @@ export const describeSelf = ({ config, providers }: App) => ({
     webhook: [...WEBHOOK_STATUSES],
     webhookDelivery: [...DELIVERY_STATUSES],
     outboundDelivery: [...OUTBOUND_STATUSES],
+    chatTurn: [...TURN_STATUSES],
     deadLetter: ["dead", "replaying", "replayed"],
   },
 });

@@ -1,11 +1,17 @@
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
-import { sqlTables } from "../../lake/views.ts";
+import { pastTables, sqlTables } from "../../lake/views.ts";
+import { takeAsOf } from "../../sql/as-of.ts";
+import type { SqlJob } from "../../sql/contract.ts";
+import { readPast } from "../datasets/past.ts";
 import { readTables } from "../datasets/tables.ts";
 import type { QueryRequest, QueryResult } from "./wire.ts";
 
+/** Rows of a reply in JSON where `limit` says nothing. */
+const DEFAULT_ROWS = 1000;
+
 /** Faults of the SQL, told at its field. */
-const SQL_FAULTS: readonly string[] = ["sql_error", "sql_timeout", "sql_memory"];
+const SQL_FAULTS: readonly string[] = ["sql_error", "sql_timeout", "sql_memory", "limit_exceeded"];
 
 /**
  * Runs SQL over the organization's tables; `signal` cancels it. Throws `sql_error` with DuckDB's message,
@@ -13,18 +19,30 @@ const SQL_FAULTS: readonly string[] = ["sql_error", "sql_timeout", "sql_memory"]
  */
 export async function runQuery(
   ctx: Context,
-  { sql, parameters, limit }: QueryRequest,
+  { sql, parameters, limit = DEFAULT_ROWS }: QueryRequest,
   signal: AbortSignal,
 ): Promise<QueryResult> {
   const startedAt = ctx.clock.monotonic();
-  const tables = await readTables(ctx.db, { organizationId: ctx.organizationId });
-  const job = { tables: await sqlTables(ctx.lake, tables, sql), sql, parameters, signal };
+  const job = { ...(await jobOf(ctx, sql, parameters).catch(toldAtSql)), signal };
   const { columns, rows, truncated } = await ctx.sql.query(job, limit).catch(toldAtSql);
   const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
   return { columns, rows, rowCount: rows.length, truncated, durationSeconds };
 }
 
-function toldAtSql(error: unknown): never {
+/** The SQL with all tables that it may reach, past states among them. */
+export async function jobOf(
+  ctx: Context,
+  given: string,
+  parameters: QueryRequest["parameters"],
+): Promise<SqlJob> {
+  const { organizationId, lake } = ctx;
+  const { sql, past } = takeAsOf(given, parameters);
+  const tables = await sqlTables(lake, await readTables(ctx.db, { organizationId }), sql);
+  const before = await pastTables(lake, past, (asked) => readPast(ctx.db, organizationId, asked));
+  return { tables: [...tables, ...before], sql, parameters };
+}
+
+export function toldAtSql(error: unknown): never {
   if (!(error instanceof AppError) || !SQL_FAULTS.includes(error.code)) throw error;
   throw new AppError(error.code, error.message, { loc: ["body", "sql"], type: error.code, cause: error });
 }

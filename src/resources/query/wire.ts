@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { anything, object } from "../../base/shape.ts";
+import { anything, object, oneOf, optional } from "../../base/shape.ts";
 import { ColumnShape, Rows } from "../datasets/wire.ts";
 
 export const QueryRequest = object({
@@ -7,15 +7,31 @@ export const QueryRequest = object({
     minLength: 1,
     maxLength: 100_000,
     description:
-      "One SELECT, or several statements the last of which is a SELECT. Nothing that it makes stays.",
+      "One SELECT, or several statements the last of which is a SELECT. Nothing that it makes stays. `raw.orders AS OF 'LOAD_ID'` (or `AS OF $name`) stands for a table as that load left it, for as long as such states are kept.",
   }),
   parameters: Type.Record(Type.String(), anything(), {
     default: {},
     description: "Values for `$name` in the SQL.",
   }),
-  limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 }),
+  limit: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: "At most so many rows. Absent: 1000; all of them in a file.",
+    }),
+  ),
 });
 export type QueryRequest = Static<typeof QueryRequest>;
+
+export const QueryFormat = object({
+  format: optional(
+    oneOf(["json", "csv", "parquet"], {
+      description:
+        "Absent: what `Accept` asks for, `text/csv` or `application/vnd.apache.parquet`; else JSON.",
+    }),
+  ),
+});
+export type QueryFormat = Static<typeof QueryFormat>;
 
 export const QueryResult = object({
   columns: Type.Array(ColumnShape),

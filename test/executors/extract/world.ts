@@ -117,6 +117,7 @@ export function openWorld(options: { sql?: Sql } = {}) {
           tables: async () => structuredClone(tables),
           table: async (layer, dataset, table) =>
             tables.find((t) => t.layer === layer && t.dataset === dataset && t.table === table) ?? null,
+          past: async () => Promise.reject(new AppError("sql_error", "An extract reads no past.")),
           localPath: lake.localPath,
           place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
           cursor: async (resource) => cursors.get(resource) ?? null,
@@ -185,6 +186,8 @@ function sessionsHere(): Sql {
   };
   return {
     query: refuse,
+    explain: refuse,
+    save: refuse,
     materialize: refuse,
     close: async () => undefined,
     session: async ({ signal }): Promise<SqlSession> => {

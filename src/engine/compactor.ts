@@ -1,0 +1,93 @@
+import { and, eq, ne, sql } from "drizzle-orm";
+import { AppError } from "../base/errors.ts";
+import { type App, contextFor } from "../context.ts";
+import type { Here } from "../resources/datasets/commit.ts";
+import { compactTable, crowdedTables } from "../resources/datasets/compact.ts";
+import { SYSTEM } from "../resources/runs/claim.ts";
+import { actionRuns } from "../resources/runs/table.ts";
+import type { DatasetLocks } from "./locks.ts";
+import type { Loop } from "./loop.ts";
+
+/** A load that is under way gets so long to end before another table's turn comes. */
+const WAIT_MS = 2_000;
+/** A table that could not be put together is left alone for so long. */
+const PAUSE_MS = 10 * 60 * 1000;
+
+/**
+ * Keeps the files of each table few: what many small loads have left is put together, one table at a time, while no
+ * load of this process writes to its dataset.
+ */
+export function compactor(app: App, locks: DatasetLocks): Loop {
+  const pausedUntil = new Map<string, number>();
+
+  return {
+    name: "compactor",
+    async tick(signal) {
+      for (const table of await crowdedTables(app)) {
+        if (signal.aborted) return "idle";
+        const name = nameOf(table);
+        if ((pausedUntil.get(name) ?? 0) > app.clock.monotonic() || (await isLoadedElsewhere(app, table)))
+          continue;
+        const release = await takeSoon(app, locks, nameOfDataset(table), signal);
+        if (!release) continue;
+        try {
+          const { before, after } = await compactTable(contextOf(app, table), table, signal);
+          const told = { table: `${table.layer}.${table.dataset}.${table.tableName}`, before, after };
+          app.log.write("debug", "files of a table were put together", told);
+          pausedUntil.delete(name);
+          if (before > 0) return "more";
+          pausedUntil.set(name, app.clock.monotonic() + PAUSE_MS);
+        } catch (error) {
+          if (signal.aborted) return "idle";
+          if (error instanceof AppError && error.code === "dataset_changed") continue;
+          pausedUntil.set(name, app.clock.monotonic() + PAUSE_MS);
+          app.log.report(error, { loop: "compactor", organizationId: table.organizationId, table: name });
+        } finally {
+          release();
+        }
+      }
+      return "idle";
+    },
+  };
+}
+
+const nameOfDataset = ({ organizationId, layer, dataset }: Here) => `${organizationId}/${layer}/${dataset}`;
+const nameOf = (table: Here) => `${nameOfDataset(table)}/${table.tableName}`;
+
+const contextOf = (app: App, { organizationId }: Here) =>
+  contextFor(app, { organizationId, actor: SYSTEM, role: "member", correlationId: app.ids.uuid() });
+
+/** Stands in line for the dataset, but no longer than `WAIT_MS`; null then. */
+async function takeSoon(
+  app: App,
+  locks: DatasetLocks,
+  name: string,
+  signal: AbortSignal,
+): Promise<(() => void) | null> {
+  const enough = new AbortController();
+  const place = locks.take(name);
+  const taken = await Promise.race([
+    place,
+    app.clock.sleep(WAIT_MS, AbortSignal.any([signal, enough.signal])).then(() => null),
+  ]);
+  enough.abort();
+  if (taken === null) void place.then((release) => release());
+  return taken;
+}
+
+/** A run of another process would have to begin anew if it lost its files. */
+async function isLoadedElsewhere(app: App, { organizationId, layer, dataset }: Here): Promise<boolean> {
+  const rows = await app.store.db
+    .select({ id: actionRuns.id })
+    .from(actionRuns)
+    .where(
+      and(
+        sql`${actionRuns.status} = 'running'`, // as the index of leases has it
+        eq(actionRuns.organizationId, organizationId),
+        eq(actionRuns.datasetKey, `${layer}.${dataset}`),
+        ne(actionRuns.bootId, app.bootId),
+      ),
+    )
+    .limit(1);
+  return rows.length > 0;
+}

@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { LakeTable, TableChange } from "../../lake/contract.ts";
+import { mergeFiles } from "../../lake/merge.ts";
+import type { Column, SqlFile } from "../../sql/contract.ts";
+import type { Bench } from "../contract.ts";
+import { widen } from "../extract/types.ts";
+
+/** Where rows go, and what becomes of those that are there. */
+export interface Output {
+  layer: string;
+  dataset: string;
+  writeDisposition: "replace" | "append" | "merge";
+  primaryKey?: string[];
+  partitionBy?: string[];
+}
+
+/** What a transform does to its table. */
+export interface Change {
+  columns: Column[];
+  files: SqlFile[];
+  remove: TableChange["remove"];
+  inserted: number;
+  updated: number;
+  deduplicated: number;
+}
+
+/** What the new rows do to the table as it is. Throws `definition_invalid`, and `schema_contract_violation`. */
+export async function changeOf(
+  bench: Bench,
+  output: Output,
+  existing: LakeTable | null,
+  columns: Column[],
+  files: SqlFile[],
+): Promise<Change> {
+  const rows = files.reduce((sum, file) => sum + file.rows, 0);
+  const plain = { files, inserted: rows, updated: 0, deduplicated: 0 };
+  if (output.writeDisposition === "replace") return { ...plain, columns, remove: "all" };
+  const together = existing ? unite(existing, columns) : columns;
+  if (output.writeDisposition === "append") return { ...plain, columns: together, remove: [] };
+
+  const key = output.primaryKey ?? [];
+  const missing = key.filter((k) => !columns.some((c) => c.name.toLowerCase() === k.toLowerCase()));
+  if (key.length === 0 || missing.length > 0) {
+    const message =
+      missing.length > 0 ? `The SELECT has no column ${missing.join(", ")}` : "A merge needs a primaryKey";
+    throw new AppError("definition_invalid", `${message}; the merge goes by primaryKey.`);
+  }
+  if (rows === 0) return { ...plain, columns: together, remove: [] };
+  bench.progress({ phase: "merge" });
+  return merge(bench, { ...output, primaryKey: key }, existing, together, files);
+}
+
+async function merge(
+  bench: Bench,
+  { primaryKey: key = [], partitionBy = [] }: Output,
+  table: LakeTable | null,
+  columns: Column[],
+  files: SqlFile[],
+): Promise<Change> {
+  const work = await bench.workFolder();
+  const existing = await Promise.all(
+    (table?.files ?? []).map(async ({ id, path, rows }) => ({
+      id,
+      rows,
+      path: await bench.lake.localPath({ path }),
+    })),
+  );
+  const session = await bench.sql.session({
+    folders: [work],
+    files: existing.map((file) => file.path),
+    signal: bench.signal,
+  });
+  try {
+    const incoming = files.map((file) => file.path);
+    const out = join(work, "merged");
+    const merged = await mergeFiles(session, {
+      existing,
+      incoming,
+      columns,
+      key,
+      strategy: "delete_insert",
+      partitionBy,
+      out,
+    });
+    const { add, remove, inserted, updated, deduplicated } = merged;
+    return { columns, files: add, remove, inserted, updated, deduplicated };
+  } finally {
+    await session.close();
+  }
+}
+
+/**
+ * The table's columns and the new ones together. Throws `schema_contract_violation` for a column whose two
+ * types have none in common.
+ */
+export function unite(table: LakeTable, columns: readonly Column[], source = "the SELECT"): Column[] {
+  const united = new Map(table.columns.map((column) => [column.name.toLowerCase(), column]));
+  for (const column of columns) {
+    const key = column.name.toLowerCase();
+    const before = united.get(key);
+    const dataType = before ? widen(before.dataType, column.dataType) : column.dataType;
+    if (before && dataType === null) {
+      throw new AppError(
+        "schema_contract_violation",
+        `Column ${before.name} of ${table.layer}.${table.dataset} is ${before.dataType}, and ${source} has it as ${column.dataType}. Cast it, or write with replace.`,
+        { details: { table: table.table, column: before.name, from: before.dataType, to: column.dataType } },
+      );
+    }
+    united.set(key, {
+      name: before?.name ?? column.name,
+      dataType: dataType ?? column.dataType,
+      nullable: before?.nullable ?? true,
+    });
+  }
+  return [...united.values()];
+}

@@ -1,0 +1,103 @@
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json } from "../../base/json.ts";
+import { anything, map, object, optional } from "../../base/shape.ts";
+import type { Sql, SqlJob } from "../../sql/contract.ts";
+
+/** One thing that has to hold before anything is written. */
+export interface TransformTest {
+  name: string;
+  sql: string;
+  expect?: Json;
+  parameters?: Record<string, Json>;
+}
+
+export const TransformTestShape = object({
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  sql: Type.String({
+    minLength: 1,
+    maxLength: 100_000,
+    description:
+      "Sees the rows that the SQL gave as `output`, and all tables; the one that is written to as it will be.",
+  }),
+  expect: optional(
+    Type.Unsafe<Json>({
+      description:
+        "What the SQL has to give: a list of rows; an object, which are fields of the first row; or one value, that of its first column. Absent: no rows.",
+    }),
+  ),
+  parameters: optional(map(anything())),
+});
+
+/** Rows that are compared; of more the first ones are shown. */
+const MAX_ROWS = 1_000;
+const MAX_SHOWN_CHARACTERS = 300;
+
+/**
+ * Runs all tests. Throws `test_failed` naming those that do not hold, each with what it gave, and `sql_error` for one
+ * that is no SQL.
+ */
+export async function runTests(
+  sql: Sql,
+  tests: readonly TransformTest[],
+  jobOf: (test: TransformTest) => Promise<SqlJob>,
+): Promise<void> {
+  const failed: { name: string; message: string }[] = [];
+  for (const test of tests) {
+    const { rows } = await sql.query(await jobOf(test), MAX_ROWS).catch((error: unknown) => {
+      if (!(error instanceof AppError) || error.code !== "sql_error") throw error;
+      throw new AppError("sql_error", `The test ${quote(test.name)}: ${error.message}`, { cause: error });
+    });
+    const message = faultOf(test.expect, rows);
+    if (message !== null) failed.push({ name: test.name, message });
+  }
+  const [first, ...others] = failed;
+  if (!first) return;
+  const more =
+    others.length === 0 ? "" : ` These failed too: ${others.map(({ name }) => quote(name)).join(", ")}.`;
+  throw new AppError(
+    "test_failed",
+    `The test ${quote(first.name)} failed: ${first.message} Nothing was written.${more}`,
+    { details: { tests: failed } },
+  );
+}
+
+const quote = (text: string) => `"${text}"`;
+
+/** What is wrong with the rows, as a sentence; null where they are as they should be. */
+function faultOf(expect: Json | undefined, rows: readonly Record<string, Json>[]): string | null {
+  const [first] = rows;
+  if (expect === undefined) {
+    if (!first) return null;
+    const count = rows.length < MAX_ROWS ? String(rows.length) : `at least ${MAX_ROWS}`;
+    return `it should give no rows, and gave ${count}, the first ${shown(first)}.`;
+  }
+  if (Array.isArray(expect)) {
+    return same(expect, rows as Json) ? null : `it should give ${shown(expect)}, and gave ${shown(rows)}.`;
+  }
+  if (!first) return `it should give ${shown(expect)}, and gave no rows.`;
+  if (isObject(expect)) {
+    const wrong = Object.keys(expect).filter((name) => !same(expect[name] ?? null, first[name] ?? null));
+    return wrong.length === 0 ? null : `it should give ${shown(expect)}, and gave ${shown(first)}.`;
+  }
+  const value = Object.values(first)[0] ?? null;
+  return same(expect, value) ? null : `it should give ${shown(expect)}, and gave ${shown(value)}.`;
+}
+
+/** Decimals and large numbers come as texts; they are equal to the number that they stand for. */
+function same(expected: Json, given: Json): boolean {
+  if (typeof expected === "number" && typeof given === "string")
+    return given.trim() !== "" && Number(given) === expected;
+  if (Array.isArray(expected) && Array.isArray(given))
+    return expected.length === given.length && expected.every((item, at) => same(item, given[at] ?? null));
+  if (isObject(expected) && isObject(given)) {
+    const names = new Set([...Object.keys(expected), ...Object.keys(given)]);
+    return [...names].every((name) => same(expected[name] ?? null, given[name] ?? null));
+  }
+  return expected === given;
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
+}

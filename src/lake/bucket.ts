@@ -1,0 +1,228 @@
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import type { Egress } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { type Ids, systemIds } from "../base/ids.ts";
+import { readReply, send } from "../providers/s3-client.ts";
+import { listPages } from "../providers/s3-list.ts";
+import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3-shape.ts";
+import { upload } from "../providers/s3-upload.ts";
+import { childrenOf, textOf } from "../providers/s3-xml.ts";
+import { openLine } from "../sql/line.ts";
+import { openCache } from "./cache.ts";
+import type { Lake, LakeFile } from "./contract.ts";
+import { openFolderLake } from "./folder.ts";
+import { checkPath, folderOf } from "./names.ts";
+
+export interface BucketOptions {
+  config: S3Config;
+  credentials: S3Credentials;
+  /** Absolute; work folders and copies of files lie in it. */
+  folder: string;
+  /** What the copies may take. */
+  cacheBytes: number;
+  /** Milliseconds that a copy stays at least once it was given to somebody. */
+  graceMs: number;
+  egress: Egress;
+  clock: Clock;
+  /** Ends what is on its way. */
+  signal: AbortSignal;
+  ids?: Ids;
+}
+
+export interface BucketLake extends Lake {
+  /**
+   * Sees that the bucket can be read and written and belongs to the installation `id`; one that belongs to nobody
+   * yet becomes its own. Throws `unavailable` with the reason, and `conflict` where the bucket is another's.
+   */
+  claim(id: string): Promise<void>;
+}
+
+/** Below the lake's root: says whose it is, so that no other installation takes its files for leftovers. */
+const MARKER = ".weir";
+const MAX_MARKER_BYTES = 1_000;
+
+/** Files on their way at once. */
+const TRANSFERS = 8;
+/** A download that breaks off is begun anew so many times. */
+const MAX_READS = 3;
+/** S3's own limit for one object. */
+const MAX_FILE_BYTES = 5 * 1024 ** 4;
+
+/**
+ * A lake in a bucket of S3 or a store that speaks its protocol. Files never change once they are there, so those
+ * that are read are kept as copies on this machine, the ones used last.
+ */
+export function openBucketLake(options: BucketOptions): BucketLake {
+  const { config, credentials, folder, cacheBytes, graceMs, egress, clock, signal } = options;
+  const ids = options.ids ?? systemIds;
+  const root = rootOf(config);
+  const link: S3Link = { connectionId: "", filesFolder: "", config, credentials, egress, clock, signal };
+  const local = openFolderLake(join(folder, "work"), ids);
+  const cache = openCache({ folder: join(folder, "files"), maxBytes: cacheBytes, graceMs, clock, ids });
+  const line = openLine(TRANSFERS);
+
+  const transfer = async <T>(work: () => Promise<T>): Promise<T> => {
+    const leave = await line.enter(signal);
+    try {
+      return await work();
+    } catch (error) {
+      throw explained(config, error);
+    } finally {
+      leave();
+    }
+  };
+
+  return {
+    workFolder: local.workFolder,
+
+    async place(at, file) {
+      const path = `${folderOf(at)}/${at.loadId}-${ids.uuid()}.parquet`;
+      await transfer(() => upload(link, `${root}${path}`, Bun.file(file.path).stream(), MAX_FILE_BYTES));
+      await cache.put(path, file.path);
+      const { rows, bytes, part } = file;
+      const placed: LakeFile = {
+        id: ids.uuid(),
+        path,
+        rows,
+        bytes,
+        loadId: at.loadId,
+        ...(part ? { part } : {}),
+      };
+      return placed;
+    },
+
+    localPath({ path }, hold) {
+      checkPath(path);
+      return cache.get(path, (into) => transfer(() => download(link, `${root}${path}`, into)), hold);
+    },
+
+    async remove(paths) {
+      await local.remove(paths.filter(isWork));
+      const ours = paths.filter((path) => !isWork(path) && checkPath(path));
+      await Promise.all(
+        ours.map(async (path) => {
+          await transfer(() => removeObject(link, `${root}${path}`));
+          await cache.drop(path);
+        }),
+      );
+    },
+
+    async *list(before) {
+      yield* local.list(before);
+      try {
+        await giveUpUploads(link, before).catch((error: unknown) => {
+          // Some stores can't list them, and some keys may not: files are to be found all the same.
+          if (!(error instanceof AppError)) throw error;
+        });
+        for await (const { entries } of listPages(link, root)) {
+          for (const { key, modifiedAt } of entries) {
+            const path = key.slice(root.length);
+            if (path !== MARKER && isOld(modifiedAt, before) && isPath(path)) yield path;
+          }
+        }
+      } catch (error) {
+        throw explained(config, error);
+      }
+    },
+
+    claim: (id) => transfer(() => claim(link, id)),
+  };
+}
+
+const isWork = (path: string) => path.startsWith(".work/");
+
+/** What is not of a form that we write is left to whoever has put it there. */
+const isPath = (path: string) => /^[^/]+(\/[a-z_][a-z0-9_]*){3}\/[^/]+\.parquet$/.test(path);
+
+const isOld = (at: string | null, before: Date) => at !== null && Date.parse(at) < before.getTime();
+
+async function download(link: S3Link, key: string, into: string): Promise<void> {
+  for (let read = 1; ; read++) {
+    const response = await send(link, { method: "GET", key, long: true });
+    const size = Number(response.headers.get("content-length") ?? Number.NaN);
+    const broken = await write(response.body, into).catch((cause: unknown) => {
+      if (link.signal.aborted || (cause instanceof Error && "errno" in cause)) throw cause;
+      return cause;
+    });
+    if (broken === undefined && (Number.isNaN(size) || (await stat(into)).size === size)) return;
+    if (read === MAX_READS)
+      throw new AppError("upstream", "A file broke off on its way.", { retryable: true, cause: broken });
+  }
+}
+
+async function write(bytes: ReadableStream<Uint8Array>, into: string): Promise<void> {
+  const file = await open(into, "w", 0o600);
+  try {
+    for await (const chunk of bytes) await file.writeFile(chunk);
+  } finally {
+    await file.close();
+  }
+}
+
+async function removeObject(link: S3Link, key: string): Promise<void> {
+  try {
+    await (await send(link, { method: "DELETE", key })).body.cancel();
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "not_found")) throw error;
+  }
+}
+
+/** Parts of files that were never finished are seen by nobody, and paid for. */
+async function giveUpUploads(link: S3Link, before: Date): Promise<void> {
+  const reply = await readReply(
+    await send(link, { method: "GET", key: "", query: { uploads: "", prefix: rootOf(link.config) } }),
+  );
+  for (const found of childrenOf(reply, "Upload")) {
+    const [key, uploadId] = [textOf(found, "Key"), textOf(found, "UploadId")];
+    if (!key || !uploadId || !isOld(textOf(found, "Initiated"), before)) continue;
+    await (await send(link, { method: "DELETE", key, query: { uploadId } })).body.cancel();
+  }
+}
+
+async function claim(link: S3Link, id: string): Promise<void> {
+  const key = `${rootOf(link.config)}${MARKER}`;
+  for await (const _ of listPages(link, rootOf(link.config), { maxKeys: 1 })) break;
+  const owner = await readMarker(link, key);
+  if (owner === id) return;
+  const { bucket } = link.config;
+  if (owner !== null) {
+    throw new AppError(
+      "conflict",
+      `The lake in the bucket ${bucket} belongs to another installation of Weir, or to this one with another database. Set another prefix, or remove ${key} if that installation is no more.`,
+    );
+  }
+  const response = await send(link, { method: "PUT", key, body: new TextEncoder().encode(id) });
+  await response.body.cancel();
+}
+
+async function readMarker(link: S3Link, key: string): Promise<string | null> {
+  try {
+    const { bytes } = await (await send(link, { method: "GET", key })).bytes(MAX_MARKER_BYTES);
+    return new TextDecoder().decode(bytes);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** Failures of the bucket, as those who read and write datasets have to know them. */
+function explained({ bucket }: S3Config, error: unknown): unknown {
+  if (!(error instanceof AppError) || ["conflict", "cancelled", "disk_full"].includes(error.code))
+    return error;
+  if (error.code === "not_found") {
+    return new AppError(
+      "dataset_changed",
+      "A file of the dataset is gone: it changed meanwhile. Try again.",
+      {
+        retryable: true,
+        cause: error,
+      },
+    );
+  }
+  return new AppError("unavailable", `The lake's bucket ${bucket} can't be used: ${error.message}`, {
+    retryable: true,
+    cause: error,
+  });
+}

@@ -1,0 +1,81 @@
+import { and, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import type { LakeTable } from "../../lake/contract.ts";
+import { sqlName } from "../../lake/views.ts";
+import type { PastTable } from "../../sql/as-of.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { lakeFiles, lakeLoads, lakeSchemas, lakeTables } from "./table.ts";
+
+/**
+ * A table as one load of the organization left it, be it a load of its own or of another dataset. Throws `sql_error`
+ * saying why it can't be shown: there is no such load, the table came later, or files of that time are gone.
+ */
+export async function readPast(
+  db: ReadDb,
+  organizationId: string,
+  { layer, name, loadId }: Omit<PastTable, "view">,
+): Promise<LakeTable> {
+  const [load] = await db
+    .select({ seq: lakeLoads.seq })
+    .from(lakeLoads)
+    .where(and(eq(lakeLoads.id, loadId), eq(lakeLoads.organizationId, organizationId)));
+  if (!load) throw unknown(`There is no load ${JSON.stringify(loadId)}.`);
+
+  const schema = (await schemasAt(db, organizationId, layer, load.seq)).find(({ dataset, tableName }) =>
+    [sqlName({ dataset, table: tableName }), `${dataset}__${tableName}`].includes(name.toLowerCase()),
+  );
+  if (!schema) {
+    throw unknown(
+      `There was no table ${layer}.${name} when load ${loadId} was done, or it was deleted since.`,
+    );
+  }
+  const { dataset, tableName, columns } = schema;
+  const here = <T extends typeof lakeTables | typeof lakeFiles>(table: T) =>
+    and(
+      eq(table.organizationId, organizationId),
+      eq(table.layer, schema.layer),
+      eq(table.dataset, dataset),
+      eq(table.tableName, tableName),
+    );
+  const wasThere = and(here(lakeFiles), lte(lakeFiles.addedSeq, load.seq));
+  const files = await db
+    .select()
+    .from(lakeFiles)
+    .where(or(and(wasThere, isNull(lakeFiles.removedAt)), and(wasThere, gt(lakeFiles.removedSeq, load.seq))))
+    .orderBy(lakeFiles.id);
+  // After the files: what is kept only gets less, and says so before it goes.
+  const [table] = await db.select().from(lakeTables).where(here(lakeTables));
+  if (!table || table.keptFrom > load.seq) {
+    throw unknown(
+      `${layer}.${name} is not kept any more as load ${loadId} left it; WEIR_LAKE_HISTORY_DAYS says how long such states are.`,
+    );
+  }
+  const sumOf = (field: "rows" | "bytes") => files.reduce((sum, file) => sum + file[field], 0);
+  return {
+    layer: schema.layer,
+    dataset,
+    table: tableName,
+    columns,
+    files,
+    rows: sumOf("rows"),
+    bytes: sumOf("bytes"),
+    version: table.version,
+  };
+}
+
+/** The layer's tables, each with the columns that it had at `seq`. */
+const schemasAt = (db: ReadDb, organizationId: string, layer: string, seq: number) =>
+  db
+    .select()
+    .from(lakeSchemas)
+    .where(
+      and(
+        eq(lakeSchemas.organizationId, organizationId),
+        eq(lakeSchemas.layer, layer.toLowerCase()),
+        sql`${lakeSchemas.seq} = (select max(s.seq) from lake_schemas s
+          where s.organization_id = ${organizationId} and s.layer = ${lakeSchemas.layer}
+            and s.dataset = ${lakeSchemas.dataset} and s.table_name = ${lakeSchemas.tableName} and s.seq <= ${seq})`,
+      ),
+    );
+
+const unknown = (message: string) => new AppError("sql_error", message);

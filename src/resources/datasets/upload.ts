@@ -1,0 +1,228 @@
+import { mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError, invalid } from "../../base/errors.ts";
+import { type Context, write } from "../../context.ts";
+import { unite } from "../../executors/transform/change.ts";
+import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
+import { type FileFormat, landFile } from "../../lake/landing.ts";
+import { nameFault } from "../../lake/names.ts";
+import type { Column, Sql, SqlFile } from "../../sql/contract.ts";
+import { type Line, openLine } from "../../sql/line.ts";
+import { quoteText } from "../../sql/text.ts";
+import { record } from "../events/service.ts";
+import { commitLoad } from "./commit.ts";
+import { readTables } from "./tables.ts";
+import type { DatasetPlace, Uploaded, UploadQuery } from "./wire.ts";
+
+export const MAX_UPLOAD_BYTES = 1024 ** 3;
+
+/** What files are called in `Content-Type`. */
+const FORMATS: Readonly<Record<string, FileFormat>> = {
+  "text/csv": "csv",
+  "application/csv": "csv",
+  "application/json": "json",
+  "application/x-ndjson": "jsonl",
+  "application/jsonl": "jsonl",
+  "application/x-jsonlines": "jsonl",
+  "application/vnd.apache.parquet": "parquet",
+};
+
+/** Somebody else may commit to the dataset while a file is read. */
+const MAX_TRIES = 5;
+
+interface Upload {
+  contentType: string | null;
+  /** Begins to read the bytes. */
+  open: () => ReadableStream<Uint8Array>;
+  signal: AbortSignal;
+}
+
+/**
+ * Loads a file into a table, whole or not at all. Throws what is wrong with it as 422 at `body`, `payload_too_large`,
+ * and `schema_contract_violation` where a column is of another kind in the table.
+ */
+export async function uploadDataset(
+  ctx: Context,
+  place: DatasetPlace,
+  query: UploadQuery,
+  upload: Upload,
+): Promise<Uploaded> {
+  for (const noun of ["layer", "dataset"] as const) {
+    const fault = nameFault(noun, place[noun]);
+    if (fault) throw invalid(["path", noun], fault);
+  }
+  const format = formatOf(query, upload.contentType);
+  const table = query.table ?? place.dataset;
+  const loadId = ctx.ids.uuid();
+  const work = await ctx.lake.workFolder(loadId);
+  try {
+    const path = join(work.path, `upload.${format}`);
+    await save(upload.open(), path, format === "parquet" ? null : query.encoding);
+    const landed = await land(ctx, { path, folder: work.path, loadId, format, query, signal: upload.signal });
+    const at = { organizationId: ctx.organizationId, ...place, table, loadId };
+    const add: LakeFile[] = [];
+    for (const file of landed.files) add.push(await ctx.lake.place(at, file));
+    const { columns } = await commit(ctx, { place, table, loadId, add, landed, format, query });
+    const sumOf = (field: "rows" | "bytes") => add.reduce((sum, file) => sum + file[field], 0);
+    return {
+      loadId,
+      ...place,
+      table,
+      rows: sumOf("rows"),
+      bytes: sumOf("bytes"),
+      files: add.length,
+      columns,
+    };
+  } finally {
+    await work.dispose();
+  }
+}
+
+function formatOf({ format }: UploadQuery, contentType: string | null): FileFormat {
+  const told = format ?? FORMATS[contentType?.split(";")[0]?.trim().toLowerCase() ?? ""];
+  if (told) return told;
+  throw invalid(
+    ["query", "format"],
+    "Say what the file is: csv, json, jsonl or parquet, here or as its Content-Type.",
+    "missing",
+  );
+}
+
+/** Writes the bytes to disk; texts as UTF-8, whatever they came in. */
+async function save(
+  bytes: ReadableStream<Uint8Array>,
+  path: string,
+  encoding: UploadQuery["encoding"] | null,
+): Promise<void> {
+  const decoder = encoding && new TextDecoder(encoding, { fatal: true });
+  const decode = (chunk?: Uint8Array) => {
+    try {
+      return decoder?.decode(chunk, { stream: chunk !== undefined }) ?? "";
+    } catch (cause) {
+      const message = `The file is not ${encoding?.toUpperCase()}: some of its bytes stand for no letter there. Say what it is in, such as encoding=latin1.`;
+      throw new AppError("invalid", message, { loc: ["body"], type: "encoding", cause });
+    }
+  };
+  const file = await open(path, "wx", 0o600);
+  let size = 0;
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.byteLength;
+      if (size > MAX_UPLOAD_BYTES)
+        throw new AppError("payload_too_large", "A file of at most 1 GiB can be uploaded.");
+      await file.writeFile(decoder ? decode(chunk) : chunk);
+    }
+    await file.writeFile(decode());
+  } finally {
+    await file.close();
+  }
+}
+
+interface Landing {
+  path: string;
+  folder: string;
+  loadId: string;
+  format: FileFormat;
+  query: UploadQuery;
+  signal: AbortSignal;
+}
+
+/** Files that are read at once; each may take as much memory as a statement. */
+const READERS = 2;
+const lines = new WeakMap<Sql, Line>();
+
+function lineOf(sql: Sql): Line {
+  const line = lines.get(sql) ?? openLine(READERS);
+  lines.set(sql, line);
+  return line;
+}
+
+async function land(ctx: Context, { path, folder, loadId, format, query, signal }: Landing) {
+  const leave = await lineOf(ctx.sql).enter(signal);
+  const seconds = ctx.config.sqlTimeoutSeconds;
+  const late = new AbortController();
+  const done = new AbortController();
+  void ctx.clock.sleep(seconds * 1000, done.signal).then(() => {
+    late.abort(new AppError("sql_timeout", `Reading the file took longer than ${seconds} seconds.`));
+  });
+  const either = AbortSignal.any([signal, late.signal]);
+  try {
+    const session = await ctx.sql.session({ folders: [folder], signal: either });
+    try {
+      const stamp = [
+        { name: "_dlt_id", sql: `${quoteText(`${loadId}-`)} || row_number() OVER ()` },
+        { name: "_dlt_load_id", sql: quoteText(loadId) },
+      ];
+      const { header, delimiter } = query;
+      await mkdir(join(folder, "out"), { mode: 0o700 });
+      return await landFile(session, {
+        format,
+        path,
+        folder,
+        header,
+        ...(delimiter ? { delimiter } : {}),
+        stamp,
+      });
+    } finally {
+      await session.close();
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || !["sql_error", "sql_timeout", "sql_memory"].includes(error.code))
+      throw error;
+    throw new AppError(error.code, error.message, { loc: ["body"], type: error.code, cause: error });
+  } finally {
+    done.abort();
+    leave();
+  }
+}
+
+interface Commit {
+  place: DatasetPlace;
+  table: string;
+  loadId: string;
+  add: LakeFile[];
+  landed: { files: SqlFile[]; columns: Column[] };
+  format: FileFormat;
+  query: UploadQuery;
+}
+
+/** Makes the rows visible, with the event that tells of them; gives back the table's columns. */
+async function commit(
+  ctx: Context,
+  { place, table, loadId, add, landed, format, query }: Commit,
+): Promise<{ columns: Column[] }> {
+  const { writeDisposition } = query;
+  for (let tries = 1; ; tries++) {
+    const [before] = await readTables(ctx.db, { organizationId: ctx.organizationId, ...place, table });
+    const change = changeOf(before ?? null, writeDisposition, { table, add, columns: landed.columns });
+    try {
+      await write(ctx, async (tx) => {
+        const load = { loadId, ...place, tables: [change] };
+        await commitLoad(tx, "", "", load, { kind: "upload", actionId: null });
+        const rows = add.reduce((sum, file) => sum + file.rows, 0);
+        const told = { ...place, table, loadId, rows, format, writeDisposition };
+        await record(
+          tx,
+          "dataset.uploaded",
+          { type: "dataset", id: `${place.layer}.${place.dataset}` },
+          told,
+        );
+      });
+      return { columns: change.columns };
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === "dataset_changed") || tries === MAX_TRIES)
+        throw error;
+    }
+  }
+}
+
+function changeOf(
+  before: LakeTable | null,
+  writeDisposition: UploadQuery["writeDisposition"],
+  { table, add, columns }: { table: string; add: LakeFile[]; columns: Column[] },
+): TableChange {
+  const baseVersion = before?.version ?? null;
+  if (writeDisposition === "replace") return { table, columns, add, remove: "all", baseVersion };
+  const together = before ? unite(before, columns, "the file") : columns;
+  return { table, columns: together, add, remove: [], baseVersion };
+}

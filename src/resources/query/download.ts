@@ -1,0 +1,55 @@
+import { mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Context } from "../../context.ts";
+import { toStream } from "../../providers/streams.ts";
+import { jobOf, toldAtSql } from "./service.ts";
+import type { QueryRequest } from "./wire.ts";
+
+/** Rows as a file, in a format that other programs read. */
+export type DownloadFormat = "csv" | "parquet";
+
+export const MEDIA_TYPES: Readonly<Record<DownloadFormat, string>> = {
+  csv: "text/csv",
+  parquet: "application/vnd.apache.parquet",
+};
+
+/** Anybody who may read may ask for a file; the disk is everybody's. */
+const MAX_DOWNLOAD_BYTES = 1024 ** 3;
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Runs SQL and gives all of its rows as a file, at most `limit` where one is named. The file is whole before its first
+ * byte is sent, so that a fault is told as one, and goes with the stream. Throws as `runQuery` does, and
+ * `limit_exceeded` for more than 1 GiB.
+ */
+export async function downloadQuery(
+  ctx: Context,
+  { sql, parameters, limit }: QueryRequest,
+  format: DownloadFormat,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const job = { ...(await jobOf(ctx, sql, parameters).catch(toldAtSql)), signal };
+  const work = await ctx.lake.workFolder(ctx.ids.uuid());
+  try {
+    const into = join(work.path, "rows");
+    await mkdir(into, { mode: 0o700 });
+    const options = { format, ...(limit === undefined ? {} : { limit }), maxBytes: MAX_DOWNLOAD_BYTES };
+    const path = await ctx.sql.save(job, into, options).catch(toldAtSql);
+    const file = await open(path, "r");
+    return toStream(
+      (async function* () {
+        try {
+          for (;;) {
+            const { bytesRead, buffer } = await file.read(new Uint8Array(CHUNK_BYTES), 0, CHUNK_BYTES);
+            if (bytesRead === 0) return;
+            yield buffer.subarray(0, bytesRead);
+          }
+        } finally {
+          await file.close();
+        }
+      })(),
+    );
+  } finally {
+    await work.dispose(); // the open file stays readable
+  }
+}

@@ -1,0 +1,54 @@
+/** One piece of SQL text; spaces and comments are none. */
+export interface Token {
+  kind: "word" | "quoted" | "text" | "parameter" | "other";
+  /** As it stands in the SQL. */
+  text: string;
+  start: number;
+  end: number;
+}
+
+/** By their kinds; at each place the first that fits. */
+const GRAMMAR = new RegExp(
+  [
+    String.raw`(?<gap>\s+|--[^\n]*)`,
+    String.raw`(?<text>[eE]'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'?|'[^']*(?:''[^']*)*'?|\$(?<tag>[A-Za-z_\x80-\uffff]*)\$[\s\S]*?(?:\$\k<tag>\$|$(?![\s\S])))`,
+    '(?<quoted>"[^"]*(?:""[^"]*)*"?)',
+    String.raw`(?<parameter>\$[\w\x80-\uffff]+)`,
+    String.raw`(?<word>[A-Za-z_\x80-\uffff][\w\x80-\uffff$]*)`,
+    String.raw`(?<other>[\d.]+(?:[eE][+-]?\d+)?|[\s\S])`,
+  ].join("|"),
+  "y",
+);
+
+/** The pieces of SQL text in DuckDB's grammar. Text that is not SQL gives pieces too: DuckDB says what is wrong with it. */
+export function tokensOf(sql: string): Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < sql.length; ) {
+    if (sql.startsWith("/*", at)) {
+      at = endOfComment(sql, at);
+      continue;
+    }
+    GRAMMAR.lastIndex = at;
+    const groups = GRAMMAR.exec(sql)?.groups ?? {};
+    const kind = (["text", "quoted", "parameter", "word", "other"] as const).find(
+      (each) => groups[each] !== undefined,
+    );
+    const text = kind ? (groups[kind] ?? "") : (groups.gap ?? sql.charAt(at));
+    if (kind) tokens.push({ kind, text, start: at, end: at + text.length });
+    at += Math.max(1, text.length);
+  }
+  return tokens;
+}
+
+/** Comments of this kind may stand in each other. */
+function endOfComment(sql: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < sql.length; at++) {
+    if (sql.startsWith("/*", at)) depth++;
+    else if (sql.startsWith("*/", at)) depth--;
+    else continue;
+    at++;
+    if (depth === 0) return at + 1;
+  }
+  return sql.length;
+}

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readsOf } from "../../src/lake/reads.ts";
+import { join as enrol } from "../support/people.ts";
+import { ACTIONS, created, makeAction, runEnd } from "../support/work.ts";
+import { connectFolder, startData } from "./place.ts";
+
+setDefaultTimeout(30_000);
+
+let data: Awaited<ReturnType<typeof startData>>;
+beforeAll(async () => {
+  data = await startData();
+});
+afterAll(() => data[Symbol.asyncDispose]());
+
+const lineage = async (place: string, query = "") => {
+  const reply = await data.owner("GET", `/api/v1/datasets/${place}/lineage${query}`);
+  if (reply.status !== 200) throw new Error(reply.text);
+  return reply.body;
+};
+const transform = { kind: "duckdb_transform", name: "Sums" };
+
+test("a dataset tells which runs wrote it and of what, and which read it", async () => {
+  const folder = await connectFolder(data.owner);
+  await data.upload(folder, "/orders.jsonl", '{"id":1,"n":2}\n{"id":2,"n":3}');
+  const extract = await data.extract(folder, {
+    dataset: "shop",
+    resources: [{ name: "orders", spec: "orders.jsonl" }],
+  });
+  const { loadId } = await extract.result();
+  await data.owner("PUT", "/api/v1/datasets/raw/rates/upload?format=csv", Buffer.from("rate\n2\n"), {
+    "content-type": "text/csv",
+  });
+  const output = { layer: "marts", dataset: "sums" };
+  const sql = 'SELECT sum(n * rate) AS total FROM raw.shop__orders, "raw"."rates"';
+  const action = await makeAction(data.owner, { ...transform, definition: { sql, output } });
+  const run = created(await data.owner("POST", `${ACTIONS}/${action.id}/run`));
+  await data.good(run.id);
+  const look = created(
+    await data.owner(
+      "POST",
+      `${ACTIONS}/${(await makeAction(data.owner, { ...transform, definition: { sql: "FROM marts.sums" } })).id}/run`,
+    ),
+  );
+  await data.good(look.id);
+
+  expect(await lineage("marts/sums")).toEqual({
+    layer: "marts",
+    dataset: "sums",
+    writes: [
+      {
+        loadId: run.id,
+        kind: "duckdb_transform",
+        actionRunId: run.id,
+        actionId: action.id,
+        committedAt: expect.stringMatching(/Z$/),
+        sources: expect.arrayContaining([
+          { layer: "raw", dataset: "rates", tables: ["rates"] },
+          { layer: "raw", dataset: "shop", tables: ["orders"] },
+        ]),
+      },
+    ],
+    reads: [
+      {
+        actionRunId: look.id,
+        actionId: look.actionId,
+        kind: "duckdb_transform",
+        tables: ["sums"],
+        readAt: expect.stringMatching(/Z$/),
+        loadId: null,
+        target: null,
+      },
+    ],
+  });
+  const shop = await lineage("raw/shop");
+  expect(shop.writes).toEqual([
+    {
+      loadId,
+      kind: "dlt_extract",
+      actionRunId: loadId,
+      actionId: extract.id,
+      committedAt: expect.any(String),
+      sources: [],
+    },
+  ]);
+  expect(shop.reads).toMatchObject([
+    { actionRunId: run.id, tables: ["orders"], loadId: run.id, target: { layer: "marts", dataset: "sums" } },
+  ]);
+  const [uploaded] = (await lineage("raw/rates")).writes;
+  expect(uploaded).toMatchObject({ kind: "upload", actionRunId: null, actionId: null, sources: [] });
+});
+
+test("a run that fails leaves no trace in it, and the list keeps to its limit", async () => {
+  await data.owner("PUT", "/api/v1/datasets/raw/kept/upload?format=csv", "a\n1\n", {
+    "content-type": "text/csv",
+  });
+  await data.owner("PUT", "/api/v1/datasets/raw/kept/upload?format=csv", "a\n2\n", {
+    "content-type": "text/csv",
+  });
+  const definition = { sql: "SELECT a / 0 + nome FROM raw.kept" };
+  const failing = await data.begin("duckdb_transform", definition);
+  expect((await runEnd(data.owner, failing.id)).status).toBe("failed");
+  const whole = await lineage("raw/kept");
+  expect([whole.writes.length, whole.reads.length]).toEqual([2, 0]);
+  expect((await lineage("raw/kept", "?limit=1")).writes).toEqual(whole.writes.slice(0, 1));
+  for (const limit of [0, 101])
+    expect((await data.owner("GET", `/api/v1/datasets/raw/kept/lineage?limit=${limit}`)).status).toBe(422);
+});
+
+test("it is for those who may look, in their own organization", async () => {
+  const path = "/api/v1/datasets/raw/kept/lineage";
+  const { call: viewer } = await enrol(data.app, "viewer");
+  expect((await viewer("GET", path)).status).toBe(200);
+  expect((await data.app.anonymous("GET", path)).status).toBe(401);
+  const { body: beta } = await data.owner("POST", "/api/v1/organizations", { name: "Beta" });
+  expect((await data.owner("GET", path, undefined, { "x-organization-id": beta.id })).status).toBe(404);
+  expect((await data.owner("GET", "/api/v1/datasets/raw/nothing/lineage")).status).toBe(404);
+});
+
+test("only tables that stand in the SQL count, not what texts and comments say", () => {
+  const table = { columns: [], files: [], rows: 0, bytes: 0, version: 1 };
+  const tables = [
+    { layer: "raw", dataset: "shop", table: "orders", ...table },
+    { layer: "raw", dataset: "shop", table: "items", ...table },
+    { layer: "raw", dataset: "orders", table: "orders", ...table },
+    { layer: "marts", dataset: "sums", table: "sums", ...table },
+  ];
+  const sql =
+    "SELECT 'raw.shop__items', o.id FROM RAW.Shop__Orders o /* marts.sums */ JOIN raw . \"orders\" USING (id) -- raw.shop__items";
+  expect(readsOf(sql, tables)).toEqual([
+    { layer: "raw", dataset: "shop", tables: ["orders"] },
+    { layer: "raw", dataset: "orders", tables: ["orders"] },
+  ]);
+});

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { calls, says } from "../peers/model.ts";
+import { startApp } from "../support/app.ts";
+import { type Chat, SPECS, startChat } from "../support/chat.ts";
+import { created, faultsOf, makeAction, runEnd, runToEnd } from "../support/work.ts";
+
+let chat: Chat;
+beforeAll(async () => {
+  chat = await startChat([]);
+});
+afterAll(() => chat[Symbol.asyncDispose]());
+
+let count = 0;
+const makeAgent = async (more = "", call = chat.app.owner): Promise<{ id: string; slug: string }> =>
+  created(
+    await call("POST", SPECS, { markdown: `---\nname: Agent ${++count}\n${more}\n---\nYou sort orders.\n` }),
+  );
+
+const run = async (definition: object, call = chat.app.owner) => {
+  const action = await makeAction(call, { kind: "call_agent", name: `Call ${++count}`, definition });
+  return runToEnd(call, action.id);
+};
+
+const SCHEMA = {
+  type: "object",
+  properties: { n: { type: "integer" } },
+  required: ["n"],
+  additionalProperties: false,
+};
+
+describe("call_agent", () => {
+  test("gives the agent's answer, its calls, its steps and what it used", async () => {
+    chat.play([calls("datasets", {}), says("No tables.")]);
+    const { slug } = await makeAgent("tools: [datasets]\ntemperature: 0.1\nmodel: other-1");
+    expect(await run({ agent: slug, prompt: "What is there?" })).toMatchObject({
+      status: "completed",
+      result: {
+        text: "No tables.",
+        output: null,
+        steps: 2,
+        toolCalls: [{ id: expect.any(String), name: "datasets", input: {}, isError: false }],
+        usage: { inputTokens: 30, outputTokens: 15 },
+      },
+    });
+    expect(chat.heard[0]?.body).toMatchObject({ model: "other-1", temperature: 0.1 });
+    expect(chat.heard[0]?.body.messages).toEqual([
+      { role: "system", content: expect.stringContaining("You sort orders.") },
+      { role: "user", content: "What is there?" },
+    ]);
+  });
+
+  test("finds the agent by its id too, and fills in templates of the prompt", async () => {
+    chat.play([says("Ok.")]);
+    const { id } = await makeAgent();
+    const result = await run({ agent: id, prompt: "Run {{run.id}}" });
+    expect(chat.heard[0]?.body.messages.at(-1).content).toBe(`Run ${result.id}`);
+  });
+
+  test.each([
+    ["as it is", '{"n": 7}'],
+    ["in a fence", 'Here it is:\n```json\n{"n": 7}\n```\nDone.'],
+  ])("gives an answer that fits its schema, %s", async (_, text) => {
+    chat.play([says(text)]);
+    const { slug } = await makeAgent();
+    const { result } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });
+    expect(result).toMatchObject({ output: { n: 7 }, steps: 1 });
+    expect(chat.heard[0]?.body.response_format.json_schema.schema).toEqual(SCHEMA);
+    expect(chat.heard[0]?.body.messages[0].content).toContain(JSON.stringify(SCHEMA));
+  });
+
+  test("lets one that does not fit be mended once", async () => {
+    chat.play([says('{"n": "seven"}'), says('{"n": 7}')]);
+    const { slug } = await makeAgent();
+    const { result } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });
+    expect(result).toMatchObject({ text: '{"n": 7}', output: { n: 7 }, steps: 2 });
+    expect(chat.heard[1]?.body.messages.at(-1).content).toMatch(/^That does not fit: answer\.n: /);
+  });
+
+  test("fails where it still does not fit, and says where", async () => {
+    chat.play(() => says("seven"));
+    const { slug } = await makeAgent();
+    const { status, error } = await run({ agent: slug, prompt: "How many?", outputSchema: SCHEMA });
+    expect([status, error.code, error.message]).toEqual([
+      "failed",
+      "output_invalid",
+      "The agent's answer does not fit outputSchema: it is not JSON",
+    ]);
+    expect(chat.heard).toHaveLength(2);
+  });
+
+  test("ends after its steps: the definition's, else the agent's", async () => {
+    chat.play(() => calls("datasets", {}));
+    const { slug } = await makeAgent("tools: [datasets]\nmaxSteps: 3");
+    const own = await run({ agent: slug, prompt: "x" });
+    expect([own.error.code, chat.heard.length]).toEqual(["too_many_steps", 3]);
+    chat.play(() => calls("datasets", {}));
+    const given = await run({ agent: slug, prompt: "x", maxSteps: 2 });
+    expect([given.error.message, chat.heard.length]).toEqual([
+      "The agent used its 2 steps and came to no answer.",
+      2,
+    ]);
+  });
+
+  test("is cancelled, and the model with it", async () => {
+    chat.play([{ moves: [{ text: "Half" }, { hold: new Promise(() => undefined) }] }]);
+    const { slug } = await makeAgent();
+    const action = await makeAction(chat.app.owner, {
+      kind: "call_agent",
+      definition: { agent: slug, prompt: "x" },
+    });
+    const { id } = created(await chat.app.owner("POST", `/api/v1/actions/${action.id}/run`));
+    while (chat.heard.length === 0) await Bun.sleep(10);
+    await chat.app.owner("POST", `/api/v1/action-runs/${id}/cancel`);
+    expect((await runEnd(chat.app.owner, id)).status).toBe("cancelled");
+    await chat.heard[0]?.gone;
+  });
+
+  test("retries what the model's endpoint failed at for a while, as the action says", async () => {
+    chat.play(({ body }, turn) =>
+      turn === 0 ? { moves: [{ text: body.model }, { pause: 20 }, { cut: true }] } : says("Ok."),
+    );
+    const { slug } = await makeAgent();
+    const definition = { agent: slug, prompt: "x", retry: { maxAttempts: 2, backoffSeconds: [0] } };
+    expect(await run(definition)).toMatchObject({
+      status: "completed",
+      retryCount: 1,
+      result: { text: "Ok." },
+    });
+  });
+
+  test("fails for an agent that is not there, or of another organization", async () => {
+    const { status, error } = await run({ agent: "never-was", prompt: "x" });
+    expect([status, error.code]).toEqual(["failed", "definition_invalid"]);
+    expect(error.message).toContain("There is no agent never-was");
+  });
+
+  test.each([
+    [{ prompt: "x" }, "body.definition.agent missing"],
+    [{ agent: "a" }, "body.definition.prompt missing"],
+    [{ agent: "a", prompt: "x", maxSteps: 0 }, "body.definition.maxSteps greater_than_equal"],
+    [{ agent: "a", prompt: "x", maxSteps: 101 }, "body.definition.maxSteps less_than_equal"],
+    [
+      { agent: "a", prompt: "x", outputSchema: { type: "nothing" } },
+      "body.definition.outputSchema.type value_error",
+    ],
+    [{ agent: "a", prompt: "x", tools: [] }, "body.definition.tools extra_forbidden"],
+  ])("refuses %j when it is saved", async (definition, fault) => {
+    expect(
+      faultsOf(
+        await chat.app.owner("POST", "/api/v1/actions", { kind: "call_agent", name: "x", definition }),
+      ),
+    ).toEqual([fault]);
+  });
+
+  test("says plainly that no model is configured", async () => {
+    await using app = await startApp();
+    const { slug } = await makeAgent("", app.owner);
+    const { status, error } = await run({ agent: slug, prompt: "x" }, app.owner);
+    expect([status, error.code, error.retryable]).toEqual(["failed", "llm_not_configured", false]);
+  });
+
+  test("that calls an action that calls an agent comes to an end", async () => {
+    const slug = `loop-${++count}`;
+    const agent = await makeAgent(`tools: ['action:${slug}']`);
+    await makeAction(chat.app.owner, {
+      slug,
+      kind: "call_agent",
+      definition: { agent: agent.slug, prompt: "again", timeoutSeconds: 20 },
+    });
+    let asked = 0;
+    chat.play(({ body }) => {
+      const isFirst = body.messages.at(-1).role === "user";
+      return isFirst && ++asked <= 5 ? calls(`action_${slug}`, {}) : says("Enough.");
+    });
+    const result = await run({ agent: agent.slug, prompt: "x" });
+    expect([result.status, result.result.text]).toEqual(["completed", "Enough."]);
+    const { body } = await chat.app.owner("GET", `/api/v1/action-runs?trigger_method=agent&kinds=call_agent`);
+    expect(body.total).toBe(5);
+  });
+});

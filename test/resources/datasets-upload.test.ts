@@ -1,0 +1,398 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { join as enrol } from "../support/people.ts";
+
+setDefaultTimeout(30_000);
+
+let weir: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  weir = await startApp({ engine: false });
+});
+afterAll(() => weir[Symbol.asyncDispose]());
+
+let made = 0;
+const fresh = () => `up${++made}`;
+
+/** Uploads to a dataset of its own unless one is named. */
+function upload(content: string | Uint8Array, query = "format=csv", dataset = fresh(), headers = {}) {
+  const bytes = typeof content === "string" ? Buffer.from(content) : content;
+  const path = `/api/v1/datasets/raw/${dataset}/upload${query ? `?${query}` : ""}`;
+  return weir.owner("PUT", path, bytes, { "content-type": "application/octet-stream", ...headers });
+}
+const ask = (sql: string, headers = {}, query = "", more = {}) =>
+  weir.owner("POST", `/api/v1/query${query}`, { sql, ...more }, headers);
+const rows = async (dataset: string, columns = "* EXCLUDE (_dlt_id, _dlt_load_id)") => {
+  const { status, text, body } = await ask(`SELECT ${columns} FROM raw.${dataset}`);
+  if (status !== 200) throw new Error(text);
+  return body.rows;
+};
+const typesOf = (body: { columns: { name: string; dataType: string }[] }) =>
+  Object.fromEntries(
+    body.columns
+      .filter(({ name }) => !name.startsWith("_dlt_"))
+      .map(({ name, dataType }) => [name, dataType]),
+  );
+/** The one fault that a 422 tells. */
+const fault = ({ status, body }: { status: number; body: { detail: { loc: string[]; msg: string }[] } }) => [
+  status,
+  body.detail?.[0]?.loc,
+  body.detail?.[0]?.msg,
+];
+
+describe("an upload", () => {
+  test("makes a dataset, tells all of it, and records it", async () => {
+    const { status, body } = await upload("id,name\n1,Ada\n2,Bob\n", "format=csv", "people");
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      loadId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      layer: "raw",
+      dataset: "people",
+      table: "people",
+      rows: 2,
+      bytes: expect.any(Number),
+      files: 1,
+      columns: [
+        { name: "id", dataType: "BIGINT", nullable: true },
+        { name: "name", dataType: "VARCHAR", nullable: true },
+        { name: "_dlt_id", dataType: "VARCHAR", nullable: false },
+        { name: "_dlt_load_id", dataType: "VARCHAR", nullable: false },
+      ],
+    });
+    expect(
+      (await ask("SELECT id, name, _dlt_load_id AS load FROM raw.people ORDER BY id")).body.rows,
+    ).toEqual([
+      { id: 1, name: "Ada", load: body.loadId },
+      { id: 2, name: "Bob", load: body.loadId },
+    ]);
+    const { items } = (await weir.owner("GET", "/api/v1/events?type=dataset.uploaded")).body;
+    expect(items[0]).toMatchObject({
+      entity: { type: "dataset", id: "raw.people" },
+      data: {
+        layer: "raw",
+        dataset: "people",
+        table: "people",
+        loadId: body.loadId,
+        rows: 2,
+        format: "csv",
+        writeDisposition: "replace",
+      },
+    });
+  });
+
+  test("adds to a table, with columns that it lacks, or replaces it; each load can be looked back at", async () => {
+    const first = await upload("id\n1\n", "format=csv", "grows");
+    const second = await upload('{"id":2,"extra":[1,2]}', "format=jsonl&writeDisposition=append", "grows");
+    expect(second.status).toBe(201);
+    expect(await rows("grows")).toEqual([
+      { id: 1, extra: null },
+      { id: 2, extra: [1, 2] },
+    ]);
+    expect((await upload("id\n9\n", "format=csv", "grows")).status).toBe(201);
+    expect(await rows("grows")).toEqual([{ id: 9 }]);
+    const before = await ask(`SELECT id FROM raw.grows AS OF '${first.body.loadId}'`);
+    expect(before.body.rows).toEqual([{ id: 1 }]);
+    const clash = await upload("id\ntrue\n", "format=csv&writeDisposition=append", "grows");
+    expect(clash.status).toBe(409);
+    expect(clash.body).toMatchObject({
+      code: "schema_contract_violation",
+      detail: expect.stringContaining("Column id of raw.grows is BIGINT, and the file has it as BOOLEAN."),
+    });
+    expect(await rows("grows")).toEqual([{ id: 9 }]);
+  });
+
+  test.each([
+    ["text/csv; charset=utf-8", "a\n1\n"],
+    ["application/json", '[{"a":1}]'],
+    ["application/x-ndjson", '{"a":1}\n'],
+  ])("knows %s by its Content-Type", async (type, content) => {
+    const dataset = fresh();
+    const { status } = await upload(content, "", dataset, { "content-type": type });
+    expect(status).toBe(201);
+    expect(await rows(dataset)).toEqual([{ a: 1 }]);
+  });
+
+  test("goes into a table of the dataset, of any layer", async () => {
+    const path = "/api/v1/datasets/staging/shop/upload?format=csv&table=orders";
+    expect((await weir.owner("PUT", path, "id\n1\n", { "content-type": "text/csv" })).status).toBe(201);
+    expect((await ask("SELECT id FROM staging.shop__orders")).body.rows).toEqual([{ id: 1 }]);
+  });
+
+  test.each([
+    ["raw/x/upload", 422, ["query", "format"]],
+    ["raw/x/upload?format=xlsx", 422, ["query", "format"]],
+    ["raw/x/upload?format=csv&delimiter=ab", 422, ["query", "delimiter"]],
+    ["raw/x/upload?format=csv&table=A-b", 422, ["query", "table"]],
+    ["raw/x/upload?format=csv&writeDisposition=merge", 422, ["query", "writeDisposition"]],
+    ["raw/x/upload?format=csv&encoding=ebcdic", 422, ["query", "encoding"]],
+    ["raw/X/upload?format=csv", 422, ["path", "dataset"]],
+    ["temp/x/upload?format=csv", 422, ["path", "layer"]],
+  ])("to %s is refused", async (path, status, loc) => {
+    const reply = await weir.owner("PUT", `/api/v1/datasets/${path}`, Buffer.from("a\n1\n"), {
+      "content-type": "application/octet-stream",
+    });
+    expect([reply.status, reply.body.detail[0].loc]).toEqual([status, loc]);
+  });
+
+  test("is for members, and stays in the organization", async () => {
+    const { call: viewer } = await enrol(weir, "viewer");
+    const path = "/api/v1/datasets/raw/people/upload?format=csv";
+    expect((await viewer("PUT", path, "a\n1\n", { "content-type": "text/csv" })).status).toBe(403);
+    const { body: beta } = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
+    const there = { "content-type": "text/csv", "x-organization-id": beta.id };
+    expect((await weir.owner("PUT", path, "own\nbeta\n", there)).status).toBe(201);
+    expect((await ask("SELECT own FROM raw.people", { "x-organization-id": beta.id })).body.rows).toEqual([
+      { own: "beta" },
+    ]);
+    expect((await ask("SELECT count(*) AS n FROM raw.people")).body.rows).toEqual([{ n: 2 }]);
+  });
+});
+
+describe("values are kept as they are", () => {
+  test("of CSV: each column has the type that holds all of its values exactly, or stays text", async () => {
+    const lines = [
+      "whole,large,huge,zip,price,long,flag,day,year0,at,zoned,mixed,empty,text",
+      '1,9007199254740993,123456789012345678901234567890,007,1.50,0.30000000000000004,true,9999-12-31,0000-01-01,2024-02-29T10:00:00,2024-02-29T10:00:00+02:00,1,,"a,""b"""',
+      '-2,-9007199254740993,1,12345,2,1e3,FALSE,0001-01-01,2024-01-01,2024-02-29 10:00:00.123456,0001-01-01T00:00:00Z,x,,""',
+    ];
+    const { body } = await upload(lines.join("\n"), "format=csv", "kept");
+    expect(typesOf(body)).toEqual({
+      whole: "BIGINT",
+      large: "BIGINT",
+      huge: "DECIMAL(38,0)",
+      zip: "VARCHAR",
+      price: "DOUBLE",
+      long: "DOUBLE",
+      flag: "BOOLEAN",
+      day: "DATE",
+      year0: "VARCHAR",
+      at: "TIMESTAMP",
+      zoned: "TIMESTAMP WITH TIME ZONE",
+      mixed: "VARCHAR",
+      empty: "VARCHAR",
+      text: "VARCHAR",
+    });
+    expect((await rows("kept"))[0]).toEqual({
+      whole: 1,
+      large: "9007199254740993",
+      huge: "123456789012345678901234567890",
+      zip: "007",
+      price: 1.5,
+      long: 0.30000000000000004,
+      flag: true,
+      day: "9999-12-31",
+      year0: "0000-01-01",
+      at: "2024-02-29T10:00:00.000",
+      zoned: "2024-02-29T08:00:00.000Z",
+      mixed: "1",
+      empty: null,
+      text: 'a,"b"',
+    });
+    expect((await rows("kept"))[1].text).toBe("");
+  });
+
+  test("of JSON: numbers, texts and what is nested", async () => {
+    const content = JSON.stringify([
+      {
+        id: 12345,
+        code: "007",
+        n: 1,
+        nested: { a: [1, { b: null }] },
+        day: "2024-01-01",
+        mixed: 1,
+      },
+      { id: 1, code: "8", n: 2.5, nested: null, day: "9999-12-31", mixed: "x", ok: false, none: null },
+    ]).replace("12345", "123456789012345678901234567890");
+    const { body } = await upload(content, "format=json", "nested");
+    expect(typesOf(body)).toEqual({
+      id: "DECIMAL(38,0)",
+      code: "VARCHAR",
+      n: "DOUBLE",
+      nested: "JSON",
+      day: "DATE",
+      mixed: "JSON",
+      ok: "BOOLEAN",
+      none: "VARCHAR",
+    });
+    expect(await rows("nested")).toEqual([
+      {
+        id: "123456789012345678901234567890",
+        code: "007",
+        n: 1,
+        nested: { a: [1, { b: null }] },
+        day: "2024-01-01",
+        mixed: 1,
+        ok: null,
+        none: null,
+      },
+      {
+        id: "1",
+        code: "8",
+        n: 2.5,
+        nested: null,
+        day: "9999-12-31",
+        mixed: "x",
+        ok: false,
+        none: null,
+      },
+    ]);
+  });
+
+  test("of Parquet, and back again", async () => {
+    const sql =
+      "SELECT 9007199254740993 AS big, 1.10::DECIMAL(9,2) AS price, [1, 2] AS list, DATE '9999-12-31' AS day, NULL AS nothing";
+    const file = await fetch(`${weir.origin}/api/v1/query?format=parquet`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ sql }),
+    });
+    expect(file.headers.get("content-type")).toBe("application/vnd.apache.parquet");
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    expect((await upload(bytes, "format=parquet", "back")).status).toBe(201);
+    expect(await rows("back")).toEqual([
+      { big: "9007199254740993", price: "1.10", list: [1, 2], day: "9999-12-31", nothing: null },
+    ]);
+  });
+
+  test("in other encodings, with other delimiters, and with names that stand twice or not at all", async () => {
+    const dataset = fresh();
+    await upload(Buffer.from("a;b\ncafé;1\n", "latin1"), "format=csv&encoding=latin1", dataset);
+    expect(await rows(dataset)).toEqual([{ a: "café", b: 1 }]);
+    const wide = fresh();
+    await upload(Buffer.from("\ufeffa,b\nü,1\n", "utf16le"), "format=csv&encoding=utf-16", wide);
+    expect(await rows(wide)).toEqual([{ a: "ü", b: 1 }]);
+    const odd = fresh();
+    await upload("a,A,,b c\n1,2,3,4\n", "format=csv", odd);
+    expect(await rows(odd)).toEqual([{ a: 1, A_2: 2, column_3: 3, "b c": 4 }]);
+    const none = fresh();
+    await upload("1,x\n2,y\n", "format=csv&header=false", none);
+    expect(await rows(none)).toEqual([
+      { column_1: 1, column_2: "x" },
+      { column_1: 2, column_2: "y" },
+    ]);
+    const only = fresh();
+    expect((await upload("a,b\n", "format=csv", only)).body).toMatchObject({ rows: 0, files: 0 });
+    expect(await rows(only)).toEqual([]);
+  });
+});
+
+describe("files that something is wrong with load nothing, and say what", () => {
+  const wide = `${Array.from({ length: 10_000 }, (_, i) => `c${i}`).join(",")}\n`;
+  test.each([
+    [
+      "a quote missing",
+      'a,b\n1,"x\n2,y\n3,z\n',
+      "format=csv",
+      /^The file can't be read as CSV, line 2: .*quote/,
+    ],
+    ["a quote missing in the first line", 'a,"b\n1,2\n', "format=csv", /line 1: a quoted value does not end/],
+    ["text after a quote", 'a,b\n1,"x" y\n', "format=csv", /^The file can't be read as CSV, line 2: /],
+    ["too few fields", "a,b\n1,2\n3\n", "format=csv", /line 3: Expected Number of Columns: 2 Found: 1/],
+    ["too many fields", "a,b\n1,2\n3,4,5\n", "format=csv", /line 3: Expected Number of Columns: 2 Found: 3/],
+    ["nothing", "", "format=csv", /^The file has no line with the names of columns\.$/],
+    ["10,000 columns", wide, "format=csv", /^The file has 10000 columns; at most 2000 can be loaded\.$/],
+    [
+      "Latin-1",
+      Buffer.from("a\ncafé\n", "latin1"),
+      "format=csv",
+      /^The file is not UTF-8: .* encoding=latin1\.$/,
+    ],
+    ["JSON cut short", '[{"a":1},{"a":', "format=json", /^The file can't be read as JSON: Malformed JSON/],
+    ["JSON without objects", "[1,2]", "format=json", /it takes objects/],
+    [
+      "JSON lines of which one is none",
+      '{"a":1}\n{"a"\n',
+      "format=jsonl",
+      /^The file can't be read as lines of JSON: /,
+    ],
+    ["no Parquet", "hello", "format=parquet", /^The file can't be read as Parquet: .*too small/],
+  ])("%s", async (_, content, query, message) => {
+    const dataset = fresh();
+    const reply = fault(await upload(content, query, dataset));
+    expect(reply).toEqual([422, ["body"], expect.stringMatching(message)]);
+    expect(String(reply[2])).not.toContain(weir.dataFolder);
+    expect((await weir.owner("GET", `/api/v1/datasets?q=${dataset}`)).body.total).toBe(0);
+  });
+
+  test("Parquet that is cut short", async () => {
+    const file = await fetch(`${weir.origin}/api/v1/query?format=parquet`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ sql: "SELECT * FROM range(10000)" }),
+    });
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    expect(fault(await upload(bytes.slice(0, bytes.length - 10), "format=parquet"))).toEqual([
+      422,
+      ["body"],
+      expect.stringMatching(/^The file can't be read as Parquet: No magic bytes/),
+    ]);
+  });
+
+  test("an upload that breaks off, and leave no file behind", async () => {
+    const gone = new AbortController();
+    const sent = fetch(`${weir.origin}/api/v1/datasets/raw/broken/upload?format=csv`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${weir.token}` },
+      body: new ReadableStream({
+        async pull(controller) {
+          controller.enqueue(Buffer.from("a\n1\n"));
+          await Bun.sleep(5);
+        },
+      }),
+      signal: gone.signal,
+    }).catch(() => "gone");
+    await Bun.sleep(100);
+    gone.abort();
+    expect(await sent).toBe("gone");
+    expect((await weir.owner("GET", "/api/v1/datasets?q=broken")).body.total).toBe(0);
+    const future = new Date("2999-01-01T00:00:00Z");
+    for (let tries = 0; tries < 100; tries++) {
+      const left = (await Array.fromAsync(weir.app.lake.list(future))).filter((path) =>
+        path.startsWith(".work/"),
+      );
+      if (left.length === 0) return;
+      await Bun.sleep(50);
+    }
+    expect.unreachable();
+  });
+});
+
+describe("rows as a file", () => {
+  test("as CSV, all of them, by Accept or by format", async () => {
+    const sql = "SELECT i AS id, 'a,\"b\"' AS text, NULL AS nothing FROM range(1500) t(i)";
+    for (const [headers, query] of [
+      [{ accept: "text/csv" }, ""],
+      [{}, "?format=csv"],
+      [{ accept: "text/csv;q=0.9, application/json" }, ""],
+    ] as const) {
+      const { status, headers: given, text } = await ask(sql, headers, query);
+      expect(status).toBe(200);
+      expect(given.get("content-type")).toBe("text/csv");
+      expect(given.get("content-disposition")).toBe('attachment; filename="query.csv"');
+      const lines = text.trimEnd().split("\n");
+      expect(lines).toHaveLength(1501);
+      expect(lines.slice(0, 2)).toEqual(["id,text,nothing", '0,"a,""b""",']);
+    }
+    expect((await ask(sql, {}, "?format=csv", { limit: 2 })).text.trimEnd().split("\n")).toHaveLength(3);
+    expect((await ask(sql, { accept: "text/csv" }, "?format=json")).body.rowCount).toBe(1000);
+    expect((await ask(sql, { accept: "image/png" })).body.rowCount).toBe(1000);
+  });
+
+  test("of tables and past states, with parameters, from several statements", async () => {
+    await upload("id\n1\n2\n", "format=csv", "filed");
+    const sql = "CREATE TEMP TABLE t AS FROM raw.filed; SELECT id, $x AS x FROM t ORDER BY id -- done";
+    const { text } = await ask(sql, {}, "?format=csv", { parameters: { x: "é" } });
+    expect(text).toBe("id,x\n1,é\n2,é\n");
+  });
+
+  test("a mistake is told as one, and no file is left", async () => {
+    const { status, body } = await ask("SELECT nome FROM raw.filed", {}, "?format=parquet");
+    expect([status, body.detail[0].loc, body.detail[0].type]).toEqual([422, ["body", "sql"], "sql_error"]);
+    expect((await ask("DROP TABLE IF EXISTS x", {}, "?format=csv")).status).toBe(422);
+    expect((await ask("SELECT 1", {}, "?format=xlsx")).body.detail[0].loc).toEqual(["query", "format"]);
+    const future = new Date("2999-01-01T00:00:00Z");
+    const left = (await Array.fromAsync(weir.app.lake.list(future))).filter((path) =>
+      path.startsWith(".work/"),
+    );
+    expect(left).toEqual([]);
+  });
+});
