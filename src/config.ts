@@ -1,4 +1,5 @@
 import { parseCidr } from "./base/cidr.ts";
+import { ConfigError } from "./base/config-error.ts";
 import type { Rate } from "./base/limit.ts";
 import { type Level, LOG_LEVELS } from "./base/log.ts";
 import { PLANS, type Plan } from "./resources/organizations/table.ts";
@@ -33,6 +34,15 @@ export interface Config {
   sqlTimeoutSeconds: number;
   retentionDays: number;
   retentionFailedDays: number;
+  /** `s3://BUCKET/PREFIX`; null: in the data directory. */
+  lakeUrl: string | null;
+  /** Address of a store that is not Amazon's. */
+  lakeEndpoint: string | null;
+  lakeRegion: string | null;
+  /** What copies of the bucket's files may take in the data directory, such as `10GB`. */
+  lakeCache: string;
+  /** How long the past states of tables can be queried. */
+  lakeHistoryDays: number;
   logLevel: Level;
   adminEmail: string | null;
   adminPasswordFile: string | null;
@@ -41,6 +51,23 @@ export interface Config {
   /** The identity provider, as it writes itself; null where people sign in with passwords alone. */
   oidcIssuer: string | null;
   oidcClientId: string | null;
+  /** An OpenAI-compatible endpoint, without a slash at its end; null where there is none. */
+  llmBaseUrl: string | null;
+  /** The model that agents use unless they name another. */
+  llmModel: string | null;
+  /** Where Anthropic's protocol is spoken; null: at Anthropic's own address. */
+  anthropicBaseUrl: string | null;
+  /** A SearXNG-compatible search engine, without a slash at its end. */
+  searchUrl: string | null;
+  /** Where Brave's and Tavily's protocols are spoken; null: at their own addresses. */
+  braveUrl: string | null;
+  tavilyUrl: string | null;
+  /** Where Slack's own API is, for answers in threads. */
+  slackApiUrl: string;
+  /** Seconds that a model may be silent. */
+  llmTimeoutSeconds: number;
+  /** Tokens that an organization may use in a day (UTC); 0 for no bound. */
+  llmTokensPerDay: number;
 }
 
 /** Kept away from `Config`, so that printing the one never shows the other. */
@@ -51,12 +78,19 @@ export interface Secrets {
   secretKeyPrevious: string | null;
   databaseToken: string | null;
   oidcClientSecret: string | null;
+  /** Of the lake's bucket. */
+  lakeAccessKeyId: string | null;
+  lakeSecretAccessKey: string | null;
+  lakeSessionToken: string | null;
+  llmApiKey: string | null;
+  anthropicApiKey: string | null;
+  braveKey: string | null;
+  slackSigningSecret: string | null;
+  slackBotToken: string | null;
+  tavilyKey: string | null;
 }
 
-/** A setting that stops the start, in one sentence. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
+export { ConfigError };
 
 type Sources = Readonly<Record<string, string | undefined>>;
 
@@ -84,12 +118,29 @@ const SETTINGS = {
   sqlTimeoutSeconds: { env: "WEIR_SQL_TIMEOUT", read: integer(300, 1, 86_400) },
   retentionDays: { env: "WEIR_RETENTION_DAYS", read: integer(30, 1, 36_500) },
   retentionFailedDays: { env: "WEIR_RETENTION_FAILED_DAYS", read: integer(90, 1, 36_500) },
+  lakeUrl: { env: "WEIR_LAKE_URL", read: bucketUrl },
+  lakeEndpoint: { env: "WEIR_LAKE_ENDPOINT", read: url(["http:", "https:"]) },
+  lakeRegion: { env: "WEIR_LAKE_REGION", read: maybe },
+  lakeCache: { env: "WEIR_LAKE_CACHE", read: memory("10GB") },
+  lakeHistoryDays: { env: "WEIR_LAKE_HISTORY_DAYS", read: integer(1, 0, 3_650) },
   logLevel: { env: "WEIR_LOG", read: choice(LOG_LEVELS, "info") },
   adminEmail: { env: "WEIR_ADMIN_EMAIL", read: maybe },
   adminPasswordFile: { env: "WEIR_ADMIN_PASSWORD_FILE", read: maybe },
   checkReplies: { env: "WEIR_CHECK_REPLIES", read: yes },
   oidcIssuer: { env: "WEIR_OIDC_ISSUER", read: issuer },
   oidcClientId: { env: "WEIR_OIDC_CLIENT_ID", read: maybe },
+  llmBaseUrl: { env: "WEIR_LLM_BASE_URL", read: url(["http:", "https:"]) },
+  llmModel: { env: "WEIR_LLM_MODEL", read: maybe },
+  anthropicBaseUrl: { env: "ANTHROPIC_BASE_URL", read: url(["http:", "https:"]) },
+  searchUrl: { env: "WEIR_SEARCH_URL", read: url(["http:", "https:"]) },
+  slackApiUrl: {
+    env: "WEIR_SLACK_API_URL",
+    read: (value, name) => url(["http:", "https:"])(value, name) ?? "https://slack.com/api",
+  },
+  braveUrl: { env: "BRAVE_BASE_URL", read: url(["http:", "https:"]) },
+  tavilyUrl: { env: "TAVILY_BASE_URL", read: url(["http:", "https:"]) },
+  llmTimeoutSeconds: { env: "WEIR_LLM_TIMEOUT", read: integer(120, 1, 3600) },
+  llmTokensPerDay: { env: "WEIR_LLM_TOKENS_PER_DAY", read: integer(0, 0, 1_000_000_000_000) },
 } satisfies {
   [K in keyof Config]: { env: string; read: (value: string | undefined, name: string) => Config[K] };
 };
@@ -99,10 +150,25 @@ const SECRETS = {
   secretKeyPrevious: "WEIR_SECRET_KEY_PREVIOUS",
   databaseToken: "WEIR_DATABASE_TOKEN",
   oidcClientSecret: "WEIR_OIDC_CLIENT_SECRET",
+  lakeAccessKeyId: "WEIR_LAKE_ACCESS_KEY_ID",
+  lakeSecretAccessKey: "WEIR_LAKE_SECRET_ACCESS_KEY",
+  lakeSessionToken: "WEIR_LAKE_SESSION_TOKEN",
+  llmApiKey: "WEIR_LLM_API_KEY",
+  anthropicApiKey: "ANTHROPIC_API_KEY",
+  braveKey: "BRAVE_API_KEY",
+  slackSigningSecret: "WEIR_SLACK_SIGNING_SECRET",
+  slackBotToken: "WEIR_SLACK_BOT_TOKEN",
+  tavilyKey: "TAVILY_API_KEY",
 } as const;
 
-/** Names this build knows of but can't serve yet; silence would be a lie. */
-const NOT_YET = ["WEIR_LAKE_URL"];
+/** What Amazon's own tools call these in the environment; that counts where the lake is in a bucket. */
+const AMAZON_NAMES: Readonly<Record<string, readonly string[]>> = {
+  WEIR_LAKE_ENDPOINT: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
+  WEIR_LAKE_REGION: ["AWS_REGION", "AWS_DEFAULT_REGION"],
+  WEIR_LAKE_ACCESS_KEY_ID: ["AWS_ACCESS_KEY_ID"],
+  WEIR_LAKE_SECRET_ACCESS_KEY: ["AWS_SECRET_ACCESS_KEY"],
+  WEIR_LAKE_SESSION_TOKEN: ["AWS_SESSION_TOKEN"],
+};
 
 /**
  * Reads settings from `flags`, then `env`, then `file` (the parsed `weir.toml`, keys as in the
@@ -116,14 +182,13 @@ export function readConfig(
   const known = new Set<string>([...Object.values(SETTINGS).map((s) => s.env), ...Object.values(SECRETS)]);
   const filed = new Map(Object.entries(file).map(([key, value]) => [fileKey(key), value]));
   for (const key of filed.keys()) {
-    if (!known.has(key) && !LATER.has(key))
-      throw new ConfigError(`weir.toml has a setting that is not known: ${key}.`);
+    if (!known.has(key)) throw new ConfigError(`weir.toml has a setting that is not known: ${key}.`);
   }
-  const get = (name: string, flag?: string) =>
+  const given = (name: string, flag?: string) =>
     (flag && flags[flag]) || env[name] || filed.get(name) || undefined;
-  for (const name of NOT_YET) {
-    if (get(name)) throw new ConfigError(`${name} is set, but this version can't use it yet; remove it.`);
-  }
+  const amazons = (name: string) =>
+    given("WEIR_LAKE_URL") ? AMAZON_NAMES[name]?.map((each) => env[each]).find(Boolean) : undefined;
+  const get = (name: string, flag?: string) => given(name, flag) ?? amazons(name);
   const config = Object.fromEntries(
     Object.entries(SETTINGS).map(([key, { env: name, read }]) => [key, read(get(name, FLAGS[key]), name)]),
   ) as unknown as Config;
@@ -132,6 +197,15 @@ export function readConfig(
     secretKeyPrevious: get(SECRETS.secretKeyPrevious) ?? null,
     databaseToken: get(SECRETS.databaseToken) ?? null,
     oidcClientSecret: get(SECRETS.oidcClientSecret) ?? null,
+    lakeAccessKeyId: get(SECRETS.lakeAccessKeyId) ?? null,
+    lakeSecretAccessKey: get(SECRETS.lakeSecretAccessKey) ?? null,
+    lakeSessionToken: get(SECRETS.lakeSessionToken) ?? null,
+    llmApiKey: get(SECRETS.llmApiKey) ?? null,
+    anthropicApiKey: get(SECRETS.anthropicApiKey) ?? null,
+    braveKey: get(SECRETS.braveKey) ?? null,
+    slackSigningSecret: get(SECRETS.slackSigningSecret) ?? null,
+    slackBotToken: get(SECRETS.slackBotToken) ?? null,
+    tavilyKey: get(SECRETS.tavilyKey) ?? null,
   };
   if (secrets.secretKeyPrevious !== null && secrets.secretKey === null) {
     throw new ConfigError(
@@ -139,6 +213,12 @@ export function readConfig(
     );
   }
   refusePartOfProvider(config, secrets);
+  refusePartOfBucket(config, secrets);
+  if (secrets.llmApiKey !== null && config.llmBaseUrl === null) {
+    throw new ConfigError(
+      "WEIR_LLM_API_KEY is set without WEIR_LLM_BASE_URL; set the address of the endpoint that the key is for.",
+    );
+  }
   return { config, secrets };
 }
 
@@ -155,6 +235,21 @@ function refusePartOfProvider({ oidcIssuer, oidcClientId }: Config, { oidcClient
   throw new ConfigError(
     `WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET go together; ${names} ${missing.length > 1 ? "are" : "is"} missing.`,
   );
+}
+
+/** A bucket needs its keys; and keys or an address without a bucket would be passed over in silence. */
+function refusePartOfBucket(config: Config, secrets: Secrets): void {
+  const keys = {
+    WEIR_LAKE_ACCESS_KEY_ID: secrets.lakeAccessKeyId,
+    WEIR_LAKE_SECRET_ACCESS_KEY: secrets.lakeSecretAccessKey,
+  };
+  const rest = { WEIR_LAKE_ENDPOINT: config.lakeEndpoint, WEIR_LAKE_REGION: config.lakeRegion };
+  const missing = Object.entries(keys).find(([, value]) => value === null)?.[0];
+  const lonely = Object.entries({ ...keys, ...rest }).find(([, value]) => value !== null)?.[0];
+  if (config.lakeUrl !== null && missing !== undefined)
+    throw new ConfigError(`WEIR_LAKE_URL is set without ${missing}; set the keys of the bucket.`);
+  if (config.lakeUrl === null && lonely !== undefined)
+    throw new ConfigError(`${lonely} is set without WEIR_LAKE_URL; set it to s3://BUCKET/PREFIX.`);
 }
 
 /** For `weir config`: each setting's name and value, written as one would set it. */
@@ -178,15 +273,13 @@ export function describeConfig(config: Config, secrets: Secrets): [name: string,
 }
 
 const FLAGS: Readonly<Record<string, string>> = { dataFolder: "data", host: "host", port: "port" };
-/** Settings of the decisions that belong to parts that read them by themselves, later. */
-const LATER = new Set(NOT_YET);
 
 const fileKey = (key: string) => {
   const upper = key
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toUpperCase()
     .replace(/[^A-Z0-9]/g, "_");
-  return upper.startsWith("WEIR_") ? upper : `WEIR_${upper}`;
+  return /^(WEIR|ANTHROPIC|BRAVE|TAVILY)_/.test(upper) ? upper : `WEIR_${upper}`;
 };
 
 function text(fallback: string) {
@@ -244,6 +337,14 @@ function url(schemes: readonly string[]) {
       `${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`,
     );
   };
+}
+
+/** `s3://BUCKET` with an optional prefix, which is the folder that the lake lies in. */
+function bucketUrl(value: string | undefined, name: string): string | null {
+  if (value === undefined) return null;
+  const isFine = /^s3:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9](\/[^\s?#]*)?$/.test(value);
+  if (isFine && !/\/\.{1,2}(\/|$)/.test(value)) return value.replace(/\/+$/, "");
+  throw new ConfigError(`${name} is ${quote(value)}; it takes s3://BUCKET/PREFIX.`);
 }
 
 /** Left as it is written: a slash at its end belongs to the name. */

@@ -6,12 +6,16 @@ import type { Limiter } from "./base/limit.ts";
 import type { Log } from "./base/log.ts";
 import type { OpenIdProvider } from "./base/openid.ts";
 import type { Signals } from "./base/signals.ts";
+import type { Charts } from "./charts/contract.ts";
 import type { Config } from "./config.ts";
 import type { SecretBox } from "./crypto/secretbox.ts";
 import type { Executors } from "./executors/contract.ts";
 import type { Lake } from "./lake/contract.ts";
+import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
+import type { Reader } from "./reader/contract.ts";
 import type { Role } from "./resources/organizations/table.ts";
+import type { Search } from "./search/contract.ts";
 import type { Sql } from "./sql/contract.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
 
@@ -26,9 +30,17 @@ export interface App {
   readonly log: Log;
   readonly secrets: SecretBox;
   readonly egress: Egress;
+  /** The operator's language model; most take it by `modelFor` of resources/usage, which counts. */
+  readonly models: Models;
+  /** What Slack signs its requests with, and what it lets a bot answer with; null where that is not set up. */
+  readonly slack: { readonly signingSecret: string | null; readonly botToken: string | null };
   /** Null where people sign in with passwords alone. */
   readonly openid: OpenIdProvider | null;
   readonly sql: Sql;
+  readonly charts: Charts;
+  readonly reader: Reader;
+  /** The operator's search engine. */
+  readonly search: Search;
   readonly lake: Lake;
   readonly signals: Signals;
   readonly limiter: Limiter;

@@ -9,6 +9,7 @@ import { connections, connectionTokens } from "../resources/connections/table.ts
 import { tokenLabel } from "../resources/connections/tokens.ts";
 import { refreshLabel } from "../resources/openid/table.ts";
 import { sessions } from "../resources/sessions/table.ts";
+import { slackReplies, targetLabel } from "../resources/slack/table.ts";
 import { webhookLabel, webhooks } from "../resources/webhooks/table.ts";
 
 /** A column that holds texts of the secret box, and how each of them is found and opened. */
@@ -41,6 +42,12 @@ const sealed = <K extends string>(
 
 /** Every column with sealed texts. A new one that is not here would not outlive a change of the master key. */
 export const SEALED: readonly SealedColumn[] = [
+  sealed(
+    slackReplies,
+    slackReplies.sealedTarget,
+    { id: slackReplies.id, organizationId: slackReplies.organizationId },
+    targetLabel,
+  ),
   sealed(
     connections,
     connections.sealedCredentials,

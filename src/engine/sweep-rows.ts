@@ -6,6 +6,7 @@ import { deviceCodes } from "../resources/device/table.ts";
 import { webhookAlerts } from "../resources/inbound/table.ts";
 import { invitations } from "../resources/invitations/table.ts";
 import { sessions } from "../resources/sessions/table.ts";
+import { forgetOld } from "../resources/slack/seen.ts";
 import { settings } from "../store/settings.ts";
 
 /** A key is remembered for this long (decisions, section 1). */
@@ -119,5 +120,11 @@ export async function* sweepSetupToken(app: App): AsyncGenerator<void> {
   );
   const [found] = await app.store.db.select({ key: settings.key }).from(settings).where(old);
   if (found) await app.store.write(async (db) => void (await db.delete(settings).where(old)));
+  yield;
+}
+
+/** Forgets what Slack has sent a day ago, and links for people there that are past their time. */
+export async function* sweepChat(app: App): AsyncGenerator<void> {
+  await forgetOld(app);
   yield;
 }

@@ -222,10 +222,13 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**
-   * For kinds that only compute for microseconds: the result at once. As a step of an automation they are
-   * decided inside the transaction that reaches them, and need no place among the running.
+   * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
+   * automation they are decided inside the transaction that reaches them; those that stand in line are decided many
+   * at a time, with no bench. They need no place among the running.
    */
   decide?(definition: JsonObject, scope: Scope): JsonObject;
+  /** What the log of a run says that was decided so. */
+  decided?(result: JsonObject): string;
   /** Throws `AppError` for a failure that the user can act on; `retryable` ones are tried again. */
   execute(bench: Bench, definition: JsonObject): Promise<Ended>;
 }

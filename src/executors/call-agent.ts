@@ -1,0 +1,134 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { schemaFaults, valueFaults } from "../base/json-schema.ts";
+import { anything, jsonObject, object, optional } from "../base/shape.ts";
+import { isWholeTemplate } from "../base/template.ts";
+import { runAgent, type ToldCall } from "../models/agent.ts";
+import type { ModelMessage, OpenAgent } from "../models/contract.ts";
+import { type Bench, defineExecutor } from "./contract.ts";
+
+const Definition = object({
+  agent: Type.String({ minLength: 1, maxLength: 200, description: "Id or slug of an agent spec" }),
+  prompt: Type.String({ minLength: 1, maxLength: 400_000 }),
+  outputSchema: optional(jsonObject({ description: "A JSON Schema that the answer has to fit" })),
+  maxSteps: optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: "The agent's own where absent, else 10" }),
+  ),
+});
+type Definition = Static<typeof Definition>;
+
+const Usage = object({ inputTokens: Type.Integer(), outputTokens: Type.Integer() });
+
+/**
+ * Lets an agent answer one prompt, with its tools. Nobody can be asked in a run: calls that need a person's agreement
+ * are refused, and the agent hears so.
+ *
+ * A second try asks anew, and what its tools set off is set off again: give an agent that runs actions no retries.
+ */
+export const callAgent = defineExecutor({
+  kind: "call_agent",
+  title: "Call an agent",
+  description: "Lets an agent answer a prompt with its tools, as text or in the shape of a schema.",
+  providers: [],
+  definition: Definition,
+  result: object({
+    text: Type.String(),
+    output: anything(),
+    steps: Type.Integer(),
+    toolCalls: Type.Array(
+      object({ id: Type.String(), name: Type.String(), input: anything(), isError: Type.Boolean() }),
+    ),
+    usage: Usage,
+  }),
+
+  check({ outputSchema }: Partial<Definition>) {
+    if (outputSchema === undefined || isWholeTemplate(outputSchema)) return [];
+    return schemaFaults(outputSchema).map(({ path, message }) => ({
+      path: ["outputSchema", ...path],
+      message,
+    }));
+  },
+
+  async execute(bench, { agent: named, prompt, outputSchema, maxSteps }) {
+    const opened = await bench.agent(named);
+    for (const warning of opened.warnings) bench.log("warn", warning);
+    const agent: OpenAgent = {
+      ...opened,
+      maxSteps: maxSteps ?? opened.maxSteps,
+      system: outputSchema ? `${opened.system}\n\n${shapeIn(outputSchema)}` : opened.system,
+    };
+    const talk = openTalk(bench, agent, prompt);
+    const first = await talk.go(agent, outputSchema ?? null);
+    if (!outputSchema) return { result: { ...talk.facts(), text: first, output: null } };
+    const read = readOutput(first, outputSchema);
+    if ("output" in read) return { result: { ...talk.facts(), text: first, output: read.output } };
+
+    bench.log("warn", `The answer does not fit its schema, and is asked for once more: ${read.fault}`);
+    talk.say(first, `That does not fit: ${read.fault}\nGive the whole answer again, as JSON alone.`);
+    const second = await talk.go({ ...agent, tools: [], maxSteps: Number.POSITIVE_INFINITY }, outputSchema);
+    const again = readOutput(second, outputSchema);
+    if ("output" in again) return { result: { ...talk.facts(), text: second, output: again.output } };
+    throw new AppError("output_invalid", `The agent's answer does not fit outputSchema: ${again.fault}`, {
+      details: { text: second.slice(0, 2_000) },
+    });
+  },
+});
+
+const shapeIn = (schema: JsonObject) =>
+  `Answer with JSON alone, without any words around it, that fits this JSON Schema:\n${JSON.stringify(schema)}`;
+
+/** A conversation with the agent, and what is to be told of it. */
+function openTalk(bench: Bench, { maxSteps }: OpenAgent, prompt: string) {
+  const messages: ModelMessage[] = [{ role: "user", content: prompt }];
+  const toolCalls: { id: string; name: string; input: Json; isError: boolean }[] = [];
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  let steps = 0;
+  const called = async ({ id, tool, input, isError }: ToldCall) => {
+    toolCalls.push({ id, name: tool, input, isError });
+    bench.log(isError ? "warn" : "info", `The agent called ${tool}${isError ? ", which failed" : ""}.`);
+  };
+  return {
+    async go(agent: OpenAgent, outputSchema: JsonObject | null): Promise<string> {
+      const end = await runAgent({
+        model: bench.model,
+        agent,
+        messages,
+        outputSchema: agent.tools.length === 0 ? outputSchema : null,
+        stepsBefore: steps,
+        ids: bench.ids,
+        signal: bench.signal,
+        canAsk: false,
+        tell(chunk) {
+          if (chunk.type !== "start-step") return;
+          bench.progress({ phase: "agent", current: ++steps, total: maxSteps, unit: "steps" });
+        },
+        called,
+        report: () => bench.log("error", "A tool failed unexpectedly."),
+      });
+      usage.inputTokens += end.usage.inputTokens;
+      usage.outputTokens += end.usage.outputTokens;
+      if (end.status === "done") return end.text;
+      throw new AppError("internal", "An agent in a run waits for nobody.");
+    },
+    say(answer: string, reply: string) {
+      messages.push({ role: "assistant", content: answer, calls: [] }, { role: "user", content: reply });
+    },
+    facts: () => ({ steps, toolCalls, usage }),
+  };
+}
+
+function readOutput(text: string, schema: JsonObject): { output: Json } | { fault: string } {
+  const [, fenced] = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text) ?? [];
+  let output: Json;
+  try {
+    output = JSON.parse(fenced ?? text);
+  } catch {
+    return { fault: "it is not JSON" };
+  }
+  const faults = valueFaults(schema, output).slice(0, 10);
+  if (faults.length === 0) return { output };
+  return {
+    fault: faults.map(({ path, message }) => `${["answer", ...path].join(".")}: ${message}`).join("; "),
+  };
+}

@@ -1,0 +1,318 @@
+import { AppError } from "../base/errors.ts";
+import type { Ids } from "../base/ids.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../base/json.ts";
+import { valueFaults } from "../base/json-schema.ts";
+import type { UiChunk } from "./chunks.ts";
+import type {
+  AgentTool,
+  FinishReason,
+  Model,
+  ModelCall,
+  ModelMessage,
+  ModelRequest,
+  OpenAgent,
+  Usage,
+} from "./contract.ts";
+import { readable } from "./history.ts";
+import { isPlain, madePlain } from "./plain.ts";
+
+/** Calls that are carried out at the same time. */
+const MAX_AT_ONCE = 4;
+/** Calls of one step that are carried out at all. */
+const MAX_CALLS_A_STEP = 16;
+/** Characters of JSON that a result keeps. */
+const MAX_OUTPUT_CHARACTERS = 128 * 1024;
+/** Arguments that a person is to read and agree to. */
+const MAX_ASKED_CHARACTERS = 32 * 1024;
+
+/** A call that a person has to agree to first. */
+export type AskedCall = { callId: string; toolName: string; input: JsonObject; fingerprint: string };
+
+/** One call that was carried out, or refused. */
+export type ToldCall = { id: string; tool: string; input: Json; isError: boolean };
+
+export interface AgentTask {
+  model: Model;
+  agent: OpenAgent;
+  /** What was said so far; grows. */
+  messages: ModelMessage[];
+  outputSchema?: JsonObject | null;
+  /** Steps that were used before. */
+  stepsBefore: number;
+  ids: Ids;
+  signal: AbortSignal;
+  /** True where people can be asked; else a call that needs a person's yes is refused. */
+  canAsk: boolean;
+  tell(chunk: UiChunk): void;
+  /** Told of each call once it has ended. */
+  called(call: ToldCall): Promise<void>;
+  /** Told of what nobody foresaw. */
+  report(error: unknown): void;
+}
+
+export type AgentEnd = { steps: number; usage: Usage } & (
+  | { status: "done"; reason: FinishReason; text: string }
+  | { status: "waiting"; asked: AskedCall[] }
+);
+
+/**
+ * Lets the model and its tools take turns until the model has answered, or until people have to be asked.
+ *
+ * Throws what the model throws, `too_many_steps`, and the signal's reason; what was told until then has no open ends.
+ */
+export async function runAgent(task: AgentTask): Promise<AgentEnd> {
+  const usage: Usage = { inputTokens: 0, outputTokens: 0 };
+  for (let steps = task.stepsBefore + 1; ; steps++) {
+    const { text, reason, calls, used } = await takeStep(task, steps);
+    usage.inputTokens += used.inputTokens;
+    usage.outputTokens += used.outputTokens;
+    if (calls.length === 0) {
+      task.tell({ type: "finish-step" });
+      return { status: "done", reason, text, steps, usage };
+    }
+    const isLast = steps >= task.agent.maxSteps;
+    const asked = await answerAll(task, calls, isLast);
+    task.tell({ type: "finish-step" });
+    if (asked.length > 0) return { status: "waiting", asked, steps, usage };
+    if (isLast) {
+      const times = task.agent.maxSteps === 1 ? "its one step" : `its ${task.agent.maxSteps} steps`;
+      throw new AppError("too_many_steps", `The agent used ${times} and came to no answer.`);
+    }
+    task.messages.push({ role: "assistant", content: text, calls: calls.map(({ call }) => call) });
+    for (const { call, answer } of calls)
+      task.messages.push({
+        role: "tool",
+        callId: call.id,
+        name: call.name,
+        content: readable(call.name, answer?.output ?? null),
+        isError: answer?.isError ?? true,
+      });
+  }
+}
+
+/** A call under way; `answer` once there is one. */
+interface OpenCall {
+  call: ModelCall;
+  answer?: { output: Json; isError: boolean };
+}
+
+async function takeStep(task: AgentTask, step: number) {
+  const { model, agent, tell, ids, signal } = task;
+  const request: ModelRequest = {
+    system: agent.system,
+    messages: task.messages,
+    tools: agent.tools,
+    model: agent.model,
+    temperature: agent.temperature,
+    outputSchema: task.outputSchema ?? null,
+  };
+  tell({ type: "start-step" });
+  let open = null as { kind: "text" | "reasoning"; id: string } | null;
+  const close = () => {
+    if (open) tell({ type: `${open.kind}-end`, id: open.id });
+    open = null;
+  };
+  /** By the id that the model's endpoint has given; ours are unique over all steps. */
+  const begun = new Map<string, { id: string; name: string }>();
+  const calls: OpenCall[] = [];
+  const words = openWords();
+  let parts = 0;
+  let text = "";
+  let reason: FinishReason = "other";
+  let used: Usage = { inputTokens: 0, outputTokens: 0 };
+  try {
+    for await (const event of model.stream(request, signal)) {
+      switch (event.type) {
+        case "text":
+        case "reasoning": {
+          const delta = words.take(event.delta);
+          if (delta === "") break;
+          if (open?.kind !== event.type) {
+            close();
+            open = { kind: event.type, id: `${event.type.charAt(0)}${step}-${++parts}` };
+            tell({ type: `${event.type}-start`, id: open.id });
+          }
+          if (event.type === "text") text += delta;
+          tell({ type: `${event.type}-delta`, id: open.id, delta });
+          break;
+        }
+        case "call-begin": {
+          close();
+          const own = { id: ids.uuid(), name: plainName(event.name) };
+          begun.set(event.id, own);
+          tell({ type: "tool-input-start", toolCallId: own.id, toolName: own.name, dynamic: true });
+          break;
+        }
+        case "call": {
+          const { id, name } = begun.get(event.call.id) ?? {
+            id: ids.uuid(),
+            name: plainName(event.call.name),
+          };
+          begun.delete(event.call.id);
+          calls.push({ call: { id, name, arguments: event.call.arguments } });
+          break;
+        }
+        case "finish":
+          ({ reason, usage: used } = event);
+      }
+    }
+    signal.throwIfAborted();
+    close();
+  } catch (error) {
+    close();
+    const left = [...begun.values(), ...calls.map(({ call }) => call)];
+    for (const { id, name } of left)
+      tell({
+        type: "tool-input-error",
+        toolCallId: id,
+        toolName: name,
+        input: {},
+        errorText: "The reply ended before the call was whole.",
+        dynamic: true,
+      });
+    throw error;
+  }
+  return { text, reason, calls, used };
+}
+
+/** Text that can be stored and shown: no half of a character, which the next piece may complete, and no NUL. */
+function openWords() {
+  let half = "";
+  return {
+    take(piece: string): string {
+      const whole = half + piece;
+      half = /[\uD800-\uDBFF]$/.exec(whole)?.[0] ?? "";
+      return whole
+        .slice(0, whole.length - half.length)
+        .toWellFormed()
+        .replaceAll("\0", "");
+    },
+  };
+}
+
+/** Names come from the model: they are shown, and stand in marks. */
+const plainName = (name: string): string => name.replace(/[^\w.:-]+/g, "_").slice(0, 128) || "unnamed";
+
+/** Carries calls out, or says why not; gives back those that people have to agree to. */
+async function answerAll(task: AgentTask, calls: OpenCall[], isLast: boolean): Promise<AskedCall[]> {
+  const asked: AskedCall[] = [];
+  const ready: (() => Promise<void>)[] = [];
+  for (const [at, open] of calls.entries()) {
+    const { call } = open;
+    const checked = checkCall(task, call, at);
+    const refusal = "refusal" in checked ? checked.refusal : isLast ? outOfSteps(task) : null;
+    if (refusal !== null || "refusal" in checked) {
+      const input = "input" in checked && checked.input !== undefined ? checked.input : {};
+      const errorText = refusal ?? "";
+      const { id: toolCallId, name: toolName } = call;
+      task.tell({ type: "tool-input-error", toolCallId, toolName, input, errorText, dynamic: true });
+      open.answer = { output: errorText, isError: true };
+      await task.called({ id: toolCallId, tool: toolName, input, isError: true });
+      continue;
+    }
+    const { tool, input, asks } = checked;
+    const { id: toolCallId, name: toolName } = call;
+    task.tell({ type: "tool-input-available", toolCallId, toolName, input, dynamic: true });
+    if (asks) asked.push({ callId: toolCallId, toolName, input, fingerprint: tool.fingerprint });
+    else
+      ready.push(async () => {
+        open.answer = await carryOut(task, tool, { id: toolCallId, input });
+      });
+  }
+  await inTurn(ready);
+  return asked;
+}
+
+const outOfSteps = ({ agent }: AgentTask) =>
+  `Not called: the agent has used all of its steps (${agent.maxSteps}).`;
+
+type Checked = { tool: AgentTool; input: JsonObject; asks: boolean } | { refusal: string; input?: Json };
+
+/** A model's call is a wish: the tool must be one of the agent's, the arguments must fit, and somebody must be there to ask. */
+function checkCall(task: AgentTask, call: ModelCall, at: number): Checked {
+  const { tools } = task.agent;
+  const tool = tools.find(({ name }) => name === call.name);
+  if (!tool) {
+    const known = tools.length === 0 ? "it has none" : `it has ${tools.map(({ name }) => name).join(", ")}`;
+    return { refusal: `The agent has no tool ${call.name}; ${known}.`, input: call.arguments };
+  }
+  if (at >= MAX_CALLS_A_STEP)
+    return { refusal: `At most ${MAX_CALLS_A_STEP} calls go at once.`, input: call.arguments };
+  let input: Json;
+  try {
+    input = parseJson(call.arguments === "" ? "{}" : call.arguments);
+  } catch (error) {
+    const why = error instanceof AppError ? error.message.replace(/^body: /, "") : "This is not JSON";
+    return { refusal: `The arguments can't be read: ${why}`, input: call.arguments };
+  }
+  if (!isObject(input)) return { refusal: "The arguments are no object.", input };
+  if (!isPlain(input))
+    return { refusal: "The arguments hold a key of the language, such as __proto__.", input: call.arguments };
+  const faults = valueFaults(tool.inputSchema, input).slice(0, 10);
+  if (faults.length > 0) {
+    const told = faults.map(
+      ({ path, message }) => `${path.length > 0 ? `${path.join(".")}: ` : ""}${message}`,
+    );
+    return { refusal: `The arguments do not fit: ${told.join("; ")}`, input };
+  }
+  const asks = tool.approvalRequired || tool.asksFor?.(input, saidTo(task)) === true;
+  if (!asks) return { tool, input, asks };
+  if (!task.canAsk)
+    return { refusal: "This tool needs a person's agreement, and nobody can be asked in a run.", input };
+  if (JSON.stringify(input).length > MAX_ASKED_CHARACTERS)
+    return { refusal: "The arguments are too long for a person to agree to.", input };
+  return { tool, input, asks };
+}
+
+/** What others than the model have said. */
+const saidTo = ({ agent, messages }: AgentTask): string =>
+  [agent.system, ...messages.flatMap(({ role, content }) => (role === "assistant" ? [] : [content]))].join(
+    "\n",
+  );
+
+async function inTurn(work: readonly (() => Promise<void>)[]): Promise<void> {
+  const left = [...work];
+  const lane = async () => {
+    for (let next = left.shift(); next; next = left.shift()) await next();
+  };
+  const lanes = Array.from({ length: Math.min(MAX_AT_ONCE, left.length) }, lane);
+  const failed = (await Promise.allSettled(lanes)).find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason; // once nothing is under way any more
+}
+
+/** Calls a tool, and tells its result or its failure. Throws only where the whole task ends. */
+export async function carryOut(
+  task: Pick<AgentTask, "signal" | "tell" | "called" | "report">,
+  tool: AgentTool,
+  { id, input }: { id: string; input: JsonObject },
+): Promise<{ output: Json; isError: boolean }> {
+  const { signal, tell } = task;
+  let output: Json;
+  let isError = false;
+  try {
+    signal.throwIfAborted();
+    output = capped(madePlain(await tool.call({ id, input, signal })));
+    signal.throwIfAborted();
+  } catch (error) {
+    isError = true;
+    output = signal.aborted ? "The call was ended." : messageOf(task, error);
+  }
+  if (isError) tell({ type: "tool-output-error", toolCallId: id, errorText: String(output), dynamic: true });
+  else tell({ type: "tool-output-available", toolCallId: id, output, dynamic: true });
+  await task.called({ id, tool: tool.name, input, isError });
+  signal.throwIfAborted();
+  return { output, isError };
+}
+
+function messageOf(task: Pick<AgentTask, "report">, error: unknown): string {
+  if (error instanceof AppError && error.code !== "internal") return error.message;
+  task.report(error);
+  return "The tool failed unexpectedly.";
+}
+
+/** A result that is not too large to keep; of one that is, the beginning of its text. */
+function capped(output: Json): Json {
+  const text = JSON.stringify(output);
+  if (text.length <= MAX_OUTPUT_CHARACTERS) return output;
+  return { truncated: true, characters: text.length, beginning: text.slice(0, MAX_OUTPUT_CHARACTERS / 2) };
+}

@@ -1,0 +1,45 @@
+import { AppError } from "../base/errors.ts";
+import type { ModelCall, ModelEvent } from "./contract.ts";
+import { MAX_ARGUMENT_CHARACTERS, MAX_CALLS } from "./limits.ts";
+
+/** A part of a call, as an endpoint's stream brings it. */
+interface Piece {
+  /** Tells the calls of one reply apart. */
+  key: string;
+  id: string;
+  name: string;
+  delta: string;
+}
+
+/** Puts the calls of one reply together. Throws `response_too_large` for too many or too long ones. */
+export function openCalls() {
+  const calls = new Map<string, ModelCall>();
+  let last: string | null = null;
+  return {
+    *take({ key, id, name, delta }: Piece): Generator<ModelEvent> {
+      let at = key;
+      const known = calls.get(key);
+      // Some servers number all calls 0: another id is another call.
+      if (known && id !== "" && known.id !== id && name !== "") at = `${key}:${id}`;
+      else if (known === undefined && name === "" && last !== null) at = last;
+      let call = calls.get(at);
+      if (!call) {
+        if (calls.size >= MAX_CALLS)
+          throw new AppError(
+            "response_too_large",
+            `The model asked for more than ${MAX_CALLS} calls at once.`,
+          );
+        call = { id: id || `call-${calls.size}`, name, arguments: "" };
+        calls.set(at, call);
+        yield { type: "call-begin", id: call.id, name: call.name };
+      }
+      last = at;
+      if (delta === "") return;
+      call.arguments += delta;
+      if (call.arguments.length > MAX_ARGUMENT_CHARACTERS)
+        throw new AppError("response_too_large", `The model wrote too long arguments for ${call.name}.`);
+      yield { type: "call-delta", id: call.id, delta };
+    },
+    all: (): ModelCall[] => [...calls.values()],
+  };
+}

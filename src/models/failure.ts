@@ -1,0 +1,103 @@
+import type { EgressResponse } from "../base/egress.ts";
+import { AppError, type ErrorCode } from "../base/errors.ts";
+import { hideSecrets } from "../base/hide.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { maskSecrets } from "../base/mask.ts";
+
+/** Of an error body so much is read, and of its message so much is told. */
+const MAX_BODY_BYTES = 64 * 1024;
+const MAX_TOLD_CHARACTERS = 500;
+/** An endpoint that asks for more patience is not waited for. */
+const MAX_RETRY_AFTER_SECONDS = 3600;
+
+/** What the reader of a failure is told of the place where it happened. */
+export interface Place {
+  /** The endpoint's host. */
+  host: string;
+  model: string;
+  /** Whose values never stand in an error, whatever the endpoint repeats. */
+  secrets: readonly string[];
+}
+
+const CONTEXT =
+  /context.{0,20}(length|window|size)|maximum context|too many tokens|prompt is too long|input.{0,20}too long|exceed.{0,30}(context|token limit)|reduce the length/i;
+const NO_MODEL =
+  /model.{0,60}(not found|not exist|unknown|not available|does not|invalid|not supported|no such)|(unknown|invalid|no such) model|model_not_found|try pulling/i;
+const OVERLOADED = /overloaded|capacity|temporarily unavailable|server is busy|loading model/i;
+
+/** The failure that a reply of 400 or more stands for; reads its body. */
+export async function failureOf(response: EgressResponse, place: Place): Promise<AppError> {
+  const { bytes } = await response.bytes(MAX_BODY_BYTES);
+  const text = new TextDecoder().decode(bytes);
+  const said = saidIn(text);
+  const retryAfterSeconds = retryAfterOf(response.headers.get("retry-after"));
+  return describe(response.status, said, place, retryAfterSeconds);
+}
+
+/** The failure that an endpoint tells in the midst of its stream. */
+export const failureInStream = (type: string, message: string, place: Place): AppError =>
+  describe(/rate.?limit/i.test(type) ? 429 : /overload/i.test(type) ? 529 : 500, `${type} ${message}`, place);
+
+function describe(status: number, said: string, place: Place, retryAfterSeconds?: number): AppError {
+  const { host, model } = place;
+  const details = { status, said: told(said, place) };
+  const make = (code: ErrorCode, message: string, retryable = false) =>
+    new AppError(code, message, {
+      retryable,
+      details,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    });
+  const tail = details.said === "" ? "." : `: ${details.said}`;
+  if (status === 401 || status === 403)
+    return make(
+      "llm_unauthorized",
+      `The model's endpoint ${host} refused the key (${status}); check WEIR_LLM_API_KEY or ANTHROPIC_API_KEY.`,
+    );
+  if (status === 413 || (status < 500 && CONTEXT.test(said)))
+    return make(
+      "llm_context_too_long",
+      `The conversation is longer than ${model} can take; begin a new one, or ask for less at once.`,
+    );
+  if (status === 404 || (status < 500 && NO_MODEL.test(said)))
+    return make("llm_model_unknown", `The endpoint ${host} has no model ${model}${tail}`);
+  if (status === 429) {
+    const wait = retryAfterSeconds === undefined ? "a little later" : `in ${retryAfterSeconds} s`;
+    return make("llm_rate_limited", `The model's endpoint ${host} takes no more for now; try ${wait}.`, true);
+  }
+  if (status === 503 || status === 529 || OVERLOADED.test(said))
+    return make(
+      "llm_overloaded",
+      `The model's endpoint ${host} is overloaded (${status}); try a little later.`,
+      true,
+    );
+  if (status >= 500 || status === 408)
+    return make("upstream", `The model's endpoint ${host} failed (${status})${tail}`, true);
+  return make("llm_refused", `The model's endpoint ${host} refused the request (${status})${tail}`);
+}
+
+/** The message in an error body, in whichever of the usual places it stands. */
+function saidIn(text: string): string {
+  let body: Json;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return text.startsWith("<") ? "" : text; // a proxy's page says nothing of use
+  }
+  const error = isObject(body) ? (body.error ?? body) : body;
+  if (typeof error === "string") return error;
+  if (!isObject(error)) return "";
+  const parts = [error.code, error.type, error.message ?? error.detail];
+  return parts.filter((part) => typeof part === "string").join(" ");
+}
+
+/** What an endpoint says goes to people: without the key, and short. */
+const told = (said: string, { secrets }: Place): string =>
+  String(maskSecrets(hideSecrets(said.trim(), secrets)))
+    .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
+    .slice(0, MAX_TOLD_CHARACTERS);
+
+/** Seconds; an HTTP date is passed over, as no model's endpoint sends one. */
+function retryAfterOf(header: string | null): number | undefined {
+  if (header === null || !/^\d+(\.\d+)?$/.test(header.trim())) return undefined;
+  return Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil(Number(header)));
+}

@@ -1,0 +1,87 @@
+import type { Json } from "../base/json.ts";
+import type { ToolPart, UiMessage, UiPart } from "./chunks.ts";
+import { textOf } from "./chunks.ts";
+import type { ModelMessage } from "./contract.ts";
+
+/** A model reads so many characters of one result. */
+const MAX_READ_CHARACTERS = 40_000;
+/** Of a conversation a model reads the end, about so many characters of it. */
+const MAX_HISTORY_CHARACTERS = 400_000;
+
+/** What stands around all that tools bring, so that a model can tell it from what people say. */
+export const MARK = "tool_output";
+
+/** A result of a tool as a model reads it: marked as data, cut where it is long. */
+export function readable(toolName: string, output: Json): string {
+  const text = typeof output === "string" ? output : JSON.stringify(output);
+  const cut = text.length > MAX_READ_CHARACTERS;
+  const shown = text.slice(0, MAX_READ_CHARACTERS).replaceAll(new RegExp(`<(?=/?\\s*${MARK})`, "gi"), "&lt;"); // no result ends its own mark
+  const note = cut
+    ? `\n(cut: ${text.length} characters, of which these are the first ${MAX_READ_CHARACTERS})`
+    : "";
+  return `<${MARK} tool="${toolName.replace(/[^\w.-]/g, "_")}">\n${shown}${note}\n</${MARK}>`;
+}
+
+/** The answer to a call, as its part of the message holds it. */
+function answerOf(part: ToolPart): { content: string; isError: boolean } {
+  switch (part.state) {
+    case "output-available":
+      return { content: readable(part.toolName, part.output ?? null), isError: false };
+    case "output-error":
+      return { content: readable(part.toolName, part.errorText ?? "The call failed."), isError: true };
+    case "output-denied": {
+      const why = part.approval?.reason;
+      const said = why === undefined ? "." : `: ${readable(part.toolName, why)}`;
+      return { content: `A person did not allow this call${said} Do not try it again.`, isError: true };
+    }
+    default:
+      return { content: "This call came to no result.", isError: true };
+  }
+}
+
+/** A stored message as a model hears it. */
+export function messagesOf(message: Pick<UiMessage, "role" | "parts">): ModelMessage[] {
+  if (message.role === "user") return [{ role: "user", content: textOf(message) }];
+  const out: ModelMessage[] = [];
+  for (const parts of stepsOf(message.parts)) {
+    const calls = parts.filter((part) => part.type === "dynamic-tool");
+    const content = textOf({ parts });
+    if (content === "" && calls.length === 0) continue;
+    out.push({
+      role: "assistant",
+      content,
+      calls: calls.map(({ toolCallId, toolName, input }) => ({
+        id: toolCallId,
+        name: toolName,
+        arguments: JSON.stringify(typeof input === "object" && input !== null ? input : {}),
+      })),
+    });
+    for (const call of calls)
+      out.push({ role: "tool", callId: call.toolCallId, name: call.toolName, ...answerOf(call) });
+  }
+  return out;
+}
+
+function stepsOf(parts: readonly UiPart[]): UiPart[][] {
+  const steps: UiPart[][] = [[]];
+  for (const part of parts) {
+    if (part.type === "step-start") steps.push([]);
+    else steps.at(-1)?.push(part);
+  }
+  return steps;
+}
+
+/** A conversation as a model hears it: the last messages that it can take, from one of a person on. */
+export function historyOf(messages: readonly Pick<UiMessage, "role" | "parts">[]): ModelMessage[] {
+  const heard: ModelMessage[][] = [];
+  let size = 0;
+  for (const message of [...messages].reverse()) {
+    const own = messagesOf(message);
+    size += own.reduce((sum, { content }) => sum + content.length, 0);
+    if (heard.length > 0 && size > MAX_HISTORY_CHARACTERS) break;
+    heard.unshift(own);
+  }
+  const all = heard.flat();
+  const first = all.findIndex(({ role }) => role === "user");
+  return first < 0 ? all : all.slice(first);
+}

@@ -1,0 +1,191 @@
+import type { Egress, EgressResponse } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { openCalls } from "./calls.ts";
+import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
+import { failureInStream, failureOf, type Place } from "./failure.ts";
+import { MAX_REPLY_CHARACTERS } from "./limits.ts";
+import { readEvents } from "./sse.ts";
+
+/** What endpoints refuse a shape with that they can't ask a model for; without it the words of the prompt have to do. */
+const SHAPELESS = new Set([400, 422]);
+
+interface Options {
+  egress: Egress;
+  /** Without a slash at its end, such as `http://localhost:11434/v1`. */
+  baseUrl: string;
+  apiKey: string | null;
+  model: string;
+}
+
+/** An endpoint that speaks the chat-completions protocol: Ollama, vLLM, llama.cpp, most hosted ones. */
+export function openAiCompatible({ egress, baseUrl, apiKey, model: usual }: Options): ModelAdapter {
+  return {
+    provider: "openai-compatible",
+    model: usual,
+    async *stream(request, signal) {
+      const model = request.model ?? usual;
+      const place: Place = { host: new URL(baseUrl).host, model, secrets: apiKey === null ? [] : [apiKey] };
+      const ask = (asked: ModelRequest) =>
+        egress.fetch(`${baseUrl}/chat/completions`, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            accept: "text/event-stream",
+            ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+          },
+          body: JSON.stringify(bodyOf(asked, model)),
+          signal,
+          timeoutMs: 0,
+          maxRedirects: 0,
+        });
+      let response = await ask(request);
+      if (SHAPELESS.has(response.status) && request.outputSchema != null) {
+        await response.body.cancel();
+        response = await ask({ ...request, outputSchema: null });
+      }
+      if (response.status >= 300) throw await failureOf(response, place);
+      const isWhole = /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
+      yield* isWhole ? readWhole(response, place) : read(response.body, place);
+    },
+  };
+}
+
+function bodyOf(request: ModelRequest, model: string): JsonObject {
+  const { system, messages, tools = [], temperature, maxOutputTokens, outputSchema } = request;
+  return {
+    model,
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [...(system === "" ? [] : [{ role: "system", content: system }]), ...messages.map(messageOf)],
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, inputSchema }) => ({
+            type: "function",
+            function: { name, description, parameters: inputSchema },
+          })),
+        }),
+    ...(temperature == null ? {} : { temperature }),
+    ...(maxOutputTokens == null ? {} : { max_tokens: maxOutputTokens }),
+    ...(outputSchema == null
+      ? {}
+      : {
+          response_format: { type: "json_schema", json_schema: { name: "output", schema: outputSchema } },
+        }),
+  };
+}
+
+function messageOf(message: ModelMessage): JsonObject {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: message.content };
+    case "tool":
+      return { role: "tool", tool_call_id: message.callId, content: message.content };
+    case "assistant":
+      return {
+        role: "assistant",
+        content: message.content === "" && message.calls.length > 0 ? null : message.content,
+        ...(message.calls.length === 0
+          ? {}
+          : {
+              tool_calls: message.calls.map(({ id, name, arguments: text }) => ({
+                id,
+                type: "function",
+                function: { name, arguments: text },
+              })),
+            }),
+      };
+  }
+}
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: "stop",
+  length: "length",
+  content_filter: "content-filter",
+  tool_calls: "tool-calls",
+  function_call: "tool-calls",
+};
+
+async function* read(body: ReadableStream<Uint8Array>, place: Place): AsyncGenerator<ModelEvent> {
+  const calls = openCalls();
+  let reason: FinishReason | null = null;
+  let isDone = false;
+  let usage = { inputTokens: 0, outputTokens: 0 };
+  for await (const { data } of readEvents(body, MAX_REPLY_CHARACTERS)) {
+    if (data === "[DONE]") {
+      isDone = true;
+      break;
+    }
+    const chunk = parse(data, place);
+    if (isObject(chunk.error) || typeof chunk.error === "string") throw toldIn(chunk.error, place);
+    if (isObject(chunk.usage)) {
+      usage = {
+        inputTokens: count(chunk.usage.prompt_tokens),
+        outputTokens: count(chunk.usage.completion_tokens),
+      };
+    }
+    const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
+    if (!isObject(choice)) continue;
+    const delta = isObject(choice.delta) ? choice.delta : {};
+    const thought = delta.reasoning_content ?? delta.reasoning;
+    if (typeof thought === "string" && thought !== "") yield { type: "reasoning", delta: thought };
+    if (typeof delta.content === "string" && delta.content !== "")
+      yield { type: "text", delta: delta.content };
+    for (const [place, call] of (Array.isArray(delta.tool_calls) ? delta.tool_calls : []).entries()) {
+      if (!isObject(call)) continue;
+      const said = isObject(call.function) ? call.function : {};
+      yield* calls.take({
+        key: String(call.index ?? place),
+        id: typeof call.id === "string" ? call.id : "",
+        name: typeof said.name === "string" ? said.name : "",
+        // some servers give the arguments as an object
+        delta: typeof said.arguments === "string" ? said.arguments : stated(said.arguments),
+      });
+    }
+    if (typeof choice.finish_reason === "string") reason = REASONS[choice.finish_reason] ?? "other";
+  }
+  if (reason === null && !isDone)
+    throw new AppError("llm_stream_cut", `The model's endpoint ${place.host} cut its reply off.`, {
+      retryable: true,
+    });
+  const whole = calls.all();
+  for (const call of whole) yield { type: "call", call };
+  yield {
+    type: "finish",
+    reason: whole.length > 0 ? "tool-calls" : (reason ?? "stop"),
+    usage,
+    model: place.model,
+  };
+}
+
+/** Some servers don't stream: their one object is read as if it had come in one piece. */
+async function* readWhole(response: EgressResponse, place: Place): AsyncGenerator<ModelEvent> {
+  const { bytes, truncated } = await response.bytes(MAX_REPLY_CHARACTERS);
+  if (truncated) throw new AppError("response_too_large", "The model's reply is too large.");
+  const reply = parse(new TextDecoder().decode(bytes), place);
+  const choices = (Array.isArray(reply.choices) ? reply.choices : []).map((choice) =>
+    isObject(choice) ? { ...choice, delta: choice.message ?? {} } : choice,
+  );
+  const events = `data: ${JSON.stringify({ ...reply, choices })}\n\ndata: [DONE]\n\n`;
+  yield* read(new Blob([events]).stream() as ReadableStream<Uint8Array>, place);
+}
+
+const stated = (value: Json | undefined): string => (isObject(value) ? JSON.stringify(value) : "");
+const count = (value: Json | undefined): number => (typeof value === "number" && value > 0 ? value : 0);
+
+function parse(data: string, { host }: Place): JsonObject {
+  try {
+    const chunk: unknown = JSON.parse(data);
+    if (isObject(chunk)) return chunk;
+  } catch (cause) {
+    throw new AppError("upstream", `The model's endpoint ${host} sent an event that is not JSON.`, { cause });
+  }
+  return {};
+}
+
+function toldIn(error: JsonObject | string, place: Place): AppError {
+  if (typeof error === "string") return failureInStream("", error, place);
+  const type = [error.type, error.code].filter((part) => typeof part === "string").join(" ");
+  return failureInStream(type, typeof error.message === "string" ? error.message : "", place);
+}

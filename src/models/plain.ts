@@ -1,0 +1,26 @@
+import { isObject, type Json } from "../base/json.ts";
+
+/**
+ * Keys that clients of the AI SDK refuse to read, as they could reach a language's prototypes: with one of them in a
+ * chunk the whole stream would break. Source: `secureJsonParse` of `@ai-sdk/provider-utils`.
+ */
+const isForbidden = (key: string, value: Json): boolean =>
+  key === "__proto__" || (key === "constructor" && isObject(value) && Object.hasOwn(value, "prototype"));
+
+/** Whether such a key stands nowhere in `value`. */
+export function isPlain(value: Json): boolean {
+  if (Array.isArray(value)) return value.every(isPlain);
+  if (!isObject(value)) return true;
+  return Object.entries(value).every(([key, item]) => !isForbidden(key, item) && isPlain(item));
+}
+
+/** The same value, with such keys in parentheses. */
+export function madePlain(value: Json): Json {
+  if (isPlain(value)) return value;
+  if (Array.isArray(value)) return value.map(madePlain);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([key, item]) => [isForbidden(key, item) ? `(${key})` : key, madePlain(item)]),
+  );
+}

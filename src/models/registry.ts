@@ -1,0 +1,157 @@
+import type { Clock } from "../base/clock.ts";
+import { type EgressOptions, openEgress } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { anthropic } from "./anthropic.ts";
+import type { ModelAdapter, ModelEvent, ModelRequest, Models } from "./contract.ts";
+import { MAX_TEXT_CHARACTERS } from "./limits.ts";
+import { openAiCompatible } from "./openai-compatible.ts";
+
+const ANTHROPIC_URL = "https://api.anthropic.com";
+const ANTHROPIC_MODEL = "claude-sonnet-4-5";
+/** Servers that hold one model pass the name over; others answer that they don't know it, and that is told. */
+const NAMELESS_MODEL = "default";
+
+const MAX_TRIES = 3;
+const PAUSES_MS = [500, 2_000];
+/** An endpoint that asks to be left alone for longer is not waited for. */
+const MAX_PAUSE_MS = 10_000;
+/** One reply may take so long, however steadily it comes. */
+const TOTAL_MS = 15 * 60 * 1000;
+
+export interface ModelSettings {
+  baseUrl: string | null;
+  apiKey: string | null;
+  model: string | null;
+  anthropicUrl: string | null;
+  anthropicKey: string | null;
+  /** How long the model may be silent, before its first token and between two. */
+  silenceMs: number;
+  totalMs?: number;
+  egress: EgressOptions;
+  clock: Clock;
+}
+
+/** The operator's model, of which there is one or none. An address that the operator has set may be private. */
+export function openModels(settings: ModelSettings): Models {
+  const adapter = adapterOf(settings);
+  const require = () => {
+    if (adapter === null)
+      throw new AppError(
+        "llm_not_configured",
+        "No language model is configured: set WEIR_LLM_BASE_URL and WEIR_LLM_MODEL, or ANTHROPIC_API_KEY, and start again.",
+      );
+  };
+  return {
+    configured: adapter && { provider: adapter.provider, model: adapter.model },
+    require,
+    async *stream(request, signal) {
+      require();
+      if (adapter !== null) yield* insist(adapter, request, signal, settings);
+    },
+  };
+}
+
+function adapterOf(settings: ModelSettings): ModelAdapter | null {
+  const { baseUrl, apiKey, model, anthropicKey } = settings;
+  if (baseUrl !== null) {
+    const egress = openEgress(admitting(settings.egress, baseUrl));
+    return openAiCompatible({ egress, baseUrl, apiKey, model: model ?? NAMELESS_MODEL });
+  }
+  if (anthropicKey === null) return null;
+  const url = settings.anthropicUrl ?? ANTHROPIC_URL;
+  const egress = openEgress(
+    settings.anthropicUrl === null ? settings.egress : admitting(settings.egress, url),
+  );
+  return anthropic({ egress, baseUrl: url, apiKey: anthropicKey, model: model ?? ANTHROPIC_MODEL });
+}
+
+/** The way out with one more address that may be private: exactly the operator's. */
+function admitting(egress: EgressOptions, address: string): EgressOptions {
+  const url = new URL(address);
+  const port = url.port || (url.protocol === "https:" ? "443" : "80");
+  return { ...egress, allow: [...egress.allow, `${url.hostname}:${port}`] };
+}
+
+/** Tries again what failed before it gave anything, where the failure says that it may help. */
+async function* insist(
+  adapter: ModelAdapter,
+  request: ModelRequest,
+  signal: AbortSignal,
+  settings: ModelSettings,
+): AsyncGenerator<ModelEvent> {
+  for (let tried = 1; ; tried++) {
+    let hasBegun = false;
+    try {
+      for await (const event of watched(adapter, request, signal, settings)) {
+        hasBegun = true;
+        yield event;
+      }
+      return;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (hasBegun) throw cutOff(error);
+      const pause = pauseAfter(error, tried);
+      if (pause === null) throw error;
+      await settings.clock.sleep(pause, signal);
+      if (signal.aborted) throw signal.reason;
+    }
+  }
+}
+
+/** A connection that breaks in the midst of a reply has cut it off. */
+const cutOff = (error: unknown): unknown =>
+  error instanceof AppError && error.code === "upstream" && error.cause !== undefined && error.retryable
+    ? new AppError("llm_stream_cut", "The model's endpoint cut its reply off.", {
+        retryable: true,
+        cause: error,
+      })
+    : error;
+
+/** Milliseconds to wait before another try; null where there is none. */
+function pauseAfter(error: unknown, tried: number): number | null {
+  if (!(error instanceof AppError) || !error.retryable || tried >= MAX_TRIES) return null;
+  if (error.code === "timeout") return null; // it has been waited for long enough
+  const asked = (error.retryAfterSeconds ?? 0) * 1000;
+  return asked > MAX_PAUSE_MS ? null : Math.max(asked, PAUSES_MS[tried - 1] ?? 0);
+}
+
+/** One try under its time limits and its limit of text. */
+async function* watched(
+  adapter: ModelAdapter,
+  request: ModelRequest,
+  signal: AbortSignal,
+  { silenceMs, totalMs = TOTAL_MS }: ModelSettings,
+): AsyncGenerator<ModelEvent> {
+  const cut = new AbortController();
+  const give = () => cut.abort(signal.reason);
+  if (signal.aborted) give();
+  signal.addEventListener("abort", give, { once: true });
+  const late = (what: string) =>
+    cut.abort(new AppError("timeout", `The model ${what}.`, { retryable: true }));
+  const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
+  const total = setTimeout(() => late(`took longer than ${seconds(totalMs)} for one reply`), totalMs);
+  let quiet: Timer | undefined;
+  const listen = (what: string) => {
+    clearTimeout(quiet);
+    quiet = setTimeout(() => late(what), silenceMs);
+  };
+  let size = 0;
+  try {
+    listen(`did not begin to answer within ${seconds(silenceMs)}`);
+    for await (const event of adapter.stream(request, cut.signal)) {
+      if (event.type === "text" || event.type === "reasoning") size += event.delta.length;
+      if (size > MAX_TEXT_CHARACTERS)
+        throw new AppError("response_too_large", "The model writes without end; its reply was cut off.");
+      clearTimeout(quiet);
+      yield event;
+      listen(`fell silent for ${seconds(silenceMs)} in the middle of its reply`);
+    }
+  } catch (error) {
+    throw cut.signal.aborted ? cut.signal.reason : error;
+  } finally {
+    clearTimeout(total);
+    clearTimeout(quiet);
+    signal.removeEventListener("abort", give);
+    cut.abort();
+  }
+}

@@ -1,0 +1,29 @@
+import { SLUG_PATTERN } from "../../base/slug.ts";
+
+/** Tools that stand for themselves, and those that name something (decisions, section 11). */
+const PLAIN_TOOLS = ["query", "datasets", "web_search", "fetch_page"] as const;
+const NAMING_TOOLS = ["api", "action", "automation", "connection"] as const;
+export type ToolKind = (typeof PLAIN_TOOLS)[number] | (typeof NAMING_TOOLS)[number];
+
+const SLUG = new RegExp(SLUG_PATTERN);
+
+/** `action:refund` → its kind and what it names; null for what is no tool. */
+export function readTool(text: string): { kind: ToolKind; named: string } | null {
+  const plain = PLAIN_TOOLS.find((kind) => kind === text);
+  if (plain) return { kind: plain, named: "" };
+  const colon = text.indexOf(":");
+  const kind = NAMING_TOOLS.find((one) => one === text.slice(0, colon));
+  const named = text.slice(colon + 1);
+  if (!kind || named.trim() === "" || named !== named.trim()) return null;
+  return kind === "api" || SLUG.test(named) ? { kind, named } : null;
+}
+
+/** What is wrong with one entry of `tools`; null where nothing is. */
+export function toolFault(text: string): string | null {
+  if (readTool(text)) return null;
+  const known = [
+    ...PLAIN_TOOLS,
+    ...NAMING_TOOLS.map((kind) => `${kind}:${kind === "api" ? "NAME" : "SLUG"}`),
+  ];
+  return `There is no tool ${JSON.stringify(text.slice(0, 100))}; tools are ${known.join(", ")}`;
+}

@@ -1,0 +1,104 @@
+import { type Fault, InvalidInput } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+import { toolFault } from "./grammar.ts";
+import { FrontMatter } from "./wire.ts";
+
+/** What a spec's text says. */
+export interface Spec {
+  /** As it was written. */
+  frontmatter: JsonObject;
+  /** With its defaults. */
+  fields: FrontMatter;
+  /** The system prompt. */
+  prompt: string;
+}
+
+const LOC = ["body", "markdown"] as const;
+const MAX_FRONT_CHARACTERS = 64 * 1024;
+/** An alias may stand so often: a few lines of YAML can unfold to more than memory holds. */
+const MAX_ALIASES = 100;
+
+const FENCE = /^---[ \t]*$/;
+
+/** Reads a spec, or tells all that is wrong with it. */
+export async function readSpec(markdown: string): Promise<{ spec: Spec | null; faults: Fault[] }> {
+  const parts = split(markdown);
+  if (parts === null)
+    return fail(
+      "A spec begins with YAML between two lines of ---; its name stands there",
+      "front_matter_missing",
+    );
+  if (parts.front.length > MAX_FRONT_CHARACTERS)
+    return fail(`The front matter has at most ${MAX_FRONT_CHARACTERS} characters`, "too_long");
+  const parsed = await parseYaml(parts.front);
+  if ("fault" in parsed) return fail(parsed.fault, "yaml_invalid");
+  const { value: fields, faults } = read(FrontMatter, parsed.value, LOC);
+  const told = faults.map(named);
+  if (Array.isArray(parsed.value.tools)) told.push(...toolFaults(parsed.value.tools));
+  if (told.length > 0) return { spec: null, faults: told };
+  return { spec: { frontmatter: parsed.value, fields, prompt: parts.body.trim() }, faults: [] };
+}
+
+/** The same for what was checked before; throws `InvalidInput` where it is not right. */
+export async function requireSpec(markdown: string): Promise<Spec> {
+  const { spec, faults } = await readSpec(markdown);
+  if (spec === null) throw new InvalidInput(faults);
+  return spec;
+}
+
+const fail = (msg: string, type: string) => ({ spec: null, faults: [{ loc: LOC, msg, type }] });
+
+/** A fault says its field in words too: the field lies inside of a text. */
+const named = (fault: Fault): Fault => {
+  const field = fault.loc.slice(LOC.length).join(".");
+  return field === "" ? fault : { ...fault, msg: `${field}: ${fault.msg}` };
+};
+
+function toolFaults(tools: readonly unknown[]): Fault[] {
+  const seen = new Set<string>();
+  return tools.flatMap((tool, at) => {
+    if (typeof tool !== "string") return [];
+    const msg = seen.has(tool) ? "This tool stands twice" : toolFault(tool);
+    seen.add(tool);
+    return msg === null ? [] : [named({ loc: [...LOC, "tools", String(at)], msg, type: "value_error" })];
+  });
+}
+
+function split(markdown: string): { front: string; body: string } | null {
+  const lines = markdown.replace(/^\uFEFF/, "").split("\n");
+  const isFence = (line: string | undefined) => line !== undefined && FENCE.test(line.replace(/\r$/, ""));
+  if (!isFence(lines[0])) return null;
+  const end = lines.findIndex((line, at) => at > 0 && isFence(line));
+  if (end < 0) return null;
+  return { front: lines.slice(1, end).join("\n"), body: lines.slice(end + 1).join("\n") };
+}
+
+async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault: string }> {
+  const { parseDocument } = await import("yaml");
+  try {
+    const document = parseDocument(text, {
+      version: "1.2",
+      uniqueKeys: true,
+      strict: true,
+      prettyErrors: false,
+    });
+    const [problem] = [...document.errors, ...document.warnings];
+    if (problem)
+      return {
+        fault: `The front matter is not valid YAML${placeIn(text, problem.pos[0])}: ${problem.message}`,
+      };
+    // Through JSON: what YAML has beyond it has no place in a spec.
+    const value: unknown = JSON.parse(
+      JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null",
+    );
+    if (isObject(value)) return { value };
+    return { fault: "The front matter is a list of fields, such as `name: Analyst`" };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "it can't be read";
+    return { fault: `The front matter is not valid YAML: ${why}` };
+  }
+}
+
+/** Lines count from the top of the text, the fence included. */
+const placeIn = (text: string, at: number): string => ` (line ${text.slice(0, at).split("\n").length + 1})`;

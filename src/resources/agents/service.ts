@@ -1,0 +1,140 @@
+import { and, count, desc, eq, like, ne, or } from "drizzle-orm";
+import { AppError, type Fault, notFound } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { freeSlug, slugify } from "../../base/slug.ts";
+import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { changesBetween, record } from "../events/service.ts";
+import { readSpec, requireSpec } from "./markdown.ts";
+import { type AgentSpecRow, agentSpecs } from "./table.ts";
+import type { AgentSpecQuery } from "./wire.ts";
+
+/** A longer text is told in an event by its hash. */
+const MAX_TOLD_CHARACTERS = 2_000;
+
+/** Every query here passes through this: another organization's agent does not exist. */
+const mine = (ctx: Context, id: string) =>
+  and(eq(agentSpecs.organizationId, ctx.organizationId), eq(agentSpecs.id, id));
+
+const entity = (id: string) => ({ type: "agent_spec" as const, id });
+
+/** Newest first. */
+export async function listAgentSpecs(
+  ctx: Context,
+  { limit, offset, owner_scope }: AgentSpecQuery,
+): Promise<{ rows: AgentSpecRow[]; total: number }> {
+  const where = and(
+    eq(agentSpecs.organizationId, ctx.organizationId),
+    owner_scope === "me" ? eq(agentSpecs.createdBy, ctx.actor.id) : undefined,
+  );
+  const rows = await ctx.db
+    .select()
+    .from(agentSpecs)
+    .where(where)
+    .orderBy(desc(agentSpecs.id))
+    .limit(limit)
+    .offset(offset);
+  const [total] = await ctx.db.select({ n: count() }).from(agentSpecs).where(where);
+  return { rows, total: total?.n ?? 0 };
+}
+
+export async function findAgentSpec(ctx: Context, id: string): Promise<AgentSpecRow> {
+  const [row] = await ctx.db.select().from(agentSpecs).where(mine(ctx, id));
+  if (!row) throw notFound("agent spec");
+  return row;
+}
+
+/** By id or slug; null where there is none. */
+export async function findAgentNamed(ctx: Context, named: string): Promise<AgentSpecRow | null> {
+  const isNamed = or(eq(agentSpecs.id, named.toLowerCase()), eq(agentSpecs.slug, named));
+  const rows = await ctx.db
+    .select()
+    .from(agentSpecs)
+    .where(and(eq(agentSpecs.organizationId, ctx.organizationId), isNamed));
+  return rows.find(({ id }) => id === named.toLowerCase()) ?? rows[0] ?? null;
+}
+
+/** What is wrong with the `markdown` of a body. */
+export const markdownFaults = async (raw: Json): Promise<Fault[]> => {
+  const { markdown } = raw as JsonObject;
+  return typeof markdown === "string" && markdown !== "" ? (await readSpec(markdown)).faults : [];
+};
+
+/** Throws `InvalidInput` for a spec that is not right, `slug_taken`. */
+export async function createAgentSpec(ctx: Context, markdown: string): Promise<AgentSpecRow> {
+  const { fields, frontmatter } = await requireSpec(markdown);
+  return write(ctx, async (tx) => {
+    const row: AgentSpecRow = {
+      id: tx.ids.uuid(),
+      ...created(tx),
+      name: fields.name,
+      slug: await slugFor(tx, fields.slug, fields.name, null),
+      description: fields.description ?? null,
+      frontmatter,
+      markdown,
+    };
+    await tx.db.insert(agentSpecs).values(row);
+    await record(tx, "agent_spec.created", entity(row.id), { name: row.name, slug: row.slug });
+    return row;
+  });
+}
+
+/** The slug stays as it is unless the front matter gives another. Nothing changed: no event, and `updatedAt` stays. */
+export async function updateAgentSpec(ctx: Context, id: string, markdown: string): Promise<AgentSpecRow> {
+  const { fields, frontmatter } = await requireSpec(markdown);
+  return write(ctx, async (tx) => {
+    const before = await findAgentSpec(tx, id);
+    const slug = fields.slug === undefined ? before.slug : await slugFor(tx, fields.slug, fields.name, id);
+    const patch = { name: fields.name, slug, description: fields.description ?? null, frontmatter, markdown };
+    const changes = changesBetween(before, patch);
+    if (changes.length === 0) return before;
+    const row: AgentSpecRow = { ...before, ...patch, ...touched(tx) };
+    await tx.db
+      .update(agentSpecs)
+      .set({ ...patch, ...touched(tx) })
+      .where(mine(tx, id));
+    const shown = changes.map(({ field, from, to }) => ({ field, from: told(from), to: told(to) }));
+    await record(tx, "agent_spec.updated", entity(id), { changes: maskSecrets(shown as unknown as Json) });
+    return row;
+  });
+}
+
+/** Threads with it stay readable; they take another agent before they go on. */
+export async function deleteAgentSpec(ctx: Context, id: string): Promise<void> {
+  await write(ctx, async (tx) => {
+    const { name, slug } = await findAgentSpec(tx, id);
+    await tx.db.delete(agentSpecs).where(mine(tx, id));
+    await record(tx, "agent_spec.deleted", entity(id), { name, slug });
+  });
+}
+
+const told = (value: unknown): unknown =>
+  typeof value === "string" && value.length > MAX_TOLD_CHARACTERS
+    ? `${value.length} characters, sha256 ${Bun.SHA256.hash(value, "hex")}`
+    : value;
+
+/** A given slug must be free; one made from the name gives way to those that are there. */
+async function slugFor(
+  tx: WriteContext,
+  given: string | undefined,
+  name: string,
+  own: string | null,
+): Promise<string> {
+  const wanted = given ?? slugify(name, "agent");
+  const near = await tx.db
+    .select({ slug: agentSpecs.slug })
+    .from(agentSpecs)
+    .where(
+      and(
+        eq(agentSpecs.organizationId, tx.organizationId),
+        own === null ? undefined : ne(agentSpecs.id, own),
+        given === undefined
+          ? or(eq(agentSpecs.slug, wanted), like(agentSpecs.slug, `${wanted.slice(0, 90)}%`))
+          : eq(agentSpecs.slug, wanted),
+      ),
+    );
+  const taken = new Set(near.map(({ slug }) => slug));
+  if (given !== undefined && taken.has(given))
+    throw new AppError("slug_taken", `The slug ${given} is taken by another agent; choose another.`);
+  return freeSlug(wanted, taken);
+}

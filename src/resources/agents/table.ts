@@ -1,0 +1,15 @@
+import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { JsonObject } from "../../base/json.ts";
+import { json, owned } from "../../store/columns.ts";
+
+/** An agent as it was written: the Markdown is kept to the byte, the rest is read from it. */
+export const agentSpecs = sqliteTable("agent_specs", {
+  ...owned(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  description: text(),
+  /** The front matter, as its YAML reads. */
+  frontmatter: json<JsonObject>().notNull(),
+  markdown: text().notNull(),
+});
+export type AgentSpecRow = typeof agentSpecs.$inferSelect;

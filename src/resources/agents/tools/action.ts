@@ -1,0 +1,40 @@
+import { AppError } from "../../../base/errors.ts";
+import { canonicalJson } from "../../../base/json.ts";
+import { findActionBySlug, runAction } from "../../actions/service.ts";
+import { runToEnd, triggerOf } from "./child.ts";
+import type { ToolSource } from "./contract.ts";
+import { hasEffects, inputsOf } from "./effects.ts";
+import { toolName } from "./names.ts";
+
+/**
+ * An action of the organization, run as it stands: an agent fills in what its definition takes from `{{input.NAME}}`,
+ * and can change nothing else of it.
+ */
+export const actionTool: ToolSource = {
+  async open(ctx, slug, agent) {
+    const { action } = await findActionBySlug(ctx, slug).catch((error: unknown) => {
+      throw error instanceof AppError && error.code === "not_found"
+        ? new AppError("not_found", `there is no action ${slug}`)
+        : error;
+    });
+    if (action.status === "disabled") throw new AppError("invalid_state", `the action ${slug} is disabled`);
+    const inputs = [...inputsOf(action.definition)];
+    const { kind, definition, connectionId } = action;
+    return [
+      {
+        name: toolName("action", slug),
+        description: `Runs the action "${action.name}" (${kind}) and waits for its result.`,
+        inputSchema: {
+          type: "object",
+          properties: Object.fromEntries(inputs.map(([name]) => [name, {}])),
+          required: inputs.filter(([, { isOptional }]) => !isOptional).map(([name]) => name),
+          additionalProperties: false,
+        },
+        approvalRequired: hasEffects(kind, definition),
+        fingerprint: canonicalJson({ id: action.id, kind, definition, connectionId }),
+        call: ({ id, input, signal }) =>
+          runToEnd(ctx, (tx) => runAction(tx, action.id, {}, triggerOf(agent), id, input), signal),
+      },
+    ];
+  },
+};

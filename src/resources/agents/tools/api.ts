@@ -1,0 +1,48 @@
+import { AppError } from "../../../base/errors.ts";
+import type { Json } from "../../../base/json.ts";
+import { callCatalogTool, listCatalogTools } from "../../api-catalog/tools.ts";
+import { enqueueRun } from "../../runs/enqueue.ts";
+import { refuseViewers, runToEnd, triggerOf } from "./child.ts";
+import type { ToolSource } from "./contract.ts";
+
+const MAX_DESCRIPTION_CHARACTERS = 1024;
+
+/**
+ * The endpoints or tools of one entry of the API catalog, by its name. A call is a run of `http_request`; one that an
+ * admin wants approved each time is made here, since the chat has asked for it already.
+ */
+export const apiTool: ToolSource = {
+  async open(ctx, named, agent) {
+    const tools = await listCatalogTools(ctx, named);
+    if (tools.length === 0)
+      throw new AppError("not_found", `the API catalog has no ${named} with anything that can be called`);
+    return tools.map((tool) => ({
+      name: tool.name,
+      description: `Of the API ${tool.apiName}: ${tool.description}`.slice(0, MAX_DESCRIPTION_CHARACTERS),
+      inputSchema: tool.inputSchema,
+      approvalRequired: tool.approvalRequired || tool.writes,
+      fingerprint: tool.fingerprint,
+      async call({ id, input, signal }) {
+        if (tool.approvalRequired) {
+          refuseViewers(ctx);
+          const approvedFingerprint = tool.fingerprint; // nothing calls it before a person has said yes to just this
+          const reply = await callCatalogTool(ctx, tool, { id, input, signal, approvedFingerprint });
+          return reply as unknown as Json;
+        }
+        const definition = { api: { ...tool.reference, arguments: input } };
+        return runToEnd(
+          ctx,
+          (tx) =>
+            enqueueRun(tx, {
+              kind: "http_request",
+              definition,
+              isResolved: true,
+              trigger: triggerOf(agent),
+              idempotencyKey: id,
+            }),
+          signal,
+        );
+      },
+    }));
+  },
+};

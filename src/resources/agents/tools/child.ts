@@ -1,0 +1,121 @@
+import { and, count, eq } from "drizzle-orm";
+import { AppError } from "../../../base/errors.ts";
+import type { Json } from "../../../base/json.ts";
+import { type Context, type WriteContext, write } from "../../../context.ts";
+import { automationRuns } from "../../automations/table.ts";
+import { ROLES } from "../../organizations/table.ts";
+import { runTopic, type Trigger } from "../../runs/enqueue.ts";
+import { findRun, isFinal, requestCancel } from "../../runs/service.ts";
+import { actionRuns, type RunRow } from "../../runs/table.ts";
+import type { ToolUser } from "./contract.ts";
+
+/** An agent waits so long for what it set off; then it hears that it is still under way. */
+const MAX_WAIT_MS = 120_000;
+const LOOK_MS = 1_000;
+/** Agents set off runs that ask agents: one chain has so many at most. */
+const MAX_IN_CHAIN = 100;
+
+export const triggerOf = (agent: ToolUser): Trigger => ({
+  method: "agent",
+  sourceType: "agent",
+  sourceId: agent.id,
+});
+
+/** Throws `forbidden` for who may not run things. */
+export function refuseViewers({ role }: Pick<Context, "role">): void {
+  if (ROLES.indexOf(role) < ROLES.indexOf("member"))
+    throw new AppError("forbidden", "Running something needs the role member.");
+}
+
+/** Throws `forbidden` for who may not run things, `conflict` for a chain that grows without end. */
+export async function checkMayRun(tx: WriteContext): Promise<void> {
+  refuseViewers(tx);
+  const { organizationId, correlationId } = tx;
+  let runs = 0;
+  for (const table of [actionRuns, automationRuns]) {
+    const isOfChain = and(
+      eq(table.organizationId, organizationId),
+      eq(table.correlationId, correlationId),
+      eq(table.triggerMethod, "agent"),
+    );
+    runs += (await tx.db.select({ n: count() }).from(table).where(isOfChain))[0]?.n ?? 0;
+  }
+  if (runs >= MAX_IN_CHAIN)
+    throw new AppError("conflict", `Agents have set off ${runs} runs in this chain already; it ends here.`);
+}
+
+/** What is waited for. */
+interface Awaited<Row> {
+  topic: string;
+  find(): Promise<Row>;
+  isOver(row: Row): boolean;
+  cancel(): Promise<unknown>;
+}
+
+/** The row once it is over, or as it is after a while. When `signal` aborts, what was set off is cancelled. */
+export async function awaited<Row>(
+  ctx: Context,
+  { topic, find, isOver, cancel }: Awaited<Row>,
+  signal: AbortSignal,
+): Promise<Row> {
+  const until = ctx.clock.monotonic() + MAX_WAIT_MS;
+  for (;;) {
+    const changed = ctx.signals.wait(topic, LOOK_MS, signal);
+    const row = await find();
+    if (isOver(row)) return row;
+    if (signal.aborted) {
+      await cancel().catch(unlessOver);
+      throw signal.reason;
+    }
+    if (ctx.clock.monotonic() > until) return row;
+    await changed;
+  }
+}
+
+/** It may have come to its end at that very moment. */
+function unlessOver(error: unknown): void {
+  if (!(error instanceof AppError && ["invalid_state", "not_found"].includes(error.code))) throw error;
+}
+
+/** Sets a run off by `start`, waits for it, and tells how it ended. */
+export async function runToEnd(
+  ctx: Context,
+  start: (tx: WriteContext) => Promise<RunRow>,
+  signal: AbortSignal,
+): Promise<Json> {
+  signal.throwIfAborted();
+  const { id } = await write(ctx, async (tx) => {
+    await checkMayRun(tx);
+    return start(tx);
+  });
+  const run = await awaited<RunRow>(
+    ctx,
+    {
+      topic: runTopic(id),
+      find: () => findRun(ctx, id),
+      isOver: isFinal,
+      cancel: () => write(ctx, (tx) => requestCancel(tx, id)),
+    },
+    signal,
+  );
+  return told({ runId: id }, run);
+}
+
+/** A failure is told as one; what has not ended, with the way to look it up. */
+export function told(
+  named: Record<string, string>,
+  {
+    status,
+    result,
+    error,
+  }: { status: string; result: Json; error: { code: string; message: string } | null },
+): Json {
+  const where = Object.entries(named)
+    .map(([name, id]) => `${name} ${id}`)
+    .join(", ");
+  if (status === "failed")
+    throw new AppError("upstream", `It failed (${where}): ${error?.message ?? "no reason was given"}`);
+  if (status === "cancelled") throw new AppError("cancelled", `It was cancelled (${where}).`);
+  if (status === "completed") return { ...named, status, result };
+  return { ...named, status, note: "It is still under way; its result can be looked up by this id later." };
+}

@@ -1,0 +1,79 @@
+import { AppError } from "../../../base/errors.ts";
+import type { Json } from "../../../base/json.ts";
+import type { AgentTool } from "../../../models/contract.ts";
+import { listColumns, listFiles, listTables } from "../../connections/browse.ts";
+import { providerOf } from "../../connections/input.ts";
+import { findConnectionBySlug } from "../../connections/service.ts";
+import type { ToolSource } from "./contract.ts";
+import { toolName } from "./names.ts";
+
+const MAX_TABLES = 500;
+
+/** What lies in a connected system: names of files, of tables and of columns. No content, and never a credential. */
+export const connectionTool: ToolSource = {
+  async open(ctx, slug) {
+    const row = await findConnectionBySlug(ctx, slug).catch((error: unknown) => {
+      throw error instanceof AppError && error.code === "not_found"
+        ? new AppError("not_found", `there is no connection ${slug}`)
+        : error;
+    });
+    if (row.status === "disabled")
+      throw new AppError("connection_disabled", `the connection ${slug} is disabled`);
+    const provider = providerOf(ctx, row);
+    const common = { approvalRequired: false, fingerprint: `${row.id} ${row.updatedAt}` };
+    const of = `of the connection "${row.name}" (${provider.title})`;
+    const tools: AgentTool[] = [];
+    if (provider.files)
+      tools.push({
+        ...common,
+        name: toolName("connection", slug, "files"),
+        description: `Lists a folder ${of}.`,
+        inputSchema: {
+          type: "object",
+          properties: {
+            path: { type: "string", maxLength: 1024 },
+            pageToken: { type: "string", maxLength: 2048 },
+          },
+          additionalProperties: false,
+        },
+        async call({ input: { path = "/", pageToken }, signal }) {
+          const page = typeof pageToken === "string" ? { page_token: pageToken } : {};
+          return (await listFiles(ctx, row.id, { path: String(path), ...page }, signal)) as unknown as Json;
+        },
+      });
+    if (provider.tables)
+      tools.push(
+        {
+          ...common,
+          name: toolName("connection", slug, "tables"),
+          description: `Lists the tables ${of}.`,
+          inputSchema: { type: "object", properties: {}, additionalProperties: false },
+          async call({ signal }) {
+            const tables = await listTables(ctx, row.id, false, signal);
+            return { tables: tables.slice(0, MAX_TABLES), total: tables.length } as unknown as Json;
+          },
+        },
+        {
+          ...common,
+          name: toolName("connection", slug, "columns"),
+          description: `Lists the columns of a table ${of}.`,
+          inputSchema: {
+            type: "object",
+            properties: {
+              schema: { type: "string", minLength: 1, maxLength: 255 },
+              table: { type: "string", minLength: 1, maxLength: 255 },
+            },
+            required: ["schema", "table"],
+            additionalProperties: false,
+          },
+          async call({ input, signal }) {
+            const place = { schema: String(input.schema), table: String(input.table) };
+            return { ...place, columns: await listColumns(ctx, row.id, place, signal) } as unknown as Json;
+          },
+        },
+      );
+    if (tools.length === 0)
+      throw new AppError("bad_request", `${provider.title} has neither files nor tables`);
+    return tools;
+  },
+};

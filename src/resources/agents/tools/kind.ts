@@ -1,0 +1,43 @@
+import { AppError } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { ActionKind } from "../../../executors/contract.ts";
+import type { AgentTool } from "../../../models/contract.ts";
+import { enqueueRun } from "../../runs/enqueue.ts";
+import { runToEnd, triggerOf } from "./child.ts";
+import type { ToolSource } from "./contract.ts";
+
+/** A kind of action as a tool of its own: each call is a run, whose definition is what the agent gives. */
+export const kindTool = (
+  kind: ActionKind,
+  description: string,
+  inputSchema: JsonObject,
+  asksFor?: AgentTool["asksFor"],
+): ToolSource => ({
+  async open(ctx, _, agent) {
+    if (!ctx.executors[kind])
+      throw new AppError("not_available", `this version of Weir can't carry out ${kind} yet`);
+    return [
+      {
+        name: kind,
+        description,
+        inputSchema,
+        approvalRequired: false,
+        fingerprint: kind,
+        ...(asksFor ? { asksFor } : {}),
+        call: ({ id, input, signal }) =>
+          runToEnd(
+            ctx,
+            (tx) =>
+              enqueueRun(tx, {
+                kind,
+                definition: input,
+                isResolved: true, // braces of a model are words, never templates
+                trigger: triggerOf(agent),
+                idempotencyKey: id,
+              }),
+            signal,
+          ),
+      },
+    ];
+  },
+});

@@ -1,0 +1,43 @@
+import { AppError } from "../../../base/errors.ts";
+import type { Json } from "../../../base/json.ts";
+import { runQuery } from "../../query/service.ts";
+import type { ToolSource } from "./contract.ts";
+
+const MAX_ROWS = 200;
+
+/** SQL over the organization's tables. Nothing that it makes stays, and nothing else is in its reach. */
+export const queryTool: ToolSource = {
+  async open(ctx) {
+    return [
+      {
+        name: "query",
+        description:
+          "Runs one DuckDB SELECT over the organization's tables and gives the rows. Tables are named layer.dataset__table, or layer.dataset where a table has its dataset's own name; the tool datasets lists them. Add up in SQL rather than reading many rows.",
+        inputSchema: {
+          type: "object",
+          properties: {
+            sql: { type: "string", minLength: 1, maxLength: 100_000 },
+            limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, description: "Rows; 100 by default" },
+          },
+          required: ["sql"],
+          additionalProperties: false,
+        },
+        approvalRequired: false,
+        fingerprint: "query",
+        async call({ input, signal }) {
+          const limit = typeof input.limit === "number" ? input.limit : 100;
+          const found = await runQuery(ctx, { sql: String(input.sql), parameters: {}, limit }, signal).catch(
+            plain,
+          );
+          return { ...found } as unknown as Json;
+        },
+      },
+    ];
+  },
+};
+
+/** A mistake in the SQL is told in DuckDB's words: the model can mend it. */
+function plain(error: unknown): never {
+  if (error instanceof AppError && error.loc.length > 0) throw new AppError(error.code, error.message);
+  throw error;
+}

@@ -1,0 +1,105 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  instant,
+  jsonObject,
+  named,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  slug,
+  uuid,
+} from "../../base/shape.ts";
+import type { AgentSpecRow } from "./table.ts";
+
+export const AgentSpec = object({
+  id: uuid(),
+  name: Type.String(),
+  slug: Type.String(),
+  description: nullable(Type.String()),
+  frontmatter: jsonObject(),
+  markdown: Type.String(),
+  createdAt: instant(),
+  createdBy: nullable(uuid()),
+  updatedAt: instant(),
+  updatedBy: nullable(uuid()),
+});
+
+/** Steps of an agent that says nothing of them (decisions, section 11). */
+export const DEFAULT_MAX_STEPS = 10;
+
+/** What the front matter of a spec may hold. */
+export const FrontMatter = object({
+  name: named(),
+  slug: optional(slug()),
+  description: optional(nullable(Type.String({ maxLength: 2048 }))),
+  model: optional(nullable(Type.String({ minLength: 1, maxLength: 200, pattern: "^\\S+$" }))),
+  temperature: optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
+  maxSteps: Type.Integer({ minimum: 1, maximum: 100, default: DEFAULT_MAX_STEPS }),
+  tools: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: 64, default: [] }),
+});
+export type FrontMatter = Static<typeof FrontMatter>;
+
+export const AgentSpecInput = object({
+  markdown: Type.String({
+    minLength: 1,
+    maxLength: 200_000,
+    description:
+      "YAML front matter between two lines of `---` (name, slug, description, model, temperature, maxSteps, tools), then the system prompt. " +
+      "Tools are query, datasets, web_search, fetch_page, api:NAME, action:SLUG, automation:SLUG and connection:SLUG.",
+  }),
+});
+
+export const AgentSpecQuery = object({
+  ...offsetQuery(100),
+  owner_scope: oneOf(["me", "organization"], {
+    default: "organization",
+    description: "`me`: only those that the caller made",
+  }),
+});
+export type AgentSpecQuery = Static<typeof AgentSpecQuery>;
+
+export const AgentSpecPage = object({ specs: Type.Array(AgentSpec), total: Type.Integer() });
+
+export const toAgentSpec = (row: AgentSpecRow): Static<typeof AgentSpec> => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  description: row.description,
+  frontmatter: row.frontmatter,
+  markdown: row.markdown,
+  createdAt: row.createdAt,
+  createdBy: row.createdBy,
+  updatedAt: row.updatedAt,
+  updatedBy: row.updatedBy,
+});
+
+export const exampleMarkdown = `---
+name: Sales analyst
+description: Answers questions about orders
+temperature: 0.2
+tools:
+  - query
+  - datasets
+---
+You answer questions about the shop's orders. Say where each number comes from.
+`;
+
+export const exampleAgentSpec: Static<typeof AgentSpec> = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8061",
+  name: "Sales analyst",
+  slug: "sales-analyst",
+  description: "Answers questions about orders",
+  frontmatter: {
+    name: "Sales analyst",
+    description: "Answers questions about orders",
+    temperature: 0.2,
+    tools: ["query", "datasets"],
+  },
+  markdown: exampleMarkdown,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  createdBy: "01890a5d-ac96-774b-bcce-b302099a8062",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+  updatedBy: "01890a5d-ac96-774b-bcce-b302099a8062",
+};

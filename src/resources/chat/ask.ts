@@ -1,0 +1,75 @@
+import { timestamp } from "../../base/clock.ts";
+import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import type { Context, WriteContext } from "../../context.ts";
+import type { DecisionRequest } from "../../executors/contract.ts";
+import type { AskedCall } from "../../models/agent.ts";
+import type { OpenAgent } from "../../models/contract.ts";
+import { openDecision } from "../decisions/open.ts";
+import { record } from "../events/service.ts";
+import { entityOf, startedData } from "../runs/claim.ts";
+import { insertRunRow, newRun } from "../runs/enqueue.ts";
+import type { PendingCall } from "./table.ts";
+
+/** A question that nobody answers is a no after a week. */
+const EXPIRES_SECONDS = 7 * 24 * 60 * 60;
+
+/** What an approval is for: this tool, doing what it did when it was asked for, with these arguments. */
+export const hashOf = ({ toolName, input, fingerprint }: AskedCall): string =>
+  Bun.SHA256.hash(canonicalJson({ toolName, input, fingerprint }), "hex");
+
+/** The calls, with the ids that the questions are going to have. */
+export const preparePending = (ctx: Context, asked: readonly AskedCall[]): PendingCall[] =>
+  asked.map((call) => ({
+    ...call,
+    hash: hashOf(call),
+    runId: ctx.ids.uuid(),
+    decisionId: ctx.ids.uuid(),
+  }));
+
+/**
+ * Asks the person of the chat, or an admin, for each of the calls: a run of the approval gate that waits from the start,
+ * and its decision.
+ */
+export async function askForAll(
+  tx: WriteContext,
+  agent: OpenAgent,
+  pending: readonly PendingCall[],
+): Promise<void> {
+  for (const call of pending) {
+    const request: DecisionRequest = {
+      title: `${agent.name} asks to call ${call.toolName}`,
+      description: "Approved, exactly these arguments are used, once.",
+      decisionType: "approve_reject",
+      formSchema: null,
+      context: { agent: agent.name, tool: call.toolName, arguments: call.input, hash: call.hash },
+      assignedTo: tx.actor.type === "user" ? tx.actor.id : null,
+      expiresInSeconds: EXPIRES_SECONDS,
+      onReject: "continue",
+      onExpire: "reject",
+    };
+    const definition: JsonObject = {
+      title: request.title,
+      description: request.description,
+      context: request.context,
+      expiresInSeconds: EXPIRES_SECONDS,
+      onReject: request.onReject,
+    };
+    const run = {
+      ...newRun(tx, {
+        kind: "approval_gate",
+        definition,
+        isResolved: true,
+        trigger: { method: "agent", sourceType: "agent", sourceId: agent.id },
+      }),
+      id: call.runId,
+      status: "waiting" as const,
+      waitKind: "decision" as const,
+      waitId: call.decisionId,
+      dueAt: null,
+      startedAt: timestamp(tx.clock),
+    };
+    await insertRunRow(tx, run);
+    await record(tx, "action.started", entityOf(run), startedData(run));
+    await openDecision(tx, run, request);
+  }
+}

@@ -1,0 +1,180 @@
+import { and, desc, eq, gt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, invalid } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import type { UiMessage } from "../../models/chunks.ts";
+import { historyOf } from "../../models/history.ts";
+import { openAgent } from "../agents/open.ts";
+import { findAgentNamed } from "../agents/service.ts";
+import { record } from "../events/service.ts";
+import { checkBudget } from "../usage/model.ts";
+import { type Asked, readAsked } from "./input.ts";
+import type { LiveTurn } from "./live.ts";
+import { LEASE_MS, launch } from "./run.ts";
+import {
+  chatMessages,
+  chatThreads,
+  chatTurns,
+  type MessageRow,
+  type ThreadRow,
+  type TurnRow,
+} from "./table.ts";
+import { findThread } from "./threads.ts";
+import type { TurnInput } from "./wire.ts";
+
+/** A model hears so many messages of the thread at most. */
+const MAX_MESSAGES = 400;
+const MAX_TITLE_CHARACTERS = 80;
+
+/**
+ * Stores what the person asks, and sets a turn off that answers it. Nothing is stored where it can't be.
+ *
+ * Throws `llm_not_configured`, `llm_budget_exceeded`, `conflict` while another turn has not ended, `invalid_state`
+ * where the agent is gone, `InvalidInput`.
+ */
+export async function beginTurn(
+  ctx: Context,
+  threadId: string,
+  input: TurnInput,
+  timezone: string | null,
+): Promise<LiveTurn> {
+  const thread = await findThread(ctx, threadId);
+  const asked = readAsked(input);
+  ctx.models.require();
+  const spec = await findAgentNamed(ctx, thread.agentSpecId);
+  if (!spec)
+    throw new AppError("invalid_state", "The agent of this thread was deleted; give the thread another.");
+  refuseSecond(thread);
+  const agent = await openAgent(ctx, spec, { timezone });
+  await checkBudget(ctx);
+  const { turn, message, before } = await write(ctx, (tx) => store(tx, thread.id, asked, timezone));
+  const said = await ctx.db
+    .select()
+    .from(chatMessages)
+    .where(and(eq(chatMessages.threadId, threadId)))
+    .orderBy(desc(chatMessages.id))
+    .limit(MAX_MESSAGES);
+  const history = said.filter(({ id }) => id <= before).reverse();
+  return launch({ ctx, turn, agent, message, history: historyOf(history.map(({ rawData }) => rawData)) });
+}
+
+function refuseSecond({ activeTurnId, lastTurnStatus }: ThreadRow): void {
+  if (activeTurnId === null) return;
+  const why =
+    lastTurnStatus === "waiting" ? "waits for an approval; decide on it or cancel the turn" : "is answering";
+  throw new AppError("conflict", `One turn at a time: the agent ${why}.`);
+}
+
+async function store(tx: WriteContext, threadId: string, asked: Asked, timezone: string | null) {
+  const thread = await findThread(tx, threadId);
+  refuseSecond(thread);
+  const at = timestamp(tx.clock);
+  const turnId = tx.ids.uuid();
+  const question =
+    asked.content === null
+      ? await takeBack(tx, thread, asked.messageId)
+      : newQuestion(tx, thread, turnId, asked);
+  if (asked.content !== null) await tx.db.insert(chatMessages).values(question);
+  const id = tx.ids.uuid();
+  const message: UiMessage = { id, role: "assistant", metadata: {}, parts: [] };
+  const turn: TurnRow = {
+    id: turnId,
+    organizationId: tx.organizationId,
+    threadId: thread.id,
+    agentSpecId: thread.agentSpecId,
+    messageId: id,
+    status: "streaming",
+    timezone,
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    pending: [],
+    error: null,
+    actor: { ...tx.actor },
+    correlationId: tx.correlationId,
+    bootId: tx.bootId,
+    leaseUntil: timestamp(tx.clock, LEASE_MS),
+    cancelRequestedAt: null,
+    partialText: null,
+    createdAt: at,
+    startedAt: at,
+    updatedAt: at,
+    completedAt: null,
+  };
+  await tx.db.insert(chatTurns).values(turn);
+  await tx.db.insert(chatMessages).values({
+    ...question,
+    id,
+    turnId,
+    role: "assistant",
+    content: "",
+    format: "markdown",
+    rawData: message,
+    createdBy: null,
+    createdAt: at,
+    updatedAt: at,
+  });
+  await tx.db
+    .update(chatThreads)
+    .set({
+      activeTurnId: turnId,
+      lastTurnStatus: "streaming",
+      title: thread.title ?? titleOf(question.content),
+      updatedAt: at,
+    })
+    .where(eq(chatThreads.id, thread.id));
+  const data = { turnId, agentSpecId: thread.agentSpecId, isRegenerated: asked.content === null };
+  await record(tx, "chat_turn.started", { type: "chat_thread", id: thread.id }, data);
+  return { turn, message, before: question.id };
+}
+
+function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, asked: Asked): MessageRow {
+  const at = timestamp(tx.clock);
+  const id = tx.ids.uuid();
+  const text = asked.content ?? "";
+  return {
+    id,
+    organizationId: tx.organizationId,
+    threadId: thread.id,
+    turnId,
+    role: "user",
+    content: text,
+    format: "text",
+    rawData: {
+      id: asked.clientId ?? id,
+      role: "user",
+      metadata: { turnId, createdAt: at },
+      parts: [{ type: "text", text, state: "done" }],
+    },
+    cancelled: false,
+    durationSeconds: null,
+    createdBy: tx.actor.id,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+/** Takes back the reply that is to be given again, and all that came after it; gives the question that it answers. */
+async function takeBack(tx: WriteContext, thread: ThreadRow, named: string | null): Promise<MessageRow> {
+  const rows = await tx.db
+    .select()
+    .from(chatMessages)
+    .where(eq(chatMessages.threadId, thread.id))
+    .orderBy(desc(chatMessages.id))
+    .limit(MAX_MESSAGES);
+  const from = named === null ? 0 : rows.findIndex(({ id, rawData }) => id === named || rawData.id === named);
+  if (from < 0) throw invalid(["body", "messageId"], "There is no such message in this thread", "not_found");
+  const question = rows.slice(from).find(({ role }) => role === "user");
+  if (!question) throw new AppError("invalid_state", "Nothing was asked yet that could be answered again.");
+  await tx.db
+    .delete(chatMessages)
+    .where(and(eq(chatMessages.threadId, thread.id), gt(chatMessages.id, question.id)));
+  return question;
+}
+
+/** The first line of what was asked, cut at a word. */
+function titleOf(content: string): string {
+  const line = content.trim().split("\n", 1)[0]?.replace(/\s+/g, " ").trim() ?? "";
+  if (line.length <= MAX_TITLE_CHARACTERS) return line;
+  const cut = line.slice(0, MAX_TITLE_CHARACTERS - 1).replace(/[\uD800-\uDBFF]$/, "");
+  return `${cut.replace(/\s+\S*$/, "") || cut}…`;
+}

@@ -1,0 +1,75 @@
+import { AppError, invalid } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { MAX_CONTENT_CHARACTERS, type TurnInput } from "./wire.ts";
+
+/** What a person asks; null content asks for another answer to what was asked before. */
+export interface Asked {
+  content: string | null;
+  /** The id that the person's client has given to the message. */
+  clientId: string | null;
+  /** To regenerate: a reply or the message that it answers; null for the last one. */
+  messageId: string | null;
+}
+
+/**
+ * Reads what is asked in whichever way it is given. Only the words of the person count: replies, results of tools
+ * and approvals that a client sends along are passed over.
+ */
+export function readAsked(input: TurnInput): Asked {
+  const { content, message, messages, trigger, messageId } = input;
+  const given = [content, message, messages].filter((one) => one !== undefined);
+  const isAgain = trigger === "regenerate-message";
+  if (given.length > 1) throw invalid(["body"], "Give only one of content, message and messages");
+  if (isAgain) return { content: null, clientId: null, messageId: messageId ?? null };
+  if (content !== undefined) return { content, clientId: null, messageId: null };
+  const loc =
+    message === undefined ? ["body", "messages", String((messages?.length ?? 1) - 1)] : ["body", "message"];
+  const last = message ?? messages?.at(-1);
+  if (last === undefined) throw invalid(["body", "content"], "Field required", "missing");
+  return { ...readMessage(last, loc), messageId: null };
+}
+
+function readMessage(message: JsonObject, loc: readonly string[]) {
+  if (message.role !== undefined && message.role !== "user")
+    throw invalid([...loc, "role"], "The last message is the person's own: its role is user");
+  const clientId = typeof message.id === "string" && message.id.length <= 200 ? message.id : null;
+  const content =
+    typeof message.content === "string" && message.parts === undefined
+      ? message.content
+      : partsOf(message, loc);
+  if (content.trim() === "")
+    throw invalid([...loc, "parts"], "There is no text in this message", "string_too_short");
+  if (content.length > MAX_CONTENT_CHARACTERS)
+    throw invalid(
+      [...loc, "parts"],
+      `A message has at most ${MAX_CONTENT_CHARACTERS} characters`,
+      "string_too_long",
+    );
+  if (content.includes("\0") || !content.isWellFormed())
+    throw invalid([...loc, "parts"], "Input should be valid Unicode text", "string_unicode");
+  return { content, clientId };
+}
+
+function partsOf({ parts }: JsonObject, loc: readonly string[]): string {
+  if (!Array.isArray(parts)) throw invalid([...loc, "parts"], "Field required", "missing");
+  const texts = parts.map((part, at) => {
+    if (isObject(part) && part.type === "text" && typeof part.text === "string") return part.text;
+    throw invalid([...loc, "parts", String(at)], "Only parts of text can be sent: {type: text, text}");
+  });
+  return texts.join("\n");
+}
+
+/** Throws `invalid` for a name that is no time zone. */
+export function readTimezone(header: string | null): string | null {
+  if (header === null || header.trim() === "") return null;
+  const name = header.trim();
+  try {
+    if (name.length > 100) throw new RangeError("too long");
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    throw new AppError("invalid", "This is no time zone; it takes a name such as Europe/Zurich", {
+      loc: ["header", "x-user-timezone"],
+      type: "timezone",
+    });
+  }
+}

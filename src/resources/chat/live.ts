@@ -1,0 +1,109 @@
+import type { Context } from "../../context.ts";
+import { applyChunk, chunksOf, type UiChunk, type UiMessage } from "../../models/chunks.ts";
+
+/** Why a turn's signal aborts. */
+export class TurnEnded extends Error {
+  override readonly name = "TurnEnded";
+  readonly why: "cancelled" | "stopped" | "lost";
+  constructor(why: TurnEnded["why"]) {
+    super(why);
+    this.why = why;
+  }
+}
+
+/**
+ * A turn that this process carries out: its message, and its stream from the start, for whoever follows it. A chunk is
+ * part of the message at once, and of the stream when it is published: what tells of an end is published once that
+ * is stored.
+ */
+export interface LiveTurn {
+  readonly turnId: string;
+  readonly threadId: string;
+  readonly message: UiMessage;
+  readonly control: AbortController;
+  /** Adds a chunk to the message and, unless it is held back, to the stream. */
+  tell(chunk: UiChunk, held?: boolean): void;
+  /** Publishes what was held back, or in its place a failure, and ends the stream; nothing is told after that. */
+  end(failure?: string): void;
+  /** The stream from its start, in pieces of what is there, until it ends or `signal` aborts. */
+  follow(signal: AbortSignal): AsyncGenerator<string>;
+  /** Who asks to cancel it, and what they have seen of it. */
+  cancelRequest: { ctx: Context; partialText: string | null } | null;
+  /** True where something has changed since it was last stored. */
+  isDirty: boolean;
+  /** Resolves when it has ended here, and rejects where that could not be stored. */
+  done: Promise<void>;
+}
+
+const byStore = new WeakMap<object, Map<string, LiveTurn>>();
+
+/** The turns that this process has under way, by thread. */
+export function liveTurns({ store }: Pick<Context, "store">): Map<string, LiveTurn> {
+  const known = byStore.get(store) ?? new Map<string, LiveTurn>();
+  byStore.set(store, known);
+  return known;
+}
+
+export const frameOf = (chunk: UiChunk): string => `data: ${JSON.stringify(chunk)}\n\n`;
+export const LAST_FRAME = "data: [DONE]\n\n";
+
+/** Takes up a message where it stands; what it holds already is the beginning of the stream. */
+export function openLive(
+  { turnId, threadId }: { turnId: string; threadId: string },
+  message: UiMessage,
+): LiveTurn {
+  const frames: string[] = message.parts.length > 0 ? chunksOf(message).map(frameOf) : [];
+  const held: string[] = [];
+  const waiting = new Set<() => void>();
+  let hasEnded = false;
+  const wake = () => {
+    for (const one of [...waiting]) one();
+  };
+  const live: LiveTurn = {
+    turnId,
+    threadId,
+    message,
+    control: new AbortController(),
+    cancelRequest: null,
+    isDirty: false,
+    done: Promise.resolve(),
+    tell(chunk, isHeld = false) {
+      if (hasEnded) return;
+      applyChunk(message, chunk);
+      live.isDirty = true;
+      (isHeld ? held : frames).push(frameOf(chunk));
+      if (!isHeld) wake();
+    },
+    end(failure) {
+      if (hasEnded) return;
+      hasEnded = true;
+      const last: UiChunk[] = [
+        { type: "error", errorText: failure ?? "" },
+        { type: "finish", finishReason: "error", messageMetadata: {} },
+      ];
+      frames.push(...(failure === undefined ? held : last.map(frameOf)), LAST_FRAME);
+      wake();
+    },
+    async *follow(signal) {
+      for (let at = 0; !signal.aborted; ) {
+        if (at < frames.length) {
+          const piece = at === frames.length - 1 ? (frames[at] ?? "") : frames.slice(at).join("");
+          at = frames.length;
+          yield piece;
+          continue;
+        }
+        if (hasEnded) return;
+        await new Promise<void>((resolve) => {
+          const go = () => {
+            signal.removeEventListener("abort", go);
+            waiting.delete(go);
+            resolve();
+          };
+          waiting.add(go);
+          signal.addEventListener("abort", go, { once: true });
+        });
+      }
+    },
+  };
+  return live;
+}

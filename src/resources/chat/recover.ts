@@ -1,0 +1,217 @@
+import { and, eq, inArray, lt, ne, or, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { isObject } from "../../base/json.ts";
+import { type Actor, type App, type Context, contextFor, write } from "../../context.ts";
+import { type AgentTask, carryOut } from "../../models/agent.ts";
+import { historyOf } from "../../models/history.ts";
+import { openAgent } from "../agents/open.ts";
+import { findAgentNamed } from "../agents/service.ts";
+import { memberships, type Role } from "../organizations/table.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { actionRuns, type RunRow } from "../runs/table.ts";
+import { hashOf } from "./ask.ts";
+import { type LiveTurn, liveTurns, TurnEnded } from "./live.ts";
+import { LEASE_MS, launch } from "./run.ts";
+import { close, settleTurn } from "./settle.ts";
+import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
+
+const BATCH = 50;
+const MAX_MESSAGES = 400;
+
+/** Spelt out, so that the partial index serves. */
+const isOpen = (status: "streaming" | "waiting") =>
+  and(sql`${chatTurns.status} in ('streaming', 'waiting')`, eq(chatTurns.status, status));
+
+const systemContext = (app: App, turn: TurnRow): Context =>
+  contextFor(app, {
+    organizationId: turn.organizationId,
+    actor: SYSTEM,
+    role: "member",
+    correlationId: turn.correlationId,
+  });
+
+/**
+ * Ends turns that no process has any more, as failed, with what had come of them: at boot all of earlier boots (of a
+ * shared store those past their lease, as later on), and those of this process that it could not store. Gives back how many.
+ */
+export async function failLostTurns(app: App, when: "boot" | "later"): Promise<number> {
+  const late = lt(chatTurns.leaseUntil, timestamp(app.clock));
+  const ofOthers = ne(chatTurns.bootId, app.bootId);
+  const lost = when === "boot" && !app.store.remote ? ofOthers : and(ofOthers, late);
+  const rows = await app.store.db
+    .select()
+    .from(chatTurns)
+    .where(and(isOpen("streaming"), or(lost, eq(chatTurns.bootId, app.bootId))))
+    .limit(BATCH * 10);
+  const held = new Set([...liveTurns(app).values()].map(({ turnId }) => turnId));
+  // One that was stored a moment ago may not have begun here yet.
+  const young = timestamp(app.clock, -LEASE_MS);
+  const found = rows.filter(
+    (row) => row.bootId !== app.bootId || (!held.has(row.id) && row.updatedAt < young),
+  );
+  for (const turn of found)
+    await failTurn(app, turn, "The server ended while the agent was answering; ask again.", "unavailable");
+  return found.length;
+}
+
+async function failTurn(app: App, turn: TurnRow, why: string, code: string): Promise<void> {
+  await write(systemContext(app, turn), async (tx) => {
+    const [row] = await tx.db.select().from(chatMessages).where(eq(chatMessages.id, turn.messageId));
+    if (!row) return;
+    const message = close(row.rawData, "The turn ended before the call did.");
+    await settleTurn(tx, turn, { status: "failed", message, turn, error: { code, message: why } });
+  });
+}
+
+/** Lets turns go on whose questions have all been answered. Gives back how many. */
+export async function continueTurns(app: App): Promise<number> {
+  const waiting = await app.store.db
+    .select()
+    .from(chatTurns)
+    .where(
+      and(
+        isOpen("waiting"),
+        sql`not exists (
+          select 1 from json_each(${chatTurns.pending}) call
+          join action_runs r on r.id = json_extract(call.value, '$.runId') where r.status = 'waiting')`,
+      ),
+    )
+    .orderBy(chatTurns.id)
+    .limit(BATCH);
+  let count = 0;
+  for (const turn of waiting) {
+    const own = await claim(app, turn);
+    if (!own) continue;
+    count++;
+    try {
+      await goOn(app, own);
+    } catch (error) {
+      const known = error instanceof AppError && error.code !== "internal" ? error : null;
+      if (!known) app.log.report(error, { turnId: turn.id, correlationId: turn.correlationId });
+      await failTurn(app, own, known?.message ?? "The turn could not go on.", known?.code ?? "internal");
+    }
+  }
+  return count;
+}
+
+/** Takes a waiting turn for this process; null where another was quicker. */
+async function claim(app: App, { id, threadId }: TurnRow): Promise<TurnRow | null> {
+  return app.store.write(async (db) => {
+    const at = timestamp(app.clock);
+    const [row] = await db
+      .update(chatTurns)
+      .set({
+        status: "streaming",
+        bootId: app.bootId,
+        leaseUntil: timestamp(app.clock, LEASE_MS),
+        updatedAt: at,
+      })
+      .where(and(eq(chatTurns.id, id), eq(chatTurns.status, "waiting")))
+      .returning();
+    if (!row) return null;
+    await db
+      .update(chatThreads)
+      .set({ lastTurnStatus: "streaming", updatedAt: at })
+      .where(and(eq(chatThreads.id, threadId), eq(chatThreads.activeTurnId, id)));
+    return row;
+  });
+}
+
+async function goOn(app: App, turn: TurnRow): Promise<void> {
+  const actor = turn.actor as unknown as Actor;
+  const role = await roleOf(app, turn.organizationId, actor.id);
+  const { organizationId, correlationId } = turn;
+  const ctx = contextFor(app, { organizationId, actor, role, correlationId });
+  ctx.models.require();
+  const spec = await findAgentNamed(ctx, turn.agentSpecId);
+  if (!spec)
+    throw new AppError("invalid_state", "The agent was deleted while its call waited for a decision.");
+  const agent = await openAgent(ctx, spec, { timezone: turn.timezone });
+  const said = await ctx.db
+    .select()
+    .from(chatMessages)
+    .where(eq(chatMessages.threadId, turn.threadId))
+    .orderBy(sql`${chatMessages.id} desc`)
+    .limit(MAX_MESSAGES);
+  const reply = said.find(({ id }) => id === turn.messageId);
+  if (!reply) throw new AppError("invalid_state", "The reply that waited is gone.");
+  const before = said.filter(({ id }) => id < turn.messageId).reverse();
+  const runIds = turn.pending.map(({ runId }) => runId);
+  const gates = await ctx.db.select().from(actionRuns).where(inArray(actionRuns.id, runIds));
+  launch({
+    ctx,
+    turn,
+    agent,
+    message: reply.rawData,
+    history: historyOf(before.map(({ rawData }) => rawData)),
+    async first(task, live) {
+      for (const call of turn.pending)
+        await settleCall(
+          task,
+          live,
+          call,
+          gates.find(({ id }) => id === call.runId),
+        );
+    },
+  });
+}
+
+/** The person's role of the moment: who has left may not act any more. */
+async function roleOf(app: App, organizationId: string, userId: string): Promise<Role> {
+  const [row] = await app.store.db
+    .select({ role: memberships.role })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
+  if (row && row.role !== "viewer") return row.role;
+  throw new AppError("forbidden", "The person who asked may not act in this organization any more.");
+}
+
+/** Does what was decided: exactly what was approved, or nothing. */
+async function settleCall(
+  task: Omit<AgentTask, "messages">,
+  live: LiveTurn,
+  call: PendingCall,
+  gate: RunRow | undefined,
+): Promise<void> {
+  const { callId: toolCallId, toolName, input, decisionId: approvalId } = call;
+  const result = isObject(gate?.result) ? gate.result : {};
+  const approved = gate?.status === "completed" && result.decisionValue === "approved";
+  const reason = typeof result.rejectionReason === "string" ? result.rejectionReason : undefined;
+  live.tell({
+    type: "tool-approval-response",
+    approvalId,
+    approved,
+    ...(approved || reason === undefined ? {} : { reason }),
+  });
+  const refuse = async (errorText: string) => {
+    live.tell({ type: "tool-output-error", toolCallId, errorText, dynamic: true });
+    await task.called({ id: toolCallId, tool: toolName, input, isError: true });
+  };
+  if (!approved) {
+    live.tell({ type: "tool-output-denied", toolCallId });
+    return task.called({ id: toolCallId, tool: toolName, input, isError: true });
+  }
+  const tool = task.agent.tools.find(({ name }) => name === toolName);
+  if (!tool) return refuse("Not called: the agent does not have this tool any more.");
+  const now = hashOf({ callId: toolCallId, toolName, input, fingerprint: tool.fingerprint });
+  if (now !== call.hash || now !== hashShown(gate))
+    return refuse("Not called: the tool or its arguments are not what was approved; ask again.");
+  await carryOut(task, tool, { id: toolCallId, input });
+}
+
+/** The hash of what the person saw. */
+function hashShown(gate: RunRow | undefined): string | null {
+  const context = isObject(gate?.definition) ? gate.definition.context : null;
+  return isObject(context) && typeof context.hash === "string" ? context.hash : null;
+}
+
+/** Waits until no turn is under way here; those that still are after `ms` end as failed. */
+export async function stopTurns(app: App, ms: number): Promise<void> {
+  const all = () => Promise.allSettled([...liveTurns(app).values()].map(({ done }) => done));
+  const enough = new AbortController();
+  await Promise.race([all(), app.clock.sleep(ms, enough.signal)]);
+  enough.abort();
+  for (const { control } of liveTurns(app).values()) control.abort(new TurnEnded("stopped"));
+  await all();
+}

@@ -1,0 +1,258 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { canonicalJson } from "../../base/json.ts";
+import { type Context, write } from "../../context.ts";
+import { type AgentEnd, type AgentTask, runAgent } from "../../models/agent.ts";
+import { textOf, type UiMessage } from "../../models/chunks.ts";
+import type { ModelMessage, OpenAgent, Usage } from "../../models/contract.ts";
+import { messagesOf } from "../../models/history.ts";
+import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { modelFor } from "../usage/model.ts";
+import { askForAll, preparePending } from "./ask.ts";
+import { type LiveTurn, liveTurns, openLive, TurnEnded } from "./live.ts";
+import { close, openCalls, type Settlement, settleTurn } from "./settle.ts";
+import { chatMessages, chatTurns, type TurnRow } from "./table.ts";
+
+/** A reply is stored at most this often while it grows. */
+const FLUSH_MS = 400;
+/** A turn that is quiet says that its process lives; where others share the store, it listens for a cancel as well. */
+const RENEW_MS = 10_000;
+const LISTEN_MS = 1_000;
+export const LEASE_MS = 30_000;
+
+/** What a stretch of a turn works with. */
+export interface Stretch {
+  ctx: Context;
+  turn: TurnRow;
+  agent: OpenAgent;
+  message: UiMessage;
+  /** What was said before the reply. */
+  history: readonly ModelMessage[];
+  /** Done before the model is asked, as for calls that were decided on. */
+  first?: (task: Omit<AgentTask, "messages">, live: LiveTurn) => Promise<void>;
+}
+
+/** Lets a turn go on in this process, whoever follows it. It ends by itself, and then is stored. */
+export function launch(stretch: Stretch): LiveTurn {
+  const { ctx, turn, message } = stretch;
+  const live = openLive({ turnId: turn.id, threadId: turn.threadId }, message);
+  const turns = liveTurns(ctx);
+  turns.set(turn.threadId, live);
+  const forget = () => {
+    if (turns.get(turn.threadId) === live) turns.delete(turn.threadId);
+  };
+  live.done = carryOut(stretch, live).then(
+    () => {
+      forget();
+      live.end();
+    },
+    (error: unknown) => {
+      forget();
+      live.end("The reply could not be stored.");
+      throw error;
+    },
+  );
+  live.done.catch((error: unknown) =>
+    ctx.log.report(error, { turnId: turn.id, correlationId: turn.correlationId }),
+  );
+  return live;
+}
+
+async function carryOut(stretch: Stretch, live: LiveTurn): Promise<void> {
+  const { ctx, turn, agent, message } = stretch;
+  const used: Usage = { ...turn.usage };
+  const keeper = keepStored(ctx, turn, live);
+  const model = counting(ctx, used);
+  const signal = live.control.signal;
+  const task = {
+    model,
+    agent,
+    stepsBefore: turn.steps,
+    ids: ctx.ids,
+    signal,
+    canAsk: true,
+    tell: (chunk: Parameters<LiveTurn["tell"]>[0]) => live.tell(chunk),
+    called: (call: Parameters<AgentTask["called"]>[0]) => recordCall(ctx, turn, call),
+    report: (error: unknown) => ctx.log.report(error, { turnId: turn.id, correlationId: turn.correlationId }),
+  };
+  const stepsOf = () => message.parts.filter(({ type }) => type === "step-start").length;
+  let settlement: Settlement;
+  try {
+    if (message.parts.length === 0) live.tell(startOf(turn, agent));
+    await stretch.first?.(task, live);
+    const messages = [...stretch.history, ...messagesOf(message)];
+    const end = await runAgent({ ...task, messages });
+    settlement =
+      end.status === "waiting" ? await wait(stretch, live, end, used) : finish(ctx, live, turn, end, used);
+  } catch (error) {
+    settlement = fail(ctx, live, turn, { error, steps: stepsOf(), used });
+  } finally {
+    await keeper.stop();
+  }
+  const { cancelRequest } = live;
+  const who = settlement.status === "cancelled" && cancelRequest ? cancelRequest.ctx : ctx;
+  const by =
+    settlement.status === "completed" || settlement.status === "failed" ? { ...who, actor: SYSTEM } : who;
+  const pending = settlement.pending ?? [];
+  await write(by, async (tx) => {
+    if (!(await settleTurn(tx, turn, settlement))) return;
+    if (pending.length > 0) await askForAll({ ...tx, actor: ctx.actor }, agent, pending);
+  });
+}
+
+const startOf = (turn: TurnRow, agent: OpenAgent) => ({
+  type: "start" as const,
+  messageId: turn.messageId,
+  messageMetadata: {
+    turnId: turn.id,
+    threadId: turn.threadId,
+    createdAt: turn.createdAt,
+    ...(agent.warnings.length > 0 ? { warnings: [...agent.warnings] } : {}),
+  },
+});
+
+/** The organization's model, its use also counted for the turn. */
+function counting(ctx: Context, used: Usage) {
+  const model = modelFor(ctx);
+  return {
+    async *stream(...asked: Parameters<typeof model.stream>) {
+      for await (const event of model.stream(...asked)) {
+        if (event.type === "finish") {
+          used.inputTokens += event.usage.inputTokens;
+          used.outputTokens += event.usage.outputTokens;
+        }
+        yield event;
+      }
+    },
+  };
+}
+
+const metadata = (ctx: Context, turn: TurnRow, used: Usage) => ({
+  usage: { ...used },
+  durationSeconds: Math.max(0, (ctx.clock.now().getTime() - Date.parse(turn.startedAt)) / 1000),
+});
+
+function finish(
+  ctx: Context,
+  live: LiveTurn,
+  turn: TurnRow,
+  end: AgentEnd & { status: "done" },
+  used: Usage,
+): Settlement {
+  const messageMetadata = metadata(ctx, turn, used);
+  live.tell({ type: "finish", finishReason: end.reason, messageMetadata }, true);
+  return { status: "completed", message: live.message, turn: { steps: end.steps, usage: used } };
+}
+
+/** The questions are told once they are stored. */
+async function wait(
+  { ctx, turn }: Stretch,
+  live: LiveTurn,
+  end: AgentEnd & { status: "waiting" },
+  used: Usage,
+): Promise<Settlement> {
+  const pending = preparePending(ctx, end.asked);
+  for (const { decisionId: approvalId, callId: toolCallId } of pending)
+    live.tell({ type: "tool-approval-request", approvalId, toolCallId }, true);
+  const messageMetadata = metadata(ctx, turn, used);
+  live.tell({ type: "finish", finishReason: "tool-calls", messageMetadata }, true);
+  return { status: "waiting", message: live.message, turn: { steps: end.steps, usage: used }, pending };
+}
+
+function fail(
+  ctx: Context,
+  live: LiveTurn,
+  turn: TurnRow,
+  { error, steps, used }: { error: unknown; steps: number; used: Usage },
+): Settlement {
+  const { message, cancelRequest } = live;
+  const isCancelled = error instanceof TurnEnded && error.why === "cancelled";
+  const known = knownError(ctx, turn, error);
+  const why = isCancelled ? "The turn was cancelled." : "The turn ended before the call did.";
+  for (const part of message.parts) {
+    // Open ends are left only by a failure of our own.
+    if ((part.type === "text" || part.type === "reasoning") && part.state === "streaming")
+      part.state = "done";
+  }
+  for (const { toolCallId } of openCalls(message))
+    live.tell({ type: "tool-output-error", toolCallId, errorText: why, dynamic: true });
+  const own = { message: close(message, why), turn: { steps, usage: used } };
+  if (isCancelled) {
+    live.tell({ type: "abort", reason: "cancelled" }, true);
+    return { ...own, status: "cancelled", partialText: cancelRequest?.partialText ?? null };
+  }
+  live.tell({ type: "error", errorText: known.message }, true);
+  live.tell({ type: "finish", finishReason: "error", messageMetadata: metadata(ctx, turn, used) }, true);
+  return { ...own, status: "failed", error: { code: known.code, message: known.message } };
+}
+
+function knownError(ctx: Context, turn: TurnRow, error: unknown): AppError {
+  if (error instanceof TurnEnded)
+    return new AppError("unavailable", "The server was stopped while the agent was answering; ask again.");
+  if (error instanceof AppError && error.code !== "internal") return error;
+  ctx.log.report(error, { turnId: turn.id, correlationId: turn.correlationId });
+  return new AppError(
+    "internal",
+    "The turn failed unexpectedly; its id leads to the cause in the server's log.",
+  );
+}
+
+/** Stores the reply as it grows, and hears of a cancel that was asked for at another process. */
+function keepStored(ctx: Context, turn: TurnRow, live: LiveTurn) {
+  let writing: Promise<void> = Promise.resolve();
+  let since = 0;
+  const save = async () => {
+    const isDirty = live.isDirty;
+    live.isDirty = false;
+    const at = timestamp(ctx.clock);
+    const { message } = live;
+    const row = { content: textOf(message), rawData: structuredClone(message), updatedAt: at };
+    const found = await ctx.store.write(async (db) => {
+      if (isDirty) await db.update(chatMessages).set(row).where(eq(chatMessages.id, turn.messageId));
+      return db
+        .update(chatTurns)
+        .set({ leaseUntil: timestamp(ctx.clock, LEASE_MS), updatedAt: at })
+        .where(and(eq(chatTurns.id, turn.id), eq(chatTurns.status, "streaming")))
+        .returning({ asked: chatTurns.cancelRequestedAt, partialText: chatTurns.partialText });
+    });
+    const [own] = found;
+    if (!own) return live.control.abort(new TurnEnded("lost"));
+    if (own.asked === null || live.cancelRequest !== null) return;
+    live.cancelRequest = { ctx, partialText: own.partialText };
+    live.control.abort(new TurnEnded("cancelled"));
+  };
+  const timer = setInterval(() => {
+    since += FLUSH_MS;
+    if (!live.isDirty && since < (ctx.store.remote ? LISTEN_MS : RENEW_MS)) return;
+    since = 0;
+    writing = writing.then(save).catch((error) => {
+      live.isDirty = true;
+      ctx.log.report(error, { turnId: turn.id, at: "store a reply" });
+    });
+  }, FLUSH_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await writing;
+    },
+  };
+}
+
+/** The trail tells that a tool was called, and not with what: threads are private. */
+const recordCall = (ctx: Context, turn: TurnRow, call: Parameters<AgentTask["called"]>[0]): Promise<void> =>
+  write(ctx, (tx) =>
+    record(
+      tx,
+      "chat_turn.tool_called",
+      { type: "chat_thread", id: turn.threadId },
+      {
+        turnId: turn.id,
+        callId: call.id,
+        tool: call.tool,
+        isError: call.isError,
+        argumentsHash: Bun.SHA256.hash(canonicalJson(call.input), "hex"),
+      },
+    ),
+  );

@@ -1,0 +1,106 @@
+import { and, eq } from "drizzle-orm";
+import { secondsBetween, timestamp } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { WriteContext } from "../../context.ts";
+import { textOf, toolParts, type UiMessage } from "../../models/chunks.ts";
+import { record } from "../events/service.ts";
+import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
+
+/** How a turn ends, or that it waits. */
+export interface Settlement {
+  status: "completed" | "failed" | "cancelled" | "waiting";
+  message: UiMessage;
+  turn: Pick<TurnRow, "steps" | "usage">;
+  error?: { code: string; message: string };
+  pending?: PendingCall[];
+  /** What the person saw of a reply that they cancelled; null: all of it. */
+  partialText?: string | null;
+}
+
+/**
+ * Writes down how a turn ended, with its message, its thread and its event. False where it is not under way any more:
+ * then nothing is written. `from` says what it must be: its process has it streaming.
+ */
+export async function settleTurn(
+  tx: WriteContext,
+  turn: TurnRow,
+  { status, message, error, pending = [], partialText = null, ...given }: Settlement,
+  from: "streaming" | "waiting" = "streaming",
+): Promise<boolean> {
+  const at = timestamp(tx.clock);
+  const isOver = status !== "waiting";
+  const [row] = await tx.db
+    .update(chatTurns)
+    .set({
+      ...given.turn,
+      status,
+      pending,
+      error: error ?? null,
+      bootId: null,
+      leaseUntil: null,
+      updatedAt: at,
+      completedAt: isOver ? at : null,
+    })
+    .where(and(eq(chatTurns.id, turn.id), eq(chatTurns.status, from)))
+    .returning({ id: chatTurns.id });
+  if (!row) return false;
+  const rawData = partialText === null ? message : cutTo(message, partialText);
+  await tx.db
+    .update(chatMessages)
+    .set({
+      content: textOf(rawData),
+      rawData,
+      cancelled: status === "cancelled",
+      durationSeconds: isOver ? secondsBetween(turn.startedAt, at) : null,
+      updatedAt: at,
+    })
+    .where(eq(chatMessages.id, turn.messageId));
+  await tx.db
+    .update(chatThreads)
+    .set({ lastTurnStatus: status, updatedAt: at, ...(isOver ? { activeTurnId: null } : {}) })
+    .where(and(eq(chatThreads.id, turn.threadId), eq(chatThreads.activeTurnId, turn.id)));
+  const data: JsonObject = {
+    turnId: turn.id,
+    steps: given.turn.steps,
+    usage: { ...given.turn.usage },
+    ...(error ? { error: { ...error } } : {}),
+    ...(status === "waiting" ? { decisionIds: pending.map(({ decisionId }) => decisionId) } : {}),
+  };
+  await record(tx, `chat_turn.${status}`, { type: "chat_thread", id: turn.threadId }, data);
+  return true;
+}
+
+/** A message that will not go on: nothing in it is open any more. */
+export function close(message: UiMessage, why: string): UiMessage {
+  for (const part of message.parts) {
+    if (part.type === "text" || part.type === "reasoning") part.state = "done";
+  }
+  for (const part of openCalls(message)) {
+    part.state = "output-error";
+    part.input ??= {};
+    part.errorText = why;
+  }
+  return message;
+}
+
+const ENDS: readonly string[] = ["output-available", "output-error", "output-denied"];
+export const openCalls = (message: UiMessage) =>
+  toolParts(message).filter(({ state }) => !ENDS.includes(state));
+
+/** The message with `seen` for its text: the person has not read more, and the model is not to go on from more. */
+function cutTo(message: UiMessage, seen: string): UiMessage {
+  const whole = textOf(message);
+  if (whole === seen) return message;
+  const parts = message.parts.map((part) => ({ ...part }));
+  if (!whole.startsWith(seen)) {
+    const others = parts.filter(({ type }) => type !== "text");
+    return { ...message, parts: [...others, { type: "text", text: seen, state: "done" }] };
+  }
+  let left = seen.length;
+  for (const part of parts) {
+    if (part.type !== "text") continue;
+    part.text = part.text.slice(0, left);
+    left -= part.text.length;
+  }
+  return { ...message, parts };
+}

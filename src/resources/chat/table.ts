@@ -1,0 +1,83 @@
+import { integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { JsonObject } from "../../base/json.ts";
+import type { AskedCall } from "../../models/agent.ts";
+import type { UiMessage } from "../../models/chunks.ts";
+import type { Usage } from "../../models/contract.ts";
+import { json } from "../../store/columns.ts";
+
+/** pending → streaming ⇄ waiting (approval) → completed | failed | cancelled; then streaming again with the next turn. */
+export const TURN_STATUSES = ["pending", "streaming", "waiting", "completed", "failed", "cancelled"] as const;
+export type TurnStatus = (typeof TURN_STATUSES)[number];
+
+/** A conversation of one person with an agent; nobody else sees it. */
+export const chatThreads = sqliteTable("chat_threads", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  ownerId: text().notNull(),
+  createdAt: text().notNull(),
+  updatedAt: text().notNull(),
+  agentSpecId: text().notNull(),
+  title: text(),
+  /** `pending` until there was a turn. */
+  lastTurnStatus: text().$type<TurnStatus>().notNull(),
+  /** The turn that has not ended; one at a time. */
+  activeTurnId: text(),
+});
+export type ThreadRow = typeof chatThreads.$inferSelect;
+
+export const chatMessages = sqliteTable("chat_messages", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  threadId: text().notNull(),
+  turnId: text().notNull(),
+  role: text().$type<"user" | "assistant">().notNull(),
+  /** All of its text; of a reply under way what has come so far. */
+  content: text().notNull(),
+  format: text().$type<"text" | "markdown">().notNull(),
+  /** The message as clients of the AI SDK keep it. */
+  rawData: json<UiMessage>().notNull(),
+  cancelled: integer({ mode: "boolean" }).notNull(),
+  durationSeconds: real(),
+  createdBy: text(),
+  createdAt: text().notNull(),
+  updatedAt: text().notNull(),
+});
+export type MessageRow = typeof chatMessages.$inferSelect;
+
+/** A call that waits for a person: what was asked, and the run and decision that stand for the question. */
+export interface PendingCall extends AskedCall {
+  /** SHA-256 of what the decision shows: tool, arguments, and what the tool does. */
+  hash: string;
+  runId: string;
+  decisionId: string;
+}
+
+export const chatTurns = sqliteTable("chat_turns", {
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  threadId: text().notNull(),
+  agentSpecId: text().notNull(),
+  /** The reply. */
+  messageId: text().notNull(),
+  status: text().$type<TurnStatus>().notNull(),
+  /** Of the person, an IANA name. */
+  timezone: text(),
+  steps: integer().notNull(),
+  usage: json<Usage>().notNull(),
+  pending: json<PendingCall[]>().notNull(),
+  error: json<{ code: string; message: string } | null>(),
+  /** On whose behalf; an `Actor`. */
+  actor: json<JsonObject>().notNull(),
+  correlationId: text().notNull(),
+  /** The process that has it; null while it waits. */
+  bootId: text(),
+  leaseUntil: text(),
+  cancelRequestedAt: text(),
+  /** What the person saw when it was cancelled. */
+  partialText: text(),
+  createdAt: text().notNull(),
+  startedAt: text().notNull(),
+  updatedAt: text().notNull(),
+  completedAt: text(),
+});
+export type TurnRow = typeof chatTurns.$inferSelect;

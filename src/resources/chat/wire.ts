@@ -1,0 +1,114 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../base/json.ts";
+import {
+  cursorQuery,
+  instant,
+  jsonObject,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
+import { type MessageRow, type ThreadRow, TURN_STATUSES } from "./table.ts";
+
+export const Thread = object({
+  id: uuid(),
+  agentSpecId: uuid(),
+  title: nullable(Type.String({ description: "From the first message where none was given" })),
+  lastTurnStatus: oneOf(TURN_STATUSES),
+  createdAt: instant(),
+  updatedAt: instant(),
+});
+
+export const ThreadCreate = object({ agentSpecId: uuid(), title: optional(nullable(named())) });
+export type ThreadCreate = Static<typeof ThreadCreate>;
+
+export const ThreadPatch = object({ agentSpecId: optional(uuid()), title: optional(nullable(named())) });
+export type ThreadPatch = Static<typeof ThreadPatch>;
+
+export const ThreadQuery = object(cursorQuery(20));
+export const ThreadPage = object({ items: Type.Array(Thread), nextCursor: optional(Type.String()) });
+
+export const BulkDelete = object({
+  all: Type.Boolean({ default: false, description: "True deletes all threads of the caller" }),
+  threadIds: optional(Type.Array(uuid(), { maxItems: 100 })),
+});
+export type BulkDelete = Static<typeof BulkDelete>;
+export const BulkDeleted = object({ deletedCount: Type.Integer() });
+
+export const Message = object({
+  id: uuid(),
+  threadId: uuid(),
+  turnId: uuid(),
+  role: oneOf(["user", "assistant"]),
+  content: Type.String(),
+  format: oneOf(["text", "markdown"]),
+  rawData: jsonObject({ description: "The message as the AI SDK keeps it: {id, role, metadata, parts[]}" }),
+  cancelled: Type.Boolean(),
+  durationSeconds: nullable(Type.Number()),
+  createdBy: nullable(uuid()),
+  createdAt: instant(),
+  updatedAt: instant(),
+});
+
+export const MessageQuery = object(cursorQuery(50, 200));
+export const MessagePage = object({ items: Type.Array(Message), nextCursor: optional(Type.String()) });
+
+/** A message has at most so many characters. */
+export const MAX_CONTENT_CHARACTERS = 100_000;
+
+/** One of the three says what the person asks; the rest is what clients of the AI SDK send along. */
+export const TurnInput = object({
+  content: optional(Type.String({ minLength: 1, maxLength: MAX_CONTENT_CHARACTERS, pattern: "\\S" })),
+  message: optional(
+    jsonObject({ description: "A UIMessage of the AI SDK: {id, role: user, parts: [{type: text, text}]}" }),
+  ),
+  messages: optional(
+    Type.Array(jsonObject(), {
+      minItems: 1,
+      maxItems: 10_000,
+      description: "UIMessages; the last one counts. What was said before is read from the thread alone.",
+    }),
+  ),
+  id: optional(nullable(Type.String({ maxLength: 200 }))),
+  trigger: oneOf(["submit-message", "regenerate-message"], { default: "submit-message" }),
+  messageId: optional(
+    nullable(
+      Type.String({ maxLength: 200, description: "To regenerate: a reply, or the message it answers" }),
+    ),
+  ),
+});
+export type TurnInput = Static<typeof TurnInput>;
+
+export const TurnCancel = object({
+  partialText: optional(
+    nullable(Type.String({ maxLength: 1_000_000, description: "The part of the reply that was seen" })),
+  ),
+});
+export type TurnCancel = Static<typeof TurnCancel>;
+
+export const toThread = (row: ThreadRow): Static<typeof Thread> => ({
+  id: row.id,
+  agentSpecId: row.agentSpecId,
+  title: row.title,
+  lastTurnStatus: row.lastTurnStatus,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});
+
+export const toMessage = (row: MessageRow): Static<typeof Message> => ({
+  id: row.id,
+  threadId: row.threadId,
+  turnId: row.turnId,
+  role: row.role,
+  content: row.content,
+  format: row.format,
+  rawData: row.rawData as unknown as JsonObject,
+  cancelled: row.cancelled,
+  durationSeconds: row.durationSeconds,
+  createdBy: row.createdBy,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});

@@ -1,0 +1,81 @@
+import { and, eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import type { Model, ModelRequest, Usage } from "../../models/contract.ts";
+import { llmUsage } from "./table.ts";
+
+/** What an endpoint does not count is counted roughly: so many characters are a token. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** The operator's model for the work of one organization: within its budget of the day, and counted. */
+export function modelFor(ctx: Context): Model {
+  return {
+    async *stream(request, signal) {
+      ctx.models.require();
+      await checkBudget(ctx);
+      let written = 0;
+      let usage: Usage | null = null;
+      try {
+        for await (const event of ctx.models.stream(request, signal)) {
+          if (event.type === "text" || event.type === "reasoning" || event.type === "call-delta")
+            written += event.delta.length;
+          if (event.type === "finish" && event.usage.inputTokens + event.usage.outputTokens > 0)
+            usage = event.usage;
+          yield event;
+        }
+      } finally {
+        // What was cut off was used too; a request that failed before its first token was not.
+        if (usage !== null || written > 0) await countUsage(ctx, usage ?? estimate(request, written));
+      }
+    },
+  };
+}
+
+function estimate({ system, messages }: ModelRequest, written: number): Usage {
+  const read = messages.reduce((sum, { content }) => sum + content.length, system.length);
+  return {
+    inputTokens: Math.ceil(read / CHARACTERS_PER_TOKEN),
+    outputTokens: Math.ceil(written / CHARACTERS_PER_TOKEN),
+  };
+}
+
+const today = (ctx: Context) => timestamp(ctx.clock).slice(0, 10);
+
+const ofToday = (ctx: Context) =>
+  and(eq(llmUsage.organizationId, ctx.organizationId), eq(llmUsage.day, today(ctx)));
+
+/** Throws `llm_budget_exceeded` where the organization has used up its tokens of the day. */
+export async function checkBudget(ctx: Context): Promise<void> {
+  const budget = ctx.config.llmTokensPerDay;
+  if (budget === 0) return;
+  const [row] = await ctx.db
+    .select({ used: sql<number>`${llmUsage.inputTokens} + ${llmUsage.outputTokens}` })
+    .from(llmUsage)
+    .where(ofToday(ctx));
+  if ((row?.used ?? 0) < budget) return;
+  const now = ctx.clock.now().getTime();
+  const midnight = Date.parse(`${today(ctx)}T24:00:00.000Z`);
+  throw new AppError(
+    "llm_budget_exceeded",
+    `This organization has used its ${budget.toLocaleString("en")} tokens of today; it has new ones at midnight UTC.`,
+    { retryAfterSeconds: Math.max(1, Math.ceil((midnight - now) / 1000)) },
+  );
+}
+
+async function countUsage(ctx: Context, { inputTokens, outputTokens }: Usage): Promise<void> {
+  const row = { organizationId: ctx.organizationId, day: today(ctx), inputTokens, outputTokens, replies: 1 };
+  await ctx.store.write(async (db) => {
+    await db
+      .insert(llmUsage)
+      .values(row)
+      .onConflictDoUpdate({
+        target: [llmUsage.organizationId, llmUsage.day],
+        set: {
+          inputTokens: sql`${llmUsage.inputTokens} + ${inputTokens}`,
+          outputTokens: sql`${llmUsage.outputTokens} + ${outputTokens}`,
+          replies: sql`${llmUsage.replies} + 1`,
+        },
+      });
+  });
+}
