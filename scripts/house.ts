@@ -18,7 +18,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["adapter", /^src\/(executors|providers|models|catalog|mcp|sql|lake|charts|reader|search)\//],
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   ["context", /^src\/(context|config|folder)\.ts$/],
-  ["wire", /^src\/resources\/[\w-]+\/wire\.ts$/],
+  ["wire", /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/],
   ["service", /^src\/resources\/[\w-]+\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
   ["edge", /^src\/(http|engine)\//],
   ["routes", /^src\/resources\/[\w-]+\/(?:routes|page)\.ts$/],
@@ -161,7 +161,7 @@ function leaves(path: string, text: string): string[] {
       target: posix.join(posix.dirname(path), name ?? ""),
     }))
     .filter(({ isType, target }) => {
-      const isWire = /^src\/resources\/[\w-]+\/wire\.ts$/.test(target);
+      const isWire = /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/.test(target);
       return !target.startsWith("web/") && !(isType && isWire);
     })
     .map(({ target }) => `${path}: imports ${target} (use its own files, and types of wire.ts)`);

@@ -203,12 +203,21 @@ function walkUnion(
   return raw;
 }
 
+/** Kinds of faults of a value whose type is right. */
+const BOUNDS = /^(greater|less)_than|^too_|_too_(short|long)$|^multiple_of|^string_pattern/;
+
 /** A member whose faults lie deeper was meant rather than one that fails at its own type or tag. */
 function closeness(faults: Fault[], loc: readonly string[]): number {
   if (faults.some((fault) => fault.type === "literal_error")) return -2;
   const shallow = faults.some((fault) => fault.loc.length === loc.length);
   if (shallow && faults.some((fault) => fault.type === "none_required")) return -3;
-  return shallow ? -1 : 1 / faults.length;
+  if (!shallow) return 1 / faults.length;
+  // Of those that fail here, one whose bounds are passed is closer than one that lists others, or is of another type.
+  return faults.every(({ type }) => BOUNDS.test(type))
+    ? -0.5
+    : faults.some(({ type }) => type === "enum")
+      ? -0.75
+      : -1;
 }
 
 function checkString(schema: Shape, raw: string, fail: Fail): unknown {

@@ -127,7 +127,7 @@ describe("requests of Slack", () => {
     const at = client(bare.origin);
     const reply = await at("POST", "/api/inbound/slack/commands", "text=help", sign("text=help"));
     expect([reply.status, reply.body.detail]).toEqual([
-      503,
+      401,
       expect.stringContaining("WEIR_SLACK_SIGNING_SECRET"),
     ]);
     expect((await open("POST", "/api/inbound/teams/commands", "")).status).toBe(404);

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { contextFor } from "../../src/context.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
@@ -219,6 +220,20 @@ const GRANTED = "auth.permission_granted membership";
 const REVOKED = "auth.permission_revoked membership";
 
 /** What each operation that may change something leaves in the trail. */
+/** What Slack signs its requests with, in these tests. */
+export const SLACK_SECRET = "audited-slack-secret";
+
+const slack = (place: string, body: string, why: string): Expected => ({
+  events: [],
+  why,
+  call({ weir }) {
+    const at = String(Math.floor(weir.clock.now().getTime() / 1000));
+    const signature = createHmac("sha256", SLACK_SECRET).update(`v0:${at}:${body}`).digest("hex");
+    const headers = { "x-slack-request-timestamp": at, "x-slack-signature": `v0=${signature}` };
+    return { path: `/api/inbound/slack/${place}`, body, headers, by: weir.anonymous };
+  },
+});
+
 export const AUDITED: Readonly<Record<string, Expected>> = {
   "POST /api/observability/simulate-llm-error": {
     events: [],
@@ -299,6 +314,30 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       path: api(`access-tokens/${created(await weir.owner("POST", api("access-tokens"), { name: "x" })).id}`),
     }),
   },
+  "POST /mcp": {
+    events: [],
+    why: "It lists tools; each call of one is a run, or a decision, with events of its own.",
+    call: () => ({
+      path: "/mcp",
+      body: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+      headers: { accept: "application/json, text/event-stream" },
+    }),
+  },
+  "POST /api/inbound/slack/commands": slack(
+    "commands",
+    "text=help",
+    "It only answers; what it sets off has its own.",
+  ),
+  "POST /api/inbound/slack/interactions": slack(
+    "interactions",
+    `payload=${encodeURIComponent("{}")}`,
+    "A decision is told of as one.",
+  ),
+  "POST /api/inbound/slack/events": slack(
+    "events",
+    JSON.stringify({ type: "url_verification", challenge: "x" }),
+    "It only answers; what it sets off has its own.",
+  ),
   "POST /api/v1/auth/device/code": {
     events: [],
     why: "Nobody is known yet, and nothing is let in.",

@@ -11,6 +11,7 @@ import {
   type Call,
   makeWorld,
   SECRETS,
+  SLACK_SECRET,
   type Started,
   session,
   type World,
@@ -73,7 +74,7 @@ beforeAll(async () => {
     const [tool] = body.tools ?? [];
     return tool ? calls(tool.function.name, {}) : says("Yes.");
   });
-  const weir = await startApp({ env: model.env });
+  const weir = await startApp({ env: { ...model.env, WEIR_SLACK_SIGNING_SECRET: SLACK_SECRET } });
   const fresh = await startApp({ owner: false, engine: false });
   world = await makeWorld(weir, fresh);
 }, 30_000);
@@ -234,6 +235,7 @@ const SEEN_ELSEWHERE = new Set([
   "decision.expired",
   "automation.schedule_missed",
   "automation.stale",
+  "auth.chat_linked",
   "chat_turn.tool_called",
   "chat_turn.failed",
 ]);

@@ -21,9 +21,12 @@ const NEEDS_A_HOME = ["POST /api/v1/access-tokens"];
 /** What is asked of two organizations at once: the one of its example is nobody's. */
 const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 
+/** A link that somebody may send around: under the cookie it changes something only from Weir's own pages. */
+const ASKS_FIRST = ["GET /api/inbound/link-callback"];
+
 /** The rules themselves, from what an operation says of itself (decisions, section 3). */
 function verdict({ audience, method, path, personal }: Operation, who: Principal): Verdict {
-  const changes = method !== "GET";
+  const changes = method !== "GET" || ASKS_FIRST.includes(`${method} ${path}`);
   if (audience === "public") return changes && who.site === "cross-site" ? "csrf" : "open";
   if (audience === "signature") return "open";
   if (who.carrier === "none" || who.carrier === "broken") return "unauthenticated";

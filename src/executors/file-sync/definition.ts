@@ -26,7 +26,7 @@ const selectedItem = Type.Union([
   Type.Object(
     {
       id: Type.String({ minLength: 1, maxLength: 4_096 }),
-      path: optional(Type.String({ maxLength: 4_096 })),
+      path: optional(Type.String({ minLength: 1, maxLength: 4_096 })),
     },
     { additionalProperties: true },
   ),

@@ -1,10 +1,13 @@
 import { parseJson } from "../../base/json.ts";
+import { anything } from "../../base/shape.ts";
 import { readBytes } from "../../http/body.ts";
 import { operation, Reply } from "../../http/operation.ts";
 import { answerMcp } from "./server.ts";
 
 /** Of the library's replies; all others are ours to set. */
 const KEPT = ["content-type", "cache-control", "allow"];
+
+const REFUSAL = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request" } };
 
 export const mcpOperations = [
   operation({
@@ -16,7 +19,15 @@ export const mcpOperations = [
     description:
       "For agents outside of Weir: actions, automations, SQL, datasets and approvals as tools, by an access token or an API key, as its role allows. Speaks 2026-07-28 and the revisions before it, without sessions.",
     consumes: "application/json",
-    produces: "application/json",
+    bodyExample: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+    response: anything(),
+    example: { jsonrpc: "2.0", id: 1, result: { tools: [] } },
+    replies: Object.fromEntries(
+      [202, 400, 404, 406, 415].map((status) => [
+        status,
+        { description: "What the protocol answers.", body: anything(), example: REFUSAL },
+      ]),
+    ),
     async handle({ app, ctx, visit, identity }) {
       const body = parseJson(new TextDecoder().decode(await readBytes(app, visit.request)));
       visit.keepOpen();

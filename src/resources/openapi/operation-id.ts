@@ -73,6 +73,12 @@ const NAMES: Readonly<Record<string, string>> = {
   "POST /api/v1/webhooks/{webhook_id}/rotate-secret": "rotateWebhookSecret",
   "POST /webhooks/{org_id}/{path}": "receiveWebhook",
   "GET /openapi.json": "getOpenApiDocument",
+  "POST /mcp": "callMcp",
+  "GET /api/inbound/link-callback": "finishChatLink",
+  "GET /api/v1/chat-links": "getChatLink",
+  "POST /api/inbound/slack/commands": "receiveSlackCommand",
+  "POST /api/inbound/slack/interactions": "receiveSlackInteraction",
+  "POST /api/inbound/slack/events": "receiveSlackEvent",
 };
 
 /** Stable and unique; a name that a generated client can carry: `listActions`, `getActionRun`, `verifyConnection`. */

@@ -7,14 +7,14 @@ import { PRESETS } from "../../crypto/presets.ts";
 export type Fields = Readonly<Record<string, string>>;
 
 /**
- * Throws `unavailable` where Slack is not set up here, and `unauthenticated` for a request that Slack did not sign in
- * the last five minutes (https://docs.slack.dev/authentication/verifying-requests-from-slack).
+ * Throws `unauthenticated` for a request that Slack did not sign in the last five minutes, which is every one where no
+ * secret is set (https://docs.slack.dev/authentication/verifying-requests-from-slack).
  */
 export function checkSlack(app: App, headers: Headers, body: Uint8Array): void {
   const secret = app.slack.signingSecret;
   if (secret === null) {
     throw new AppError(
-      "unavailable",
+      "unauthenticated",
       "Slack is not set up here: set WEIR_SLACK_SIGNING_SECRET, and start again.",
     );
   }

@@ -22,7 +22,7 @@ async function slackBody(app: App, visit: Visit): Promise<Uint8Array> {
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 const part = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
-const errors = [401, 413, 415, 429, 503] as const;
+const errors = [401, 413, 415, 429] as const;
 
 export const slackOperations = [
   operation({
@@ -36,7 +36,7 @@ export const slackOperations = [
       "The token stands in the link that Slack shows to somebody who is not tied yet. A browser that opens the link is shown whom it speaks of first; it is tied when the person agrees there.",
     query: LinkQuery,
     response: Linked,
-    errors: [410],
+    errors: [403, 410],
     async handle({ app, ctx, query, identity, visit }) {
       if (identity.carrier === "cookie") {
         // Otherwise a link that somebody sends around would let them act as whoever opens it.
@@ -127,6 +127,12 @@ export const slackOperations = [
     description:
       "A mention is answered in its thread where WEIR_SLACK_BOT_TOKEN is set. A repeat starts nothing new.",
     consumes: "application/json",
+    bodyExample: {
+      type: "event_callback",
+      team_id: "T1",
+      event_id: "Ev1",
+      event: { type: "app_mention", user: "U1", text: "<@UWEIR> help", channel: "C1", ts: "17.1" },
+    },
     errors: [...errors, 422],
     async handle({ app, visit }) {
       const body = objectOf(new TextDecoder().decode(await slackBody(app, visit)));
