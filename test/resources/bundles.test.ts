@@ -655,3 +655,60 @@ test("secret inputs stand in no reply, event, log line or table", async () => {
     expect(readFileSync(path(started.dataFolder, file)).includes(canary)).toBe(false);
   }
 });
+
+describe("an agent of a bundle", () => {
+  const markdown = (least: string) =>
+    `---\nname: Orders of {{inputs.shop}}\ntools:\n  - query\n  - action:{{components.count.slug}}\n---\nYou know the orders of {{inputs.shop}}, ${least}.`;
+  const components = (least = "all of them") => [
+    { key: "agent", type: "agent_spec", definition: { markdown: markdown(least) } },
+    {
+      key: "count",
+      type: "action",
+      name: "Count",
+      definition: { kind: "duckdb_transform", definition: { sql: "SELECT 1 AS n" } },
+    },
+  ];
+  const inputs = { inputJsonSchema: schemaOf({ shop: { type: "string" } }, { required: ["shop"] }) };
+
+  test("is made of its text, with what was put in, and brought up to date by a later version", async () => {
+    const slug = fresh("agents");
+    const first = await published(owner, bundle(slug, components(), inputs));
+    const made = await install(owner, slug, { shop: "Kettle & Leaf" });
+    const spec = ok(await owner("GET", `/api/v1/agents/specs/${made.ids.agent}`));
+    const count = ok(await owner("GET", `${ACTIONS}/${made.ids.count}`));
+    expect(spec.name).toBe("Orders of Kettle & Leaf");
+    expect(spec.frontmatter.tools).toEqual(["query", `action:${count.slug}`]);
+    expect(spec.markdown).toEndWith("You know the orders of Kettle & Leaf, all of them.");
+    expect((await install(owner, slug, { shop: "Kettle & Leaf" })).ids).toEqual(made.ids);
+
+    const next = ok(
+      await owner("PUT", `${TEMPLATES}/${first.id}`, {
+        definition: { components: components("the new ones") },
+      }),
+    );
+    ok(await owner("POST", `${TEMPLATES}/${next.id}/publish`));
+    expect((await install(owner, slug, { shop: "Kettle & Leaf" })).ids).toEqual(made.ids);
+    expect(ok(await owner("GET", `/api/v1/agents/specs/${made.ids.agent}`)).markdown).toContain(
+      "the new ones",
+    );
+  });
+
+  test("is checked when the bundle is saved, and an input that spoils it leaves nothing behind", async () => {
+    const wrong = [
+      {
+        key: "agent",
+        type: "agent_spec",
+        definition: { markdown: "---\nname: x\ntemperature: hot\n---\nHi." },
+      },
+    ];
+    expect(faultsOf(await owner("POST", TEMPLATES, bundle(fresh(), wrong)))).toEqual([
+      expect.stringContaining("body.definition.components.0.definition.markdown.temperature"),
+    ]);
+    const slug = fresh("spoilt");
+    await published(owner, bundle(slug, components(), inputs));
+    const before = ok(await owner("GET", ACTIONS)).total;
+    const spoilt = await owner("POST", `${BUNDLES}/${slug}/install`, { inputs: { shop: "a: b: [" } });
+    expect(spoilt.status).toBe(422);
+    expect(ok(await owner("GET", ACTIONS)).total).toBe(before);
+  });
+});

@@ -286,7 +286,7 @@ describe("what is checked when it is saved", () => {
         "body.definition.components.3.templateSlug not_found",
         "body.definition.components.4.templateSlug value_error",
         "body.definition.components.5.definition value_error",
-        "body.definition.components.6.type not_available",
+        "body.definition.components.6.definition.markdown missing",
       ].sort(),
     );
     expect(
@@ -660,7 +660,7 @@ describe("reading templates", () => {
 
   test("shows what is built in by id and slug, and refuses every change of it", async () => {
     const shown = ok(await owner("GET", `${TEMPLATES}/slug/quick-start`));
-    expect(shown).toMatchObject({ templateType: "bundle", status: "published", version: 1, isActive: true });
+    expect(shown).toMatchObject({ templateType: "bundle", status: "published", version: 2, isActive: true });
     expect(ok(await owner("GET", `${TEMPLATES}/${shown.id}`))).toEqual(shown);
     const at = `${TEMPLATES}/${shown.id}`;
     for (const [method, path, body] of [

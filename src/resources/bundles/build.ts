@@ -8,6 +8,8 @@ import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { insertAction, updateAction } from "../actions/service.ts";
 import { actions } from "../actions/table.ts";
 import { fillAction } from "../actions/template.ts";
+import { createAgentSpec, updateAgentSpec } from "../agents/service.ts";
+import { agentSpecs } from "../agents/table.ts";
 import { createAutomation, updateAutomation } from "../automations/service.ts";
 import { automations } from "../automations/table.ts";
 import { insertConnection } from "../connections/create.ts";
@@ -18,6 +20,7 @@ import { updateConnection } from "../connections/update.ts";
 import { namedTemplate, refuseUnpublished } from "../templates/find.ts";
 import {
   ActionPart,
+  AgentPart,
   AutomationPart,
   type Component,
   ConnectionPart,
@@ -65,7 +68,7 @@ export async function makeEntity(tx: WriteContext, ready: Ready): Promise<Entity
       return (await createAutomation(tx, input, ready.bundleId)).automation;
     }
     case "agent_spec":
-      throw invalid(["type"], "This version of Weir can't install agent specs yet", "not_available");
+      return createAgentSpec(tx, checked(AgentPart, ready.definition ?? {}).markdown);
   }
 }
 
@@ -90,7 +93,7 @@ export async function updateEntity(tx: WriteContext, id: string, ready: Ready): 
       return (await updateAutomation(tx, id, change)).automation;
     }
     case "agent_spec":
-      return null;
+      return updateAgentSpec(tx, id, checked(AgentPart, ready.definition ?? {}).markdown);
   }
 }
 
@@ -139,8 +142,11 @@ export async function entityOf(
       const mine = and(eq(organizationId, of.organizationId), eq(id, of.id), isNull(deletedAt));
       return (await tx.db.select({ id, slug, name }).from(automations).where(mine))[0] ?? null;
     }
-    case "agent_spec":
-      return null;
+    case "agent_spec": {
+      const { id, slug, name, organizationId } = agentSpecs;
+      const mine = and(eq(organizationId, of.organizationId), eq(id, of.id));
+      return (await tx.db.select({ id, slug, name }).from(agentSpecs).where(mine))[0] ?? null;
+    }
   }
 }
 

@@ -55,6 +55,9 @@ export const AutomationPart = object({
 });
 export type AutomationPart = Static<typeof AutomationPart>;
 
+/** An agent is its text; the name stands in its front matter. */
+export const AgentPart = object({ markdown: Type.String({ minLength: 1, maxLength: 1_000_000 }) });
+
 /** A connection template stands in place of a provider. */
 export const isHttpDefinition = (definition: JsonObject): boolean => definition.http !== undefined;
 

@@ -8,6 +8,7 @@ import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
 import { definitionFaults } from "../actions/definition.ts";
+import { readSpec } from "../agents/markdown.ts";
 import { configFaults } from "../automations/faults.ts";
 import { settingsFaults } from "../connections/input.ts";
 import { namedTemplate, versionsOf } from "../templates/find.ts";
@@ -15,6 +16,7 @@ import { inputNameFault, lookIn, secretInputs, withDefaults } from "../templates
 import type { TemplateRow, TemplateType } from "../templates/table.ts";
 import {
   ActionPart,
+  AgentPart,
   AutomationPart,
   BundleDefinition,
   type Component,
@@ -50,7 +52,7 @@ export async function bundleFaults(ctx: Context, bundle: Bundle): Promise<Fault[
           loc,
         ),
       );
-      faults.push(...contentFaults(ctx, bundle, component, loc));
+      faults.push(...(await contentFaults(ctx, bundle, component, loc)));
     }
   }
   faults.push(...orderFaults(linked, [...LOC, "components"]));
@@ -63,8 +65,6 @@ async function sourceFaults(ctx: Context, component: Component, loc: readonly st
   const fault = (field: string, msg: string, kind = "value_error"): Fault[] => [
     { loc: [...loc, field], msg, type: kind },
   ];
-  if (type === "agent_spec")
-    return fault("type", "This version of Weir can't install agent specs yet", "not_available");
   if (templateSlug === undefined) {
     if (templateVersion !== undefined)
       return fault("templateVersion", "This field belongs to a templateSlug", "extra_forbidden");
@@ -77,8 +77,11 @@ async function sourceFaults(ctx: Context, component: Component, loc: readonly st
     return definition === undefined ? fault("definition", "Give templateSlug or definition", "missing") : [];
   }
   if (definition !== undefined) return fault("definition", "Give either templateSlug or definition");
-  if (type === "automation")
-    return fault("templateSlug", "There are no templates of automations; give definition");
+  if (type === "automation" || type === "agent_spec")
+    return fault(
+      "templateSlug",
+      `There are no templates of ${type === "automation" ? "automations" : "agents"}; give definition`,
+    );
   const reference = { templateSlug, templateVersion: templateVersion ?? null };
   if (await namedTemplate(ctx, reference, type as TemplateType)) return [];
   const known = (await versionsOf(ctx, templateSlug)).some(({ templateType }) => templateType === type);
@@ -155,9 +158,14 @@ function secretFaults(
 const SOME_ID = "00000000-0000-7000-8000-000000000000";
 
 /** What the thing that a component makes would be refused for; fields whose inputs aren't known yet are passed over. */
-function contentFaults(ctx: Context, bundle: Bundle, component: Component, loc: readonly string[]): Fault[] {
-  const { definition: own, templateSlug, type } = component;
-  if (own === undefined || templateSlug !== undefined || type === "agent_spec") return [];
+async function contentFaults(
+  ctx: Context,
+  bundle: Bundle,
+  component: Component,
+  loc: readonly string[],
+): Promise<Fault[]> {
+  const { definition: own, templateSlug } = component;
+  if (own === undefined || templateSlug !== undefined) return [];
   const open: string[][] = [];
   const lookInput = lookIn({ inputs: withDefaults(bundle, {}) });
   const look = (template: Template, path: readonly string[]): Json | undefined => {
@@ -171,7 +179,8 @@ function contentFaults(ctx: Context, bundle: Bundle, component: Component, loc: 
   if (sample instanceof AppError) return [{ loc, msg: sample.message, type: sample.code }];
   const isOpen = (fault: Fault) => open.some((path) => path.every((key, depth) => fault.loc[depth] === key));
   const definition = isObject(sample) && isObject(sample.definition) ? sample.definition : {};
-  return partFaults(ctx, component, definition, [...loc, "definition"]).filter((fault) => !isOpen(fault));
+  const faults = await partFaults(ctx, component, definition, [...loc, "definition"]);
+  return faults.filter((fault) => !isOpen(fault));
 }
 
 /** What `work` gives, or the fault that it meets. */
@@ -195,7 +204,7 @@ function partFaults(
   { type }: Pick<Component, "type">,
   definition: JsonObject,
   loc: readonly string[],
-): Fault[] {
+): Fault[] | Promise<Fault[]> {
   switch (type) {
     case "connection":
       return isHttpDefinition(definition)
@@ -210,8 +219,15 @@ function partFaults(
         configFaults(ctx, triggerType, config, [...loc, "config"]),
       );
     case "agent_spec":
-      return [];
+      return agentFaults(definition, loc);
   }
+}
+
+async function agentFaults(definition: JsonObject, loc: readonly string[]): Promise<Fault[]> {
+  const faults = shaped(AgentPart, definition, loc, () => []);
+  if (faults.length > 0 || typeof definition.markdown !== "string") return faults;
+  const told = (await readSpec(definition.markdown)).faults;
+  return told.map((fault) => ({ ...fault, loc: [...loc, ...fault.loc.slice(1)] }));
 }
 
 const httpFaults = (definition: JsonObject, loc: readonly string[]): Fault[] =>
