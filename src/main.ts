@@ -16,6 +16,22 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   login: async () => (await import("./cli/login.ts")).login,
   logout: async () => (await import("./cli/logout.ts")).logout,
   whoami: async () => (await import("./cli/whoami.ts")).whoami,
+  status: async () => (await import("./cli/status.ts")).status,
+  actions: async () => (await import("./cli/actions.ts")).actions,
+  runs: async () => (await import("./cli/runs.ts")).runs,
+  automations: async () => (await import("./cli/automations.ts")).automations,
+  approvals: async () => (await import("./cli/approvals.ts")).approvals,
+  connections: async () => (await import("./cli/connections.ts")).connections,
+  query: async () => (await import("./cli/query.ts")).query,
+  webhooks: async () => (await import("./cli/webhooks.ts")).webhooks,
+  openapi: async () => (await import("./cli/openapi.ts")).openapi,
+  api: async () => (await import("./cli/api.ts")).api,
+  completion: async () => (await import("./cli/completion.ts")).completion,
+  backup: async () => (await import("./cli/backup.ts")).backup,
+  restore: async () => (await import("./cli/restore.ts")).restore,
+  doctor: async () => (await import("./cli/doctor.ts")).doctor,
+  export: async () => (await import("./cli/export.ts")).exportConfig,
+  apply: async () => (await import("./cli/apply.ts")).apply,
   config: async () => (await import("./cli/config.ts")).config,
   version: async () => (await import("./cli/version.ts")).printVersion,
   help: async () => (await import("./cli/help.ts")).help,
@@ -34,21 +50,27 @@ const self = isCompiled ? [process.execPath] : [process.execPath, Bun.main];
 
 /** What commands see of this process. */
 async function openHost(): Promise<Host> {
-  const { partsFrom } = await import("./cli/settings.ts");
   const { personOf } = await import("./cli/credentials.ts");
+  const { askPerson, openOutput } = await import("./cli/terminal.ts");
   const isTerminal = process.stderr.isTTY === true;
   const err = (line: string) => void process.stderr.write(`${line}\n`);
   const columns = () => (process.stderr.columns || 80) - 1;
   return {
+    ...openOutput(),
     isTerminal,
+    width: process.stdout.isTTY === true ? process.stdout.columns || 80 : null,
+    ask: isTerminal && process.stdin.isTTY === true ? askPerson : null,
     hasColor: process.stdout.isTTY === true && !process.env.NO_COLOR,
     self,
     person: personOf(process.env),
+    env: process.env,
     err,
     status: (text) => void (isTerminal && process.stderr.write(`\r\x1b[2K${text.slice(0, columns())}`)),
-    out: (line) => void process.stdout.write(`${line}\n`),
     stdin: () => Bun.stdin.text(),
-    parts: (flags) => partsFrom(flags, process.env, { isTerminal, self, err }),
+    async parts(flags) {
+      const { partsFrom } = await import("./cli/settings.ts");
+      return partsFrom(flags, process.env, { isTerminal, self, err });
+    },
     onStop(stop) {
       let isAsked = false;
       for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {

@@ -38,11 +38,12 @@ export function agentOf({ person }: Host): string {
 export function signedIn(
   host: Host,
   named: string | undefined,
+  organization?: string,
 ): { server: string; token: string; client: Client } {
   const server = serverOf(host, named);
   const token = openCredentials(host.person).tokenFor(server);
   if (token === null) throw new NotSignedIn(`You are not signed in to ${server}. Try: weir login`);
-  return { server, token, client: openClient(server, { token, userAgent: agentOf(host) }) };
+  return { server, token, client: openClient(server, { token, userAgent: agentOf(host), organization }) };
 }
 
 /** Does `work`; a token that the server does not take any more throws `NotSignedIn`. */

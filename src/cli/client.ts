@@ -1,14 +1,16 @@
-import { openEgress } from "../base/egress.ts";
+import { type EgressResponse, openEgress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, parseJson } from "../base/json.ts";
 
-const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 export interface Answer {
   status: number;
   headers: Headers;
   /** Parsed where it is JSON, else its text; null for none. */
   body: Json;
+  /** As it came. */
+  text: string;
 }
 
 interface Question {
@@ -16,64 +18,87 @@ interface Question {
   body?: string;
 }
 
+/** What a request says beside its method and path. */
+interface Saying extends Question {
+  /** Milliseconds for the whole reply; 60,000 where absent, 0 for none. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+interface Caller {
+  token?: string;
+  userAgent?: string;
+  /** Id or slug of the organization to act in; the token's own where absent. */
+  organization?: string | undefined;
+}
+
 /**
  * Speaks to the Weir at `server` as anybody would: over HTTP, with a token where there is one. Paths are those of the
  * interface. Throws `upstream` and `timeout` where it can't be reached.
  */
-export function openClient(
-  server: string,
-  { token, userAgent }: { token?: string; userAgent?: string } = {},
-) {
+export function openClient(server: string, { token, userAgent, organization }: Caller = {}) {
   // The person named this address, so it may be reached wherever it is.
   const egress = openEgress({ allow: [new URL(server).host], self: () => null });
 
   /** One request as it is, without the token; a redirect is not followed. */
-  async function ask(method: string, url: string, { headers, body }: Question = {}): Promise<Answer> {
-    const reply = await egress.fetch(url, {
+  const request = (method: string, url: string, { headers, ...rest }: Saying = {}) =>
+    egress.fetch(url, {
       method,
       maxRedirects: 0,
       headers: { ...(userAgent === undefined ? {} : { "user-agent": userAgent }), ...headers },
-      ...(body === undefined ? {} : { body }),
+      ...rest,
     });
-    const { bytes } = await reply.bytes(MAX_REPLY_BYTES);
-    const text = new TextDecoder().decode(bytes);
-    const isJson = reply.headers.get("content-type")?.includes("json") === true;
-    return {
-      status: reply.status,
-      headers: reply.headers,
-      body: text === "" ? null : isJson ? parseJson(text) : text,
-    };
-  }
+
+  const ask = async (method: string, url: string, question: Saying = {}): Promise<Answer> =>
+    answerOf(await request(method, url, question));
+
+  const credentials = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(organization === undefined ? {} : { "x-organization-id": organization }),
+  };
 
   /** One request under the token; its body has `type`. */
-  const send = (method: string, path: string, type: string, body?: string) =>
+  const send = (method: string, path: string, type: string, body?: string, more: Saying = {}) =>
     ask(method, server + path, {
-      headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), "content-type": type },
+      headers: { ...credentials, "content-type": type },
       ...(body === undefined ? {} : { body }),
+      ...more,
     });
 
   /** Throws `unauthenticated` for a token that is not taken, `unexpected_status` for every other failure. */
-  async function call<T>(method: string, path: string, type: string, body?: string): Promise<T> {
-    const answer = await send(method, path, type, body);
-    if (answer.status < 300) return answer.body as T;
-    if (answer.status === 401) throw new AppError("unauthenticated", reasonOf(answer));
-    throw new AppError(
-      "unexpected_status",
-      `${method} ${path} was answered ${answer.status}: ${reasonOf(answer)}`,
-    );
+  async function call<T>(method: string, path: string, type: string, body?: string, more?: Saying) {
+    const answer = await send(method, path, type, body, more);
+    if (answer.status >= 300) throw failureOf(method, path, answer);
+    return { ...answer, body: answer.body as T };
   }
 
-  const json = <T>(method: string, path: string, body?: unknown) =>
-    call<T>(method, path, "application/json", body === undefined ? undefined : JSON.stringify(body));
+  /** The whole answer; throws where it tells of a failure. */
+  const say = <T>(method: string, path: string, body?: unknown, more?: Saying) =>
+    call<T>(method, path, "application/json", body === undefined ? undefined : JSON.stringify(body), more);
+
+  const json = async <T>(method: string, path: string, body?: unknown) =>
+    (await say<T>(method, path, body)).body;
 
   return {
     ask,
     /** Whatever the answer is. */
     reply: (method: string, path: string) => send(method, path, "application/json"),
+    say,
+    /** The reply as it comes; throws as `get` does. Read its body, or cancel it. */
+    async open(method: string, path: string, { headers, ...rest }: Saying = {}): Promise<EgressResponse> {
+      const reply = await request(method, server + path, {
+        headers: { ...credentials, ...headers },
+        timeoutMs: 0,
+        ...rest,
+      });
+      if (reply.status >= 300) throw failureOf(method, path, await answerOf(reply));
+      return reply;
+    },
     get: <T>(path: string) => json<T>("GET", path),
     post: <T>(path: string, body?: unknown) => json<T>("POST", path, body),
     patch: <T>(path: string, body: unknown) => json<T>("PATCH", path, body),
-    put: <T>(path: string, text: string) => call<T>("PUT", path, "application/octet-stream", text),
+    put: async <T>(path: string, text: string) =>
+      (await call<T>("PUT", path, "application/octet-stream", text)).body,
     /** A form of OAuth, whose errors are part of the conversation. */
     form: (path: string, fields: Record<string, string>) =>
       send("POST", path, "application/x-www-form-urlencoded", new URLSearchParams(fields).toString()),
@@ -82,13 +107,43 @@ export function openClient(
 
 export type Client = ReturnType<typeof openClient>;
 
+async function answerOf(reply: EgressResponse): Promise<Answer> {
+  const { bytes, truncated } = await reply.bytes(MAX_REPLY_BYTES);
+  if (truncated)
+    throw new AppError("response_too_large", `The answer is larger than ${MAX_REPLY_BYTES / 1024 ** 2} MiB.`);
+  const text = new TextDecoder().decode(bytes);
+  const isJson = reply.headers.get("content-type")?.includes("json") === true;
+  const body = text === "" ? null : isJson ? parseJson(text) : text;
+  return { status: reply.status, headers: reply.headers, body, text };
+}
+
+/** While a server starts anew, a proxy before it answers so. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** The error that a failed answer is; `retryable` where another try may help. */
+export function failureOf(method: string, path: string, answer: Answer): AppError {
+  if (answer.status === 401) return new AppError("unauthenticated", reasonOf(answer));
+  return new AppError(
+    "unexpected_status",
+    `${method} ${plain(path)} was answered ${answer.status}: ${reasonOf(answer)}`,
+    { retryable: PASSING.has(answer.status) },
+  );
+}
+
 /** What an answer says went wrong, at most a few lines of it. */
 export function reasonOf({ status, headers, body }: Answer): string {
   const place = status >= 300 && status < 400 ? headers.get("location") : null;
   if (place !== null) return `it leads to ${plain(place)}; give that address instead.`;
   const detail = isObject(body) ? (body.detail ?? body.error_description) : body;
-  return plain(typeof detail === "string" ? detail : JSON.stringify(detail ?? null)).slice(0, 1000);
+  const text = Array.isArray(detail) ? detail.map(faultText).join("; ") : detail;
+  return plain(typeof text === "string" ? text : JSON.stringify(text ?? null)).slice(0, 1000);
 }
+
+/** One fault of the input, with its place. */
+const faultText = (fault: Json) =>
+  isObject(fault) && Array.isArray(fault.loc) && typeof fault.msg === "string"
+    ? `${fault.loc.join(".")}: ${fault.msg}`
+    : JSON.stringify(fault);
 
 /** What a server sends goes to a terminal, which must not obey it. */
 export const plain = (text: unknown) => String(text).replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, "");

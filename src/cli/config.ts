@@ -6,6 +6,6 @@ import { usage } from "./usage.ts";
 export const config = (args: readonly string[], host: Host) =>
   carryOut(host, usage.config.line, async () => {
     const { values: flags } = readArgs({ args: [...args], options: { data: { type: "string" } } });
-    const { config, secrets } = host.parts(flags);
+    const { config, secrets } = await host.parts(flags);
     for (const [name, value] of describeConfig(config, secrets)) host.out(`${name}=${value}`);
   });

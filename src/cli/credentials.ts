@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { ConfigError } from "../base/config-error.ts";
 import { isObject } from "../base/json.ts";
-import { ConfigError } from "../config.ts";
 
 /** Where the person at the terminal keeps what is theirs, and which Weir they mean. */
 export interface Person {

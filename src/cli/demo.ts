@@ -30,7 +30,7 @@ export async function demo(args: readonly string[], host: Host): Promise<number>
     const folder = data ?? mkdtempSync(join(tmpdir(), "weir-demo-"));
     const receiver = openReceiver();
     try {
-      const parts = partsOf(host, { data: folder, port }, receiver);
+      const parts = await partsOf(host, { data: folder, port }, receiver);
       const stage = openStage(host, { json, clock: systemClock });
       isGood = await perform({ host, parts, receiver, stage, once, isKept: data !== undefined });
     } finally {
@@ -42,8 +42,12 @@ export async function demo(args: readonly string[], host: Host): Promise<number>
 }
 
 /** The settings of a server, but away from everything that is somebody's own: their database, address and log. */
-function partsOf(host: Host, flags: { data: string; port: string }, receiver: Receiver): Parts {
-  const parts = host.parts(flags);
+async function partsOf(
+  host: Host,
+  flags: { data: string; port: string },
+  receiver: Receiver,
+): Promise<Parts> {
+  const parts = await host.parts(flags);
   const { config } = parts;
   const logLevel = config.logLevel === "info" ? "warn" : config.logLevel;
   return {

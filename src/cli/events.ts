@@ -1,36 +1,62 @@
-import { asc } from "drizzle-orm";
-import { verifyChain } from "../resources/events/verify.ts";
-import type { Verification } from "../resources/events/wire.ts";
-import { organizations } from "../resources/organizations/table.ts";
-import { carryOut, type Host, readArgs, UsageError, withApp } from "./host.ts";
-import { usage } from "./usage.ts";
+import { AppError } from "../base/errors.ts";
+import { plain } from "./client.ts";
+import { tailEvents } from "./events-tail.ts";
+import { numberGiven } from "./given.ts";
+import { type Host, UsageError } from "./host.ts";
+import { printJson } from "./show.ts";
+import { apiOf, commandOf, type Given, verb } from "./verbs.ts";
 
-/** `weir events verify`: recomputes every organization's chain; exit code 1 when one does not hold. */
-export async function events(args: readonly string[], host: Host): Promise<number> {
-  let holds = true;
-  const code = await carryOut(host, usage.events.line, async () => {
-    const { values: flags, positionals } = readArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { data: { type: "string" }, json: { type: "boolean" } },
-    });
-    if (positionals.length !== 1 || positionals[0] !== "verify")
-      throw new UsageError("Say what to do with the events: verify.");
-    const whole: Verification = { valid: true, checked: 0, firstBadId: null };
-    await withApp(host.parts(flags), async ({ store }) => {
-      for (const { id, slug } of await store.db.select().from(organizations).orderBy(asc(organizations.id))) {
-        const found = await verifyChain(store.db, id);
-        whole.valid &&= found.valid;
-        whole.checked += found.checked;
-        whole.firstBadId ??= found.firstBadId;
-        if (!flags.json)
-          host.out(
-            `${slug}: ${found.valid ? "valid" : `broken at ${found.firstBadId}`}, ${found.checked} events checked`,
-          );
-      }
-    });
-    if (flags.json) host.out(JSON.stringify(whole));
-    holds = whole.valid;
-  });
-  return code === 0 && !holds ? 1 : code;
+/** How many events are shown before those that come. */
+const SHOWN_FIRST = 10;
+const MOST_FIRST = 200;
+
+interface Verification {
+  valid: boolean;
+  checked: number;
+  firstBadId: string | null;
 }
+
+/** `weir events tail|verify` */
+export const events = commandOf("events", {
+  tail: verb({
+    options: { type: { type: "string" }, correlation: { type: "string" }, limit: { type: "string" } },
+    async run({ flags, host }) {
+      const first = numberGiven("--limit", flags.limit) ?? SHOWN_FIRST;
+      if (first > MOST_FIRST) throw new UsageError(`--limit takes ${MOST_FIRST} at most.`);
+      const filter = { type: flags.type, correlationId: flags.correlation };
+      await tailEvents(apiOf({ flags, host }), host, { filter, first, isJson: flags.json === true });
+    },
+  }),
+  verify: verb({
+    options: { data: { type: "string" } },
+    async run({ flags, host }) {
+      if (flags.server !== undefined && flags.data !== undefined)
+        throw new UsageError("Give either --server or --data: whose trail is checked.");
+      if (flags.server === undefined && flags.org !== undefined)
+        throw new UsageError("--org goes with --server; without one every organization is checked.");
+      const { valid, firstBadId } =
+        flags.server === undefined ? await here(flags, host) : await there(flags, host);
+      if (!valid) throw new AppError("invalid_state", `The trail is broken at ${firstBadId}.`);
+    },
+  }),
+});
+
+async function here(flags: { data?: string; json?: boolean }, host: Host): Promise<Verification> {
+  const { verifyHere } = await import("./events-verify.ts");
+  const whole = await verifyHere(await host.parts({ data: flags.data }), (slug, found) => {
+    if (!flags.json) host.out(chainText(slug, found));
+  });
+  if (flags.json) host.out(JSON.stringify(whole));
+  return whole;
+}
+
+async function there(flags: Given["flags"], host: Host): Promise<Verification> {
+  const api = apiOf({ flags, host });
+  const { body, text } = await api.get<Verification>("/api/v1/events/verify");
+  if (flags.json) printJson(host, text);
+  else host.out(chainText(api.server, body));
+  return body;
+}
+
+const chainText = (name: string, { valid, checked, firstBadId }: Verification) =>
+  plain(`${name}: ${valid ? "valid" : `broken at ${firstBadId}`}, ${checked} events checked`);

@@ -11,7 +11,16 @@ export const help = (args: readonly string[], host: Host) =>
     if (command === undefined) return host.out(overview());
     const about = usageOf(command);
     if (!about || more.length > 0) throw new UsageError(`There is no command ${positionals.join(" ")}.`);
-    host.out(`Usage: ${about.line}\n\n${about.text}`);
+    const verbs = Object.values(about.verbs ?? {});
+    host.out(
+      [
+        `Usage: ${about.line}`,
+        "",
+        ...verbs.map((line) => `  ${line}`),
+        ...(verbs.length > 0 ? [""] : []),
+        about.text,
+      ].join("\n"),
+    );
   });
 
 function overview(): string {

@@ -1,26 +1,36 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { type Opened, openApp, type Parts } from "../app.ts";
+import type { Opened, Parts } from "../app.ts";
+import { ConfigError } from "../base/config-error.ts";
 import { AppError } from "../base/errors.ts";
-import { ConfigError } from "../config.ts";
 import type { Person } from "./credentials.ts";
 
 /** What a command has from the terminal that it was started in. */
 export interface Host {
   /** Settings from these flags, then the environment, then `weir.toml`. Throws `ConfigError`. */
-  parts(flags: { data?: string; host?: string; port?: string }): Parts;
+  parts(flags: { data?: string; host?: string; port?: string }): Promise<Parts>;
   /** True where standard error is a terminal that people read. */
   readonly isTerminal: boolean;
+  /** Columns of the terminal that shows standard output; null where none does. */
+  readonly width: number | null;
+  /** Asks the person at the terminal, and does not show the answer where it is `hidden`; null where nobody is there. */
+  readonly ask: ((question: string, isHidden: boolean) => Promise<string>) | null;
   /** True where standard output shows colours. */
   readonly hasColor: boolean;
   /** The command that starts this same program. */
   readonly self: readonly string[];
   /** Whose terminal it is, for the commands that are a client. */
   readonly person: Person;
+  /** What stands in the environment, for the placeholders of `weir apply`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Calls `stop` when the process is asked to end; asked once more, it ends at once. */
   onStop(stop: () => void): void;
   /** All of standard input, to its end. */
   stdin(): Promise<string>;
   out(line: string): void;
+  /** Bytes of standard output as they are. */
+  write(bytes: Uint8Array): void;
+  /** False once whoever read standard output has gone; what is printed then is dropped. */
+  isRead(): boolean;
   err(line: string): void;
   /** One line in place of the one before, on a terminal that people watch; an empty text takes it away. */
   status(text: string): void;
@@ -42,8 +52,8 @@ export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType
     return parseArgs(config);
   } catch (cause) {
     // Node adds advice on `--` after the first sentence.
-    const [message = ""] = (cause instanceof Error ? cause.message : String(cause)).split(". ");
-    throw new UsageError(`${message}.`, { cause });
+    const [message = ""] = (cause instanceof Error ? cause.message : String(cause)).split(/\.\s/);
+    throw new UsageError(`${message.replace(/\.$/, "")}.`, { cause });
   }
 }
 
@@ -65,8 +75,9 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
   }
 }
 
-/** Opens the data directory without a server, for as long as `work` takes. */
+/** Opens the data directory without a server, for as long as `work` takes. Only then is the server's code loaded. */
 export async function withApp<T>(parts: Parts, work: (app: Opened["app"]) => Promise<T>): Promise<T> {
+  const { openApp } = await import("../app.ts");
   const opened = await openApp(parts);
   try {
     return await work(opened.app);

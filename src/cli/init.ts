@@ -38,7 +38,7 @@ export const init = (args: readonly string[], host: Host) =>
       throw new UsageError("--password-stdin is missing: the password is read from standard input.");
     }
     const owner = checkFirstOwner({ email, password: await readSecret(host), organizationName: org });
-    const made = await withApp(host.parts({ data: flags.data }), (app) => initialize(app, owner));
+    const made = await withApp(await host.parts({ data: flags.data }), (app) => initialize(app, owner));
     if (flags.json) return host.out(JSON.stringify(made));
     host.out(`${email} owns ${org} (${made.organizationSlug}).`);
     host.out(`Access token, shown this once: ${made.token}`);

@@ -31,7 +31,7 @@ export const keys = (args: readonly string[], host: Host) =>
   });
 
 async function rotate(host: Host, data: string | undefined): Promise<string> {
-  const parts = host.parts({ data });
+  const parts = await host.parts({ data });
   const { dataFolder, databaseUrl } = parts.config;
   if (parts.secrets.secretKey !== null || databaseUrl !== null) {
     throw new ConfigError(

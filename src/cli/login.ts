@@ -1,13 +1,14 @@
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
-import { DEVICE_GRANT } from "../resources/device/wire.ts";
 import { accountAt, accountLine, agentOf, serverOf } from "./account.ts";
 import { type Answer, type Client, openClient, plain, reasonOf } from "./client.ts";
 import { openCredentials } from "./credentials.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
+/** RFC 8628, section 3.4. */
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const CLIENT_ID = "weir-cli";
 /** What a client does where the server names no interval, and adds where it is told to slow down (RFC 8628). */
 const INTERVAL_SECONDS = 5;

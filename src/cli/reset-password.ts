@@ -24,7 +24,7 @@ export const resetPassword = (args: readonly string[], host: Host) =>
       throw new UsageError("One e-mail address is needed: whose password is reset.");
     const made = flags["password-stdin"] ? null : makeToken("", systemIds);
     const password = made ?? (await readSecret(host));
-    const { sessionsEnded } = await withApp(host.parts({ data: flags.data }), (app) =>
+    const { sessionsEnded } = await withApp(await host.parts({ data: flags.data }), (app) =>
       reset(app, { email, password }),
     );
     if (flags.json)

@@ -16,7 +16,7 @@ export const serve = (args: readonly string[], host: Host) =>
       options: { data: { type: "string" }, host: { type: "string" }, port: { type: "string" } },
     });
     const stopped = new Promise<void>((resolve) => host.onStop(resolve));
-    const running = await startServer(host.parts(flags));
+    const running = await startServer(await host.parts(flags));
     await stopped;
     await running.stop();
   });

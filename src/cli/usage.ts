@@ -1,8 +1,13 @@
+import { clientUsage } from "./usage-client.ts";
+import { upkeepUsage } from "./usage-upkeep.ts";
+
 /** How each command is called, and what its words mean. */
-interface Usage {
+export interface Usage {
   line: string;
   /** What it does, in one line of the overview. */
   gist: string;
+  /** How each of its verbs is called, by the verb. */
+  verbs?: Readonly<Record<string, string>>;
   /** More, for `weir help COMMAND`. */
   text: string;
 }
@@ -59,14 +64,6 @@ from standard input.
 ${DATA}
   --json             {email, sessionsEnded, password}`,
   },
-  events: {
-    line: "weir events verify [--data DIR] [--json]",
-    gist: "check the audit trail",
-    text: `Recomputes the chain of hashes of every organization while no server runs; exit code 1 when one does not hold.
-
-${DATA}
-  --json             {valid, checked, firstBadId} of all organizations together`,
-  },
   keys: {
     line: "weir keys rotate [--data DIR] [--json]",
     gist: "change the master key",
@@ -106,6 +103,8 @@ ${SERVER}
 ${SERVER}
   --json             {server, userId, email, firstName, lastName, organizationId, organizationSlug, role}`,
   },
+  ...clientUsage,
+  ...upkeepUsage,
   config: {
     line: "weir config [--data DIR]",
     gist: "print the settings, secrets masked",

@@ -17,12 +17,14 @@ function terminal() {
   const data = mkdtempSync(join(tmpdir(), "weir-init-"));
   const printed = { out: [] as string[], err: [] as string[] };
   const host = (stdin: string): Host => ({
-    parts: (flags) => ({
+    parts: async (flags) => ({
       ...readConfig(flags, {}, {}),
       log: openLog({ level: "error", pretty: false, clock: systemClock, sink: () => undefined }),
       self: [],
     }),
     isTerminal: false,
+    width: null,
+    ask: null,
     hasColor: false,
     self: [],
     person: { configFolder: data, server: null, terminal: null },
@@ -31,6 +33,8 @@ function terminal() {
     stdin: async () => stdin,
     out: (line) => printed.out.push(line),
     err: (line) => printed.err.push(line),
+    write: () => undefined,
+    isRead: () => true,
   });
   return {
     data,

@@ -22,6 +22,8 @@ function terminal(person: Partial<Person> = {}) {
       throw new Error("A client needs no data directory.");
     },
     isTerminal: false,
+    width: null,
+    ask: null,
     hasColor: false,
     self: [],
     person: { configFolder: path(home, "weir"), server: null, terminal: "xterm", ...person },
@@ -33,6 +35,8 @@ function terminal(person: Partial<Person> = {}) {
       heard();
     },
     err: (line) => printed.err.push(line),
+    write: () => undefined,
+    isRead: () => true,
   });
   const file = path(home, "weir/credentials.json");
   return {

@@ -1,0 +1,119 @@
+import { followRun, logText, type Run, tellEnd } from "./follow.ts";
+import { actionId, connectionId, jsonGiven, needed, numberGiven, templateId } from "./given.ts";
+import { type Column, instantText, printFields, printJson, printTable, tellMore } from "./show.ts";
+import { apiOf, commandOf, verb } from "./verbs.ts";
+
+interface Action {
+  id: string;
+  kind: string;
+  name: string;
+  slug: string;
+  status: string;
+  latestRun: { status: string; startedAt: string | null } | null;
+}
+
+const COLUMNS: readonly Column<Action>[] = [
+  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "SLUG", of: ({ slug }) => slug },
+  { title: "KIND", of: ({ kind }) => kind },
+  { title: "STATUS", of: ({ status }) => status },
+  { title: "LATEST RUN", of: ({ latestRun }) => latestRun?.status },
+  { title: "STARTED", of: ({ latestRun }) => instantText(latestRun?.startedAt) },
+  { title: "NAME", of: ({ name }) => name },
+];
+
+/** `weir actions list|get|create|run` */
+export const actions = commandOf("actions", {
+  list: verb({
+    options: {
+      q: { type: "string" },
+      kind: { type: "string", multiple: true },
+      status: { type: "string", multiple: true },
+      limit: { type: "string" },
+      offset: { type: "string" },
+    },
+    async run({ flags, host }) {
+      const query = {
+        q: flags.q,
+        kinds: flags.kind,
+        statuses: flags.status,
+        limit: numberGiven("--limit", flags.limit),
+        offset: numberGiven("--offset", flags.offset),
+      };
+      const { body, text } = await apiOf({ flags, host }).get<{
+        actions: Action[];
+        hasNext: boolean;
+        offset: number;
+        total: number;
+      }>("/api/v1/actions", query);
+      if (flags.json) return printJson(host, text);
+      printTable(host, body.actions, COLUMNS);
+      tellMore(host, body, body.actions.length);
+    },
+  }),
+  get: verb({
+    words: "ACTION",
+    async run({ flags, words, host }) {
+      const api = apiOf({ flags, host });
+      const id = await actionId(api, words[0] ?? "");
+      const { body, text } = await api.get<Record<string, unknown>>(`/api/v1/actions/${id}`);
+      if (flags.json) return printJson(host, text);
+      printFields(host, body);
+    },
+  }),
+  create: verb({
+    options: {
+      kind: { type: "string" },
+      name: { type: "string" },
+      slug: { type: "string" },
+      connection: { type: "string" },
+      template: { type: "string" },
+      definition: { type: "string" },
+    },
+    async run({ flags, host }) {
+      const kind = needed("--kind", flags.kind, "what the action does, such as http_request");
+      const name = needed("--name", flags.name, "what people call it");
+      const definition = await jsonGiven(host, "--definition", flags.definition);
+      const api = apiOf({ flags, host });
+      const { body, text } = await api.send<Action>("POST", "/api/v1/actions", {
+        kind,
+        name,
+        slug: flags.slug,
+        connectionId: flags.connection === undefined ? undefined : await connectionId(api, flags.connection),
+        templateId: flags.template === undefined ? undefined : await templateId(api, flags.template),
+        definition,
+      });
+      if (flags.json) return printJson(host, text);
+      printTable(host, [body], COLUMNS);
+    },
+  }),
+  run: verb({
+    words: "ACTION",
+    options: { overrides: { type: "string" }, follow: { type: "boolean" }, wait: { type: "boolean" } },
+    async run({ flags, words, host }) {
+      const overrides = await jsonGiven(host, "--overrides", flags.overrides);
+      const api = apiOf({ flags, host });
+      const id = await actionId(api, words[0] ?? "");
+      const started = await api.send<Run>(
+        "POST",
+        `/api/v1/actions/${id}/run`,
+        overrides === undefined ? undefined : { definitionOverrides: overrides },
+      );
+      const isJson = flags.json === true;
+      if (!flags.follow && !flags.wait) {
+        if (isJson) return printJson(host, started.text);
+        return host.out(
+          `The run ${started.body.id} is in line. See it with: weir runs get ${started.body.id}`,
+        );
+      }
+      const onLog = flags.follow
+        ? (...[line, text]: Parameters<NonNullable<Parameters<typeof followRun>[2]>>) =>
+            isJson ? printJson(host, text) : host.out(logText(line))
+        : undefined;
+      const ended = await followRun({ api, host }, started.body.id, onLog);
+      if (ended === null) return;
+      if (isJson) printJson(host, ended.text);
+      tellEnd(host, "run", ended.body, isJson);
+    },
+  }),
+});

@@ -1,0 +1,64 @@
+import { plain } from "./client.ts";
+import { textGiven } from "./given.ts";
+import { type Host, UsageError } from "./host.ts";
+import { printJson } from "./show.ts";
+import { usage } from "./usage.ts";
+import { apiOf, listed, singleCommand, verb } from "./verbs.ts";
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** `weir api METHOD PATH`: one request of one's own, under the token that is kept. */
+export const api = singleCommand(
+  usage.api,
+  verb({
+    words: "METHOD PATH",
+    options: { data: { type: "string" } },
+    async run({ flags, words, host }) {
+      const method = (words[0] ?? "").toUpperCase();
+      const path = words[1] ?? "";
+      if (!METHODS.some((known) => known === method))
+        throw new UsageError(`The method ${words[0]} is not known; it is ${listed(METHODS)}.`);
+      if (!path.startsWith("/")) throw new UsageError(`The path ${path} begins with no /.`);
+      if (method === "GET" && flags.data !== undefined) throw new UsageError("GET takes no --data.");
+      const body = flags.data === undefined ? undefined : await textGiven(host, "--data", flags.data);
+      if (body !== undefined && !isJson(body)) throw new UsageError("--data takes JSON.");
+      const reply = await apiOf({ flags, host }).open(method, path, {
+        headers: { "content-type": "application/json" },
+        ...(body === undefined ? {} : { body }),
+      });
+      const type = reply.headers.get("content-type") ?? "";
+      if (host.width !== null && type.includes("json")) {
+        const text = await new Response(reply.body).text();
+        if (text !== "") printJson(host, text);
+        return;
+      }
+      await pass(host, reply.body, /json|text/.test(type));
+    },
+  }),
+);
+
+const LINE_BREAK = 0x0a;
+
+/** Prints a body as it comes; on a terminal only what it would not obey. A text ends its line. */
+async function pass(host: Host, body: ReadableStream<Uint8Array>, isText: boolean): Promise<void> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  const shown = (bytes: Uint8Array) =>
+    host.width === null ? bytes : encoder.encode(plain(decoder.decode(bytes, { stream: true })));
+  let last = LINE_BREAK;
+  for await (const bytes of body) {
+    host.write(shown(bytes));
+    if (!host.isRead()) return;
+    last = bytes.at(-1) ?? last;
+  }
+  if (isText && last !== LINE_BREAK) host.write(Uint8Array.of(LINE_BREAK));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

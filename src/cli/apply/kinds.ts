@@ -1,0 +1,207 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Noun } from "./text.ts";
+
+type FieldType = "text" | "flag" | "object" | "list";
+
+interface Field {
+  type: FieldType;
+  /** What an absent field is; a field without one must be given. */
+  fallback?: Json;
+  /** It can't be changed once the thing is there. */
+  isFixed?: boolean;
+  /** Names a thing of this sort by its slug. */
+  names?: Noun;
+}
+
+/** One sort of thing that a file of configuration holds. */
+export interface Kind {
+  noun: Noun;
+  /** Its section in a file. */
+  section: string;
+  /** What tells its things apart. */
+  key: "slug" | "name";
+  /** In the order in which an export writes them, after the key. */
+  fields: Readonly<Record<string, Field>>;
+}
+
+const text = (more: Partial<Field> = {}): Field => ({ type: "text", ...more });
+const optional = (more: Partial<Field> = {}): Field => ({ type: "text", fallback: null, ...more });
+const flag: Field = { type: "flag", fallback: false };
+const settings: Field = { type: "object", fallback: {} };
+const list: Field = { type: "list", fallback: [] };
+const fixed = { isFixed: true };
+
+/** In the order in which things are made: each needs only those before it. */
+export const KINDS: readonly Kind[] = [
+  {
+    noun: "template",
+    section: "templates",
+    key: "slug",
+    fields: {
+      displayName: text(),
+      templateType: text(fixed),
+      kind: optional(fixed),
+      status: text({ fallback: "draft" }),
+      description: optional(),
+      iconUrl: optional(),
+      inputJsonSchema: settings,
+      inputDefaults: settings,
+      definition: { type: "object" },
+    },
+  },
+  {
+    noun: "connection",
+    section: "connections",
+    key: "slug",
+    fields: {
+      name: text(),
+      provider: text(fixed),
+      template: optional({ ...fixed, names: "template" }),
+      disabled: flag,
+      default: flag,
+      config: settings,
+      credentials: settings,
+    },
+  },
+  {
+    noun: "api",
+    section: "apis",
+    key: "name",
+    fields: {
+      type: text(fixed),
+      description: text(),
+      status: text({ fallback: "active" }),
+      baseUrl: optional(fixed),
+      url: optional(fixed),
+      transport: optional(fixed),
+      connection: optional({ names: "connection" }),
+      approvalRequired: flag,
+      endpoints: list,
+      tools: list,
+    },
+  },
+  { noun: "agent", section: "agents", key: "slug", fields: { markdown: text() } },
+  {
+    noun: "action",
+    section: "actions",
+    key: "slug",
+    fields: {
+      name: text(),
+      kind: text(fixed),
+      template: optional({ ...fixed, names: "template" }),
+      connection: optional({ names: "connection" }),
+      disabled: flag,
+      definition: settings,
+    },
+  },
+  {
+    noun: "automation",
+    section: "automations",
+    key: "slug",
+    fields: {
+      name: text(),
+      description: optional(),
+      triggerType: text({ ...fixed, fallback: "manual" }),
+      disabled: flag,
+      secret: optional(),
+      config: { type: "object" },
+    },
+  },
+];
+
+export const kindOf = (noun: Noun): Kind => KINDS.find((kind) => kind.noun === noun) as Kind;
+
+/** What the API never shows; an export has a placeholder there, and a plan can't compare it. */
+export const UNSEEN: ReadonlySet<string> = new Set(["credentials", "secret"]);
+
+/** Parts of an API's endpoint or tool that are as good as absent. */
+const ITEM_FALLBACKS: JsonObject = {
+  title: null,
+  description: null,
+  headers: {},
+  queryTemplate: {},
+  bodyTemplate: null,
+  inputSchema: null,
+  outputSchema: null,
+  annotations: null,
+  responseExtract: null,
+  source: null,
+  unverified: false,
+  enabled: true,
+  approvalRequired: false,
+};
+const ITEM_FIELDS = {
+  endpoints: [
+    "name",
+    "method",
+    "path",
+    "description",
+    "headers",
+    "queryTemplate",
+    "bodyTemplate",
+    "inputSchema",
+    "responseExtract",
+    "source",
+    "unverified",
+    "enabled",
+    "approvalRequired",
+  ],
+  tools: [
+    "upstreamName",
+    "name",
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+    "enabled",
+    "approvalRequired",
+  ],
+} as const;
+
+export const itemFields = (field: string): readonly string[] | null =>
+  field === "endpoints" || field === "tools" ? ITEM_FIELDS[field] : null;
+
+/** Every field of a thing, those that are absent or null as their fallback. */
+export function completed(kind: Kind, given: JsonObject): JsonObject {
+  const isServer = kind.noun === "api" && given.type === "mcp";
+  const body = isServer ? { ...given, transport: given.transport ?? "http" } : given;
+  return Object.fromEntries(
+    Object.entries(kind.fields).map(([name, { fallback }]) => [
+      name,
+      completedItems(name, body[name] ?? fallback ?? null),
+    ]),
+  );
+}
+
+function completedItems(field: string, value: Json): Json {
+  const fields = itemFields(field);
+  if (fields === null || !Array.isArray(value)) return value;
+  return value.map((item) =>
+    isObject(item)
+      ? Object.fromEntries(
+          fields.map((name) => [name, item[name] ?? ITEM_FALLBACKS[name] ?? (name === "name" ? (item.upstreamName ?? null) : null)]),
+        )
+      : item,
+  );
+}
+
+/** A thing as an export writes it: without what is as good as absent. */
+export function shortened(kind: Kind, body: JsonObject): JsonObject {
+  const isSame = (one: Json | undefined, other: Json | undefined) => JSON.stringify(one) === JSON.stringify(other);
+  return Object.fromEntries(
+    Object.entries(kind.fields).flatMap(([name, { fallback }]) => {
+      const value = body[name] ?? null;
+      if (value === null || (fallback !== undefined && isSame(value, fallback))) return [];
+      if (itemFields(name) === null || !Array.isArray(value)) return [[name, value]];
+      const items = value.map((item) =>
+        Object.fromEntries(
+          Object.entries(item as JsonObject).filter(
+            ([field, one]) => !isSame(one, ITEM_FALLBACKS[field]) && one !== null,
+          ),
+        ),
+      );
+      return [[name, items]];
+    }),
+  );
+}

@@ -1,0 +1,146 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Api } from "../verbs.ts";
+import { completed, KINDS, kindOf } from "./kinds.ts";
+import { encoded, escaped, type Noun } from "./text.ts";
+
+/** One thing that a server has. */
+export interface There {
+  noun: Noun;
+  id: string;
+  /** Its slug; of an API its name. */
+  key: string;
+  /** All fields of its kind as a file has them, secrets included where the API shows them. */
+  body: JsonObject;
+  /** The API has credentials or a secret of it, which it does not show. */
+  hasUnseen: boolean;
+  /** Names of the credentials that it needs, as far as they are known. */
+  credentials: readonly string[];
+}
+
+export interface State {
+  things: readonly There[];
+  find(noun: Noun, key: string): There | null;
+}
+
+const PAGE = 100;
+
+/** Reads all that an organization has of what files may hold. */
+export async function readState(api: Api): Promise<State> {
+  const lists = {
+    templates: newestOnly(await all(api, "/api/v1/templates", "templates")),
+    connections: await all(api, "/api/v1/connections", "connections"),
+    apis: await all(api, "/api/v1/api-catalog", "items"),
+    agents: await all(api, "/api/v1/agents/specs", "specs"),
+    actions: await all(api, "/api/v1/actions", "actions"),
+    automations: await all(api, "/api/v1/automations", "automations"),
+  };
+  const references = new Map<string, string>();
+  for (const { noun, section, key } of KINDS)
+    for (const row of lists[section as keyof typeof lists])
+      references.set(String(row.id), `\${${noun}:${row[key]}}`);
+  const referenceOf = (id: string) => references.get(id) ?? null;
+
+  const keyOfReference = (id: Json | undefined) =>
+    typeof id === "string" ? (/:(.+)\}$/.exec(referenceOf(id) ?? "")?.[1] ?? null) : null;
+  const credentialsOf = await credentialsReader(api, lists);
+  const things: There[] = [];
+  const add = (noun: Noun, row: JsonObject, body: JsonObject, more: Partial<There> = {}) => {
+    const kind = kindOf(noun);
+    const plain = new Set(Object.entries(kind.fields).flatMap(([name, { names }]) => (names ? [name] : [])));
+    const fields = Object.fromEntries(
+      Object.entries(completed(kind, body)).map(([name, value]) => [
+        name,
+        plain.has(name) ? value : noun === "agent" ? escapedText(value) : encoded(value, referenceOf),
+      ]),
+    );
+    things.push({
+      noun,
+      id: String(row.id),
+      key: String(row[kind.key]),
+      body: fields,
+      hasUnseen: false,
+      credentials: [],
+      ...more,
+    });
+  };
+  const isDisabled = ({ status }: JsonObject) => status === "disabled";
+  for (const row of lists.templates) add("template", row, row);
+  for (const row of lists.connections) {
+    const template = lists.templates.find(({ id }) => id === row.templateId);
+    const body = {
+      ...row,
+      template: template?.templateType === "connection" ? (template.slug as string) : null,
+      disabled: isDisabled(row),
+      default: row.isDefault ?? false,
+    };
+    add("connection", row, body, { hasUnseen: row.hasCredentials === true, credentials: credentialsOf(row) });
+  }
+  for (const summary of lists.apis) {
+    const { body: row } = await api.get<JsonObject>(`/api/v1/api-catalog/${summary.id}`);
+    add("api", row, { ...row, connection: keyOfReference(row.connectionId) });
+  }
+  for (const row of lists.agents) add("agent", row, row);
+  for (const row of lists.actions) {
+    const template = lists.templates.find(({ id }) => id === row.templateId);
+    const body = {
+      ...row,
+      template: template?.templateType === "action" ? (template.slug as string) : null,
+      connection: keyOfReference(row.connectionId),
+      disabled: isDisabled(row),
+    };
+    add("action", row, body);
+  }
+  for (const row of lists.automations)
+    add("automation", row, { ...row, disabled: isDisabled(row) }, { hasUnseen: row.hasSecret === true });
+  return { things, find: (noun, key) => things.find((one) => one.noun === noun && one.key === key) ?? null };
+}
+
+const escapedText = (value: Json): Json => (typeof value === "string" ? escaped(value) : value);
+
+async function all(api: Api, path: string, field: string): Promise<JsonObject[]> {
+  const rows: JsonObject[] = [];
+  const seen = new Set<string>();
+  for (let offset = 0; ; offset += PAGE) {
+    const { body } = await api.get<JsonObject>(path, { limit: PAGE, offset });
+    const page = (Array.isArray(body[field]) ? body[field] : []).filter(isObject);
+    for (const row of page) {
+      if (!seen.has(String(row.id))) rows.push(row);
+      seen.add(String(row.id));
+    }
+    if (page.length < PAGE) return rows;
+  }
+}
+
+/** Of each slug what the API would take for it: the newest published version, else the draft, else the newest. */
+function newestOnly(versions: readonly JsonObject[]): JsonObject[] {
+  const rank = ({ status }: JsonObject) => ["published", "draft", "deprecated"].indexOf(String(status));
+  const best = new Map<string, JsonObject>();
+  for (const row of versions) {
+    const slug = String(row.slug);
+    const other = best.get(slug);
+    const isBetter =
+      other === undefined ||
+      rank(row) < rank(other) ||
+      (rank(row) === rank(other) && Number(row.version) > Number(other.version));
+    if (isBetter) best.set(slug, row);
+  }
+  return [...best.values()];
+}
+
+/** Tells the names of a connection's credentials: those that are required, else all that there are. */
+async function credentialsReader(api: Api, lists: Readonly<Record<"templates", JsonObject[]>>) {
+  const { body } = await api.get<{ providers: JsonObject[] }>("/api/v1/connection-providers");
+  const schemas = new Map(body.providers.map(({ id, credentialsSchema }) => [id, credentialsSchema]));
+  return ({ provider, templateId }: JsonObject): string[] => {
+    const definition = lists.templates.find(({ id }) => id === templateId)?.definition;
+    const own = isObject(definition) ? definition.credentialsSchema : undefined;
+    return namesIn(own ?? schemas.get(provider as string));
+  };
+}
+
+function namesIn(schema: Json | undefined): string[] {
+  if (!isObject(schema)) return [];
+  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
+  const known = isObject(schema.properties) ? Object.keys(schema.properties) : [];
+  return (required.length > 0 ? required : known).toSorted();
+}

@@ -1,0 +1,92 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+
+/** What a reference may name: `${connection:shop}` stands for that connection's id. */
+export const NOUNS = ["template", "connection", "api", "agent", "action", "automation"] as const;
+export type Noun = (typeof NOUNS)[number];
+
+const HELD = /^\$\{([^{}]*)\}$/;
+const ESCAPED = /^\$+\{[^{}]*\}$/;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const REFERENCE = new RegExp(`^(${NOUNS.join("|")}):(.+)$`);
+
+/** What a text stands for; null for one that stands for itself. */
+export function placeholderIn(
+  text: string,
+): { variable: string } | { noun: Noun; key: string } | { unknown: string } | null {
+  const held = HELD.exec(text)?.[1];
+  if (held === undefined) return null;
+  if (VARIABLE.test(held)) return { variable: held };
+  const [, noun, key] = REFERENCE.exec(held) ?? [];
+  const known = NOUNS.find((one) => one === noun);
+  return known && key !== undefined ? { noun: known, key } : { unknown: held };
+}
+
+/** A text that stands for itself, as it is written in a file. */
+export const escaped = (text: string): string => (ESCAPED.test(text) ? `$${text}` : text);
+
+export type Path = readonly (string | number)[];
+
+/** A copy of `value` with every text in it changed. */
+export function mapTexts(
+  value: Json,
+  change: (text: string, path: Path) => Json,
+  path: Path = [],
+): Json {
+  if (typeof value === "string") return change(value, path);
+  if (Array.isArray(value)) return value.map((item, at) => mapTexts(item, change, [...path, at]));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, mapTexts(item, change, [...path, key])]),
+  );
+}
+
+/** As a file has it: ids of what is known are references, all else stands for itself. */
+export const encoded = <T extends Json>(value: T, referenceOf: (id: string) => string | null): T =>
+  mapTexts(value, (text) => referenceOf(text) ?? escaped(text)) as T;
+
+/** As the API takes it. */
+export const decoded = (value: Json, idOf: (noun: Noun, key: string) => string): Json =>
+  mapTexts(value, (text) => {
+    const found = placeholderIn(text);
+    if (found !== null && "noun" in found) return idOf(found.noun, found.key);
+    return /^\$\$+\{[^{}]*\}$/.test(text) ? text.slice(1) : text;
+  });
+
+export const valueAt = (value: Json | undefined, path: Path): Json | undefined =>
+  path.reduce<Json | undefined>(
+    (found, step) =>
+      Array.isArray(found) ? found[Number(step)] : isObject(found) ? found[String(step)] : undefined,
+    value,
+  );
+
+/** Whether a text at this place looks like a secret; a template that fetches one is none. */
+export function isSecretText(text: string, path: Path): boolean {
+  const plain = text.replace(/\{\{[^{}]*\}\}/g, "").trim();
+  if (plain === "" || (plain !== text.trim() && /^(Bearer|Basic|Token)$/i.test(plain))) return false;
+  const key = String(path.findLast((step) => typeof step === "string") ?? "value");
+  return maskSecrets({ [key]: text })[key as never] !== text;
+}
+
+/** The name of an environment variable for a place. */
+export function variableName(words: readonly string[]): string {
+  const name = words
+    .join("_")
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "");
+  return /^[A-Z]/.test(name) ? name : `WEIR_${name}`;
+}
+
+/** These stand first wherever they are, then the others by their names. */
+const FIRST = ["key", "name", "kind", "type", "actionId", "connectionId"];
+
+/** The same value with its keys in an order that does not depend on how it came about. */
+export function ordered(value: Json): Json {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (!isObject(value)) return value;
+  const rank = (key: string) => (FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length);
+  const keys = Object.keys(value).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return Object.fromEntries(keys.map((key) => [key, ordered(value[key] as Json)])) as JsonObject;
+}

@@ -1,0 +1,63 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import { completed, KINDS, kindOf, shortened } from "./kinds.ts";
+import type { State, There } from "./state.ts";
+import { isSecretText, mapTexts, ordered, variableName } from "./text.ts";
+
+/** The version of these files. */
+export const FORMAT = 1;
+
+const ABOUT = "# The configuration of a Weir, as `weir export` writes it; `weir apply -f` brings a server to it.\n";
+
+/** A state as files hold it: by section, without ids and secrets. */
+export function sectionsOf(state: State): Record<string, JsonObject[]> {
+  const taken = new Set<string>();
+  return Object.fromEntries(
+    KINDS.map(({ noun, section }) => [
+      section,
+      state.things
+        .filter((thing) => thing.noun === noun)
+        .sort((a, b) => (a.key < b.key ? -1 : 1))
+        .map((thing) => written(thing, taken)),
+    ]),
+  );
+}
+
+function written(thing: There, taken: Set<string>): JsonObject {
+  const kind = kindOf(thing.noun);
+  const hidden = (words: readonly string[]): string => {
+    const name = variableName(words);
+    for (let n = 1; ; n++) {
+      const free = n === 1 ? name : `${name}_${n}`;
+      if (taken.has(free)) continue;
+      taken.add(free);
+      return `\${${free}}`;
+    }
+  };
+  const body: JsonObject = { ...completed(kind, thing.body) };
+  for (const [name, value] of Object.entries(body)) {
+    if (thing.noun === "agent" || typeof value !== "object") continue;
+    body[name] = mapTexts(value, (text, path) =>
+      isSecretText(text, [name, ...path])
+        ? hidden([thing.key, ...path.map(String)])
+        : text,
+    );
+  }
+  if (thing.noun === "connection" && thing.hasUnseen)
+    body.credentials = Object.fromEntries(thing.credentials.map((name) => [name, hidden([thing.key, name])]));
+  if (thing.noun === "automation" && thing.hasUnseen) body.secret = hidden([thing.key, "secret"]);
+  const fields = Object.entries(shortened(kind, body)).map(([name, value]): [string, Json] => [
+    name,
+    ordered(value),
+  ]);
+  return { [kind.key]: thing.key, ...Object.fromEntries(fields) };
+}
+
+/** YAML of these sections. The same sections are the same text. */
+export async function yamlOf(sections: Readonly<Record<string, JsonObject[]>>): Promise<string> {
+  const { stringify } = await import("yaml");
+  const body = stringify(
+    { weir: FORMAT, ...sections },
+    { lineWidth: 0, aliasDuplicateObjects: false, version: "1.2" },
+  );
+  return ABOUT + body;
+}

@@ -1,0 +1,101 @@
+import { plain } from "./client.ts";
+import { type AutomationRun, awaitAutomationRun, tellEnd } from "./follow.ts";
+import { automationId, jsonGiven, numberGiven } from "./given.ts";
+import { type Column, instantText, printJson, printTable, tellMore } from "./show.ts";
+import { apiOf, commandOf, type Given, verb } from "./verbs.ts";
+
+interface Automation {
+  id: string;
+  name: string;
+  slug: string;
+  status: string;
+  triggerType: string;
+  nextRunAt: string | null;
+  latestRun: { status: string } | null;
+}
+
+const COLUMNS: readonly Column<Automation>[] = [
+  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "SLUG", of: ({ slug }) => slug },
+  { title: "TRIGGER", of: ({ triggerType }) => triggerType },
+  { title: "STATUS", of: ({ status }) => status },
+  { title: "LATEST RUN", of: ({ latestRun }) => latestRun?.status },
+  { title: "NEXT RUN", of: ({ nextRunAt }) => instantText(nextRunAt) },
+  { title: "NAME", of: ({ name }) => name },
+];
+
+/** `weir automations list|run|enable|disable` */
+export const automations = commandOf("automations", {
+  list: verb({
+    options: {
+      q: { type: "string" },
+      trigger: { type: "string" },
+      status: { type: "string" },
+      limit: { type: "string" },
+      offset: { type: "string" },
+    },
+    async run({ flags, host }) {
+      const query = {
+        q: flags.q,
+        trigger_type: flags.trigger,
+        status: flags.status,
+        limit: numberGiven("--limit", flags.limit),
+        offset: numberGiven("--offset", flags.offset),
+      };
+      const { body, text } = await apiOf({ flags, host }).get<{
+        automations: Automation[];
+        hasNext: boolean;
+        offset: number;
+        total: number;
+      }>("/api/v1/automations", query);
+      if (flags.json) return printJson(host, text);
+      printTable(host, body.automations, COLUMNS);
+      tellMore(host, body, body.automations.length);
+    },
+  }),
+  run: verb({
+    words: "AUTOMATION",
+    options: { input: { type: "string" }, wait: { type: "boolean" } },
+    async run({ flags, words, host }) {
+      const input = await jsonGiven(host, "--input", flags.input);
+      const api = apiOf({ flags, host });
+      const id = await automationId(api, words[0] ?? "");
+      const started = await api.send<AutomationRun>(
+        "POST",
+        `/api/v1/automations/${id}/run`,
+        input === undefined ? undefined : { input },
+      );
+      const isJson = flags.json === true;
+      if (!flags.wait) {
+        if (isJson) return printJson(host, started.text);
+        const path = `/api/v1/automation-runs/${started.body.id}`;
+        return host.out(`The automation run ${started.body.id} has begun. See it with: weir api GET ${path}`);
+      }
+      const ended = await awaitAutomationRun({ api, host }, started.body.id);
+      if (isJson) printJson(host, ended.text);
+      else printTable(host, ended.body.steps, STEP_COLUMNS);
+      tellEnd(host, "automation run", ended.body, isJson);
+    },
+  }),
+  enable: verb({
+    words: "AUTOMATION",
+    run: (given) => setStatus(given, "active"),
+  }),
+  disable: verb({
+    words: "AUTOMATION",
+    run: (given) => setStatus(given, "disabled"),
+  }),
+});
+
+const STEP_COLUMNS: readonly Column<AutomationRun["steps"][number]>[] = [
+  { title: "STEP", of: ({ key }) => key },
+  { title: "STATUS", of: ({ status }) => status },
+];
+
+async function setStatus({ flags, words, host }: Given, status: "active" | "disabled"): Promise<void> {
+  const api = apiOf({ flags, host });
+  const id = await automationId(api, words[0] ?? "");
+  const { body, text } = await api.send<Automation>("PATCH", `/api/v1/automations/${id}`, { status });
+  if (flags.json) return printJson(host, text);
+  host.out(plain(`${body.name} is ${body.status}.`));
+}

@@ -1,0 +1,81 @@
+import { systemClock } from "../base/clock.ts";
+import { systemIds } from "../base/ids.ts";
+import { ConfigError } from "../config.ts";
+import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
+import type { Manifest } from "../engine/backup/shape.ts";
+import { verifyBackup } from "../engine/backup/verify.ts";
+import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { usage } from "./usage.ts";
+
+/** `weir backup FILE`, beside a running server or without one; and `weir backup verify FILE`. */
+export const backup = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.backup.line, async () => {
+    const { values: flags, positionals } = readArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        data: { type: "string" },
+        "include-key": { type: "boolean" },
+        json: { type: "boolean" },
+      },
+    });
+    const isCheck = positionals[0] === "verify" && positionals.length === 2;
+    if (!isCheck && positionals.length !== 1) throw new UsageError("Say which file: weir backup FILE.");
+    if (isCheck) return verify(host, positionals[1] ?? "", flags);
+    const parts = await host.parts({ data: flags.data });
+    const { dataFolder, databaseUrl, lakeUrl } = parts.config;
+    if (databaseUrl !== null) {
+      throw new ConfigError(
+        "The database lies on a libSQL server (WEIR_DATABASE_URL): back it up there, with its own tools.",
+      );
+    }
+    const stop = new AbortController();
+    host.onStop(() => stop.abort());
+    host.status("Copying …");
+    const made = await makeBackup({
+      dataFolder,
+      to: positionals[0] ?? "",
+      clock: systemClock,
+      ids: systemIds,
+      key: flags["include-key"] ? keyToInclude(dataFolder, parts.secrets.secretKey) : null,
+      lakeUrl,
+      signal: stop.signal,
+    }).finally(() => host.status(""));
+    const { manifest } = made;
+    if (flags.json) return host.out(JSON.stringify({ ...told(made.path, manifest), bytes: made.bytes }));
+    host.out(`${made.path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, read again and good.`);
+    if (!manifest.hasKey && manifest.keyId !== null)
+      host.out(`The secret key (${manifest.keyId}) is not in it: keep ${dataFolder}/secret.key elsewhere.`);
+    if (manifest.lakeUrl !== null)
+      host.out(`The lake's files stay in ${manifest.lakeUrl}; keep versions of them there.`);
+    for (const name of manifest.leftOut) host.err(`Left out: ${name}`);
+  });
+
+async function verify(
+  host: Host,
+  path: string,
+  flags: { data?: string | undefined; "include-key"?: boolean | undefined; json?: boolean | undefined },
+): Promise<void> {
+  if (flags["include-key"]) throw new UsageError("--include-key is for making a backup.");
+  const manifest = await verifyBackup(path);
+  if (flags.json) return host.out(JSON.stringify({ valid: true, ...told(path, manifest) }));
+  host.out(`${path} is good: Weir ${manifest.version}, of ${manifest.createdAt}.`);
+  for (const { slug, events } of manifest.organizations) host.out(`${slug}: ${events} events, trail valid`);
+  host.out(manifest.hasKey ? "Its secret key is in it." : `It needs the secret key ${manifest.keyId}.`);
+}
+
+/** A manifest without its list of parts. */
+export const told = (path: string, { parts, ...manifest }: Manifest) => ({
+  path,
+  ...manifest,
+  files: parts.length,
+  contentBytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+});
+
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"] as const;
+
+/** A size in the largest unit of which there is one. */
+export function sizeText(bytes: number): string {
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
+  return `${power === 0 ? bytes : (bytes / 1024 ** power).toFixed(1)} ${UNITS[power]}`;
+}

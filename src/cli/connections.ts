@@ -1,0 +1,129 @@
+import { AppError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { plain } from "./client.ts";
+import { connectionId, jsonGiven, needed, numberGiven } from "./given.ts";
+import { type Host, UsageError } from "./host.ts";
+import { type Column, instantText, printJson, printTable, tellMore } from "./show.ts";
+import { type Api, apiOf, commandOf, verb } from "./verbs.ts";
+
+interface Connection {
+  id: string;
+  name: string;
+  slug: string;
+  provider: string;
+  status: string;
+  lastVerifiedAt: string | null;
+  verificationError: string | null;
+}
+
+const COLUMNS: readonly Column<Connection>[] = [
+  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "SLUG", of: ({ slug }) => slug },
+  { title: "PROVIDER", of: ({ provider }) => provider },
+  { title: "STATUS", of: ({ status }) => status },
+  { title: "VERIFIED", of: ({ lastVerifiedAt }) => instantText(lastVerifiedAt) },
+  { title: "NAME", of: ({ name }) => name },
+];
+
+/** `weir connections list|create|verify` */
+export const connections = commandOf("connections", {
+  list: verb({
+    options: {
+      q: { type: "string" },
+      provider: { type: "string", multiple: true },
+      status: { type: "string", multiple: true },
+      limit: { type: "string" },
+      offset: { type: "string" },
+    },
+    async run({ flags, host }) {
+      const query = {
+        q: flags.q,
+        provider: flags.provider,
+        status: flags.status,
+        limit: numberGiven("--limit", flags.limit),
+        offset: numberGiven("--offset", flags.offset),
+      };
+      const { body, text } = await apiOf({ flags, host }).get<{
+        connections: Connection[];
+        hasNext: boolean;
+        offset: number;
+        total: number;
+      }>("/api/v1/connections", query);
+      if (flags.json) return printJson(host, text);
+      printTable(host, body.connections, COLUMNS);
+      tellMore(host, body, body.connections.length);
+    },
+  }),
+  create: verb({
+    options: {
+      name: { type: "string" },
+      provider: { type: "string" },
+      template: { type: "string" },
+      "template-version": { type: "string" },
+      slug: { type: "string" },
+      config: { type: "string" },
+      credentials: { type: "string" },
+    },
+    async run({ flags, host }) {
+      const name = needed("--name", flags.name, "what people call it");
+      const { provider, template } = flags;
+      if ((provider === undefined) === (template === undefined))
+        throw new UsageError("Give either --provider or --template: what the connection leads to.");
+      if (flags.config === "-" && flags.credentials === "-")
+        throw new UsageError("Only one of --config and --credentials can come from standard input.");
+      const templateVersion = numberGiven("--template-version", flags["template-version"]);
+      const config = await jsonGiven(host, "--config", flags.config);
+      const given = await jsonGiven(host, "--credentials", flags.credentials);
+      const api = apiOf({ flags, host });
+      const credentials =
+        given ?? (provider && host.ask ? await askCredentials(api, host.ask, provider) : {});
+      const { body, text } = await api.send<Connection>("POST", "/api/v1/connections", {
+        name,
+        provider,
+        templateSlug: template,
+        templateVersion,
+        slug: flags.slug,
+        config,
+        credentials,
+      });
+      if (flags.json) return printJson(host, text);
+      printTable(host, [body], COLUMNS);
+    },
+  }),
+  verify: verb({
+    words: "CONNECTION",
+    async run({ flags, words, host }) {
+      const api = apiOf({ flags, host });
+      const id = await connectionId(api, words[0] ?? "");
+      const { body, text } = await api.send<Connection>("POST", `/api/v1/connections/${id}/verify`);
+      if (flags.json) printJson(host, text);
+      if (body.status !== "active") {
+        throw new AppError(
+          "upstream",
+          plain(`The connection ${body.name} does not work: ${body.verificationError ?? body.status}`),
+        );
+      }
+      if (!flags.json) host.out(plain(`The connection ${body.name} works.`));
+    },
+  }),
+});
+
+/** What lets one in, from the person at the terminal, so that it stands in no history of commands. */
+async function askCredentials(
+  api: Api,
+  ask: NonNullable<Host["ask"]>,
+  provider: string,
+): Promise<JsonObject> {
+  const { body } = await api.get<{ providers: { id: string; credentialsSchema: JsonObject }[] }>(
+    "/api/v1/connection-providers",
+  );
+  const { properties, required } = body.providers.find(({ id }) => id === provider)?.credentialsSchema ?? {};
+  const answers: JsonObject = {};
+  for (const [name, about] of Object.entries(isObject(properties) ? properties : {})) {
+    const isNeeded = Array.isArray(required) && required.includes(name);
+    const isSecret = isObject(about) && about.format === "password";
+    const answer = await ask(`${plain(name)}${isNeeded ? "" : " (may be empty)"}: `, isSecret);
+    if (answer !== "" || isNeeded) answers[name] = answer;
+  }
+  return answers;
+}

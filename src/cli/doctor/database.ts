@@ -1,0 +1,177 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { and, asc, count, isNotNull, isNull, lte, min, sql } from "drizzle-orm";
+import { type Clock, timestamp } from "../../base/clock.ts";
+import { systemIds } from "../../base/ids.ts";
+import { keyIdIn, keyIdOf, openSecretBox, type SecretBox } from "../../crypto/secretbox.ts";
+import { migrationsOf } from "../../engine/backup/contents.ts";
+import { SEALED, type SealedColumn } from "../../engine/sealed.ts";
+import { lakeFiles } from "../../resources/datasets/table.ts";
+import { events } from "../../resources/events/table.ts";
+import { verifyChain } from "../../resources/events/verify.ts";
+import { organizations } from "../../resources/organizations/table.ts";
+import { actionRuns } from "../../resources/runs/table.ts";
+import { outboundDeliveries } from "../../resources/webhooks/table.ts";
+import { migrations } from "../../store/migrations.ts";
+import { settings } from "../../store/settings.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { type Finding, fine, wrong } from "./finding.ts";
+
+const MINUTE_MS = 60 * 1000;
+/** Work that is due is begun within seconds, unless there is too much of it. */
+const MAX_WAIT_MS = 5 * MINUTE_MS;
+/** So many texts of each column are opened. */
+const SEALED_LOOKED_AT = 200;
+const NAMED = 3;
+
+export async function checkIntegrity(db: ReadDb): Promise<Finding> {
+  const rows = await db.all<{ integrity_check: string }>("PRAGMA integrity_check(10)");
+  const faults = rows.map((row) => row.integrity_check).filter((text) => text !== "ok");
+  if (faults.length === 0) return fine("integrity", "The database file is whole.");
+  return wrong(
+    "integrity",
+    `The database file is damaged: ${faults[0]}.`,
+    "Stop the server, and put the last good backup back with weir restore.",
+  );
+}
+
+/** `isCurrent`: its tables are those that this program knows. */
+export async function checkSchema(db: ReadDb): Promise<Finding & { isCurrent: boolean }> {
+  const applied = await migrationsOf(db);
+  const known = migrations.map(({ name }) => name);
+  const newer = applied.filter((name) => !known.includes(name));
+  if (newer.length > 0) {
+    const message = `A newer version of Weir made this database (migrations: ${newer.join(", ")}).`;
+    const remedy = "Use that version, or restore a backup of this one.";
+    return { ...wrong("schema", message, remedy), isCurrent: false };
+  }
+  const missing = known.filter((name) => !applied.includes(name)).length;
+  const last = applied.at(-1) ?? "none";
+  const message =
+    missing === 0
+      ? `The schema is ${last}.`
+      : `The schema is ${last}; the next start backs it up and adds ${missing} more.`;
+  return { ...fine("schema", message), isCurrent: missing === 0 };
+}
+
+/** Whether the keys at hand open what is sealed. */
+export async function checkKey(db: ReadDb, keys: readonly Uint8Array[], where: string): Promise<Finding> {
+  const kept = new Map((await db.select().from(settings)).map(({ key, value }) => [key, value]));
+  const [own, ...others] = keys;
+  const needed = kept.get("key_id");
+  if (needed === undefined) return fine("key", "Nothing is sealed yet.");
+  const put = `Put the secret.key of this database back into ${where}, or set WEIR_SECRET_KEY.`;
+  if (own === undefined) return wrong("key", "There is no secret key, and secrets are sealed.", put);
+  if (!keys.some((key) => keyIdOf(key) === needed)) {
+    return wrong("key", `The secret key is ${keyIdOf(own)}; secrets are sealed with ${needed}.`, put);
+  }
+  const box = openSecretBox(own, systemIds, { former: others });
+  let opened = 0;
+  const closed: string[] = [];
+  for (const column of SEALED) {
+    const found = await openSome(db, box, column);
+    opened += found.opened;
+    if (found.closed > 0) closed.push(`${found.closed} in ${column.name}`);
+  }
+  if (closed.length === 0) return fine("key", `The key opens the ${opened} secrets that were tried.`);
+  return wrong(
+    "key",
+    `The key does not open every secret: ${closed.join(", ")}.`,
+    "They were sealed with another key, or altered: give these credentials again, or restore a backup.",
+  );
+}
+
+async function openSome(db: ReadDb, box: SecretBox, { table, column, facts, label }: SealedColumn) {
+  const rows = await db
+    .select({ ...facts, text: sql<string | null>`${column}` })
+    .from(table)
+    .where(sql`${column} is not null`)
+    .limit(SEALED_LOOKED_AT);
+  const found = { opened: 0, closed: 0 };
+  for (const row of rows) {
+    if (row.text === null || keyIdIn(row.text) === null) continue;
+    try {
+      box.open(row.text, label(row as unknown as Record<string, string>));
+      found.opened++;
+    } catch {
+      found.closed++; // the finding tells how many
+    }
+  }
+  return found;
+}
+
+export async function checkTrails(db: ReadDb): Promise<Finding> {
+  let checked = 0;
+  for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
+    const found = await verifyChain(db, id);
+    checked += found.checked;
+    if (found.valid) continue;
+    return wrong(
+      "audit",
+      `The audit trail of ${slug} does not hold: event ${found.firstBadId} was altered, or one before it is missing.`,
+      "Somebody changed the database by hand: compare it with a backup (weir backup verify) before you trust it.",
+    );
+  }
+  return fine("audit", `The audit trails hold: ${checked} events.`);
+}
+
+/** Wall time and the newest event: a clock that was set back makes schedules and tokens go wrong. */
+export async function checkEvents(db: ReadDb, clock: Clock): Promise<Finding> {
+  const [newest] = await db.select({ at: sql<string | null>`max(${events.timestamp})` }).from(events);
+  const at = newest?.at ?? null;
+  if (at === null || Date.parse(at) <= clock.now().getTime() + MINUTE_MS)
+    return fine("events", "No event is of the future.");
+  return wrong(
+    "events",
+    `The newest event is of ${at}, and it is ${timestamp(clock)} now.`,
+    "The clock was set back, or was wrong before: set it by NTP (timedatectl set-ntp true).",
+  );
+}
+
+/** Whether work that is due waits too long; without a server it does no harm. */
+export async function checkQueue(db: ReadDb, clock: Clock, isServed: boolean): Promise<Finding> {
+  const limit = timestamp(clock, -MAX_WAIT_MS);
+  const [runs] = await db
+    .select({ n: count(), since: min(actionRuns.dueAt) })
+    .from(actionRuns)
+    .where(and(sql`${actionRuns.status} = 'pending'`, lte(actionRuns.dueAt, limit)));
+  const [sent] = await db
+    .select({ n: count(), since: min(outboundDeliveries.dueAt) })
+    .from(outboundDeliveries)
+    .where(
+      and(
+        isNotNull(outboundDeliveries.dueAt),
+        isNull(outboundDeliveries.takenBy),
+        lte(outboundDeliveries.dueAt, limit),
+      ),
+    );
+  const late = [
+    ...(runs && runs.n > 0 ? [`${runs.n} runs have been due since ${runs.since}`] : []),
+    ...(sent && sent.n > 0 ? [`${sent.n} deliveries have been due since ${sent.since}`] : []),
+  ].join(", ");
+  if (late === "") return fine("queue", "Nothing that is due waits longer than 5 minutes.");
+  if (!isServed) return fine("queue", `${late}; no server runs, and the next start takes them up.`);
+  return wrong(
+    "queue",
+    `${late}.`,
+    "There is more work than this server does at once: raise WEIR_CONCURRENCY, or look at weir runs list --status running for what holds it up.",
+  );
+}
+
+/** Whether the files that the database names lie in the lake. */
+export async function checkLake(db: ReadDb, lake: string): Promise<Finding> {
+  const { path, bytes } = lakeFiles;
+  const rows = await db.select({ path, bytes }).from(lakeFiles).where(isNull(lakeFiles.removedAt));
+  const lost: string[] = [];
+  for (const row of rows) {
+    const there = await lstat(join(lake, row.path)).catch(() => null); // one that can't be seen is lost
+    if (there?.size !== row.bytes) lost.push(row.path);
+  }
+  if (lost.length === 0) return fine("lake", `All ${rows.length} files of the lake are there.`);
+  const names = lost.slice(0, NAMED).join(", ");
+  return wrong(
+    "lake",
+    `${lost.length} files of the lake are missing or have another size: ${names}${lost.length > NAMED ? ", …" : ""}.`,
+    "Put them back from a backup (weir restore), or delete the dataset and load it again.",
+  );
+}

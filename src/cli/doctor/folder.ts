@@ -1,0 +1,83 @@
+import { Database } from "bun:sqlite";
+import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { sizeText } from "../backup.ts";
+import { type Finding, fine, wrong } from "./finding.ts";
+
+/** With less than this the next load, migration or backup may fail. */
+const MIN_FREE_BYTES = 512 * 1024 * 1024;
+/** A WAL is cut back to 64 MiB; one of twice that stands in somebody's way. */
+const MAX_WAL_BYTES = 128 * 1024 * 1024;
+
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+/** What nobody but the owner may enter or read. */
+const PRIVATE = ["weir.db", "secret.key", "secret.key.next", "lake", "files", "artifacts", "backups"];
+
+/** Who may read and write the data directory; the key is looked at as well. */
+export function checkPermissions(folder: string): Finding {
+  const open = PRIVATE.filter((name) => {
+    const there = lstatSync(join(folder, name), { throwIfNoEntry: false });
+    return there !== undefined && (there.mode & OTHERS) !== 0;
+  });
+  if ((statSync(folder).mode & OTHERS_WRITE) !== 0) open.push(".");
+  if (open.length > 0 && process.platform !== "win32") {
+    const names = open.map((name) => join(folder, name)).join(" ");
+    return wrong("permissions", `Others on this machine may use ${names}.`, `chmod go= ${names}`);
+  }
+  for (const name of [".", "weir.db"]) {
+    const path = join(folder, name);
+    try {
+      if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+    } catch {
+      return wrong(
+        "permissions",
+        `${path} can't be written by you.`,
+        "Call doctor as the user that the server runs as, or give that user the folder with chown.",
+      );
+    }
+  }
+  return fine("permissions", `${folder} and the key are for their owner alone.`);
+}
+
+export async function checkDisk(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const needed = Math.max(MIN_FREE_BYTES, 2 * sizeOf(join(folder, "weir.db")));
+  const message = `${sizeText(free)} are free for ${folder}.`;
+  if (free >= needed) return fine("disk", message);
+  return wrong(
+    "disk",
+    message,
+    `Free some space, or move the folder to a larger disk: ${sizeText(needed)} let migrations and backups succeed.`,
+  );
+}
+
+export function checkWal(folder: string): Finding {
+  const bytes = sizeOf(join(folder, "weir.db-wal"));
+  const message = `The write-ahead log has ${sizeText(bytes)}.`;
+  if (bytes <= MAX_WAL_BYTES) return fine("wal", message);
+  return wrong(
+    "wal",
+    message,
+    "Something reads the database for a long time, or a server was killed: end other programs that have weir.db open, then restart the server.",
+  );
+}
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** True where a server, or another command, has the data directory. */
+export function isTaken(folder: string): boolean {
+  const path = join(folder, "lock");
+  if (!existsSync(path)) return false;
+  const lock = new Database(path, { readonly: true });
+  try {
+    lock.query("SELECT count(*) FROM sqlite_master").get();
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
+  } finally {
+    lock.close();
+  }
+}

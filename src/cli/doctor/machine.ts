@@ -1,0 +1,72 @@
+import { contains, parseCidr } from "../../base/cidr.ts";
+import { type Clock, timestamp } from "../../base/clock.ts";
+import { type Finding, fine, wrong } from "./finding.ts";
+
+const WATCHED_MS = 50;
+const JUMP_MS = 1_000;
+/** No release is older. */
+const LEAST_YEAR = 2025;
+const MOST_YEAR = 2100;
+/** A zone whose offset changes in the year. */
+const ZONE = "Europe/Berlin";
+/** Where the machines of clouds ask for their own credentials. */
+const METADATA = ["169.254.169.254", "fd00:ec2::254"];
+
+export async function checkClock(clock: Clock): Promise<Finding> {
+  const [wall, monotonic] = [clock.now().getTime(), clock.monotonic()];
+  await clock.sleep(WATCHED_MS);
+  const passed = clock.monotonic() - monotonic;
+  const drift = clock.now().getTime() - wall - passed;
+  const year = clock.now().getUTCFullYear();
+  if (passed <= 0 || Math.abs(drift) > JUMP_MS || year < LEAST_YEAR || year > MOST_YEAR) {
+    return wrong(
+      "clock",
+      `The clock says ${timestamp(clock)}, and moved by ${Math.round(drift)} ms while it was watched.`,
+      "Set it by NTP (timedatectl set-ntp true).",
+    );
+  }
+  if (offsetOf("2026-01-15T12:00:00Z") === offsetOf("2026-07-15T12:00:00Z")) {
+    return wrong(
+      "clock",
+      "The time zones of this system know no summer time, so that schedules would run at the wrong hour.",
+      "Install the system's time zone data (tzdata), or unset TZDIR and ICU_DATA.",
+    );
+  }
+  return fine("clock", `It is ${timestamp(clock)}; time zones are known.`);
+}
+
+const offsetOf = (instant: string) =>
+  new Intl.DateTimeFormat("en", { timeZone: ZONE, hour: "2-digit", hourCycle: "h23" }).format(
+    new Date(instant),
+  );
+
+/** Whether `WEIR_EGRESS_ALLOW` opens more than somebody can have meant. */
+export function checkEgress(allow: readonly string[]): Finding {
+  const wide = allow.filter(isTooWide);
+  if (wide.length > 0) {
+    return wrong(
+      "egress",
+      `WEIR_EGRESS_ALLOW has ${wide.join(", ")}: anybody who may write an action reaches what this machine reaches, such as a cloud's credentials at ${METADATA[0]}.`,
+      "Name the hosts that are needed instead, such as db.internal:5432.",
+    );
+  }
+  if (allow.length === 0) return fine("egress", "Calls reach public addresses alone.");
+  return fine("egress", `Of private addresses calls reach ${allow.join(", ")}.`);
+}
+
+function isTooWide(entry: string): boolean {
+  const range = /[/:]/.test(entry) || /^[\d.]+$/.test(entry) ? rangeOf(entry) : null;
+  return range !== null && METADATA.some((address) => contains(range, address));
+}
+
+function rangeOf(entry: string) {
+  for (const text of [entry, entry.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1")]) {
+    try {
+      const range = parseCidr(text);
+      if (range !== null) return range;
+    } catch {
+      // a name with a port, which is no range
+    }
+  }
+  return null;
+}

@@ -1,0 +1,113 @@
+import { parseJson } from "../base/json.ts";
+import { plain } from "./client.ts";
+import type { Host } from "./host.ts";
+import { printJson } from "./show.ts";
+import { openPatience, openStream } from "./sse.ts";
+import { type Api, queryText } from "./verbs.ts";
+
+interface Event {
+  id: string;
+  type: string;
+  timestamp: string;
+  entity: { type: string; id: string };
+  actor: { type: string; id: string; email?: string | null };
+  data: Record<string, unknown>;
+}
+
+interface Wanted {
+  filter: Readonly<Record<string, string | undefined>>;
+  /** How many of those that have been are shown first. */
+  first: number;
+  isJson: boolean;
+}
+
+const PAGE = 200;
+/** So many ids are remembered, to print no event twice. */
+const REMEMBERED = 2_000;
+
+/**
+ * Prints the last events and then those that come, each once and none left out, also over a server that starts anew.
+ * Ends at Ctrl-C, or when whoever reads them has gone.
+ */
+export async function tailEvents(api: Api, host: Host, { filter, first, isJson }: Wanted): Promise<void> {
+  const stop = new AbortController();
+  host.onStop(() => stop.abort());
+  const { signal } = stop;
+  const patience = openPatience(host, { signal, isEndless: true });
+  const shown = new Set<string>();
+  let lastId: string | null = null;
+  let hasBegun = false;
+
+  const show = (event: Event, text: string) => {
+    if (shown.has(event.id) || signal.aborted) return;
+    shown.add(event.id);
+    for (const id of shown.size > REMEMBERED ? shown : []) {
+      shown.delete(id);
+      break;
+    }
+    host.status("");
+    if (isJson) printJson(host, text);
+    else host.out(eventText(event));
+    if (!host.isRead()) stop.abort();
+  };
+
+  while (!signal.aborted) {
+    let lost: unknown = null;
+    try {
+      const stream = await openStream(api, `/api/v1/events/stream${queryText(filter)}`, { lastId, signal });
+      // The stream has begun, so nothing falls between it and these.
+      const before = lastId === null ? await lastEvents(api, filter, hasBegun ? null : first, shown) : [];
+      if (!hasBegun && first === 0) for (const event of before) shown.add(event.id);
+      else for (const event of before) show(event, JSON.stringify(event));
+      hasBegun = true;
+      patience.reward();
+      host.status("");
+      for await (const { id, data } of stream) {
+        show(parseJson(data) as unknown as Event, data);
+        lastId = id ?? lastId;
+        if (signal.aborted) break;
+      }
+    } catch (error) {
+      if (signal.aborted) break;
+      if (!hasBegun) throw error;
+      lost = error;
+    }
+    if (!signal.aborted) await patience.wait(lost);
+  }
+  host.status("");
+}
+
+/**
+ * The last `count` events, oldest first. With null those since the newest that was shown: the stream was lost before its
+ * first message, whose id would have led back to it.
+ */
+async function lastEvents(
+  api: Api,
+  filter: Wanted["filter"],
+  count: number | null,
+  shown: ReadonlySet<string>,
+): Promise<Event[]> {
+  const found: Event[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { body } = await api.get<{ items: Event[]; nextCursor?: string; hasMore: boolean }>(
+      "/api/v1/events",
+      {
+        ...filter,
+        limit: count === null ? PAGE : Math.max(1, count - found.length),
+        cursor,
+      },
+    );
+    for (const event of body.items) {
+      if (count === null && shown.has(event.id)) return found.reverse();
+      found.push(event);
+    }
+    cursor = body.nextCursor;
+    const isEnough = count !== null && found.length >= count;
+    if (isEnough || cursor === undefined || !body.hasMore) return found.reverse();
+  }
+}
+
+function eventText({ timestamp, type, entity, actor }: Event): string {
+  const who = actor.email ?? `${actor.type} ${actor.id}`;
+  return plain(`${timestamp}  ${type.padEnd(24)}  ${entity.type} ${entity.id}  ${who}`);
+}

@@ -1,0 +1,47 @@
+import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ConfigError } from "../base/config-error.ts";
+import { readState } from "./apply/state.ts";
+import { FORMAT, sectionsOf, yamlOf } from "./apply/write.ts";
+import { usage } from "./usage.ts";
+import { apiOf, singleCommand, verb } from "./verbs.ts";
+
+/** `weir export`: the configuration of an organization as YAML, without secrets. */
+export const exportConfig = singleCommand(
+  usage.export,
+  verb({
+    options: { output: { type: "string", short: "o" } },
+    async run(given) {
+      const { flags, host } = given;
+      const sections = sectionsOf(await readState(apiOf(given)));
+      const { output } = flags;
+      if (output === undefined || output === "-") {
+        if (flags.json) return host.out(JSON.stringify({ weir: FORMAT, ...sections }));
+        return host.out((await yamlOf(sections)).trimEnd());
+      }
+      if (isFolder(output)) {
+        for (const [name, things] of Object.entries(sections))
+          put(join(output, `${name}.yaml`), await yamlOf({ [name]: things }));
+      } else put(output, await yamlOf(sections));
+      const counts = Object.fromEntries(Object.entries(sections).map(([name, { length }]) => [name, length]));
+      if (flags.json) return host.out(JSON.stringify({ output, ...counts }));
+      const told = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+      host.out(`${output}: ${told.join(", ")}.`);
+    },
+  }),
+);
+
+const isFolder = (path: string) => /[/\\]$/.test(path) || (existsSync(path) && statSync(path).isDirectory());
+
+/** The file is the old one or the new one, whatever happens. */
+function put(path: string, text: string): void {
+  const target = resolve(path);
+  try {
+    mkdirSync(join(target, ".."), { recursive: true });
+    writeFileSync(`${target}.part`, text);
+    renameSync(`${target}.part`, target);
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
+    throw new ConfigError(`${path} can't be written (${code}).`, { cause });
+  }
+}

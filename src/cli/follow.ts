@@ -1,0 +1,183 @@
+import { systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../base/json.ts";
+import { plain } from "./client.ts";
+import type { Host } from "./host.ts";
+import { errorText, secondsText } from "./show.ts";
+import { openPatience, openStream } from "./sse.ts";
+import type { Api, Said } from "./verbs.ts";
+
+/** What the API tells of an action run, as far as it is looked at here. */
+export interface Run {
+  id: string;
+  actionId: string | null;
+  kind: string;
+  status: string;
+  displayStatus: string;
+  result: Json;
+  error: Json;
+  durationSeconds: number | null;
+  startedAt: string | null;
+  createdAt: string;
+  triggerMethod: string;
+}
+
+export interface AutomationRun {
+  id: string;
+  automationId: string;
+  status: string;
+  displayStatus: string;
+  steps: { key: string; status: string; error: Json }[];
+  result: Json;
+  error: Json;
+  startedAt: string | null;
+  completedAt: string | null;
+}
+
+/** A line of a run's log. */
+export interface LogLine {
+  seq: number;
+  timestamp: string;
+  level: string;
+  message: string;
+}
+
+const runPath = (id: string) => `/api/v1/action-runs/${id}`;
+
+/**
+ * Follows an action run to its end, over a server that starts anew meanwhile. `onLog` gets each line once, with its JSON.
+ * Null where whoever read the output has gone.
+ */
+export async function followRun(
+  { api, host }: { api: Api; host: Host },
+  id: string,
+  onLog: (line: LogLine, text: string) => void = () => undefined,
+): Promise<Said<Run> | null> {
+  const patience = openPatience(host);
+  let lastId: string | null = null;
+  let seen = 0;
+  let status = "";
+  try {
+    for (;;) {
+      let lost: unknown = null;
+      try {
+        for await (const { id: at, event, data } of await openStream(api, `${runPath(id)}/stream`, {
+          lastId,
+        })) {
+          patience.reward();
+          lastId = at ?? lastId;
+          const value = parseJson(data);
+          if (event === "end") return await settledRun(api, host, id);
+          if (!isObject(value)) continue;
+          if (event === "status") {
+            status = String(value.displayStatus);
+            host.status(`${plain(status)} …`);
+          } else if (event === "progress") host.status(progressText(status, value));
+          else if (event === "log" && Number(value.seq) > seen) {
+            seen = Number(value.seq);
+            host.status("");
+            onLog(value as unknown as LogLine, data);
+            if (!host.isRead()) return null;
+          }
+        }
+      } catch (error) {
+        lost = error;
+      }
+      await patience.wait(lost); // without an error the server has ended the stream: it stops, or the token has
+    }
+  } finally {
+    host.status("");
+  }
+}
+
+async function settledRun(api: Api, host: Host, id: string): Promise<Said<Run>> {
+  return tenaciously(host, () => api.get<Run>(runPath(id)));
+}
+
+async function tenaciously<T>(host: Host, work: () => Promise<T>): Promise<T> {
+  const patience = openPatience(host);
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      await patience.wait(error);
+    }
+  }
+}
+
+const POLL_MS = 300;
+const LONGEST_POLL_MS = 2_000;
+const FINAL: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+
+/** Waits for an automation run to end, over a server that starts anew meanwhile. */
+export async function awaitAutomationRun(
+  { api, host }: { api: Api; host: Host },
+  id: string,
+): Promise<Said<AutomationRun>> {
+  try {
+    for (let pollMs = POLL_MS; ; pollMs = Math.min(pollMs * 1.2, LONGEST_POLL_MS)) {
+      const said = await tenaciously(host, () => api.get<AutomationRun>(`/api/v1/automation-runs/${id}`));
+      if (FINAL.has(said.body.status)) return said;
+      host.status(stepsText(said.body));
+      await systemClock.sleep(pollMs);
+    }
+  } finally {
+    host.status("");
+  }
+}
+
+const DONE: ReadonlySet<string> = new Set([...FINAL, "skipped"]);
+
+function stepsText({ displayStatus, steps }: AutomationRun): string {
+  const done = steps.filter((step) => DONE.has(step.status)).length;
+  const current = steps.filter((step) => ["running", "waiting"].includes(step.status)).map(({ key }) => key);
+  const share = steps.length === 0 ? 0 : (100 * done) / steps.length;
+  return plain(
+    `${displayStatus} ${bar(share)} ${done} of ${steps.length} steps  ${current.join(", ")}`,
+  ).trimEnd();
+}
+
+/** A run's progress on one line. */
+export function progressText(status: string, progress: JsonObject): string {
+  const { percent, current, total, unit, phase, message } = progress;
+  const amount =
+    current === null || current === undefined
+      ? null
+      : `${current}${total ? ` of ${total}` : ""} ${unit ?? ""}`;
+  const parts = [
+    status,
+    typeof percent === "number" ? `${bar(percent)} ${Math.round(percent)} %` : null,
+    phase,
+    amount,
+    message,
+  ];
+  return plain(
+    parts
+      .filter(Boolean)
+      .join("  ")
+      .replace(/\s*\n\s*/g, " "),
+  ).trimEnd();
+}
+
+const BAR_WIDTH = 20;
+
+function bar(percent: number): string {
+  const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * BAR_WIDTH);
+  return `[${"#".repeat(full)}${"-".repeat(BAR_WIDTH - full)}]`;
+}
+
+/** Tells how an action run or an automation run ended. Throws where it did not complete. */
+export function tellEnd(host: Host, noun: string, run: Run | AutomationRun, isSilent: boolean): void {
+  if (run.status !== "completed") {
+    const end = run.status === "failed" ? `failed: ${errorText(run.error)}` : `was ${run.status}.`;
+    throw new AppError("unexpected_status", `The ${noun} ${run.id} ${end}`);
+  }
+  if (isSilent) return;
+  const seconds = "durationSeconds" in run ? run.durationSeconds : null;
+  host.out(`The ${noun} ${run.id} has completed${seconds === null ? "" : ` in ${secondsText(seconds)}`}.`);
+  if (run.result !== null) host.out(plain(JSON.stringify(run.result, null, 2)));
+}
+
+/** A line of a log for people. */
+export const logText = ({ timestamp, level, message }: LogLine): string =>
+  plain(`${timestamp}  ${level.padEnd(5)}  ${message}`);

@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { AppError } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+import { plain } from "./client.ts";
+import { type Host, UsageError } from "./host.ts";
+import type { Api } from "./verbs.ts";
+
+/** The text that a flag is given: itself, what is in `@file`, or with `-` all of standard input. */
+export async function textGiven(host: Host, flag: string, word: string): Promise<string> {
+  if (word === "-") return host.stdin();
+  if (!word.startsWith("@")) return word;
+  try {
+    return readFileSync(word.slice(1), "utf8");
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
+    throw new UsageError(`${flag}: ${word.slice(1)} can't be read (${code}).`, { cause });
+  }
+}
+
+/** JSON that a flag is given; undefined for a flag that is absent. Throws `UsageError` for what is none. */
+export async function jsonGiven(
+  host: Host,
+  flag: string,
+  word: string | undefined,
+): Promise<Json | undefined> {
+  if (word === undefined) return undefined;
+  const text = await textGiven(host, flag, word);
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new UsageError(
+      `${flag} takes JSON, @ and the name of a file that holds some, or - for standard input.`,
+      { cause },
+    );
+  }
+}
+
+/** A whole number that a flag is given. */
+export function numberGiven(flag: string, word: string | undefined): number | undefined {
+  if (word === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(word)) throw new UsageError(`${flag} takes a whole number.`);
+  return Number(word);
+}
+
+/** What a flag must be given. */
+export function needed(flag: string, word: string | undefined, meaning: string): string {
+  if (word === undefined || word === "") throw new UsageError(`${flag} is missing: ${meaning}.`);
+  return word;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const isId = (word: string) => UUID.test(word);
+
+interface Named {
+  id: string;
+  slug: string;
+}
+
+/** An id as it is; a slug becomes the id of what has it. */
+export async function actionId(api: Api, word: string): Promise<string> {
+  if (isId(word)) return word;
+  return (await api.get<Named>(`/api/v1/actions/slug/${encodeURIComponent(word)}`)).body.id;
+}
+
+export async function connectionId(api: Api, word: string): Promise<string> {
+  if (isId(word)) return word;
+  return (await api.get<Named>(`/api/v1/connections/slug/${encodeURIComponent(word)}`)).body.id;
+}
+
+export async function templateId(api: Api, word: string): Promise<string> {
+  if (isId(word)) return word;
+  return (await api.get<Named>(`/api/v1/templates/slug/${encodeURIComponent(word)}`)).body.id;
+}
+
+const PAGE = 100;
+
+/** Automations have no address by slug: the list is searched. */
+export async function automationId(api: Api, word: string): Promise<string> {
+  if (isId(word)) return word;
+  for (let offset = 0; ; offset += PAGE) {
+    const { body } = await api.get<{ automations: Named[]; hasNext: boolean }>("/api/v1/automations", {
+      q: word.slice(0, 255),
+      limit: PAGE,
+      offset,
+    });
+    const found = body.automations.find(({ slug }) => slug === word);
+    if (found) return found.id;
+    if (!body.hasNext) throw new AppError("not_found", `There is no automation ${plain(word)}.`);
+  }
+}

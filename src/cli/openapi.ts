@@ -1,0 +1,15 @@
+import { carryOut, type Host, readArgs } from "./host.ts";
+import { printJson } from "./show.ts";
+import { usage } from "./usage.ts";
+
+/** `weir openapi`: prints the document that a server of this version serves, without one. */
+export const openapi = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.openapi.line, async () => {
+    readArgs({ args: [...args], options: { json: { type: "boolean" } } });
+    const [{ operations }, { openApiDocument }, { STATUS }] = await Promise.all([
+      import("../server.ts"),
+      import("../resources/openapi/document.ts"),
+      import("../http/problem.ts"),
+    ]);
+    printJson(host, JSON.stringify(openApiDocument(operations, STATUS)));
+  });

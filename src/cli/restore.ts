@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { systemClock } from "../base/clock.ts";
+import { systemIds } from "../base/ids.ts";
+import { ConfigError } from "../config.ts";
+import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
+import { told } from "./backup.ts";
+import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { usage } from "./usage.ts";
+
+/** `weir restore FILE --data DIR`: puts a backup in the place of a data directory on which no server runs. */
+export const restore = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.restore.line, async () => {
+    const { values: flags, positionals } = readArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { data: { type: "string" }, "key-file": { type: "string" }, json: { type: "boolean" } },
+    });
+    const [path, ...more] = positionals;
+    if (path === undefined || more.length > 0) throw new UsageError("Say which file: weir restore FILE.");
+    const { config, secrets } = await host.parts({ data: flags.data });
+    if (config.databaseUrl !== null) {
+      throw new ConfigError(
+        "The database lies on a libSQL server (WEIR_DATABASE_URL): restore it there, with its own tools.",
+      );
+    }
+    const { dataFolder } = config;
+    host.status("Unpacking …");
+    const { manifest, kept } = await restoreBackup({
+      path,
+      dataFolder,
+      key: keyGiven(flags["key-file"], secrets.secretKey),
+      clock: systemClock,
+      ids: systemIds,
+    }).finally(() => host.status(""));
+    if (flags.json)
+      return host.out(JSON.stringify({ ...told(path, manifest), dataFolder, previousFolder: kept }));
+    host.out(`${dataFolder} is as it was at ${manifest.createdAt}; every audit trail is valid.`);
+    if (kept !== null) host.out(`What was there before is in ${kept}.`);
+    if (manifest.lakeUrl !== null && config.lakeUrl === null)
+      host.err(`Its lake's files are in ${manifest.lakeUrl}: set WEIR_LAKE_URL before you start it.`);
+  });
+
+function keyGiven(file: string | undefined, secretKey: string | null): RestoreRequest["key"] {
+  if (file !== undefined) return { key: decoded(readKeyFile(file), file), from: "file" };
+  if (secretKey === null) return null;
+  return { key: decoded(secretKey, "WEIR_SECRET_KEY"), from: "environment" };
+}
+
+function readKeyFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
+    throw new ConfigError(`The key file ${file} can't be read (${code}).`, { cause });
+  }
+}
+
+function decoded(text: string, source: string): Uint8Array {
+  const key = new Uint8Array(Buffer.from(text, "base64"));
+  if (key.length === 32) return key;
+  throw new ConfigError(`${source} should hold 32 bytes in base64, as secret.key does.`);
+}

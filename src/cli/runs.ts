@@ -1,0 +1,106 @@
+import { followRun, type LogLine, logText, type Run } from "./follow.ts";
+import { actionId, numberGiven } from "./given.ts";
+import {
+  type Column,
+  instantText,
+  printFields,
+  printJson,
+  printTable,
+  secondsText,
+  tellMore,
+} from "./show.ts";
+import { apiOf, commandOf, verb } from "./verbs.ts";
+
+const COLUMNS: readonly Column<Run>[] = [
+  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "KIND", of: ({ kind }) => kind },
+  { title: "STATUS", of: ({ displayStatus }) => displayStatus },
+  { title: "CREATED", of: ({ createdAt }) => instantText(createdAt) },
+  { title: "TOOK", of: ({ durationSeconds }) => secondsText(durationSeconds) },
+  { title: "BY", of: ({ triggerMethod }) => triggerMethod },
+];
+
+const MOST_LINES = 1000;
+
+/** `weir runs list|get|logs|cancel` */
+export const runs = commandOf("runs", {
+  list: verb({
+    options: {
+      action: { type: "string" },
+      kind: { type: "string", multiple: true },
+      status: { type: "string", multiple: true },
+      "automation-run": { type: "string" },
+      trigger: { type: "string" },
+      since: { type: "string" },
+      until: { type: "string" },
+      limit: { type: "string" },
+      offset: { type: "string" },
+    },
+    async run({ flags, host }) {
+      const [limit, offset] = [numberGiven("--limit", flags.limit), numberGiven("--offset", flags.offset)];
+      const api = apiOf({ flags, host });
+      const { body, text } = await api.get<{
+        runs: Run[];
+        hasNext: boolean;
+        offset: number;
+        total: number;
+      }>("/api/v1/action-runs", {
+        action_id: flags.action === undefined ? undefined : await actionId(api, flags.action),
+        kinds: flags.kind,
+        statuses: flags.status,
+        automation_run_id: flags["automation-run"],
+        trigger_method: flags.trigger,
+        since: flags.since,
+        until: flags.until,
+        limit,
+        offset,
+      });
+      if (flags.json) return printJson(host, text);
+      printTable(host, body.runs, COLUMNS);
+      tellMore(host, body, body.runs.length);
+    },
+  }),
+  get: verb({
+    words: "RUN",
+    async run({ flags, words, host }) {
+      const { body, text } = await apiOf({ flags, host }).get<Record<string, unknown>>(pathOf(words[0]));
+      if (flags.json) return printJson(host, text);
+      printFields(host, body);
+    },
+  }),
+  logs: verb({
+    words: "RUN",
+    options: { follow: { type: "boolean" } },
+    async run({ flags, words, host }) {
+      const api = apiOf({ flags, host });
+      if (flags.follow) {
+        const isJson = flags.json === true;
+        const { body: run } = await api.get<Run>(pathOf(words[0]));
+        await followRun({ api, host }, run.id, (line, text) =>
+          isJson ? printJson(host, text) : host.out(logText(line)),
+        );
+        return;
+      }
+      for (let cursor: string | undefined; host.isRead(); ) {
+        const { body, text } = await api.get<{ items: LogLine[]; nextCursor?: string }>(
+          `${pathOf(words[0])}/logs`,
+          { limit: MOST_LINES, cursor },
+        );
+        if (flags.json) printJson(host, text);
+        else for (const line of body.items) host.out(logText(line));
+        cursor = body.nextCursor;
+        if (cursor === undefined) return;
+      }
+    },
+  }),
+  cancel: verb({
+    words: "RUN",
+    async run({ flags, words, host }) {
+      const { body, text } = await apiOf({ flags, host }).send<Run>("POST", `${pathOf(words[0])}/cancel`);
+      if (flags.json) return printJson(host, text);
+      host.out(`The run ${body.id} is ${body.status}.`);
+    },
+  }),
+});
+
+const pathOf = (id = "") => `/api/v1/action-runs/${encodeURIComponent(id)}`;

@@ -1,0 +1,118 @@
+import { systemClock, timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { type Account, accountAt, agentOf, serverOf, signedIn, whileSignedIn } from "./account.ts";
+import { type Client, failureOf, openClient, plain } from "./client.ts";
+import { openCredentials } from "./credentials.ts";
+import { printFields } from "./show.ts";
+import { usage } from "./usage.ts";
+import { queryText, singleCommand, verb } from "./verbs.ts";
+
+/** What a person should look at. */
+interface Attention {
+  /** In the last day. */
+  failedRuns: number;
+  pendingApprovals: number;
+  brokenConnections: number;
+  /** At most 100. */
+  deadLetters: number;
+}
+
+const DAY_MS = 86_400_000;
+const MOST_LETTERS = 100;
+
+/** `weir status`: whether the server works, who one is there, and what needs somebody's attention. */
+export const status = singleCommand(
+  usage.status,
+  verb({
+    async run({ flags, host }) {
+      const server = serverOf(host, flags.server);
+      const token = openCredentials(host.person).tokenFor(server);
+      const caller = { userAgent: agentOf(host), organization: flags.org };
+      const client = openClient(server, token === null ? caller : { ...caller, token });
+      const health = await whileSignedIn(server, healthOf(client));
+      if (token === null) {
+        if (flags.json) host.out(JSON.stringify({ server, health: health.status }));
+        else printFields(host, { server, health: health.text });
+        refuseBad(server, health);
+        signedIn(host, flags.server);
+        return;
+      }
+      const { version, account, attention } = await whileSignedIn(server, lookAround(server, client));
+      if (flags.json)
+        host.out(
+          JSON.stringify({ ...account, version, health: health.status, checks: health.checks, attention }),
+        );
+      else {
+        const { organizationSlug, role } = account;
+        printFields(host, {
+          server,
+          version,
+          health: health.text,
+          "signed in": account.email,
+          organization: organizationSlug === null ? null : `${organizationSlug}, as ${role}`,
+          attention: attentionText(attention),
+        });
+      }
+      refuseBad(server, health);
+    },
+  }),
+);
+
+interface Health {
+  status: string;
+  /** Null for those who are no admins. */
+  checks: Json;
+  /** For people. */
+  text: string;
+}
+
+/** Throws where nobody answers, or something else than a Weir. */
+async function healthOf(client: Client): Promise<Health> {
+  const path = "/api/v1/health?deep=true";
+  const answer = await client.reply("GET", path);
+  const { body } = answer;
+  if (!isObject(body) || typeof body.status !== "string") throw failureOf("GET", path, answer);
+  const { status, checks = null } = body;
+  const bad = Object.entries(isObject(checks) ? checks : {}).filter(
+    ([, check]) => isObject(check) && check.ok !== true,
+  );
+  const reasons = bad.map(
+    ([name, check]) => `${name}: ${isObject(check) ? (check.detail ?? "fails") : "fails"}`,
+  );
+  return { status, checks, text: plain([status, reasons.join("; ")].filter(Boolean).join(", ")) };
+}
+
+function refuseBad(server: string, { status, text }: Health): void {
+  if (status !== "ok") throw new AppError("unavailable", `${server} can't work as it should: ${text}`);
+}
+
+async function lookAround(server: string, client: Client) {
+  const since = timestamp(systemClock, -DAY_MS);
+  const count = async (path: string, query: Parameters<typeof queryText>[0]) =>
+    (await client.get<{ total: number }>(path + queryText(query))).total;
+  const [{ version }, account, failedRuns, pendingApprovals, brokenConnections, letters] = await Promise.all([
+    client.get<{ version: string }>("/api/v1/meta"),
+    accountAt(server, client),
+    count("/api/v1/action-runs", { statuses: "failed", since, limit: 1 }),
+    count("/api/v1/approvals", { status: "pending" }),
+    count("/api/v1/connections", { status: "error", limit: 1 }),
+    client.get<{ items: { status: string }[] }>(`/api/v1/dead-letters?limit=${MOST_LETTERS}`),
+  ]);
+  const deadLetters = letters.items.filter((letter) => letter.status === "dead").length;
+  const attention: Attention = { failedRuns, pendingApprovals, brokenConnections, deadLetters };
+  return { version, account: account satisfies Account, attention };
+}
+
+function attentionText({ failedRuns, pendingApprovals, brokenConnections, deadLetters }: Attention): string {
+  const matters: [count: number, one: string, many: string][] = [
+    [failedRuns, "run failed in the last day", "runs failed in the last day"],
+    [pendingApprovals, "approval waits", "approvals wait"],
+    [brokenConnections, "connection does not work", "connections do not work"],
+    [deadLetters, "dead letter", "dead letters"],
+  ];
+  const texts = matters
+    .filter(([count]) => count > 0)
+    .map(([count, one, many]) => `${count} ${count === 1 ? one : many}`);
+  return texts.length === 0 ? "nothing" : texts.join("\n");
+}

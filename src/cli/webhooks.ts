@@ -1,0 +1,83 @@
+import { AppError } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+import { automationId, numberGiven } from "./given.ts";
+import { UsageError } from "./host.ts";
+import { type Column, errorText, instantText, printJson, printTable } from "./show.ts";
+import { apiOf, commandOf, verb } from "./verbs.ts";
+
+interface DeadLetter {
+  id: string;
+  source: string;
+  attempts: number;
+  lastFailedAt: string;
+  status: string;
+  error: Json;
+}
+
+const COLUMNS: readonly Column<DeadLetter>[] = [
+  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "SOURCE", of: ({ source }) => source },
+  { title: "STATUS", of: ({ status }) => status },
+  { title: "ATTEMPTS", of: ({ attempts }) => attempts },
+  { title: "LAST FAILED", of: ({ lastFailedAt }) => instantText(lastFailedAt) },
+  { title: "ERROR", of: ({ error }) => (error === null ? "" : errorText(error)) },
+];
+
+/** `weir webhooks dead-letters|replay` */
+export const webhooks = commandOf("webhooks", {
+  "dead-letters": verb({
+    options: {
+      source: { type: "string" },
+      automation: { type: "string" },
+      webhook: { type: "string" },
+      limit: { type: "string" },
+      cursor: { type: "string" },
+    },
+    async run({ flags, host }) {
+      const limit = numberGiven("--limit", flags.limit);
+      const api = apiOf({ flags, host });
+      const { body, text } = await api.get<{ items: DeadLetter[]; nextCursor?: string }>(
+        "/api/v1/dead-letters",
+        {
+          source: flags.source,
+          automation_id:
+            flags.automation === undefined ? undefined : await automationId(api, flags.automation),
+          webhook_id: flags.webhook,
+          limit,
+          cursor: flags.cursor,
+        },
+      );
+      if (flags.json) return printJson(host, text);
+      printTable(host, body.items, COLUMNS);
+      if (body.nextCursor !== undefined && host.isTerminal)
+        host.err(`Go on with --cursor ${body.nextCursor}`);
+    },
+  }),
+  replay: verb({
+    words: "[DEAD_LETTER...]",
+    options: { automation: { type: "string" }, webhook: { type: "string" } },
+    async run({ flags, words: ids, host }) {
+      const ways = [ids[0], flags.automation, flags.webhook].filter((way) => way !== undefined);
+      if (ways.length !== 1)
+        throw new UsageError("Say what to replay: ids of dead letters, --automation or --webhook.");
+      const api = apiOf({ flags, host });
+      const { body, text } = await api.send<{ replayed: number }>("POST", "/api/v1/dead-letters/replay", {
+        ...(ids.length > 0 ? { ids } : {}),
+        automationId: flags.automation === undefined ? undefined : await automationId(api, flags.automation),
+        webhookId: flags.webhook,
+      });
+      if (flags.json) printJson(host, text);
+      else
+        host.out(
+          `${body.replayed} ${body.replayed === 1 ? "delivery is" : "deliveries are"} made once more.`,
+        );
+      const left = new Set(ids).size - body.replayed;
+      if (left > 0) {
+        throw new AppError(
+          "invalid_state",
+          `${left} of the dead letters ${left === 1 ? "is" : "are"} not there, or not dead any more.`,
+        );
+      }
+    },
+  }),
+});

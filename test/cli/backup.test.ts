@@ -1,0 +1,444 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { backup } from "../../src/cli/backup.ts";
+import { restore } from "../../src/cli/restore.ts";
+import { contextFor } from "../../src/context.ts";
+import { type ArchiveWriter, readArchive, writeArchive } from "../../src/engine/backup/archive.ts";
+import { openCredentials } from "../../src/resources/connections/link.ts";
+import { connections } from "../../src/resources/connections/table.ts";
+import { events } from "../../src/resources/events/table.ts";
+import { client, startApp } from "../support/app.ts";
+import { ask, DECISIONS } from "../support/decisions.ts";
+import { loadTable } from "../support/lake.ts";
+import { folder, shell } from "../support/shell.ts";
+import { created, makeAction, runEnd, runToEnd } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const weir = shell();
+
+const contextOf = ({ app, ids }: Started) =>
+  contextFor(app, {
+    organizationId: ids.organizationId,
+    role: "owner",
+    actor: { type: "system", id: "test" },
+    correlationId: "test-backup",
+  });
+
+const orders = (from: number) => ({
+  layer: "raw",
+  dataset: "shop",
+  table: "orders",
+  select: `SELECT ${from} + i AS id FROM range(10) t(i)`,
+});
+
+const WAREHOUSE = {
+  name: "Warehouse",
+  provider: "postgres",
+  config: { host: "127.0.0.1", port: 1, database: "shop" },
+  credentials: { user: "ada", password: "password-of-ada" },
+};
+
+const countOrders = async (call: Started["owner"]) =>
+  (await call("POST", "/api/v1/query", { sql: "SELECT count(*) AS n FROM raw.shop__orders" })).body.rows[0].n;
+
+/** An installation with something of everything that a backup holds. */
+async function fill(app: Started) {
+  created(await app.owner("POST", "/api/v1/connections", WAREHOUSE));
+  const local = { name: "Files", provider: "local_files", config: {}, credentials: {} };
+  const files = created(await app.owner("POST", "/api/v1/connections", local));
+  const path = `/api/v1/connections/${files.id}/files?path=/2026/orders.csv`;
+  const upload = await app.owner("PUT", path, "id\n1\n", { "content-type": "application/octet-stream" });
+  expect(upload.status).toBe(201);
+  await loadTable(contextOf(app), orders(0));
+  return { files, ...(await ask(app)) };
+}
+
+/** Takes an archive apart and puts it together again, `change` having had a look at each file. */
+async function rewrite(
+  from: string,
+  to: string,
+  change: (name: string, bytes: Uint8Array) => Uint8Array | null,
+  more: Record<string, string> = {},
+) {
+  const writer: ArchiveWriter = await writeArchive(to);
+  const add = (name: string, bytes: Uint8Array) =>
+    writer.add(
+      { name, bytes: bytes.length },
+      (async function* () {
+        yield bytes;
+      })(),
+    );
+  await readArchive(from, async ({ name }, chunks) => {
+    const pieces: Uint8Array[] = [];
+    for await (const chunk of chunks) pieces.push(chunk);
+    const bytes = change(name, Buffer.concat(pieces));
+    if (bytes !== null) await add(name, bytes);
+    if (name === "weir.db")
+      for (const [other, text] of Object.entries(more)) await add(other, Buffer.from(text));
+  });
+  await writer.finish();
+}
+
+const edited = (bytes: Uint8Array, edit: (value: Record<string, unknown>) => void) => {
+  const value = JSON.parse(Buffer.from(bytes).toString());
+  edit(value);
+  return Buffer.from(JSON.stringify(value));
+};
+
+describe("the restore drill", () => {
+  test("a backup under load, restored elsewhere with its key, goes on with everything", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "first");
+    const file = join(here.path, "weir.tar.zst");
+    const key = join(here.path, "kept.key");
+    let before: { total: number; decision: string; run: string; token: string; files: string };
+    {
+      await using app = await startApp({ dataFolder });
+      const { decision, run, files } = await fill(app);
+      const action = await makeAction(app.owner);
+      let isOver = false;
+      let loaded = 0;
+      const load = (async () => {
+        for (let n = 0; !isOver; n++) {
+          created(await app.owner("POST", "/api/v1/connections", { ...WAREHOUSE, name: `Load ${n}` }));
+          await app.owner("POST", `/api/v1/actions/${action.id}/run`);
+          await loadTable(contextOf(app), orders(10 + n * 10));
+          loaded++;
+        }
+      })();
+      const made = await weir(backup, file, "--data", dataFolder, "--json");
+      isOver = true;
+      await load;
+      expect(loaded).toBeGreaterThan(0);
+      expect([made.code, made.err]).toEqual([0, ""]);
+      const [organization] = made.json.organizations;
+      expect(made.json).toMatchObject({ path: file, hasKey: false, lakeUrl: null, leftOut: [] });
+      expect(made.json.bytes).toBe(statSync(file).size);
+      expect(made.json.schemaVersion).toMatch(/^\d{4}_/);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
+      const trail = await app.app.store.db.select().from(events);
+      expect(trail.map(({ hash }) => hash)).toContain(organization.head);
+      expect(organization.slug).toBe("acme");
+      before = {
+        total: organization.events,
+        decision: decision.id,
+        token: app.token,
+        files: files.id,
+        run: run.id,
+      };
+      writeFileSync(key, readFileSync(join(dataFolder, "secret.key")));
+    }
+    rmSync(dataFolder, { recursive: true });
+
+    const elsewhere = join(here.path, "second");
+    const bare = await weir(restore, file, "--data", elsewhere);
+    expect([bare.code, bare.out]).toEqual([1, ""]);
+    expect(bare.err).toContain("which is not in it. Give it with --key-file FILE");
+    const wrong = await weir(
+      restore,
+      file,
+      "--data",
+      elsewhere,
+      "--key-file",
+      writeKey(here.path, "wrong.key"),
+    );
+    expect(wrong.code).toBe(1);
+    expect(wrong.err).toContain("the one that is given is another");
+    expect(readdirSync(here.path).sort()).toEqual(["kept.key", "weir.tar.zst", "wrong.key"]);
+
+    const done = await weir(restore, file, "--data", elsewhere, "--key-file", key, "--json");
+    expect([done.code, done.err]).toEqual([0, ""]);
+    expect(done.json).toMatchObject({ dataFolder: elsewhere, previousFolder: null, path: file });
+    expect(statSync(join(elsewhere, "secret.key")).mode & 0o777).toBe(0o600);
+    expect(statSync(elsewhere).mode & 0o777).toBe(0o700);
+
+    await using app = await startApp({ dataFolder: elsewhere, owner: false });
+    const owner = client(app.origin, { authorization: `Bearer ${before.token}` });
+    const verified = await owner("GET", "/api/v1/events/verify");
+    expect(verified.body.valid).toBe(true);
+    expect(verified.body.checked).toBeGreaterThanOrEqual(before.total);
+    const rows = await app.app.store.db.select().from(connections);
+    const warehouse = rows.find(({ name }) => name === "Warehouse");
+    expect(openCredentials(contextOf(app), warehouse!).password).toBe("password-of-ada");
+    const listed = await owner("GET", `/api/v1/connections/${before.files}/files?path=/2026`);
+    expect(listed.body.items.map(({ name }: { name: string }) => name)).toEqual(["orders.csv"]);
+    expect(Number(await countOrders(owner)) % 10).toBe(0);
+    expect(Number(await countOrders(owner))).toBeGreaterThanOrEqual(10);
+
+    const pending = (await owner("GET", `${DECISIONS}/pending`)).body.decisions;
+    expect(pending.map(({ id }: { id: string }) => id)).toEqual([before.decision]);
+    const decided = await owner("POST", `${DECISIONS}/${before.decision}/decide`, {
+      decisionValue: "approved",
+    });
+    expect(decided.status).toBe(200);
+    expect((await runEnd(owner, before.run)).status).toBe("completed");
+    const action = await makeAction(owner, { name: "After" });
+    expect((await runToEnd(owner, action.id)).status).toBe("completed");
+  }, 60_000);
+
+  test("keeps what was there, its settings in use, and is refused while a server runs on it", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    const file = join(here.path, "weir.tar.zst");
+    {
+      await using app = await startApp({ dataFolder, engine: false });
+      created(await app.owner("POST", "/api/v1/connections", WAREHOUSE));
+      const made = await weir(backup, file, "--data", dataFolder, "--include-key", "--json");
+      expect(made.json).toMatchObject({ hasKey: true, files: 2 });
+      created(await app.owner("POST", "/api/v1/connections", { ...WAREHOUSE, name: "Later" }));
+      const refused = await weir(restore, file, "--data", dataFolder);
+      expect([refused.code, refused.out]).toEqual([1, ""]);
+      expect(refused.err).toContain("Another weir is running on");
+      expect((await app.owner("GET", "/api/v1/connections")).body.total).toBe(2);
+    }
+    writeFileSync(join(dataFolder, "weir.toml"), "concurrency = 3\n");
+    const { code, json } = await weir(restore, file, "--data", dataFolder, "--json");
+    expect(code).toBe(0);
+    expect(json.previousFolder).toMatch(/\/data\.before-\d{4}-\d\d-\d\dT[\d-]+Z$/);
+    expect(readdirSync(here.path).sort()).toEqual(
+      ["data", json.previousFolder.split("/").at(-1), "weir.tar.zst"].sort(),
+    );
+    expect(readFileSync(join(dataFolder, "weir.toml"), "utf8")).toBe("concurrency = 3\n");
+    const names = async (path: string) => {
+      await using app = await startApp({ dataFolder: path, engine: false, owner: false });
+      const rows = await app.app.store.db.select().from(connections);
+      return rows.map((row) => [row.name, openCredentials(contextOf(app), row).password]);
+    };
+    expect(await names(dataFolder)).toEqual([["Warehouse", "password-of-ada"]]);
+    expect((await names(json.previousFolder)).length).toBe(2);
+  });
+
+  test("takes the key from the environment, and then leaves no file of it", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    const file = join(here.path, "weir.tar.zst");
+    const env = { WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64") };
+    {
+      await using app = await startApp({ dataFolder, engine: false, env });
+      created(await app.owner("POST", "/api/v1/connections", WAREHOUSE));
+      expect((await shell(env)(backup, file, "--data", dataFolder, "--include-key")).code).toBe(0);
+    }
+    const elsewhere = join(here.path, "elsewhere");
+    expect((await shell(env)(restore, file, "--data", elsewhere)).code).toBe(0);
+    expect(existsSync(join(elsewhere, "secret.key"))).toBe(false);
+    const withKey = join(here.path, "with-key");
+    expect((await weir(restore, file, "--data", withKey)).code).toBe(0);
+    expect(readFileSync(join(withKey, "secret.key"), "utf8").trim()).toBe(env.WEIR_SECRET_KEY);
+  });
+});
+
+function writeKey(path: string, name: string): string {
+  writeFileSync(join(path, name), `${Buffer.alloc(32, 1).toString("base64")}\n`);
+  return join(path, name);
+}
+
+describe("weir backup", () => {
+  test("never writes over a file, nor leaves one that is not good", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    const file = join(here.path, "out", "weir.tar.zst");
+    await using app = await startApp({ dataFolder, engine: false });
+    const path = await loadTable(contextOf(app), orders(0));
+    mkdirSync(join(here.path, "out"));
+    writeFileSync(file, "mine");
+    const refused = await weir(backup, file, "--data", dataFolder);
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("never written over");
+    expect(readFileSync(file, "utf8")).toBe("mine");
+
+    rmSync(file);
+    rmSync(join(dataFolder, "lake", path));
+    const lost = await weir(backup, file, "--data", dataFolder);
+    expect([lost.code, lost.out]).toEqual([1, ""]);
+    expect(lost.err).toContain(`The lake has lost the file ${path}`);
+    expect(readdirSync(join(here.path, "out"))).toEqual([]);
+    expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
+  });
+
+  test("leaves out links and half-written files, and tells of links", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    await using app = await startApp({ dataFolder, engine: false });
+    const files = join(dataFolder, "files", app.ids.organizationId);
+    mkdirSync(join(files, ".weir-parts"), { recursive: true });
+    writeFileSync(join(files, ".weir-parts", "half"), "half");
+    writeFileSync(join(files, "whole.txt"), "whole");
+    writeFileSync(join(files, "empty.txt"), "");
+    symlinkSync("/etc/hostname", join(files, "link"));
+    const { code, json } = await weir(backup, join(here.path, "b"), "--data", dataFolder, "--json");
+    expect([code, json.files]).toEqual([0, 3]);
+    expect(json.leftOut).toEqual([`files/${app.ids.organizationId}/link`]);
+    const target = join(here.path, "again");
+    const key = join(dataFolder, "secret.key");
+    expect((await weir(restore, join(here.path, "b"), "--data", target, "--key-file", key)).code).toBe(0);
+    const back = join(target, "files", app.ids.organizationId);
+    expect(readdirSync(back).sort()).toEqual(["empty.txt", "whole.txt"]);
+    expect(readFileSync(join(back, "whole.txt"), "utf8")).toBe("whole");
+  });
+
+  test("says so where there is no database, and where it lies on a libSQL server", async () => {
+    using here = folder();
+    const none = await weir(backup, join(here.path, "b"), "--data", join(here.path, "nothing"));
+    expect([none.code, none.out]).toEqual([1, ""]);
+    expect(none.err).toContain("There is no database in");
+    expect(readdirSync(here.path)).toEqual([]);
+    const remote = shell({ WEIR_DATABASE_URL: "libsql://db.example.com" });
+    for (const command of [backup, restore]) {
+      const { code, err } = await remote(command, join(here.path, "b"), "--data", here.path);
+      expect(code).toBe(1);
+      expect(err).toContain("libSQL server (WEIR_DATABASE_URL)");
+    }
+  });
+
+  test("is called wrongly with no file, with two, and with what it does not take", async () => {
+    for (const words of [[], ["a", "b"], ["--fast", "a"], ["verify", "a", "--include-key"]])
+      expect((await weir(backup, ...words)).code).toBe(2);
+    for (const words of [[], ["a", "b"], ["--force", "a"]])
+      expect((await weir(restore, ...words)).code).toBe(2);
+  });
+});
+
+describe("a file that is not what it should be", () => {
+  test("is refused by verify and by restore, and nothing changes", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    const at = (name: string) => join(here.path, name);
+    {
+      await using app = await startApp({ dataFolder, engine: false });
+      await loadTable(contextOf(app), orders(0));
+      expect((await weir(backup, at("good"), "--data", dataFolder, "--include-key")).code).toBe(0);
+    }
+    const good = readFileSync(at("good"));
+    const flipped = Buffer.from(good);
+    const middle = Math.floor(good.length / 2);
+    flipped[middle] = (flipped[middle] ?? 0) ^ 0x40;
+    writeFileSync(at("flipped"), flipped);
+    writeFileSync(at("cut"), good.subarray(0, good.length - 20));
+    writeFileSync(at("text"), "Dear diary,");
+    writeFileSync(at("empty"), "");
+    writeFileSync(at("squeezed"), Bun.zstdCompressSync(Buffer.from("no tar at all")));
+    const keep = (_: string, bytes: Uint8Array) => bytes;
+    await rewrite(at("good"), at("swapped"), (name, bytes) =>
+      name.endsWith(".parquet") ? Buffer.concat([bytes, Buffer.from("x")]) : bytes,
+    );
+    await rewrite(at("good"), at("fewer"), (name, bytes) => (name.endsWith(".parquet") ? null : bytes));
+    await rewrite(at("good"), at("more"), keep, { "files/extra": "extra" });
+    await rewrite(at("good"), at("outside"), keep, { "files/../../outside": "outside" });
+    await rewrite(at("good"), at("unlisted"), (name, bytes) => (name === "manifest.json" ? null : bytes));
+    await rewrite(at("good"), at("headless"), (name, bytes) => (name === "weir-backup.json" ? null : bytes));
+    await rewrite(at("good"), at("newer"), (name, bytes) =>
+      name === "weir-backup.json"
+        ? edited(bytes, (head) => (head.migrations as string[]).push("9999_future"))
+        : bytes,
+    );
+    await rewrite(at("good"), at("format"), (name, bytes) =>
+      name === "weir-backup.json"
+        ? edited(bytes, (head) => Object.assign(head, { formatVersion: 2, more: true }))
+        : bytes,
+    );
+    await rewrite(at("good"), at("head"), (name, bytes) =>
+      name === "manifest.json"
+        ? edited(bytes, (manifest) => {
+            const [first] = manifest.organizations as { head: string }[];
+            if (first) first.head = "0".repeat(64);
+          })
+        : bytes,
+    );
+    const expected: Record<string, string> = {
+      flipped: "is damaged or not whole",
+      cut: "is damaged or not whole",
+      text: "is no backup that Weir made",
+      empty: "is no backup that Weir made",
+      squeezed: "is damaged or not whole",
+      swapped: "is damaged or not whole",
+      fewer: "is damaged or not whole",
+      more: "is damaged or not whole",
+      outside: "is damaged or not whole",
+      unlisted: "is damaged or not whole",
+      headless: "is no backup that Weir made",
+      newer: "made by a newer version of Weir (migrations: 9999_future)",
+      format: "made by a newer version of Weir",
+      head: "is damaged or not whole",
+      absent: "can't be read (ENOENT)",
+    };
+    for (const [name, sentence] of Object.entries(expected)) {
+      const checked = await weir(backup, "verify", at(name));
+      expect([name, checked.code, checked.out, checked.err]).toEqual([
+        name,
+        1,
+        "",
+        expect.stringContaining(sentence),
+      ]);
+      const refused = await weir(restore, at(name), "--data", at("data"));
+      expect([name, refused.code, refused.out, refused.err]).toEqual([
+        name,
+        1,
+        "",
+        expect.stringContaining(sentence),
+      ]);
+    }
+    expect(readdirSync(here.path).filter((name) => name.startsWith("data"))).toEqual(["data"]);
+    const verified = await weir(backup, "verify", at("good"), "--json");
+    expect([verified.code, verified.json.valid, verified.json.hasKey]).toEqual([0, true, true]);
+    expect((await weir(backup, "verify", at("good"))).out).toContain("trail valid");
+    await using app = await startApp({ dataFolder, owner: false, engine: false });
+    expect((await app.app.store.db.select().from(events)).length).toBeGreaterThan(0);
+  });
+
+  test("whose audit trail was altered is told by the organization", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    {
+      await using app = await startApp({ dataFolder, engine: false });
+      for (let n = 0; n < 3; n++) await makeAction(app.owner, { name: `Action ${n}` });
+    }
+    const file = new Database(join(dataFolder, "weir.db"));
+    for (const { name } of file
+      .query("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'")
+      .all() as { name: string }[])
+      file.run(`DROP TRIGGER ${name}`);
+    file.run("UPDATE events SET data = '{}' WHERE seq = (SELECT max(seq) - 1 FROM events)");
+    file.close();
+    expect((await weir(backup, join(here.path, "b"), "--data", dataFolder, "--include-key")).code).toBe(0);
+    for (const [command, ...words] of [
+      [backup, "verify", join(here.path, "b")],
+      [restore, join(here.path, "b"), "--data", join(here.path, "c")],
+    ] as const) {
+      const { code, err } = await weir(command, ...words);
+      expect(code).toBe(1);
+      expect(err).toContain("The audit trail of acme does not hold");
+    }
+    expect(existsSync(join(here.path, "c"))).toBe(false);
+  });
+
+  test("a folder that is not Weir's is never put aside", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    {
+      await using app = await startApp({ dataFolder, engine: false });
+      expect((await weir(backup, join(here.path, "b"), "--data", dataFolder, "--include-key")).code).toBe(0);
+      expect(app.token).not.toBe("");
+    }
+    const mine = join(here.path, "mine");
+    mkdirSync(mine);
+    writeFileSync(join(mine, "thesis.txt"), "all of it");
+    const { code, err } = await weir(restore, join(here.path, "b"), "--data", mine);
+    expect(code).toBe(1);
+    expect(err).toContain("holds something that is not Weir's");
+    expect(readdirSync(mine)).toEqual(["thesis.txt"]);
+  });
+});

@@ -1,0 +1,221 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { doctor } from "../../src/cli/doctor.ts";
+import { contextFor } from "../../src/context.ts";
+import { startApp } from "../support/app.ts";
+import { loadTable } from "../support/lake.ts";
+import { folder, shell } from "../support/shell.ts";
+import { created, makeAction } from "../support/work.ts";
+
+const weir = shell();
+const HOUR_MS = 3_600_000;
+
+interface Finding {
+  check: string;
+  ok: boolean;
+  message: string;
+  remedy: string | null;
+}
+
+/** What is wrong, by its check. */
+const faults = (json: { findings: Finding[] }) =>
+  Object.fromEntries(json.findings.filter(({ ok }) => !ok).map((finding) => [finding.check, finding]));
+
+const examine = async (dataFolder: string, env: Record<string, string> = {}) => {
+  const { code, json, err } = await shell(env)(doctor, "--data", dataFolder, "--json");
+  expect(err).toBe("");
+  expect(code).toBe(json.ok ? 0 : 1);
+  return { code, json, wrong: faults(json) };
+};
+
+/** An installation with one of everything, and no server on it. */
+async function installed(path: string, turnMs = 0): Promise<{ file: string }> {
+  await using app = await startApp({ dataFolder: path, engine: false });
+  if (turnMs !== 0) app.clock.turn(turnMs);
+  created(
+    await app.owner("POST", "/api/v1/connections", {
+      name: "Warehouse",
+      provider: "postgres",
+      config: { host: "127.0.0.1", port: 1, database: "shop" },
+      credentials: { user: "ada", password: "password-of-ada" },
+    }),
+  );
+  const ctx = contextFor(app.app, {
+    organizationId: app.ids.organizationId,
+    role: "owner",
+    actor: { type: "system", id: "test" },
+    correlationId: "test-doctor",
+  });
+  const select = "SELECT i AS id FROM range(10) t(i)";
+  return { file: await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select }) };
+}
+
+const CHECKS = [
+  "clock",
+  "egress",
+  "permissions",
+  "disk",
+  "wal",
+  "server",
+  "integrity",
+  "schema",
+  "key",
+  "audit",
+  "events",
+  "queue",
+  "lake",
+];
+
+describe("weir doctor", () => {
+  test("finds nothing wrong with a good installation, with a server on it and without", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    {
+      await using _ = await startApp({ dataFolder, engine: false });
+      const { json } = await examine(dataFolder);
+      expect(json.findings.map(({ check, ok, remedy }: Finding) => [check, ok, remedy])).toEqual(
+        CHECKS.map((check) => [check, true, null]),
+      );
+      expect(json.findings[5].message).toBe("A server runs on the data directory.");
+    }
+    const { json } = await examine(dataFolder);
+    expect(json.findings[5].message).toBe("No server runs on the data directory.");
+    const { code, out } = await weir(doctor, "--data", dataFolder);
+    expect(code).toBe(0);
+    expect(out.split("\n").every((line) => line.startsWith("ok "))).toBe(true);
+    expect((await weir(doctor, "extra")).code).toBe(2);
+  });
+
+  test("tells of a folder that is not there, and of one without a database", async () => {
+    using here = folder();
+    const absent = await examine(join(here.path, "nowhere"));
+    expect(absent.wrong.data?.message).toContain("There is no data directory");
+    const empty = await examine(here.path);
+    expect(empty.wrong.database?.remedy).toContain("weir serve");
+    const remote = await examine(here.path, { WEIR_DATABASE_URL: "libsql://db.example.com" });
+    expect(remote.json.findings.at(-1).message).toContain("libSQL server");
+  });
+
+  test("tells of a key and folders that others may read, and what to type", async () => {
+    using here = folder();
+    chmodSync(here.path, 0o700);
+    await installed(here.path);
+    chmodSync(join(here.path, "secret.key"), 0o640);
+    chmodSync(join(here.path, "lake"), 0o755);
+    const { wrong } = await examine(here.path);
+    expect(Object.keys(wrong)).toEqual(["permissions"]);
+    expect(wrong.permissions?.remedy).toBe(
+      `chmod go= ${join(here.path, "secret.key")} ${join(here.path, "lake")}`,
+    );
+  });
+
+  test("tells of a key that is missing, is another, or does not open what was altered", async () => {
+    using here = folder();
+    await installed(here.path);
+    const file = join(here.path, "secret.key");
+    const key = readFileSync(file, "utf8");
+    rmSync(file);
+    expect((await examine(here.path)).wrong.key?.message).toContain("There is no secret key");
+    const env = { WEIR_SECRET_KEY: Buffer.alloc(32, 3).toString("base64") };
+    expect((await examine(here.path, env)).wrong.key?.message).toContain("secrets are sealed with");
+    expect((await examine(here.path, { WEIR_SECRET_KEY: key.trim() })).wrong).toEqual({});
+    writeFileSync(file, key, { mode: 0o600 });
+    const db = new Database(join(here.path, "weir.db"));
+    db.run("UPDATE connections SET sealed_credentials = substr(sealed_credentials, 1, 40) || 'AAAA'");
+    db.close();
+    const { wrong } = await examine(here.path);
+    expect(Object.keys(wrong)).toEqual(["key"]);
+    expect(wrong.key?.message).toContain("1 in connections.sealed_credentials");
+  });
+
+  test("tells of a damaged database, and of one of a newer version", async () => {
+    using here = folder();
+    await installed(here.path);
+    const db = new Database(join(here.path, "weir.db"));
+    db.run("INSERT INTO migrations (name, hash, applied_at) VALUES ('9999_future', '', '')");
+    db.close();
+    expect((await examine(here.path)).wrong.schema?.message).toContain("9999_future");
+    const file = join(here.path, "weir.db");
+    const bytes = readFileSync(file);
+    bytes.fill(0x5a, 8192, 40_960);
+    writeFileSync(file, bytes);
+    const { wrong } = await examine(here.path);
+    expect(wrong.integrity?.remedy).toContain("weir restore");
+    writeFileSync(file, "no database");
+    const { code, wrong: worse } = await examine(here.path);
+    expect([code, Object.keys(worse).length]).toEqual([1, 1]);
+  });
+
+  test("tells of a write-ahead log that grows without end", async () => {
+    using here = folder();
+    await installed(here.path);
+    writeFileSync(join(here.path, "weir.db-wal"), "", { mode: 0o600 });
+    truncateSync(join(here.path, "weir.db-wal"), 200 * 1024 * 1024);
+    const { wrong } = await examine(here.path);
+    expect(Object.keys(wrong)).toEqual(["wal"]);
+    expect(wrong.wal?.message).toContain("200.0 MiB");
+  });
+
+  test("tells of an audit trail that was altered", async () => {
+    using here = folder();
+    await installed(here.path);
+    const db = new Database(join(here.path, "weir.db"));
+    const triggers = db
+      .query("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'")
+      .all() as { name: string }[];
+    for (const { name } of triggers) db.run(`DROP TRIGGER ${name}`);
+    db.run("UPDATE events SET actor_id = 'somebody' WHERE seq = 1");
+    db.close();
+    const { wrong } = await examine(here.path);
+    expect(Object.keys(wrong)).toEqual(["audit"]);
+    expect(wrong.audit?.message).toContain("The audit trail of acme does not hold");
+  });
+
+  test("tells of a clock that was set back", async () => {
+    using here = folder();
+    await installed(here.path, 2 * HOUR_MS);
+    const { wrong } = await examine(here.path);
+    expect(Object.keys(wrong)).toEqual(["events"]);
+    expect(wrong.events?.remedy).toContain("NTP");
+  });
+
+  test("tells of settings that let calls reach a cloud's credentials", async () => {
+    using here = folder();
+    await installed(here.path);
+    for (const allow of ["0.0.0.0/0", "::/0", "169.254.0.0/16", "169.254.169.254:80", "10.0.0.0/8,169.254.169.254"])
+      expect([allow, Object.keys((await examine(here.path, { WEIR_EGRESS_ALLOW: allow })).wrong)]).toEqual([
+        allow,
+        ["egress"],
+      ]);
+    const allow = "10.0.0.0/8,127.0.0.1:9000,db.internal,db.internal:5432,::1/128";
+    expect((await examine(here.path, { WEIR_EGRESS_ALLOW: allow })).wrong).toEqual({});
+  });
+
+  test("tells of work that waits although a server runs", async () => {
+    using here = folder();
+    await using app = await startApp({ dataFolder: join(here.path, "data"), engine: false });
+    const action = await makeAction(app.owner, { kind: "approval_gate", definition: { title: "Ship it?" } });
+    const run = created(await app.owner("POST", `/api/v1/actions/${action.id}/run`));
+    const db = new Database(join(app.dataFolder, "weir.db"));
+    db.run("PRAGMA busy_timeout = 2000");
+    db.run("UPDATE action_runs SET due_at = '2026-01-01T00:00:00.000Z' WHERE id = ?", [run.id]);
+    db.close();
+    const { wrong } = await examine(app.dataFolder);
+    expect(Object.keys(wrong)).toEqual(["queue"]);
+    expect(wrong.queue?.message).toBe("1 runs have been due since 2026-01-01T00:00:00.000Z.");
+  });
+
+  test("tells of files that the lake has lost", async () => {
+    using here = folder();
+    const { file } = await installed(here.path);
+    rmSync(join(here.path, "lake", file));
+    const { wrong } = await examine(here.path);
+    expect(Object.keys(wrong)).toEqual(["lake"]);
+    expect(wrong.lake?.message).toBe(`1 files of the lake are missing or have another size: ${file}.`);
+    mkdirSync(join(here.path, "lake", file, ".."), { recursive: true });
+    writeFileSync(join(here.path, "lake", file), "short");
+    expect(Object.keys((await examine(here.path)).wrong)).toEqual(["lake"]);
+  });
+});

@@ -1,0 +1,223 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { usage } from "../../src/cli/usage.ts";
+import { clientUsage } from "../../src/cli/usage-client.ts";
+import { startApp } from "../support/app.ts";
+import { makeHook, send } from "../support/hook.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { makeAction, NOBODY, until } from "../support/work.ts";
+import { openTerminal } from "./terminal.ts";
+
+const LETTERS = "/api/v1/dead-letters";
+
+describe("weir webhooks", () => {
+  test("lists dead letters, and replays those named or all of an automation", async () => {
+    await using app = await startApp({ hurry: 20 });
+    using shell = openTerminal(app.origin, app.token);
+    const state = { status: 503 };
+    await using receiver = startReceiver(() => Response.json({}, { status: state.status }));
+    const action = { kind: "http_request", definition: { url: receiver.url, method: "POST" } };
+    const hook = await makeHook(app, { action, retries: { maxAttempts: 1, backoffSeconds: [0] } });
+    for (const n of [1, 2, 3]) expect((await send(app, `{"n":${n}}`)).status).toBe(500);
+    const { items } = await until(app.owner, LETTERS, (body) => body.items.length === 3);
+    const ids = items.map(({ id }: { id: string }) => id);
+
+    const page = await app.owner("GET", `${LETTERS}?limit=2`);
+    const first = await shell.run("webhooks", "dead-letters", "--limit", "2", "--json");
+    expect(first).toMatchObject({ code: 0, err: "" });
+    expect(first.json.items).toEqual(page.body.items);
+    const rest = await shell.run("webhooks", "dead-letters", "--cursor", first.json.nextCursor, "--json");
+    expect(rest.json.items.map(({ id }: { id: string }) => id)).toEqual([ids[2]]);
+    for (const [flags, count] of [
+      [["--source", "outbound"], 0],
+      [["--source", "inbound"], 3],
+      [["--automation", hook.slug], 3],
+      [["--webhook", NOBODY], 0],
+    ] as const) {
+      const { json } = await shell.run("webhooks", "dead-letters", "--json", ...flags);
+      expect([flags, json.items.length]).toEqual([flags, count]);
+    }
+    const table = (await shell.run("webhooks", "dead-letters")).out.split("\n");
+    expect(table[0]).toMatch(/^ID +SOURCE +STATUS +ATTEMPTS +LAST FAILED +ERROR$/);
+    expect(table[1]).toMatch(
+      new RegExp(`^${ids[0]}  inbound  dead +1 +\\S+Z +.*503.*\\(unexpected_status\\)$`),
+    );
+
+    state.status = 200;
+    const one = await shell.run("webhooks", "replay", ids[0], "--json");
+    expect(one).toMatchObject({ code: 0, out: '{"replayed":1}\n', err: "" });
+    await until(app.owner, LETTERS, (body) => body.items[0].status === "replayed");
+    const again = await shell.run("webhooks", "replay", ids[0], ids[1]);
+    expect(again).toMatchObject({
+      code: 1,
+      out: "1 delivery is made once more.\n",
+      err: "1 of the dead letters is not there, or not dead any more.\n",
+    });
+    expect(await shell.run("webhooks", "replay", "--automation", hook.slug)).toMatchObject({
+      code: 0,
+      out: "1 delivery is made once more.\n",
+      err: "",
+    });
+    await until(app.owner, LETTERS, (body) =>
+      body.items.every((item: { status: string }) => item.status === "replayed"),
+    );
+    expect((await shell.run("webhooks", "replay", "--webhook", NOBODY)).out).toBe(
+      "0 deliveries are made once more.\n",
+    );
+    expect((await shell.run("webhooks", "dead-letters", "--source", "sideways")).code).toBe(1);
+  });
+});
+
+describe("weir events verify --server", () => {
+  test("asks the server, and ends with 1 when the chain is broken", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    await makeAction(app.owner);
+    const { text, body } = await app.owner("GET", "/api/v1/events/verify");
+    const words = ["verify", "--server", app.origin];
+    expect(await shell.run("events", ...words, "--json")).toMatchObject({
+      code: 0,
+      out: `${text}\n`,
+      err: "",
+    });
+    expect((await shell.run("events", ...words)).out).toBe(
+      `${app.origin}: valid, ${body.checked} events checked\n`,
+    );
+
+    using file = new Database(join(app.dataFolder, "weir.db"));
+    const { sql } = file
+      .query(
+        "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events' AND sql LIKE '%UPDATE%'",
+      )
+      .get() as { sql: string };
+    const [, trigger] = /TRIGGER (\w+)/i.exec(sql) ?? [];
+    file.run(`DROP TRIGGER ${trigger}`);
+    file.run("UPDATE events SET data = '{\"name\":\"forged\"}' WHERE type = 'action.created'");
+    const broken = await shell.run("events", ...words, "--json");
+    expect(broken.code).toBe(1);
+    expect(broken.json).toMatchObject({ valid: false, firstBadId: expect.any(String) });
+    expect(broken.err).toBe(`The trail is broken at ${broken.json.firstBadId}.\n`);
+  });
+});
+
+describe("weir openapi", () => {
+  test("prints what a server serves, without one", async () => {
+    await using app = await startApp({ engine: false, owner: false });
+    using shell = openTerminal("http://127.0.0.1:1");
+    const { code, out, err } = await shell.run("openapi");
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toBe(`${(await app.anonymous("GET", "/openapi.json")).text}\n`);
+  });
+});
+
+describe("weir api", () => {
+  test("makes any request, and prints the body of the answer as it is", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const folder = mkdtempSync(join(tmpdir(), "weir-api-"));
+    const action = (name: string) => JSON.stringify({ kind: "http_request", name });
+    const made = await shell.run("api", "POST", "/api/v1/actions", "--data", action("One"));
+    expect(made).toMatchObject({ code: 0, err: "" });
+    const path = `/api/v1/actions/${made.json.id}`;
+    expect(made.out).toBe(`${(await app.owner("GET", path)).text}\n`);
+    writeFileSync(join(folder, "two.json"), action("Two"));
+    const two = await shell.run("api", "post", "/api/v1/actions", "--data", `@${join(folder, "two.json")}`);
+    expect(two.json.name).toBe("Two");
+    rmSync(folder, { recursive: true });
+    const three = await shell.sit(
+      { stdin: action("Three") },
+      "api",
+      "POST",
+      "/api/v1/actions",
+      "--data",
+      "-",
+    );
+    expect(three.json.name).toBe("Three");
+    const patched = await shell.run("api", "PATCH", path, "--data", '{"name":"Other"}', "--json");
+    expect(patched.json.name).toBe("Other");
+    expect((await shell.run("api", "GET", "/api/v1/actions?q=other")).json.total).toBe(1);
+    expect(await shell.run("api", "DELETE", path)).toMatchObject({ code: 0, out: "", err: "" });
+    expect(await shell.run("api", "GET", path)).toMatchObject({
+      code: 1,
+      out: "",
+      err: `GET ${path} was answered 404: There is no such action in this organization.\n`,
+    });
+    expect((await shell.run("api", "GET", "/metrics")).out).toContain("# HELP ");
+  });
+
+  test("writes on a terminal what it would obey as JSON writes such things, and nowhere else", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const name = "a\u009b2J\u{e0041}b";
+    const { id } = await makeAction(app.owner, { name });
+    const words = [`/api/v1/actions/${id}`];
+    const shown = await shell.sit({ width: 500 }, "api", "GET", ...words);
+    expect(shown.out).toContain("a\\u009b2J\\udb40\\udc41b");
+    expect(shown.json.name).toBe(name);
+    expect((await shell.run("api", "GET", ...words)).out).toContain(name);
+    const metrics = await shell.sit({ width: 500 }, "api", "GET", "/metrics");
+    expect(metrics.out).toContain("\n# HELP ");
+    expect((await shell.run("actions", "list")).out).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  });
+});
+
+describe("a table", () => {
+  test("is cut to the terminal's width, ids staying whole, and is whole where it is no terminal", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const name = `${"long ".repeat(30)}名前 of mine`;
+    const { id } = await makeAction(app.owner, { name, slug: "a-slug-that-is-rather-long-for-a-table" });
+    expect((await shell.run("actions", "list")).out).toContain(name);
+    for (const width of [100, 140, 60]) {
+      const { out } = await shell.sit({ width }, "actions", "list");
+      const lines = out.trimEnd().split("\n");
+      expect(lines.length).toBe(2);
+      for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(width);
+      expect(lines[1]).toStartWith(`${id}  `);
+      expect(lines[1]).toContain("…");
+    }
+    const long = await shell.run("query", "SELECT i, repeat('x', i * 1000) AS x, i AS n FROM range(2) t(i)");
+    expect(long.out.split("\n").map((line) => line.length)).toEqual([126, 126, 1006, 0]);
+    for (const n of [1, 2]) await makeAction(app.owner, { name: `More ${n}` });
+    const { err } = await shell.sit({ width: 100 }, "actions", "list", "--limit", "2");
+    expect(err).toBe("2 of 3; go on with --offset 2.\n");
+    const last = await shell.sit({ width: 100 }, "actions", "list", "--offset", "2");
+    expect(last.err).toBe("");
+  });
+});
+
+describe("weir completion", () => {
+  test("knows every command, its verbs and its flags", async () => {
+    using shell = openTerminal("http://127.0.0.1:1");
+    for (const kind of ["bash", "zsh", "fish"]) {
+      const { code, out, err } = await shell.run("completion", kind);
+      expect([code, err]).toEqual([0, ""]);
+      for (const [name, about] of Object.entries(usage)) {
+        expect(out).toMatch(new RegExp(`\\b${name}\\b`));
+        for (const verb of Object.keys("verbs" in about ? about.verbs : {})) expect(out).toContain(verb);
+      }
+      expect(out).toContain(kind === "fish" ? "-l overrides" : "--overrides");
+    }
+  });
+});
+
+describe("a command that is a client", () => {
+  test("loads nothing of the server", async () => {
+    const root = join(import.meta.dir, "../../src");
+    const seen = new Set<string>();
+    const visit = async (path: string) => {
+      if (seen.has(path) || !path.endsWith(".ts")) return;
+      seen.add(path);
+      const loader = new Bun.Transpiler({ loader: "ts" });
+      for (const { kind, path: next } of loader.scanImports(await Bun.file(path).text()))
+        if (kind === "import-statement" && next.startsWith(".")) await visit(join(path, "..", next));
+    };
+    const names = ["login", "logout", "whoami", "help", ...Object.keys(clientUsage)];
+    for (const name of names) await visit(join(root, `cli/${name}.ts`));
+    const rooms = new Set([...seen].map((path) => path.slice(root.length + 1).split("/")[0]));
+    expect([...rooms].sort()).toEqual(["base", "cli", "version.ts"]);
+  });
+});

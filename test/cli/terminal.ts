@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { actions } from "../../src/cli/actions.ts";
+import { api } from "../../src/cli/api.ts";
+import { approvals } from "../../src/cli/approvals.ts";
+import { automations } from "../../src/cli/automations.ts";
+import { completion } from "../../src/cli/completion.ts";
+import { connections } from "../../src/cli/connections.ts";
+import { openCredentials } from "../../src/cli/credentials.ts";
+import { events } from "../../src/cli/events.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { openapi } from "../../src/cli/openapi.ts";
+import { query } from "../../src/cli/query.ts";
+import { runs } from "../../src/cli/runs.ts";
+import { status } from "../../src/cli/status.ts";
+import { webhooks } from "../../src/cli/webhooks.ts";
+
+const commands = {
+  status,
+  actions,
+  runs,
+  automations,
+  approvals,
+  connections,
+  query,
+  events,
+  webhooks,
+  openapi,
+  api,
+  completion,
+};
+
+export type Name = keyof typeof commands;
+
+/** What a command printed and how it ended. */
+export interface Ended {
+  code: number;
+  /** All of standard output. */
+  out: string;
+  err: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
+  json: any;
+}
+
+interface Sitting {
+  stdin?: string;
+  /** Columns; a terminal only where it is given. */
+  width?: number;
+  /** Given to each question that is asked. */
+  answer?: string;
+  /** After so many lines whoever reads the output goes. */
+  readLines?: number;
+}
+
+/** A terminal in memory with a config directory of its own, which goes when it is disposed of. */
+export function openTerminal(server: string, token?: string) {
+  const home = mkdtempSync(join(tmpdir(), "weir-client-"));
+  const person = { configFolder: join(home, "weir"), server, terminal: null };
+  if (token !== undefined) openCredentials(person).keep(server, token);
+
+  /** A command that goes on: what it printed so far, what it asked, and Ctrl-C. */
+  function start(name: Name, args: readonly string[], sitting: Sitting = {}) {
+    const { stdin = "", width, answer, readLines = Number.POSITIVE_INFINITY } = sitting;
+    const decoder = new TextDecoder();
+    const stops: (() => void)[] = [];
+    const lines: string[] = [];
+    const state = { out: "", err: "", asked: [] as string[], told: [] as string[], cleared: 0 };
+    const host: Host = {
+      parts: async () => {
+        throw new Error("A client needs no data directory.");
+      },
+      isTerminal: width !== undefined,
+      width: width ?? null,
+      ask:
+        answer === undefined
+          ? null
+          : async (question, isHidden) => {
+              state.asked.push(`${question}${isHidden ? "(hidden)" : ""}`);
+              return answer;
+            },
+      hasColor: false,
+      self: [],
+      person,
+      onStop: (stop) => void stops.push(stop),
+      stdin: async () => stdin,
+      out: (line) => {
+        lines.push(line);
+        state.out += `${line}\n`;
+      },
+      err: (line) => {
+        state.err += `${line}\n`;
+      },
+      write: (bytes) => {
+        state.out += decoder.decode(bytes, { stream: true });
+      },
+      isRead: () => lines.length < readLines,
+      status: (text) => {
+        if (text === "") state.cleared++;
+        else state.told.push(text);
+      },
+    };
+    const ended = commands[name](args, host).then((code): Ended => {
+      const { out, err } = state;
+      return {
+        code,
+        out,
+        err,
+        get json() {
+          return JSON.parse(out);
+        },
+      };
+    });
+    return {
+      state,
+      lines,
+      ended,
+      stop: () => {
+        for (const stop of stops) stop();
+      },
+      /** Once `done` says so of what it printed; fails after 20 s. */
+      async until(done: () => boolean) {
+        for (const since = performance.now(); !done(); await Bun.sleep(5)) {
+          if (performance.now() - since > 20_000)
+            throw new Error(`It did not come: ${JSON.stringify(state)}`);
+        }
+      },
+    };
+  }
+
+  return {
+    start,
+    run: (name: Name, ...args: string[]) => start(name, args).ended,
+    /** With something on standard input, or at a terminal. */
+    sit: (sitting: Sitting, name: Name, ...args: string[]) => start(name, args, sitting).ended,
+    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
