@@ -55,7 +55,7 @@ const trigger = { method: "api", sourceType: "system", sourceId: null } as const
 const countDone = () => app.store.db.$count(actionRuns, sql`${actionRuns.status} = 'completed'`);
 
 async function isOpen(): Promise<boolean> {
-  const open = sql`${actionRuns.status} in ('pending', 'running', 'waiting')`;
+  const open = sql`${actionRuns.status} in ('pending', 'running', 'waiting') and ${actionRuns.status} <> 'completed' and ${actionRuns.organizationId} = ${organization.id}`; // as an index has it
   return (await app.store.db.select({ id: actionRuns.id }).from(actionRuns).where(open).limit(1)).length > 0;
 }
 

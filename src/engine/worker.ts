@@ -1,10 +1,12 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
-import { claimRuns, contextForRun, releaseRun, renewLeases } from "../resources/runs/claim.ts";
+import { claimRuns, contextForRun, isInstant, releaseRun, renewLeases } from "../resources/runs/claim.ts";
+import { decideClaimed } from "../resources/runs/decide.ts";
 import { cancelTopic } from "../resources/runs/enqueue.ts";
-import { finishRun, type Leftover, type Outcome } from "../resources/runs/finish.ts";
+import type { Completed } from "../resources/runs/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
-import { Ended, execute, tell } from "./execute.ts";
+import { type Endings, openEndings } from "./endings.ts";
+import { Ended, execute } from "./execute.ts";
 import { type DatasetLocks, openLocks } from "./locks.ts";
 import type { Loop } from "./loop.ts";
 import { rescue } from "./rescuer.ts";
@@ -26,6 +28,9 @@ export interface Worker extends Loop {
 /** With all places taken it looks again after so long, or as soon as one is free. */
 const FULL_MS = 5_000;
 
+/** Deciding holds up everybody else for so long at most, and then goes on in the next turn. */
+const TURN_MS = 5;
+
 interface Job {
   run: RunRow;
   control: AbortController;
@@ -34,26 +39,61 @@ interface Job {
 
 /** Claims due runs, as many as there are free places, and carries them out side by side. */
 export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
+  const endings = openEndings(app);
   const jobs = new Map<string, Job>();
+  /** Runs that take no place, since they are decided at once and written down together, by the end of that. */
+  const instants = new Map<Promise<void>, Set<RunRow>>();
   /** Runs that ended here without an outcome in the store, as when the disk was full. */
   let stranded: RunRow[] = [];
   let draining = false;
   let freed = () => {};
 
+  const strand = (error: unknown, run: RunRow) => {
+    app.log.report(error, { runId: run.id, correlationId: run.correlationId });
+    stranded.push(run);
+  };
+
+  const underWay = () => [
+    ...[...jobs.values()].map(({ run }) => run),
+    ...[...instants.values()].flatMap((runs) => [...runs]),
+  ];
+
   const start = (run: RunRow) => {
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
-    const done = carryOut(app, run, control, locks)
-      .catch((error) => {
-        app.log.report(error, { runId: run.id, correlationId: run.correlationId });
-        stranded.push(run);
-      })
+    const done = carryOut(app, run, { control, locks, endings })
+      .catch((error) => strand(error, run))
       .finally(() => {
         jobs.delete(run.id);
         unlisten();
         freed();
       });
     jobs.set(run.id, { run, control, done });
+  };
+
+  /** Decides them all, and comes back while what they came to is still being written. */
+  const decide = async (given: readonly RunRow[]) => {
+    if (given.length === 0) return;
+    const runs = new Set(given);
+    const ended = Promise.withResolvers<void>();
+    instants.set(ended.promise, runs);
+    const completed: Completed[] = [];
+    let turnMs = app.clock.monotonic();
+    for (const run of given) {
+      if (app.clock.monotonic() - turnMs > TURN_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turnMs = app.clock.monotonic();
+      }
+      const done = await decideClaimed(contextForRun(app, run), run);
+      if (done) completed.push(done);
+      if (!done) start(run);
+      if (!done) runs.delete(run);
+    }
+    void endings.concludeAll(completed).then((failed) => {
+      for (const { run, error } of failed) strand(error, run);
+      instants.delete(ended.promise);
+      ended.resolve();
+    });
   };
 
   return {
@@ -72,29 +112,28 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         for (const run of runs) await releaseRun(app, run);
         return "idle";
       }
-      for (const run of runs) start(run);
+      for (const run of runs) if (!isInstant(app, run)) start(run);
+      await decide(runs.filter((run) => isInstant(app, run)));
       return runs.length > 0 ? "more" : "idle";
     },
     drain() {
       draining = true;
     },
     async idle() {
-      while (jobs.size > 0) await Promise.all([...jobs.values()].map((job) => job.done));
+      while (jobs.size + instants.size > 0)
+        await Promise.all([...[...jobs.values()].map((job) => job.done), ...instants.keys()]);
     },
     stop() {
       for (const { control } of jobs.values()) control.abort(new Ended("stopped"));
     },
     async abandon() {
-      for (const { run } of jobs.values()) {
+      for (const run of underWay()) {
         app.log.write("warn", "a run that does not let go goes back in line", { runId: run.id });
         await releaseRun(app, run).catch((error) => app.log.report(error, { runId: run.id })); // the next start takes it up
       }
     },
     async renew() {
-      const { cancelled, lost } = await renewLeases(
-        app,
-        [...jobs.values()].map((job) => job.run),
-      );
+      const { cancelled, lost } = await renewLeases(app, underWay());
       for (const id of cancelled) jobs.get(id)?.control.abort(new Ended("cancelled"));
       for (const id of lost) jobs.get(id)?.control.abort(new Ended("lost"));
       if (stranded.length === 0) return;
@@ -113,7 +152,13 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
 /** A commit that lost the race for its dataset is worked out anew so many times before the run fails. */
 const MAX_RACES = 5;
 
-async function carryOut(app: App, run: RunRow, control: AbortController, locks: DatasetLocks): Promise<void> {
+interface Means {
+  control: AbortController;
+  locks: DatasetLocks;
+  endings: Endings;
+}
+
+async function carryOut(app: App, run: RunRow, { control, locks, endings }: Means): Promise<void> {
   const ctx = contextForRun(app, run);
   for (let race = 1; ; race++) {
     const { outcome, definition, isResolved, bench } = await execute(ctx, run, control, locks);
@@ -122,32 +167,12 @@ async function carryOut(app: App, run: RunRow, control: AbortController, locks: 
         ? await bench.leftover()
         : { progress: run.progress, isProgressNew: false, logs: [] };
       if (outcome === null) return await releaseRun(app, run);
-      await conclude(app, run, outcome, { definition, isResolved, ...gathered });
+      await endings.conclude(run, outcome, { definition, isResolved, ...gathered });
       return;
     } catch (error) {
       if (!(error instanceof AppError && error.code === "dataset_changed") || race >= MAX_RACES) throw error;
     } finally {
       await bench?.dispose();
     }
-  }
-}
-
-/** Writes the outcome; what can't be written as a success is written as the failure that it is. */
-async function conclude(app: App, run: RunRow, outcome: Outcome, left: Leftover): Promise<void> {
-  const ctx = contextForRun(app, run);
-  try {
-    await finishRun(ctx, run, outcome, left);
-  } catch (error) {
-    if (outcome.status !== "completed" && !("wait" in outcome)) throw error;
-    if (error instanceof AppError && error.code === "dataset_changed") throw error;
-    app.log.report(error, { runId: run.id, at: "write the outcome of a run" });
-    const known =
-      error instanceof AppError && error.code !== "internal"
-        ? error
-        : new AppError(
-            "internal",
-            "What the run made could not be saved; the run's id leads to the cause in the server's log.",
-          );
-    await finishRun(ctx, run, { status: "failed", error: tell(known, run.retryCount + 1) }, left);
   }
 }

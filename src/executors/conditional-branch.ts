@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { conditionFault, holds } from "../base/condition.ts";
+import { conditionFault, holds, openAllowance } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { object } from "../base/shape.ts";
@@ -46,15 +46,21 @@ export const conditionalBranch = defineExecutor({
   },
 
   decide,
+  decided,
   async execute(bench, definition) {
     const result = decide(definition, bench.scope);
-    bench.log("info", `Took the branch ${result.branch}.`);
+    bench.log("info", decided(result));
     return { result };
   },
 });
 
+function decided({ branch }: JsonObject): string {
+  return `Took the branch ${branch}.`;
+}
+
 function decide({ branches, else: otherwise }: Static<typeof Definition>, scope: Scope): JsonObject {
-  const taken = branches.find((branch) => holds(branch.when, scope))?.key ?? otherwise;
+  const allowance = openAllowance();
+  const taken = branches.find((branch) => holds(branch.when, scope, allowance))?.key ?? otherwise;
   if (taken !== undefined) return { branch: taken };
   const message = "No branch was taken: none of the conditions holds, and there is no else.";
   throw new AppError("no_branch", message, { details: { branches: branches.map((branch) => branch.key) } });

@@ -47,7 +47,7 @@ export const namesOf = (columns: readonly Column[]) => columns.map((c) => quoteN
 export const sameKey = (key: readonly string[], left: string, right: string) =>
   key.map((k) => `${left}.${quoteName(k)} IS NOT DISTINCT FROM ${right}.${quoteName(k)}`).join(" AND ");
 
-export const PATH_COLUMN = "__weir_path";
+const PATH_COLUMN = "__weir_path";
 export const ROW_COLUMN = "__weir_row";
 
 /**

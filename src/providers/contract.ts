@@ -127,7 +127,7 @@ export interface Tree<L = Link> {
   readonly writes?: TreeWrites<L>;
 }
 
-export interface TreeWrites<L = Link> {
+interface TreeWrites<L = Link> {
   /** True where no two names may differ by case alone, and no file may bear the name of a folder. */
   readonly isFolderLike: boolean;
   /** Why no file can lie at this path of the connection, as a clause; null where one can. */

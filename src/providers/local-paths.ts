@@ -80,7 +80,7 @@ export function absentAsNull(error: NodeJS.ErrnoException): null {
 }
 
 /** What the file system's own errors mean to a person. Passes an `AppError` through. */
-export function localFailure(error: unknown): unknown {
+function localFailure(error: unknown): unknown {
   if (error instanceof AppError) return error;
   switch ((error as { code?: unknown } | null)?.code) {
     case "ENOSPC":

@@ -1,7 +1,7 @@
 export const FRESHNESS = ["day", "week", "month", "year"] as const;
-export type Freshness = (typeof FRESHNESS)[number];
+type Freshness = (typeof FRESHNESS)[number];
 
-export interface SearchQuery {
+interface SearchQuery {
   query: string;
   maxResults: number;
   /** Only what is at most so old, as far as the engine knows; null for all. */

@@ -1,4 +1,4 @@
-import { Column, getTableColumns, sql } from "drizzle-orm";
+import { Column, getTableColumns, is, Placeholder, type Query, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { SqlValue, WriteDb } from "./store.ts";
 
@@ -16,6 +16,25 @@ export function prepared<D extends object, S>(make: (db: D) => S): (db: D) => S 
       made.set(db, statement);
     }
     return statement;
+  };
+}
+
+/**
+ * A change that nobody waits for, built once for each handle: it travels with the next statement that somebody waits
+ * for, or with the commit. Its values are placeholders and come as they are stored; it may hit no row.
+ */
+export function changing(
+  make: (db: WriteDb) => { toSQL(): Query },
+): (db: WriteDb, values: Readonly<Record<string, SqlValue>>) => Promise<void> {
+  const statement = prepared((db: WriteDb) => {
+    const { sql: text, params } = make(db).toSQL();
+    return { run: db.statement(text), params };
+  });
+  return async (db, values) => {
+    const { run, params } = statement(db);
+    await run(
+      params.map((param) => (is(param, Placeholder) ? (values[param.name] ?? null) : (param as SqlValue))),
+    );
   };
 }
 

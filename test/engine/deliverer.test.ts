@@ -341,6 +341,22 @@ describe("a subscription with nothing but failures", () => {
   });
 });
 
+test("what happened before a subscription was for its type is not for it, not after a restart either", async () => {
+  await using receiver = startReceiver();
+  await using installation = await startInstallation();
+  let server = await installation.serve();
+  const { id } = await subscribe(server, receiver.url, { events: ["connection.deleted"] });
+  await happen(server);
+  await Bun.sleep(700); // longer than the deliverer rests
+  await server.owner("PATCH", `${WEBHOOKS}/${id}`, { events: ["connection.created"] });
+  await Bun.sleep(700);
+  await server.end("SIGKILL");
+  server = await installation.serve();
+  const after = await happen(server);
+  await eventually(() => receiver.got.length > 0);
+  expect(receiver.got.map(idOf)).toEqual([after]);
+}, 60_000);
+
 describe("while a subscription is disabled", () => {
   test("what happens is held and delivered afterwards, once each, whatever happens meanwhile", async () => {
     await using receiver = startReceiver();

@@ -58,6 +58,23 @@ test("reads nothing of the trail while nobody waits for events, and begins with 
   expect(await heard(app)).toEqual(ids);
 });
 
+test("of types that an automation comes to wait for later, what happened before is not for it, not after a restart either", async () => {
+  await using app = await startApp({ engine: false });
+  const { id } = await listener(app.owner, ["connection.created"]);
+  const loop = follower(app.app);
+  await tickAll(loop);
+  await makeActions(app, 3);
+  await tickAll(loop);
+  const config = { event: { types: ["action.created"] } };
+  expect((await app.owner("PATCH", `${AUTOMATIONS}/${id}`, { config })).status).toBe(200);
+  await tickAll(loop);
+  await tickAll(follower(app.app));
+  expect(await heard(app)).toEqual([]);
+  const ids = await makeActions(app, 1);
+  await tickAll(follower(app.app));
+  expect(await heard(app)).toEqual(ids);
+});
+
 test("an event that can't be acted on is told, and holds up none behind it", async () => {
   await using app = await startApp({ engine: false });
   await listener(app.owner);

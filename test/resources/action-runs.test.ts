@@ -486,6 +486,24 @@ describe("the log", () => {
     expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
   });
 
+  test("numbers its lines without gaps, however many come at once", async () => {
+    await using app = await startApp();
+    const run = await runToEnd(app.owner, (await makeAction(app.owner)).id);
+    const lines = Array.from({ length: 151 }, (_, index) => ({
+      timestamp: run.completedAt,
+      level: "info" as const,
+      message: `line ${index + 2}`,
+    }));
+    await app.app.store.write((db) => appendLogs(db, run.id, lines));
+    const { items } = (await app.owner("GET", `${RUNS}/${run.id}/logs?limit=500`)).body;
+    expect(items.map(({ seq }: { seq: number }) => seq)).toEqual(
+      Array.from({ length: 152 }, (_, n) => n + 1),
+    );
+    expect(items.slice(1).map(({ message }: { message: string }) => message)).toEqual(
+      lines.map(({ message }) => message),
+    );
+  });
+
   test("with follow waits for what comes, and gives a cursor as long as the run goes on", async () => {
     await using app = await startApp();
     const open = Promise.withResolvers<void>();

@@ -125,7 +125,7 @@ test("whatever a description says, what is read of it can be added to the catalo
           expect(error).toBeInstanceOf(AppError);
           return;
         }
-        expect(JSON.stringify(endpoints)).not.toContain('"$ref"');
+        expect(JSON.stringify(endpoints)).not.toMatch(/"\$ref":"(?!\{\{)/); // names and values may be called so
         if (endpoints.length === 0) return;
         const body = JSON.parse(JSON.stringify(httpApi("Read", { endpoints })));
         expect([...read(HttpApiCreate, body, ["body"]).faults, ...catalogFaults(body)]).toEqual([]);

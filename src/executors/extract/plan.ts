@@ -9,7 +9,7 @@ import type { SchemaContract } from "./resolve.ts";
 type WriteDisposition = "append" | "replace" | "merge";
 
 export const MERGE_STRATEGIES = ["delete_insert", "upsert", "insert_only", "scd2"] as const;
-export type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
+type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
 
 /** One resource, as the definition has it. */
 export interface ResourceDefinition {

@@ -6,7 +6,7 @@ import { type Definition, LAKE, partsOf } from "./definition.ts";
 import { lakeSource } from "./lake-source.ts";
 import { openLakeTarget } from "./lake-target.ts";
 
-export type Selection = { items: readonly string[]; missing(item: string): void };
+type Selection = { items: readonly string[]; missing(item: string): void };
 
 /** Where a sync reads. */
 export interface Source {

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { Column } from "../../sql/contract.ts";
 
 /** One table that a panel's SQL may have read, as it was then. */
-export interface Origin {
+interface Origin {
   layer: string;
   dataset: string;
   table: string;

@@ -14,6 +14,7 @@ import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
 import { connectionFault, namedConnectionFaults } from "./connection.ts";
 import { checkDefinition, definitionFaults } from "./definition.ts";
+import { findRunnable } from "./runnable.ts";
 import { type ActionRow, actions } from "./table.ts";
 import { fillAction, templateFor } from "./template.ts";
 import type { ActionCreate, ActionPatch, ActionQuery, ActionWithRun, RunCreate } from "./wire.ts";
@@ -197,7 +198,7 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
 }
 
 /**
- * Puts a run of the action in line. `definitionOverrides` is a JSON Merge Patch over the definition; `given` is what
+ * Puts a run of the action in line, in a transaction that has not changed it. `definitionOverrides` is a JSON Merge Patch over the definition; `given` is what
  * templates see as `input`.
  *
  * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run.
@@ -210,9 +211,7 @@ export async function runAction(
   idempotencyKey: string | null = null,
   given: Json = null,
 ): Promise<RunRow> {
-  const { action } = await findAction(tx, id);
-  if (action.status === "disabled")
-    throw new AppError("invalid_state", "This action is disabled; set its status to active first.");
+  const action = await findRunnable(tx, id);
   const definition = merge(action.definition, input.definitionOverrides ?? null);
   const faults = definitionFaults(tx, action.kind, definition, [
     "body",

@@ -1,7 +1,7 @@
 import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type Actor, type App, type Context, contextFor, write, writeFor } from "../../context.ts";
-import { prepared } from "../../store/prepared.ts";
+import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { type Entity, record } from "../events/service.ts";
@@ -80,49 +80,69 @@ const inTurn = prepared((db: WriteDb) =>
     .prepare(),
 );
 
-const claimDue = prepared((db: WriteDb) =>
+const dueOf = prepared((db: WriteDb) =>
   db
-    .update(actionRuns)
-    .set({
-      status: "running",
-      leaseToken: sql`${sql.placeholder("leaseToken")}`,
-      leaseUntil: sql`${sql.placeholder("leaseUntil")}`,
-      bootId: sql`${sql.placeholder("bootId")}`,
-      startedAt: sql`coalesce(${actionRuns.startedAt}, ${sql.placeholder("now")})`,
-      updatedAt: sql`${sql.placeholder("now")}`,
-      dueAt: null,
-    })
+    .select()
+    .from(actionRuns)
     .where(
       sql`${actionRuns.id} in (
         select r.id from action_runs r indexed by action_runs_due
         where r.organization_id = ${sql.placeholder("organizationId")} and ${isClaimable}
         order by r.due_at, r.id limit ${LIMIT})`,
     )
-    .returning()
     .prepare(),
 );
+
+/** Of rows that were read in the same transaction, which nobody else can have changed since. */
+const lease = changing((db) =>
+  db
+    .update(actionRuns)
+    .set({
+      status: sql`'running'`,
+      leaseToken: sql`${sql.placeholder("leaseToken")}`,
+      leaseUntil: sql`${sql.placeholder("leaseUntil")}`,
+      bootId: sql`${sql.placeholder("bootId")}`,
+      startedAt: sql`coalesce(${actionRuns.startedAt}, ${sql.placeholder("now")})`,
+      updatedAt: sql`${sql.placeholder("now")}`,
+      dueAt: sql`null`,
+    })
+    .where(sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`),
+);
+
+/** Runs that need no place are leased so many at a time of each organization. */
+const INSTANTS = 64;
+
+/**
+ * A run that is over as soon as it is begun: its kind only computes, and no automation waits for it. One under which a
+ * process has ended goes the ordinary way, so that it can't draw many others into the next end.
+ */
+export const isInstant = (app: App, run: RunRow): boolean =>
+  app.executors[run.kind].decide !== undefined && run.automationRunId === null && run.interruptCount === 0;
 
 /** The organization that was given a place last, by store. */
 const lastServed = new WeakMap<object, string>();
 
 /**
- * Leases up to `limit` due runs to this process: organizations take turns, so that a long line of one holds up no
- * other; within an organization those longest due come first.
+ * Leases due runs to this process, as many as there are `places`, and instant ones beyond: organizations take turns,
+ * so that a long line of one holds up no other; within an organization those longest due come first.
  */
-export function claimRuns(app: App, limit: number): Promise<RunRow[]> {
+export function claimRuns(app: App, places: number): Promise<RunRow[]> {
   return writeFor(app, async (inside, db) => {
-    const now = timestamp(app.clock);
-    const lease = {
-      now,
+    const claim: Claim = {
+      app,
+      db,
+      now: timestamp(app.clock),
       leaseToken: app.ids.uuid(),
       leaseUntil: timestamp(app.clock, LEASE_MS),
-      bootId: app.bootId,
     };
-    const turns = await inTurn(db).all({ now, limit, last: lastServed.get(app.store) ?? "" });
+    const last = lastServed.get(app.store) ?? "";
+    const turns = await inTurn(db).all({ now: claim.now, limit: places, last });
     const rows: RunRow[] = [];
+    let left = places;
     for (const [index, { id: organizationId }] of turns.entries()) {
-      const share = Math.ceil((limit - rows.length) / (turns.length - index));
-      rows.push(...(await claimDue(db).all({ ...lease, organizationId, limit: share })));
+      const claimed = await claimOf(claim, organizationId, Math.ceil(left / (turns.length - index)));
+      left -= claimed.filter((row) => !isInstant(app, row)).length;
+      rows.push(...claimed);
       lastServed.set(app.store, organizationId);
     }
     rows.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -131,6 +151,36 @@ export function claimRuns(app: App, limit: number): Promise<RunRow[]> {
     }
     return rows;
   });
+}
+
+interface Claim {
+  app: App;
+  db: WriteDb;
+  now: string;
+  leaseToken: string;
+  leaseUntil: string;
+}
+
+/** Where all that there is room for are instant ones, it looks further: a line of them is not to go in small steps. */
+async function claimOf(claim: Claim, organizationId: string, places: number): Promise<RunRow[]> {
+  const { app, db, now, leaseToken, leaseUntil } = claim;
+  const rows: RunRow[] = [];
+  let left = places;
+  for (const limit of places < INSTANTS ? [places, INSTANTS] : [places]) {
+    const due = await dueOf(db).all({ now, organizationId, limit });
+    due.sort((a, b) => (`${a.dueAt} ${a.id}` < `${b.dueAt} ${b.id}` ? -1 : 1));
+    const taken = due.filter((row) => isInstant(app, row) || left-- > 0);
+    if (taken.length === 0) break;
+    const ids = JSON.stringify(taken.map(({ id }) => id));
+    await lease(db, { now, leaseToken, leaseUntil, bootId: app.bootId, ids });
+    for (const row of taken) {
+      const startedAt = row.startedAt ?? now;
+      const leased = { leaseToken, leaseUntil, bootId: app.bootId, startedAt, updatedAt: now, dueAt: null };
+      rows.push({ ...row, ...leased, status: "running" });
+    }
+    if (due.length < limit || left < places) break;
+  }
+  return rows;
 }
 
 export const startedData = (row: RunRow) => ({

@@ -2,12 +2,14 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
-import type { WriteContext } from "../../context.ts";
+import type { Context, WriteContext } from "../../context.ts";
 import type { Executor } from "../../executors/contract.ts";
 import { checkFilled, fillIn } from "../actions/definition.ts";
+import { scopeOf } from "../automations/scope.ts";
 import { record } from "../events/service.ts";
 import { entityOf, SYSTEM, startedData } from "./claim.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
+import type { Completed } from "./finish.ts";
 import type { RunError, RunRow } from "./table.ts";
 
 /** A kind that is decided where it is reached. */
@@ -41,6 +43,32 @@ export async function decideRun(
   else await record(tx, "action.failed", entityOf(row), { ...data, error: { ...error } }, SYSTEM);
   return row;
 }
+
+/**
+ * What a claimed run completes with, where its kind decides at once. Null where it is to be carried out as any other,
+ * with all that failing and cancelling take.
+ */
+export async function decideClaimed(ctx: Context, run: RunRow): Promise<Completed | null> {
+  const executor = ctx.executors[run.kind];
+  if (!isDecider(executor) || run.cancelRequestedAt !== null) return null;
+  try {
+    const scope = await scopeOf(ctx, run);
+    const definition = run.isResolved ? run.definition : fillIn(executor, run.definition, scope);
+    const result = executor.decide(checkFilled(executor, definition), scope);
+    const message = executor.decided?.(result);
+    const line = { timestamp: timestamp(ctx.clock), level: "info" as const };
+    const logs = message === undefined ? [] : [{ ...line, message }];
+    return {
+      run,
+      result,
+      left: { definition, logs, isResolved: true, progress: run.progress, isProgressNew: false },
+    };
+  } catch {
+    return null; // it fails again where failures are told
+  }
+}
+
+export const isDecider = (executor: Executor): executor is Decider => executor.decide !== undefined;
 
 type Decided = Pick<RunRow, "status" | "definition" | "result" | "error">;
 

@@ -3,8 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
-import { insertInto, prepared } from "../../store/prepared.ts";
-import type { WriteDb } from "../../store/store.ts";
+import { changing, insertInto } from "../../store/prepared.ts";
 import { actions } from "../actions/table.ts";
 import { actionRuns, type RunRow, type TriggerMethod, type TriggerSourceType } from "./table.ts";
 
@@ -44,12 +43,11 @@ export const cancelTopic = (id: string) => `cancel:${id}`;
 
 const insertRun = insertInto(actionRuns);
 
-const setLatest = prepared((db: WriteDb) =>
+const setLatest = changing((db) =>
   db
     .update(actions)
     .set({ latestRunId: sql`${sql.placeholder("runId")}` })
-    .where(eq(actions.id, sql.placeholder("actionId")))
-    .prepare(),
+    .where(eq(actions.id, sql.placeholder("actionId"))),
 );
 
 /** Puts a run in line; the worker takes it up once the transaction is durable. */
@@ -63,7 +61,7 @@ export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow>
 /** Stores a run as it is, and as its action's latest. */
 export async function insertRunRow(tx: WriteContext, row: RunRow): Promise<void> {
   await insertRun(tx.db, row);
-  if (row.actionId !== null) await setLatest(tx.db).run({ runId: row.id, actionId: row.actionId });
+  if (row.actionId !== null) await setLatest(tx.db, { runId: row.id, actionId: row.actionId });
 }
 
 /** The row of a run to be. */

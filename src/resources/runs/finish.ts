@@ -1,10 +1,10 @@
 import { and, eq, sql } from "drizzle-orm";
 import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type Actor, type Context, type WriteContext, write } from "../../context.ts";
+import { type Actor, type App, type Context, type WriteContext, write, writeFor } from "../../context.ts";
 import type { NewArtifact, Waiting } from "../../executors/contract.ts";
 import type { LakeLoad, LakeRead } from "../../lake/contract.ts";
-import { prepared } from "../../store/prepared.ts";
+import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { insertArtifact, stageArtifact, stageFile } from "../artifacts/keep.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
@@ -12,7 +12,7 @@ import { stepSettled } from "../automations/settle.ts";
 import { commitLoad } from "../datasets/commit.ts";
 import { recordReads } from "../datasets/lineage.ts";
 import { record } from "../events/service.ts";
-import { entityOf, SYSTEM } from "./claim.ts";
+import { contextForRun, entityOf, SYSTEM } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { appendLogs, type NewLog } from "./logs.ts";
 import { actionRuns, type RunError, type RunProgress, type RunRow } from "./table.ts";
@@ -48,7 +48,7 @@ const MAX_RESULT_BYTES = 256 * 1024;
 /** Values up to this long stand in the summary of such a result. */
 const MAX_SUMMARY_CHARACTERS = 1000;
 
-const settle = prepared((db: WriteDb) =>
+const updateSettled = (db: WriteDb) =>
   db
     .update(actionRuns)
     .set({
@@ -62,8 +62,8 @@ const settle = prepared((db: WriteDb) =>
       dueAt: sql`${sql.placeholder("dueAt")}`,
       waitKind: sql`${sql.placeholder("waitKind")}`,
       waitId: sql`${sql.placeholder("waitId")}`,
-      leaseToken: null,
-      leaseUntil: null,
+      leaseToken: sql`null`,
+      leaseUntil: sql`null`,
       completedAt: sql`${sql.placeholder("completedAt")}`,
       updatedAt: sql`${sql.placeholder("now")}`,
     })
@@ -71,12 +71,13 @@ const settle = prepared((db: WriteDb) =>
       and(
         eq(actionRuns.id, sql.placeholder("id")),
         eq(actionRuns.leaseToken, sql.placeholder("leaseToken")),
-        eq(actionRuns.status, "running"),
+        sql`${actionRuns.status} = 'running'`,
       ),
-    )
-    .returning()
-    .prepare(),
-);
+    );
+
+const settle = prepared((db: WriteDb) => updateSettled(db).returning().prepare());
+
+const settleUnseen = changing(updateSettled);
 
 /**
  * Writes a run's outcome, all that it made, its event, and what follows for its automation, in one
@@ -115,6 +116,56 @@ export async function finishRun(
   });
 }
 
+/** A run that has completed with nothing but a result that its row can hold, and that no automation waits for. */
+export interface Completed {
+  run: RunRow;
+  result: JsonObject;
+  left: Leftover;
+}
+
+/** What is neither a load nor an artifact, nor set free by it. */
+export function isSmall(run: RunRow, outcome: Outcome): outcome is Outcome & { status: "completed" } {
+  if (outcome.status !== "completed" || run.automationRunId !== null) return false;
+  const { load, reads, artifacts = [], result } = outcome;
+  return load === undefined && reads === undefined && artifacts.length === 0 && fits(result);
+}
+
+const fits = (result: JsonObject) => Buffer.byteLength(JSON.stringify(result)) <= MAX_RESULT_BYTES;
+
+const leaseTokens = prepared((db: WriteDb) =>
+  db
+    .select({ id: actionRuns.id, leaseToken: actionRuns.leaseToken })
+    .from(actionRuns)
+    .where(
+      sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")})) and ${actionRuns.status} = 'running'`,
+    )
+    .prepare(),
+);
+
+/**
+ * Writes the outcomes of many such runs in one transaction, as `finishRun` does; those that were lost are left out.
+ * `take` gives them when it is their turn, and the same ones where that comes again.
+ */
+export function finishRuns(app: App, take: () => readonly Completed[]): Promise<void> {
+  return writeFor(app, async (inside, db) => {
+    const completed = take();
+    const ids = JSON.stringify(completed.map(({ run }) => run.id));
+    const held = new Map((await leaseTokens(db).all({ ids })).map((row) => [row.id, row.leaseToken]));
+    for (const { run, result, left } of completed) {
+      if (run.leaseToken === null || held.get(run.id) !== run.leaseToken) continue;
+      const tx = inside({ ...contextForRun(app, run), actor: SYSTEM });
+      const now = timestamp(tx.clock);
+      const outcome = { status: "completed", result } as const;
+      await settleUnseen(db, valuesOf(tx, run, { now, outcome, result, left }));
+      await appendLogs(db, run.id, left.logs);
+      if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
+      const row = { ...run, result, status: outcome.status, completedAt: now };
+      await recordOutcome(tx, row, outcome);
+      tellChanged(tx, row);
+    }
+  });
+}
+
 /** Tells those who watch the run, and the worker where another run may be next. */
 export function tellChanged(tx: WriteContext, run: RunRow): void {
   tx.afterCommit(() => {
@@ -141,8 +192,22 @@ async function settleRow(
   left: Leftover,
 ): Promise<RunRow | null> {
   const now = timestamp(tx.clock);
-  const text = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
-  const [row] = await settle(tx.db).all({
+  const [row] = await settle(tx.db).all(valuesOf(tx, run, { now, outcome, result, left }));
+  return (row as RunRow | undefined) ?? null;
+}
+
+interface Settling {
+  now: string;
+  outcome: Outcome;
+  result: JsonObject | null;
+  left: Leftover;
+}
+
+const text = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
+
+/** What `updateSettled` takes. */
+function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }: Settling) {
+  return {
     id: run.id,
     leaseToken: run.leaseToken,
     now,
@@ -157,8 +222,7 @@ async function settleRow(
     waitKind: "wait" in outcome ? outcome.wait.wait : null,
     waitId: "wait" in outcome ? tx.ids.uuid() : null,
     completedAt: outcome.status === "waiting" ? null : now,
-  });
-  return (row as RunRow | undefined) ?? null;
+  };
 }
 
 /** Cursors belong to the action; an inline step has its automation's place for them. */

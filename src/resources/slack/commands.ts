@@ -27,7 +27,7 @@ const HELP = [
   "• `link` ties you to another account of Weir",
 ].join("\n");
 
-export const say = (text: string, blocks?: JsonObject[]): Answer => ({
+const say = (text: string, blocks?: JsonObject[]): Answer => ({
   response_type: "ephemeral",
   text,
   ...(blocks ? { blocks } : {}),

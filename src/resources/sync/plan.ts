@@ -23,7 +23,7 @@ export interface TablePlan {
   isWhole: boolean;
 }
 
-export interface PlanFault {
+interface PlanFault {
   key: string;
   code: string;
   message: string;

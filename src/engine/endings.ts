@@ -1,0 +1,96 @@
+import { AppError } from "../base/errors.ts";
+import type { App } from "../context.ts";
+import { contextForRun } from "../resources/runs/claim.ts";
+import {
+  type Completed,
+  finishRun,
+  finishRuns,
+  isSmall,
+  type Leftover,
+  type Outcome,
+} from "../resources/runs/finish.ts";
+import type { RunRow } from "../resources/runs/table.ts";
+import { tell } from "./execute.ts";
+
+/** Writes how runs have ended. */
+export interface Endings {
+  /** Writes what a run came to; what can't be written as a success is written as the failure that it is. */
+  conclude(run: RunRow, outcome: Outcome, left: Leftover): Promise<void>;
+  /** The same for runs that only have a result. Gives back those that could not be written, each with its reason. */
+  concludeAll(completed: readonly Completed[]): Promise<{ run: RunRow; error: unknown }[]>;
+}
+
+interface Waiting {
+  completed: readonly Completed[];
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** Runs that end with nothing but a result are written down together with those that end while they wait for it. */
+export function openEndings(app: App): Endings {
+  let waiting: Waiting[] = [];
+
+  const flush = async () => {
+    let taken: Waiting[] | null = null;
+    const take = () => {
+      if (taken === null) {
+        taken = waiting;
+        waiting = [];
+      }
+      return taken;
+    };
+    try {
+      await finishRuns(app, () => take().flatMap(({ completed }) => completed));
+      for (const { resolve } of take()) resolve();
+    } catch (error) {
+      for (const { reject } of take()) reject(error);
+    }
+  };
+
+  const together = (completed: readonly Completed[]) =>
+    new Promise<void>((resolve, reject) => {
+      waiting.push({ completed, resolve, reject });
+      if (waiting.length === 1) void flush();
+    });
+
+  const alone = async (run: RunRow, outcome: Outcome, left: Leftover) => {
+    const ctx = contextForRun(app, run);
+    try {
+      await finishRun(ctx, run, outcome, left);
+    } catch (error) {
+      if (outcome.status !== "completed" && !("wait" in outcome)) throw error;
+      if (error instanceof AppError && error.code === "dataset_changed") throw error;
+      app.log.report(error, { runId: run.id, at: "write the outcome of a run" });
+      const known =
+        error instanceof AppError && error.code !== "internal"
+          ? error
+          : new AppError(
+              "internal",
+              "What the run made could not be saved; the run's id leads to the cause in the server's log.",
+            );
+      await finishRun(ctx, run, { status: "failed", error: tell(known, run.retryCount + 1) }, left);
+    }
+  };
+
+  return {
+    async conclude(run, outcome, left) {
+      if (!isSmall(run, outcome)) return alone(run, outcome, left);
+      try {
+        await together([{ run, result: outcome.result, left }]);
+      } catch {
+        await alone(run, outcome, left); // whose fault it was comes out where each is by itself
+      }
+    },
+    async concludeAll(completed) {
+      if (completed.length === 0) return [];
+      const failed: { run: RunRow; error: unknown }[] = [];
+      await together(completed).catch(async () => {
+        for (const { run, result, left } of completed) {
+          const outcome = { status: "completed", result } as const;
+          await alone(run, outcome, left).catch((error) => failed.push({ run, error }));
+        }
+      });
+      return failed;
+    },
+  };
+}

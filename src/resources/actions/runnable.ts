@@ -1,0 +1,53 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { AppError, notFound } from "../../base/errors.ts";
+import type { WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
+import { type ActionRow, actions } from "./table.ts";
+
+export type Runnable = Pick<ActionRow, "id" | "kind" | "status" | "definition" | "connectionId">;
+
+const liveById = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: actions.id,
+      kind: actions.kind,
+      status: actions.status,
+      definition: actions.definition,
+      connectionId: actions.connectionId,
+    })
+    .from(actions)
+    .where(
+      and(
+        eq(actions.organizationId, sql.placeholder("organizationId")),
+        eq(actions.id, sql.placeholder("id")),
+        isNull(actions.deletedAt),
+      ),
+    )
+    .prepare(),
+);
+
+/** Adds nothing, and fails where the action has been deleted or disabled since it was read: a row without columns. */
+const insist = prepared((db: WriteDb) =>
+  db.statement(
+    "insert into action_runs (id) select null where not exists " +
+      "(select 1 from actions where id = ? and deleted_at is null and status <> 'disabled')",
+  ),
+);
+
+/**
+ * The action that a run is to be made of, in a transaction that has not changed it. Where this process alone writes it
+ * is read as the last commit left it, which takes no wait for the thread that writes; a change of it that is on its
+ * way meanwhile has the transaction done again.
+ *
+ * Throws `not_found`, and `invalid_state` for one that is disabled.
+ */
+export async function findRunnable(tx: WriteContext, id: string): Promise<Runnable> {
+  const { remote, db } = tx.store;
+  const [action] = await liveById(remote ? tx.db : db).all({ organizationId: tx.organizationId, id });
+  if (!action) throw notFound("action");
+  if (action.status === "disabled")
+    throw new AppError("invalid_state", "This action is disabled; set its status to active first.");
+  if (!remote) await insist(tx.db)([id]);
+  return action;
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { backup } from "../../src/cli/backup.ts";
+import { contextFor } from "../../src/context.ts";
+import { backups } from "../../src/engine/backups.ts";
+import { startApp } from "../support/app.ts";
+import { loadTable } from "../support/lake.ts";
+import { shell } from "../support/shell.ts";
+
+const HOUR_MS = 3_600_000;
+
+const scheduled = (dataFolder: string) =>
+  readdirSync(join(dataFolder, "backups")).filter((name) => name.endsWith(".tar.zst"));
+
+const never = new AbortController().signal;
+
+describe("scheduled backups", () => {
+  test("come every so many hours, also after a restart, and the newest few are kept", async () => {
+    await using app = await startApp({
+      engine: false,
+      env: { WEIR_BACKUP_EVERY: "2", WEIR_BACKUP_KEEP: "2" },
+    });
+    const mine = join(app.dataFolder, "backups", "by-hand.tar.zst");
+    writeFileSync(mine, "mine");
+    const loop = backups(app.app);
+    expect(await loop.tick(never)).toBe("idle");
+    const [first = ""] = scheduled(app.dataFolder).filter((name) => name.startsWith("weir-"));
+    expect(first).toMatch(/^weir-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.tar\.zst$/);
+    const checked = await shell()(backup, "verify", join(app.dataFolder, "backups", first), "--json");
+    expect(checked.json).toMatchObject({ valid: true, hasKey: false });
+
+    app.clock.turn(HOUR_MS);
+    await loop.tick(never);
+    await backups(app.app).tick(never); // as after a restart
+    expect(scheduled(app.dataFolder)).toHaveLength(2);
+    for (let n = 0; n < 2; n++) {
+      app.clock.turn(2 * HOUR_MS);
+      await backups(app.app).tick(never);
+    }
+    const names = scheduled(app.dataFolder);
+    expect(names).toHaveLength(3);
+    expect(names).not.toContain(first);
+    expect(existsSync(mine)).toBe(true);
+    const health = await app.owner("GET", "/api/v1/health?deep=true");
+    expect([health.status, health.body.checks.backups]).toEqual([200, { ok: true }]);
+  }, 30_000);
+
+  test("that fail are told in the log, in the health and once in each trail, and tried again", async () => {
+    await using app = await startApp({ engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
+    const ctx = contextFor(app.app, {
+      organizationId: app.ids.organizationId,
+      role: "owner",
+      actor: { type: "system", id: "test" },
+      correlationId: "test-backups",
+    });
+    const select = "SELECT 1 AS id";
+    const path = await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
+    const file = join(app.dataFolder, "lake", path);
+    renameSync(file, `${file}.away`);
+    const loop = backups(app.app);
+    const told = async () => (await app.owner("GET", "/api/v1/events?type=backup.failed")).body.items;
+    await loop.tick(never);
+    expect(scheduled(app.dataFolder)).toEqual([]);
+    expect(app.logged.some((line) => line.includes("The lake has lost the file"))).toBe(true);
+    const health = await app.owner("GET", "/api/v1/health?deep=true");
+    expect(health.status).toBe(503);
+    expect(health.body.checks.backups).toEqual({
+      ok: false,
+      detail: expect.stringContaining("The last backup failed: The lake has lost the file"),
+    });
+    expect((await app.anonymous("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "degraded" });
+
+    const logged = app.logged.length;
+    await loop.tick(never);
+    expect(app.logged.length).toBe(logged); // it waits an hour
+    app.clock.turn(HOUR_MS);
+    await loop.tick(never);
+    expect(app.logged.length).toBeGreaterThan(logged);
+    const [event, ...more] = await told();
+    expect([event.type, event.entity, event.data, more]).toEqual([
+      "backup.failed",
+      { type: "organization", id: app.ids.organizationId },
+      {},
+      [],
+    ]);
+    expect(event.actor).toMatchObject({ type: "system", id: "backups" });
+
+    renameSync(`${file}.away`, file);
+    app.clock.turn(HOUR_MS);
+    await loop.tick(never);
+    expect(scheduled(app.dataFolder)).toHaveLength(1);
+    const well = await app.owner("GET", "/api/v1/health?deep=true");
+    expect([well.status, well.body.checks.backups]).toEqual([200, { ok: true }]);
+  }, 30_000);
+
+  test("are off unless they are set", async () => {
+    await using app = await startApp({ engine: false });
+    await backups(app.app).tick(never);
+    expect(scheduled(app.dataFolder)).toEqual([]);
+    const { body } = await app.owner("GET", "/api/v1/health?deep=true");
+    expect(Object.keys(body.checks)).toEqual(["writes", "scheduler", "disk", "key"]);
+  });
+
+  test("end with the server, and leave nothing behind", async () => {
+    const stopping = new AbortController();
+    await using app = await startApp({
+      engine: false,
+      env: { WEIR_BACKUP_EVERY: "1" },
+      overrides: { stopping: stopping.signal },
+    });
+    const ticking = backups(app.app).tick(never);
+    stopping.abort();
+    expect(await ticking).toBe("idle");
+    expect(app.logged).toEqual([]);
+    expect(scheduled(app.dataFolder)).toEqual([]);
+    expect((await app.owner("GET", "/api/v1/health")).status).toBe(503);
+  });
+});
