@@ -160,7 +160,10 @@ export async function* follow<K extends Call>(
   given: Given<K>,
   options: Options & { lastEventId?: string | null; onOpen?: () => void },
 ): AsyncGenerator<Message> {
-  const headers: Record<string, string> = options.lastEventId ? { "last-event-id": options.lastEventId } : {};
+  const headers = {
+    ...options.headers,
+    ...(options.lastEventId ? { "last-event-id": options.lastEventId } : {}),
+  };
   const reply = await send(name, given as Parts, { ...options, headers });
   options.onOpen?.();
   const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -178,7 +181,10 @@ export async function* follow<K extends Call>(
   }
 }
 
-/** Null for a comment, which only keeps the line open. */
+/** The last message of a stream of chunks: it says that nothing is missing. */
+const LAST = "[DONE]";
+
+/** Null for a comment, which only keeps the line open. The last message of a stream of chunks is the event `done`. */
 function readMessage(block: string): Message | null {
   const message = { event: "message", id: null as string | null, data: "" };
   for (const line of block.split("\n")) {
@@ -188,6 +194,7 @@ function readMessage(block: string): Message | null {
     if (name === "id") message.id = value;
     if (name === "data") message.data += value;
   }
+  if (message.data === LAST) return { ...message, event: "done", data: null };
   return message.data === "" ? null : { ...message, data: JSON.parse(message.data) };
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { Route, Switch, useLocation } from "wouter";
+import { Route, Router, Switch, useLocation } from "wouter";
 import { ApiError, whenSignedOut } from "./api.ts";
 import { useApi } from "./data.ts";
 import { Frame } from "./frame.tsx";
@@ -8,6 +8,7 @@ import { Boundary } from "./parts/boundary.tsx";
 import { Failed, Loading } from "./parts/page.tsx";
 import { SignIn } from "./parts/sign-in.tsx";
 import { Toasts } from "./parts/toast.tsx";
+import { askFirst, Leaving } from "./parts/unsaved.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
 
 /** Leads to the sign-in page, and back here afterwards. */
@@ -30,7 +31,7 @@ export function App() {
     return me.error ? <Failed error={me.error} again={() => void me.refetch()} /> : <Loading />;
   }
   return (
-    <>
+    <Router aroundNav={askFirst}>
       <Frame>
         <Boundary key={at}>
           <Switch>
@@ -52,7 +53,8 @@ export function App() {
         </Boundary>
       </Frame>
       <Toasts />
+      <Leaving />
       {isSignedOut && <SignIn email={me.data.email} onDone={() => setSignedOut(false)} />}
-    </>
+    </Router>
   );
 }

@@ -1,4 +1,6 @@
 import {
+  Bot,
+  Boxes,
   Building2,
   Cable,
   Database,
@@ -9,6 +11,7 @@ import {
   LayoutDashboard,
   ListChecks,
   type LucideIcon,
+  MessagesSquare,
   Package,
   ScrollText,
   SquareTerminal,
@@ -32,6 +35,7 @@ export interface Area {
 /** What the navigation leads to. */
 export const AREAS: readonly Area[] = [
   { href: "/", name: "Home", icon: House, key: "h", group: "" },
+  { href: "/chat", name: "Chat", icon: MessagesSquare, key: "t", group: "" },
   { href: "/runs", name: "Runs", icon: ListChecks, key: "r", group: "" },
   { href: "/approvals", name: "Approvals", icon: Inbox, key: "p", group: "" },
   {
@@ -43,7 +47,9 @@ export const AREAS: readonly Area[] = [
     also: ["/automation-runs"],
   },
   { href: "/actions", name: "Actions", icon: Zap, key: "a", group: "Build" },
+  { href: "/agents", name: "Agents", icon: Bot, key: "n", group: "Build" },
   { href: "/connections", name: "Connections", icon: Cable, key: "c", group: "Build" },
+  { href: "/catalog", name: "APIs", icon: Boxes, key: "i", group: "Build" },
   { href: "/bundles", name: "Bundles", icon: Package, key: "b", group: "Build", also: ["/templates"] },
   { href: "/datasets", name: "Datasets", icon: Database, key: "d", group: "Data" },
   { href: "/sql", name: "SQL", icon: SquareTerminal, key: "s", group: "Data" },

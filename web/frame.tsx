@@ -82,7 +82,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <nav aria-label="Areas" className="grow overflow-y-auto px-2 pb-3">
           {GROUPS.map((group) => (
             <div key={group} className="mb-1">
-              {group && <p className="px-2 pt-3 pb-1 text-xs font-medium text-faint">{group}</p>}
+              {group && <p className="px-2 pt-2 pb-0.5 text-xs font-medium text-faint">{group}</p>}
               <ul>
                 {AREAS.filter((area) => area.group === group).map((area) => (
                   <NavItem key={area.href} area={area} at={at} />
@@ -142,7 +142,7 @@ function NavItem({ area: { href, name, icon: Icon, also = [] }, at }: { area: Ar
         ref={link}
         href={href}
         aria-current={isHere ? "page" : undefined}
-        className={`flex h-8 items-center gap-2.5 rounded-md px-2 text-sm ${isHere ? "bg-accent-soft font-medium text-accent-strong" : "text-soft hover:bg-sunken hover:text-ink"}`}
+        className={`flex h-7 items-center gap-2.5 rounded-md px-2 text-sm max-md:h-9 ${isHere ? "bg-accent-soft font-medium text-accent-strong" : "text-soft hover:bg-sunken hover:text-ink"}`}
       >
         <Icon size={16} aria-hidden />
         {name}

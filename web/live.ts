@@ -19,6 +19,10 @@ const CHANGED: Readonly<Record<string, readonly string[]>> = {
   auth: ["/access-tokens", "/api-keys", "/organizations", "/sessions"],
   organization: ["/organizations", "/memberships"],
   user: ["/users"],
+  agent_spec: ["/agents/specs"],
+  chat_thread: ["/chat/threads"],
+  chat_turn: ["/chat/threads"],
+  catalog: ["/api-catalog"],
 };
 
 /** A burst of events asks for the lists once. */

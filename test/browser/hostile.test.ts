@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { calls, says, startModel } from "../peers/model.ts";
+import { CATALOG, endpoint, httpApi } from "../support/catalog.ts";
+import { ask, SPECS, THREADS } from "../support/chat.ts";
 import { openDecision } from "../support/decisions.ts";
 import { makeHook, sign } from "../support/hook.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
@@ -21,15 +24,24 @@ const LONG = "W".repeat(255);
 
 /** Everything that the page is drawn with; what is not here came from somewhere else. */
 const DRAWN =
-  /^(a|aside|body|br|button|canvas|circle|code|dd|defs|details|dialog|div|dl|dt|ellipse|fieldset|footer|form|g|h[1-4]|head|header|hr|html|input|kbd|label|legend|li|line|link|main|marker|meta|nav|noscript|ol|optgroup|option|p|path|polygon|polyline|pre|progress|rect|script|search|section|select|small|span|strong|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul)$/;
+  /^(a|article|aside|body|br|button|canvas|circle|code|dd|defs|del|details|dialog|div|dl|dt|ellipse|em|fieldset|footer|form|g|h[1-4]|head|header|hr|html|input|kbd|label|legend|li|line|link|main|marker|meta|nav|noscript|ol|optgroup|option|p|path|polygon|polyline|pre|progress|rect|script|search|section|select|small|span|strong|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul)$/;
 
 let seen: Seen;
+let model: Awaited<ReturnType<typeof startModel>>;
 const made: Record<string, string> = {};
 beforeAll(async () => {
-  seen = await openSeen();
+  model = await startModel([]);
+  seen = await openSeen({ env: model.env });
   await plant(seen);
+  await plantAnswers(seen);
 }, 120_000);
-afterAll(() => seen[Symbol.asyncDispose]());
+afterAll(async () => {
+  await seen[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
+
+/** A text as CSV has it. */
+const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
 /** The corpus in every text that the API takes, and in what outside systems send and answer. */
 async function plant({ weir }: Seen) {
@@ -73,7 +85,7 @@ async function plant({ weir }: Seen) {
   await owner(
     "PUT",
     `/api/v1/connections/${made.connection}/files?path=${path}`,
-    `id,${SVG}\n1,${IMAGE}\n`,
+    `id,${cell(SVG)}\n1,${cell(IMAGE)}\n`,
     raw,
   );
   const extract = await makeAction(owner, {
@@ -151,6 +163,35 @@ async function plant({ weir }: Seen) {
   );
 }
 
+/** Agents, APIs and answers of a model with the corpus in every text. */
+async function plantAnswers({ weir }: Seen) {
+  const { owner } = weir;
+  for (const name of CORPUS) {
+    const front = `name: ${JSON.stringify(name)}\ndescription: ${JSON.stringify(name)}\ntools: [query, ${JSON.stringify(`api:${name.trim()}`)}]`;
+    made.agent = created(await owner("POST", SPECS, { markdown: `---\n${front}\n---\n${name}\n` })).id;
+    const texts = { description: name, headers: { "x-note": name } };
+    const inputSchema = {
+      type: "object",
+      properties: { [name.slice(0, 90)]: { type: "string", title: name } },
+    };
+    const endpoints = [endpoint(name, { ...texts, inputSchema })];
+    made.api = created(
+      await owner("POST", `${CATALOG}/http`, { ...httpApi(name), description: name, endpoints }),
+    ).id;
+    made.thread = created(await owner("POST", THREADS, { agentSpecId: made.agent, title: name })).id;
+  }
+  const markdown = CORPUS.map(
+    (each) => `- ${each}\n- [${each}](${each})\n- ![${each}](${each})\n\n${each}`,
+  ).join("\n\n");
+  const input = Object.fromEntries(CORPUS.map((each, at) => [`${each}${at}`, each]));
+  model.play([
+    calls(`no ${IMAGE}`, input),
+    calls("query", { sql: `SELECT '${SVG}' AS "<b>"` }),
+    says(markdown),
+  ]);
+  await ask({ app: weir }, `${THREADS}/${made.thread}`, { content: CORPUS.join("\n") });
+}
+
 /** What stands on the page that nobody of ours has put there. */
 async function strangers(): Promise<string[]> {
   return seen.page.evaluate((drawn) => {
@@ -191,6 +232,9 @@ const PLACES: Readonly<Record<string, () => string[]>> = {
   "/templates/:id": () => [`/templates/${made.template}`],
   "/webhooks/:id": () => [`/webhooks/${made.webhook}`],
   "/deliveries/:id": () => [`/deliveries/${made.delivery}`],
+  "/chat/:id": () => [`/chat/${made.thread}`],
+  "/agents/:id": () => [`/agents/${made.agent}`],
+  "/catalog/:id": () => ["items", "import", "settings"].map((tab) => `/catalog/${made.api}?tab=${tab}`),
   "/artifacts/:id": () => [`/artifacts/${made.artifact}`],
 };
 
@@ -229,6 +273,7 @@ const NEW_THINGS = [
   "/actions/new?kind=dlt_extract",
   "/connections/new?provider=local_files",
   "/events?tab=x",
+  "/catalog/new?from=text",
 ];
 
 test("the search, an event, a question's form and a result show such texts as they are", async () => {
@@ -263,7 +308,8 @@ test("lists and questions with such texts fit a phone", async () => {
   const { page, go } = seen;
   await page.setViewportSize({ width: 360, height: 740 });
   const wrong: string[] = [];
-  for (const path of ["/", "/approvals", "/runs", `/runs/${made.broken}`, `/runs/${made.run}`]) {
+  const chats = ["/chat", "/agents", "/catalog", `/chat/${made.thread}`, `/catalog/${made.api}`];
+  for (const path of ["/", "/approvals", "/runs", `/runs/${made.broken}`, `/runs/${made.run}`, ...chats]) {
     await go(path);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);

@@ -31,7 +31,9 @@ test("from the set-up link over the quick start and its first run to a dashboard
     await page.getByRole("button", { name: "Completed transform" }).waitFor();
     await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
 
-    await page.getByRole("link", { name: "Dashboards" }).click();
+    await page.getByRole("link", { name: "Open Kettle and Leaf" }).click();
+    await page.waitForURL(/\/artifacts\//);
+    await page.getByRole("link", { name: "Dashboards" }).first().click();
     await page.getByRole("link", { name: /Kettle and Leaf/ }).click();
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForURL(/\/artifacts\//);
@@ -64,13 +66,27 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   await heading("Shop database");
   await page.getByText("Active", { exact: true }).waitFor();
 
+  // Whether other credentials are right is told as they are saved.
+  const status = (text: string) => page.locator("h1 + span", { hasText: text }).waitFor();
+  await page.locator("main").getByRole("link", { name: "Settings" }).click();
+  await page.getByLabel("Password").fill("wrong");
+  await page.getByRole("button", { name: "Save" }).click();
+  await status("Error");
+  await page.getByLabel("Password").fill(postgres.password);
+  await page.getByRole("button", { name: "Save" }).click();
+  await status("Active");
+  await page.getByRole("link", { name: "Tables" }).click();
+
   await page.getByRole("button", { name: /^public/ }).click();
   await page.getByText("numeric").first().waitFor();
   await page.getByRole("button", { name: "Preview" }).click();
   await page.getByRole("region", { name: "Rows of public.orders" }).getByText("DE").first().waitFor();
   expect(await troubles()).toEqual([]);
   await page.getByRole("link", { name: "Load public.orders" }).click();
-  await page.getByRole("textbox", { name: "Name", exact: true }).first().fill("Load orders");
+  const name = page.getByRole("textbox", { name: "Name", exact: true }).first();
+  expect(await name.inputValue()).toBe("Load public.orders");
+  await name.fill("Load orders");
+  expect(await page.getByLabel("Dataset").inputValue()).toBe("shop_database");
   await page.getByLabel("Dataset").fill("shop");
   expect(await page.getByLabel("Spec").inputValue()).toBe("public.orders");
   await page.getByRole("button", { name: "Create the action" }).click();
@@ -79,9 +95,15 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
   await page.waitForURL(/\/runs\//);
   await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+  const chain = page.locator("section", { hasText: "Out of the same cause" }).last();
+  await chain.getByRole("img", { name: "Completed" }).waitFor();
+  await page.getByRole("link", { name: "raw.shop" }).click();
+  await heading("shop");
 
   await go("/sql");
-  await page.getByText("raw.shop__orders").waitFor();
+  await page.getByText("raw.shop__orders").click();
+  await page.getByRole("button", { name: "Select from it" }).click();
+  await page.getByText("40 rows").waitFor();
   await write("SQL", "SELECT * FROM raw.sh");
   await page.keyboard.press("Control+Space");
   await page.getByRole("option", { name: /shop__orders/ }).waitFor();
@@ -91,6 +113,7 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
     "SELECT country, sum(total) AS total FROM raw.shop__orders GROUP BY country ORDER BY country",
   );
   await page.keyboard.press("Control+Enter");
+  await page.getByText("2 rows").waitFor();
   const result = page.getByRole("region", { name: "Result" });
   await result.getByText("CH", { exact: true }).waitFor();
   const take = async (name: string) => {
@@ -105,6 +128,7 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   expect((await (await take("As Parquet")).text()).startsWith("PAR1")).toBe(true);
   await page.getByRole("button", { name: "Chart" }).click();
   await page.getByRole("img", { name: "Chart of total over country, 2 points" }).waitFor();
+  expect(await page.getByLabel("As", { exact: true }).inputValue()).toBe("bar");
   expect(await troubles()).toEqual([]);
 }, 120_000);
 

@@ -9,6 +9,8 @@ test("the sign-in page leads to places of this Weir alone", async () => {
     const { page } = await browser.open(app.origin);
     const from = (place: string) => `${app.origin}/login?return_to=${encodeURIComponent(place)}`;
     await page.goto(from("/health?from=here"));
+    await page.locator("#password").waitFor();
+    expect(await page.locator("#oidc").isVisible()).toBe(false); // nobody else vouches for people here
     await page.fill("#password [name=email]", "ada@example.com");
     await page.fill("#password [name=password]", PASSWORD);
     await page.click("#password button");

@@ -1,19 +1,25 @@
 import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import type { ActionKindInfo } from "../calls.ts";
+import type { ActionKindInfo, Connection } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
 import { DefinitionEditor } from "../parts/definition.tsx";
 import type { Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
 import { MembersOnly } from "../parts/members-only.tsx";
-import { PageHead, Section, Shown } from "../parts/page.tsx";
+import { Loading, PageHead, Section, Shown } from "../parts/page.tsx";
 import { startValue } from "../parts/schema.ts";
 
 export default function NewAction() {
   const [search, setSearch] = useSearchParams();
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
   const asked = search.get("kind");
+  const spec = search.get("spec");
+  const source = useApi(
+    "GET /api/v1/connections/{connection_id}",
+    { path: { connection_id: search.get("connection") ?? "" } },
+    { enabled: spec !== null && search.has("connection") },
+  );
   return (
     <>
       <PageHead title="New action" from={[["/actions", "Actions"]]} />
@@ -21,12 +27,14 @@ export default function NewAction() {
         <Shown of={kinds}>
           {({ kinds: all }) => {
             const kind = all.find((each) => each.kind === asked);
+            if (kind && source.isLoading) return <Loading rows={6} />;
             return kind ? (
               <NewOf
                 key={kind.kind}
                 kind={kind}
                 connectionId={search.get("connection")}
-                spec={search.get("spec")}
+                spec={spec}
+                source={source.data ?? null}
               />
             ) : (
               <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
@@ -62,15 +70,21 @@ interface Props {
   connectionId: string | null;
   /** A table or file that an extract is to read. */
   spec: string | null;
+  /** The connection that `spec` is of. */
+  source: Connection | null;
 }
 
-function NewOf({ kind, connectionId: given, spec }: Props) {
+/** A dataset may be called so: lower-case letters, digits and `_`, a letter first. */
+const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^[^a-z]+/, "");
+
+function NewOf({ kind, connectionId: given, spec, source }: Props) {
   const [, go] = useLocation();
-  const [named, setNamed] = useState({ name: "", slug: "" });
+  const [named, setNamed] = useState({ name: spec ? `Load ${spec}` : "", slug: "" });
   const [connectionId, setConnectionId] = useState(given ?? "");
   const [definition, setDefinition] = useState<Values>(() => ({
     ...startValue(kind.definitionSchema),
     ...(spec ? { resources: [{ spec }] } : {}),
+    ...(spec && source ? { dataset: datasetOf(source) } : {}),
   }));
   const [problem, setProblem] = useState<string | null>(null);
   const create = useChange("POST /api/v1/actions", {

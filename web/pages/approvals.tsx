@@ -42,7 +42,7 @@ function Pending() {
         items.length === 0 ? (
           <div className="card">
             <Empty icon={Inbox} title="Nothing waits for a decision">
-              Steps of the kind approval_gate ask here, and their runs go on once somebody has decided.
+              Approval steps of automations ask here, and their runs go on once somebody has decided.
             </Empty>
           </div>
         ) : (

@@ -1,12 +1,13 @@
 import { Ban, RotateCcw } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { Button } from "../parts/button.tsx";
 import { Mono } from "../parts/copy.tsx";
 import { Graph, stepsOf } from "../parts/graph.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
+import { Origin } from "../parts/run-origin.tsx";
 import { RunTable } from "../parts/run-table.tsx";
 import { Status } from "../parts/status.tsx";
 import { Step } from "../parts/step.tsx";
@@ -27,6 +28,22 @@ export default function AutomationRunPage({ id }: { id: string }) {
   const hasEnded = ENDED.has(run.data?.status ?? "");
   useEffect(() => setOver(hasEnded), [hasEnded]);
   return <Shown of={run}>{(data) => <Whole run={data} />}</Shown>;
+}
+
+/** The ways to what the steps left to be looked at. */
+function Left({ result }: { result: unknown }) {
+  const gave = Object.entries(
+    (result ?? {}) as Record<string, { artifactId?: unknown; title?: unknown } | null>,
+  );
+  return gave.flatMap(([key, value]) =>
+    typeof value?.artifactId === "string" ? (
+      <Link key={key} href={`/artifacts/${value.artifactId}`} className="text-accent hover:underline">
+        Open <span dir="auto">{String(value.title ?? key)}</span>
+      </Link>
+    ) : (
+      []
+    ),
+  );
 }
 
 function Whole({ run }: { run: AutomationRun }) {
@@ -99,13 +116,11 @@ function Whole({ run }: { run: AutomationRun }) {
         {step && <Step step={step} state={run.steps.find(({ key }) => key === step.key) ?? null} />}
       </Section>
       <Section title="Runs of the steps" flush>
-        <Shown of={runs}>{(page) => <RunTable runs={page.runs} />}</Shown>
+        <Shown of={runs}>{(page) => <RunTable runs={page.runs} steps={run.steps} />}</Shown>
       </Section>
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
-        <Section title="Input">
-          <Tree value={run.input} label="the input" />
-        </Section>
-        <Section title="Result">
+        <Origin run={run} />
+        <Section title="Result" aside={<Left result={run.result} />}>
           <Tree value={run.result} label="the result" />
         </Section>
       </div>

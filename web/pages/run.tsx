@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { Run } from "../calls.ts";
 import { client, refresh, useApi } from "../data.ts";
@@ -8,7 +9,7 @@ import { RunDeeds } from "../parts/run-deeds.tsx";
 import { RunLog } from "../parts/run-log.tsx";
 import { Artifacts, Output } from "../parts/run-output.tsx";
 import { Problem, Progress } from "../parts/run-problem.tsx";
-import { useActionNames } from "../parts/run-table.tsx";
+import { useActionNames, useAutomationNames } from "../parts/run-table.tsx";
 import { RunTimeline } from "../parts/run-timeline.tsx";
 import { Status } from "../parts/status.tsx";
 import { Took, When } from "../parts/time.tsx";
@@ -33,6 +34,7 @@ function Whole({ run: first }: { run: Run }) {
   );
   const run = polled.data ?? first;
   const names = useActionNames([run.actionId]);
+  const [automation] = useAutomationNames([run]);
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
   const title = kinds.data?.kinds.find(({ kind }) => kind === run.kind)?.title ?? run.kind;
   const name = (run.actionId && names.get(run.actionId)) || title;
@@ -42,6 +44,7 @@ function Whole({ run: first }: { run: Run }) {
         title={name}
         from={[
           ["/runs", "Runs"],
+          ...(automation ? [[`/automations/${automation[0]}`, automation[1]] as const] : []),
           ...(run.actionId && names.has(run.actionId)
             ? [[`/actions/${run.actionId}`, "Action"] as const]
             : []),
@@ -61,7 +64,8 @@ function Whole({ run: first }: { run: Run }) {
             of={[
               ["Run", <Mono key="id" text={run.id} />],
               ["Kind", title],
-              ["Trigger", <TriggeredBy key="trigger" run={run} />],
+              ["Trigger", <TriggeredBy key="trigger" run={run} name={automation?.[1]} />],
+              ...loadedInto(run),
               ["Took", <Took key="took" seconds={run.durationSeconds} />],
               ["Created", <When key="created" at={run.createdAt} />],
               ...(run.retryCount > 0 ? [["Tries", String(run.retryCount + 1)] as const] : []),
@@ -104,14 +108,28 @@ function Whole({ run: first }: { run: Run }) {
   );
 }
 
-function TriggeredBy({ run }: { run: Run }) {
+/** Where an extract put what it read. */
+function loadedInto({ kind, status, definition }: Run): readonly (readonly [string, ReactNode])[] {
+  const { dataset, layer = "raw" } = definition;
+  if (kind !== "dlt_extract" || status !== "completed" || typeof dataset !== "string") return [];
+  return [
+    [
+      "Dataset",
+      <Link key="d" href={`/datasets/${layer}/${dataset}`} className="text-accent hover:underline">
+        {`${layer}.${dataset}`}
+      </Link>,
+    ],
+  ];
+}
+
+function TriggeredBy({ run, name = "an automation" }: { run: Run; name?: string | undefined }) {
   const { triggerMethod, triggerSourceType, triggerSourceId } = run;
   if (triggerSourceType === "automation" && triggerSourceId) {
     return (
       <>
         {triggerMethod}, by{" "}
         <Link href={`/automations/${triggerSourceId}`} className="text-accent hover:underline">
-          an automation
+          <span dir="auto">{name}</span>
         </Link>
       </>
     );

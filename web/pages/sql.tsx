@@ -35,15 +35,15 @@ export default function Sql() {
     setSql(text);
     sessionStorage.setItem(KEPT, text);
   };
-  const run = async () => {
+  const run = async (text: string) => {
     stop.current?.abort();
     const mine = new AbortController();
     stop.current = mine;
     setBusy(true);
     setProblem(null);
     try {
-      setResult(await call("POST /api/v1/query", { body: { sql, limit } }, { signal: mine.signal }));
-      setRan(sql);
+      setResult(await call("POST /api/v1/query", { body: { sql: text, limit } }, { signal: mine.signal }));
+      setRan(text);
     } catch (error) {
       if (!mine.signal.aborted) {
         setResult(null);
@@ -75,7 +75,7 @@ export default function Sql() {
             value={sql}
             onChange={put}
             tables={tables}
-            onSubmit={() => void run()}
+            onSubmit={() => void run(sql)}
             minHeight={180}
           />
           <div className="mt-2 mb-5 flex flex-wrap items-center gap-2">
@@ -84,7 +84,7 @@ export default function Sql() {
                 Stop
               </Button>
             ) : (
-              <Button kind="main" icon={Play} disabled={sql.trim() === ""} onClick={() => void run()}>
+              <Button kind="main" icon={Play} disabled={sql.trim() === ""} onClick={() => void run(sql)}>
                 Run
               </Button>
             )}
@@ -145,7 +145,14 @@ export default function Sql() {
             </Section>
           )}
         </div>
-        <Names tables={tables} onPick={(name) => put(`SELECT *\nFROM ${name}\nLIMIT 100`)} />
+        <Names
+          tables={tables}
+          onPick={(name) => {
+            const text = `SELECT *\nFROM ${name}\nLIMIT 100`;
+            put(text);
+            void run(text);
+          }}
+        />
       </div>
     </>
   );

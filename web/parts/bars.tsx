@@ -17,7 +17,7 @@ export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max((count / most) * HEIGHT, 3));
   return (
     <ul className="flex items-end gap-1.5">
-      {bars.map((bar) => {
+      {bars.map((bar, at) => {
         const { since, until, good, bad } = bar;
         const label = `${hour.format(new Date(since))} to ${hour.format(new Date(until))}: ${counted(good + bad)} runs, ${counted(bad)} failed`;
         return (
@@ -46,7 +46,7 @@ export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar
             </button>
             <span
               aria-hidden
-              className="mt-1 block truncate text-center text-[0.6875rem] text-faint tabular-nums"
+              className={`mt-1 block truncate text-center text-[0.6875rem] text-faint tabular-nums ${at % 3 === 0 ? "max-sm:overflow-visible" : "max-sm:invisible"}`}
             >
               {hour.format(new Date(since))}
             </span>

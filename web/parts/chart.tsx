@@ -43,11 +43,12 @@ const toLabel = (value: unknown): string => {
 /** What can be drawn of a result: numbers over the first column that holds something else, or over the first of all. */
 export function Chart({ columns, rows }: Props) {
   const numeric = columns.filter(isNumeric);
-  const [kind, setKind] = useState<ChartKind>("line");
+  const [wanted, setKind] = useState<ChartKind | null>(null);
   const [over, setOver] = useState<string | null>(null);
   const [left, setLeft] = useState<readonly string[]>([]);
   const x =
     columns.find(({ name }) => name === over) ?? columns.find((column) => !isNumeric(column)) ?? columns[0];
+  const kind = wanted ?? (x && /CHAR|BOOL|ENUM|UUID/i.test(x.dataType) ? "bar" : "line");
   const possible = numeric.filter(({ name }) => name !== x?.name).slice(0, MOST_SERIES);
   if (!x || possible.length === 0)
     return <p className="p-4 text-sm text-soft">A chart needs a column of numbers beside another column.</p>;

@@ -5,7 +5,7 @@ import { TemplatePaths } from "./template-paths.ts";
 export interface CodeProps {
   value: string;
   onChange: (value: string) => void;
-  language: "json" | "sql";
+  language: "json" | "sql" | "markdown";
   label: string;
   /** For SQL: columns by table, as `layer.table`. */
   tables?: Readonly<Record<string, readonly string[]>>;
@@ -13,6 +13,10 @@ export interface CodeProps {
   onSubmit?: () => void;
   minHeight?: number;
   isInvalid?: boolean;
+  /** For Markdown: what is offered in its front matter. */
+  words?: readonly { name: string; about: string }[];
+  /** Lines at fault, from 1. */
+  badLines?: readonly number[];
 }
 
 const editor = part(() => import("./editor.tsx"));

@@ -34,11 +34,15 @@ export function ConnectionSettings({
   const [named, setNamed] = useState({ name, slug });
   const [config, setConfig] = useState<Values>(connection.config);
   const [credentials, setCredentials] = useState<Values>({});
+  const verify = useChange("POST /api/v1/connections/{connection_id}/verify", { touches: ["/connections"] });
   const save = useChange("PATCH /api/v1/connections/{connection_id}", {
     touches: ["/connections"],
     tellsErrors: false,
     done: "Saved",
-    onDone: () => setCredentials({}),
+    onDone: ({ id, status }) => {
+      setCredentials({});
+      if (status === "needs_verification") verify.mutate({ path: { connection_id: id } });
+    },
   });
   const faults = faultsOf(save.error);
   if (!provider || !may) {

@@ -22,10 +22,13 @@ interface Given {
   language: CodeProps["language"];
   tables?: CodeProps["tables"];
   paths: readonly TemplatePath[];
+  words?: CodeProps["words"];
 }
 
+const IN_WORD = /^[\w:.-]*$/;
+
 /** What is offered beside the words of the language: values of the last run after `{{`, and in JSON the tables of the lake. */
-export function offersOf({ language, tables = {}, paths }: Given): Extension {
+export function offersOf({ language, tables = {}, paths, words = [] }: Given): Extension {
   const ofTemplates = ({ state, pos }: Place): Offers | null => {
     const { from: start, text } = state.doc.lineAt(pos);
     const open = openTemplate(text, pos - start);
@@ -57,5 +60,23 @@ export function offersOf({ language, tables = {}, paths }: Given): Extension {
     ]);
     return options.length === 0 ? null : { from: pos - word.length, options, validFor: IN_NAME };
   };
-  return EditorState.languageData.of(() => [{ autocomplete: ofTemplates }, { autocomplete: ofTables }]);
+  const ofWords = ({ state, pos, explicit }: Place): Offers | null => {
+    const { from: start, text, number } = state.doc.lineAt(pos);
+    const [word = ""] = /[\w:.-]*$/.exec(text.slice(0, pos - start)) ?? [];
+    if (words.length === 0 || (word === "" && !explicit) || !isInFront(state, number)) return null;
+    const options = words.map(({ name, about }) => ({ label: name, detail: about, type: "keyword" }));
+    return { from: pos - word.length, options, validFor: IN_WORD };
+  };
+  return EditorState.languageData.of(() => [
+    { autocomplete: ofTemplates },
+    { autocomplete: ofTables },
+    { autocomplete: ofWords },
+  ]);
+}
+
+/** Whether a line stands between the two lines of `---` at the top. */
+function isInFront({ doc }: EditorState, line: number): boolean {
+  if (line < 2 || doc.line(1).text.trimEnd() !== "---") return false;
+  for (let at = 2; at <= line; at++) if (doc.line(at).text.trimEnd() === "---") return false;
+  return true;
 }

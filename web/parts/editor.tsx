@@ -8,6 +8,7 @@ import { basicSetup } from "codemirror";
 import { useEffect, useRef } from "react";
 import { flushSync } from "react-dom";
 import type { CodeProps } from "./code.tsx";
+import { badLinesOf, markdown } from "./editor-markdown.ts";
 import { offersOf } from "./editor-offers.ts";
 import type { TemplatePath } from "./template-paths.ts";
 
@@ -36,11 +37,13 @@ const look = EditorView.theme({
   ".cm-completionDetail": { color: "var(--faint)", fontStyle: "normal" },
   "li[aria-selected] .cm-completionDetail": { color: "inherit" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--sunken)", border: "none", color: "var(--soft)" },
+  ".cm-bad-line": { backgroundColor: "var(--bad-soft)" },
   ".cm-panels": { backgroundColor: "var(--ground)", color: "var(--ink)" },
 });
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.keyword, tags.operatorKeyword], color: "var(--code-key)" },
+  { tag: tags.heading, color: "var(--ink)", fontWeight: "600" },
   { tag: tags.string, color: "var(--code-text)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--code-number)" },
   { tag: [tags.comment, tags.lineComment, tags.blockComment], color: "var(--faint)", fontStyle: "italic" },
@@ -49,11 +52,13 @@ const colours = HighlightStyle.define([
 const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"] = {}) =>
   language === "json"
     ? json()
-    : sql({
-        dialect: StandardSQL,
-        upperCaseKeywords: true,
-        schema: Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [...columns]])),
-      });
+    : language === "markdown"
+      ? markdown
+      : sql({
+          dialect: StandardSQL,
+          upperCaseKeywords: true,
+          schema: Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [...columns]])),
+        });
 
 interface EditorProps extends CodeProps {
   /** Offered after `{{`. */
@@ -65,11 +70,22 @@ interface EditorProps extends CodeProps {
  * would otherwise write them into the document as an inline element, which is refused.
  */
 export default function Editor(props: EditorProps) {
-  const { value, language, label, tables, paths, minHeight = 120, isInvalid = false } = props;
+  const {
+    value,
+    language,
+    label,
+    tables,
+    paths,
+    words,
+    badLines,
+    minHeight = 120,
+    isInvalid = false,
+  } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const grammar = useRef(new Compartment());
   const offers = useRef(new Compartment());
+  const marks = useRef(new Compartment());
   /** Texts that were told and have not come back as `value` yet. */
   const underWay = useRef<string[]>([]);
   const isPutIn = useRef(false);
@@ -92,6 +108,7 @@ export default function Editor(props: EditorProps) {
           EditorView.lineWrapping,
           grammar.current.of(grammarOf(language, told.current.tables)),
           offers.current.of(offersOf(told.current)),
+          marks.current.of(badLinesOf(told.current.badLines)),
           EditorView.contentAttributes.of({ "aria-label": label }),
           EditorView.theme({ ".cm-content": { minHeight: `${minHeight}px` } }),
           Prec.highest(
@@ -125,10 +142,14 @@ export default function Editor(props: EditorProps) {
     view.current?.dispatch({
       effects: [
         grammar.current.reconfigure(grammarOf(language, tables)),
-        offers.current.reconfigure(offersOf({ language, tables, paths })),
+        offers.current.reconfigure(offersOf({ language, tables, paths, words })),
       ],
     });
-  }, [language, tables, paths]);
+  }, [language, tables, paths, words]);
+
+  useEffect(() => {
+    view.current?.dispatch({ effects: marks.current.reconfigure(badLinesOf(badLines)) });
+  }, [badLines]);
 
   useEffect(() => {
     const { current } = view;

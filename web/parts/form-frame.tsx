@@ -1,9 +1,10 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ApiError, type Fault } from "../api.ts";
 import { Button } from "./button.tsx";
 import { Faults } from "./form.tsx";
 import { TextField } from "./labelled.tsx";
 import { Section } from "./page.tsx";
+import { useUnsaved } from "./unsaved.tsx";
 
 export const faultsOf = (error: Error | null): readonly Fault[] =>
   error instanceof ApiError ? error.faults : [];
@@ -39,7 +40,7 @@ interface Props {
   /** At the right of the title. */
   aside?: ReactNode;
   /** The call that the form makes. */
-  call: { error: Error | null; isPending: boolean };
+  call: { error: Error | null; isPending: boolean; isSuccess?: boolean };
   /** Places in the body that show their faults themselves, such as `config.path`; all others stand at the top. */
   drawn: readonly string[];
   /** Left out by a form that makes something new; where it is true, the button stays in sight. */
@@ -62,9 +63,12 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save",
   );
   const send = () => canSend && !call.isPending && rest.onSend();
   const form = useFirstFault(call.error);
+  const [isTouched, setTouched] = useState(false);
+  useUnsaved((isChanged ?? (isTouched && !call.isSuccess)) && !call.isPending);
   return (
     <form
       ref={form}
+      onInput={() => setTouched(true)}
       onSubmit={(event) => {
         event.preventDefault();
         send();

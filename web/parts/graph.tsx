@@ -1,4 +1,5 @@
 import type { Automation, AutomationRun } from "../calls.ts";
+import { useApi } from "../data.ts";
 import { INK, lookOf, type Tone } from "./status.tsx";
 
 interface Step {
@@ -99,6 +100,9 @@ interface Props {
 /** The steps and what hangs on what, from left to right. */
 export function Graph({ steps, run = null, chosen = null, onChoose, bad = [] }: Props) {
   const { placed, width, height } = place(steps);
+  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const titleOf = ({ kind = "Action" }: Step) =>
+    kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;
   const at = new Map(placed.map((step) => [step.key, step]));
   const stateOf = (key: string) => run?.steps.find((step) => step.key === key) ?? null;
   return (
@@ -186,7 +190,7 @@ export function Graph({ steps, run = null, chosen = null, onChoose, bad = [] }: 
                       {step.name ?? step.key}
                     </span>
                     <span className="block truncate text-xs text-soft">
-                      {step.kind ?? "action"}
+                      {titleOf(step)}
                       {step.when ? " · when" : ""}
                       {step.forEach ? ` · ${progressOf(state?.items)}` : ""}
                     </span>

@@ -118,7 +118,7 @@ export function ListPage<P extends Page, T extends { id: string }>(props: Props<
             ) : (
               <Empty
                 icon={props.icon}
-                title={`No ${title.toLowerCase()} yet`}
+                title={`No ${title.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())} yet`}
                 action={
                   may && (
                     <LinkButton href={`${path}/new`} kind="main">

@@ -65,7 +65,9 @@ export function Log({ lines, isLive }: Props) {
           <option value="error">Errors</option>
         </select>
         <span className="ml-auto text-xs text-soft tabular-nums">
-          {count === lines.length ? `${count} lines` : `${count} of ${lines.length} lines`}
+          {count === lines.length
+            ? `${count} ${count === 1 ? "line" : "lines"}`
+            : `${count} of ${lines.length} lines`}
         </span>
       </div>
       {count === 0 ? (

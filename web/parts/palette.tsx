@@ -1,5 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import {
+  Bot,
+  Boxes,
   Cable,
   CornerDownLeft,
   Database,
@@ -7,6 +9,7 @@ import {
   FileText,
   ListChecks,
   type LucideIcon,
+  MessagesSquare,
   Package,
   Plus,
   Search,
@@ -41,17 +44,21 @@ const PLACES: readonly Hit[] = [
   { href: "/connections/new", name: "New connection", about: "Create", icon: Plus },
   { href: "/actions/new", name: "New action", about: "Create", icon: Plus },
   { href: "/automations/new", name: "New automation", about: "Create", icon: Plus },
+  { href: "/agents/new", name: "New agent", about: "Create", icon: Plus },
+  { href: "/catalog/new", name: "New API", about: "Create", icon: Plus },
 ];
 
 /** Things whose name or slug holds the text. */
 async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
   const query = { q, limit: EACH };
-  const [actions, automations, connections, datasets, bundles] = await Promise.all([
+  const [actions, automations, connections, datasets, bundles, agents, apis] = await Promise.all([
     call("GET /api/v1/actions", { query }, { signal }),
     call("GET /api/v1/automations", { query }, { signal }),
     call("GET /api/v1/connections", { query }, { signal }),
     call("GET /api/v1/datasets", { query }, { signal }),
     call("GET /api/v1/bundles", { query: { limit: 100 } }, { signal }),
+    call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal }),
+    call("GET /api/v1/api-catalog", { query }, { signal }),
   ]);
   const wanted = q.toLowerCase();
   return [
@@ -78,6 +85,16 @@ async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
       name: dataset,
       about: `Dataset · ${layer}`,
       icon: Database,
+    })),
+    ...agents.specs
+      .filter(({ name, slug }) => name.toLowerCase().includes(wanted) || slug.includes(wanted))
+      .slice(0, EACH)
+      .map(({ id, name, slug }) => ({ href: `/agents/${id}`, name, about: `Agent · ${slug}`, icon: Bot })),
+    ...apis.items.map(({ id, name, type }) => ({
+      href: `/catalog/${id}`,
+      name,
+      about: type === "mcp" ? "MCP server" : "API",
+      icon: Boxes,
     })),
     ...bundles.bundles
       .filter(({ displayName, slug }) => displayName.toLowerCase().includes(wanted) || slug.includes(wanted))
@@ -132,6 +149,26 @@ async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> {
         icon: Cable,
       }),
     ),
+    call("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } }, { signal }).then(({ name }) => ({
+      href: `/agents/${id}`,
+      name,
+      about: "Agent",
+      icon: Bot,
+    })),
+    call("GET /api/v1/chat/threads/{thread_id}", { path: { thread_id: id } }, { signal }).then(
+      ({ title }) => ({
+        href: `/chat/${id}`,
+        name: title ?? "Chat",
+        about: "Chat",
+        icon: MessagesSquare,
+      }),
+    ),
+    call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } }, { signal }).then(({ name, type }) => ({
+      href: `/catalog/${id}`,
+      name,
+      about: type === "mcp" ? "MCP server" : "API",
+      icon: Boxes,
+    })),
     call("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } }, { signal }).then(
       ({ title, kind }) => ({
         href: `/artifacts/${id}`,

@@ -12,7 +12,7 @@ const MOST_SHOWN = 30;
 /** What else ran out of the same cause: the runs before it, those that it led to, and its tries by hand. */
 export function RunChain({ run }: { run: Run }) {
   const { correlationId } = useRunTrail(run);
-  const runs = useChainRuns(correlationId);
+  const runs = useChainRuns(correlationId, run.status);
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
   if (correlationId === null) return null;
   const titleOf = (name: string) =>

@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { ApiError, call } from "../api.ts";
-import type { Run } from "../calls.ts";
+import type { AutomationRun, Run } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Status } from "./status.tsx";
 import { type Column, Named, Table } from "./table.tsx";
@@ -24,7 +24,7 @@ export function useActionNames(ids: readonly (string | null)[]): ReadonlyMap<str
 }
 
 /** Names of the automations that set runs off. */
-function useAutomationNames(runs: readonly Run[]): ReadonlyMap<string, string> {
+export function useAutomationNames(runs: readonly Run[]): ReadonlyMap<string, string> {
   const wanted = [
     ...new Set(
       runs.flatMap(({ triggerSourceType, triggerSourceId }) =>
@@ -52,29 +52,32 @@ const progressOf = ({ progress, status }: Run): string | null => {
     .join(" · ");
 };
 
+interface Props {
+  runs: readonly Run[];
+  hidesAction?: boolean;
+  /** Of the automation run that they belong to, whose keys name them. */
+  steps?: AutomationRun["steps"];
+}
+
 /** Runs with their status, what they ran and for how long. */
-export function RunTable({ runs, hidesAction = false }: { runs: readonly Run[]; hidesAction?: boolean }) {
+export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
   const names = useActionNames(hidesAction ? [] : runs.map(({ actionId }) => actionId));
   const automations = useAutomationNames(runs);
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const keys = new Map(steps.map(({ key, actionRunId }) => [actionRunId, key]));
   const titleOf = (kind: string) => kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;
   const columns: Column<Run>[] = [
     {
       name: "Run",
       isWide: true,
-      cell: (run) => (
-        <Named
-          name={
-            hidesAction ? run.id.slice(-12) : (run.actionId && names.get(run.actionId)) || titleOf(run.kind)
-          }
-          below={
-            (run.error as { message?: string } | null)?.message ??
-            progressOf(run) ??
-            automations.get(run.triggerSourceId ?? "") ??
-            run.kind
-          }
-        />
-      ),
+      cell: (run) => {
+        const title = titleOf(run.kind);
+        const known = keys.get(run.id) ?? names.get(run.actionId ?? "") ?? title;
+        const name = hidesAction ? run.id.slice(-12) : known;
+        const whose = keys.has(run.id) ? title : (automations.get(run.triggerSourceId ?? "") ?? title);
+        const why = (run.error as { message?: string } | null)?.message ?? progressOf(run);
+        return <Named name={name} below={[whose === name ? null : whose, why].filter(Boolean).join(" · ")} />;
+      },
     },
     { name: "Status", cell: (run) => <Status status={run.status} label={run.displayStatus} /> },
     {

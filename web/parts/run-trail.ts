@@ -44,14 +44,21 @@ const STATUS: Readonly<Record<string, string>> = {
   cancelled: "cancelled",
 };
 
-/** The runs that one outside cause led to, in their order, as far as the trail tells of them. */
-export function useChainRuns(correlationId: string | null): readonly ChainRun[] {
+/**
+ * The runs that one outside cause led to, in their order, as far as the trail tells of them. It is asked again with
+ * each `status` of the run at hand, whose end may have been told before the chain was known.
+ */
+export function useChainRuns(correlationId: string | null, status: string): readonly ChainRun[] {
   const events = useApi(
     "GET /api/v1/events",
     { query: { correlationId: correlationId ?? "", order: "asc", limit: MOST_EVENTS } },
     { enabled: correlationId !== null },
   );
   const { refetch } = events;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another status says that there is more to read
+  useEffect(() => {
+    if (correlationId !== null) void refetch();
+  }, [correlationId, status, refetch]);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = onEvent(({ metadata }) => {

@@ -52,6 +52,9 @@ const LOOKS: Readonly<Record<string, Look>> = {
   dead: { tone: "bad", icon: OctagonX, label: "Dead" },
   replaying: { tone: "busy", icon: LoaderCircle, label: "Replaying" },
   replayed: { tone: "good", icon: CircleCheck, label: "Replayed" },
+  streaming: { tone: "busy", icon: LoaderCircle, label: "Answering" },
+  changed: { tone: "warn", icon: TriangleAlert, label: "Changed" },
+  missing: { tone: "bad", icon: OctagonX, label: "Gone" },
   paused: { tone: "wait", icon: CirclePause, label: "Paused" },
 };
 
@@ -77,7 +80,7 @@ const FILL: Readonly<Record<Tone, string>> = {
 
 export function StatusIcon({ status, size = 15 }: { status: string; size?: number }) {
   const { icon: Icon, tone, label } = lookOf(status);
-  const moves = status === "running" || status === "processing";
+  const moves = status === "running" || status === "processing" || status === "streaming";
   return (
     <Icon
       size={size}
@@ -91,7 +94,7 @@ export function StatusIcon({ status, size = 15 }: { status: string; size?: numbe
 /** A status in words, with its colour and shape. */
 export function Status({ status, label }: { status: string; label?: string | undefined }) {
   const { icon: Icon, tone, label: known } = lookOf(status);
-  const moves = status === "running" || status === "processing";
+  const moves = status === "running" || status === "processing" || status === "streaming";
   return (
     <span
       className={`inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${INK[tone]} ${FILL[tone]}`}

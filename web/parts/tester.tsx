@@ -2,11 +2,12 @@ import { Send } from "lucide-react";
 import { useState } from "react";
 import { type Answer, post } from "../api.ts";
 import type { Automation } from "../calls.ts";
-import { useApi } from "../data.ts";
+import { useApi, useMay } from "../data.ts";
 import { Button } from "./button.tsx";
 import { Code } from "./code.tsx";
 import { Mono } from "./copy.tsx";
 import { TextField } from "./labelled.tsx";
+import { NewSecret } from "./new-secret.tsx";
 import { Facts, Section, Shown } from "./page.tsx";
 import { Status } from "./status.tsx";
 import { type Column, Table } from "./table.tsx";
@@ -57,6 +58,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
 export function Tester({ automation }: { automation: Automation }) {
   const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } =
     automation.config as HookConfig;
+  const may = useMay("member");
   const [secret, setSecret] = useState("");
   const [body, setBody] = useState('{\n  "hello": "Weir"\n}');
   const [answer, setAnswer] = useState<Answer | null>(null);
@@ -70,6 +72,7 @@ export function Tester({ automation }: { automation: Automation }) {
   const send = async () => {
     setBusy(true);
     setProblem(null);
+    setAnswer(null);
     try {
       const stamp = String(Math.floor(Date.now() / 1000));
       const signature = await sign(secret, signatureAlgorithm, `${stamp}.${body}`);
@@ -120,7 +123,7 @@ export function Tester({ automation }: { automation: Automation }) {
               isRequired
               value={secret}
               onChange={setSecret}
-              about="It was shown once when the automation was created. It signs here, in your browser, and is not sent."
+              about="It was shown once, when it was made. It signs here, in your browser, and is not sent."
             />
             <div>
               <p className="mb-1 text-sm font-medium">Body</p>
@@ -133,9 +136,15 @@ export function Tester({ automation }: { automation: Automation }) {
                 onSubmit={() => void send()}
               />
             </div>
-            <Button type="submit" kind="main" icon={Send} busy={isBusy} disabled={secret === ""}>
-              Sign and send
-            </Button>
+            <div className="flex flex-wrap items-center gap-2">
+              <Button type="submit" kind="main" icon={Send} busy={isBusy} disabled={secret === ""}>
+                Sign and send
+              </Button>
+              {may && <NewSecret automation={automation} onMade={setSecret} />}
+              {isBusy && (
+                <span className="text-sm text-soft">The reply comes when its run has ended, or waits.</span>
+              )}
+            </div>
           </form>
         ) : (
           <p className="text-sm text-soft">

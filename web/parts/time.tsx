@@ -26,7 +26,7 @@ const STEPS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: num
   ["hour", 3600],
   ["minute", 60],
 ];
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const short = new Intl.DateTimeFormat(undefined, {
   month: "short",
@@ -36,7 +36,7 @@ const short = new Intl.DateTimeFormat(undefined, {
   second: "2-digit",
 });
 
-/** `3 minutes ago`, in words. */
+/** `3m ago`. */
 function ago(at: string, from: number): string {
   const seconds = (Date.parse(at) - from) / 1000;
   for (const [unit, size] of STEPS) {
@@ -60,12 +60,14 @@ export function When({ at, empty = "never" }: { at: string | null | undefined; e
   );
 }
 
-/** Seconds as people say them: `340 ms`, `4.2 s`, `3 min 5 s`. */
+const and = (rest: number, unit: string) => (rest === 0 ? "" : ` ${rest} ${unit}`);
+
+/** Seconds as people say them: `340 ms`, `4.2 s`, `3 min 5 s`, `5 min`. */
 export function inWords(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min${and(Math.round(seconds % 60), "s")}`;
+  return `${Math.floor(seconds / 3600)} h${and(Math.round((seconds % 3600) / 60), "min")}`;
 }
 
 export const Took = ({ seconds }: { seconds: number | null }) =>

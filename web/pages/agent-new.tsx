@@ -1,0 +1,58 @@
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { useChange } from "../data.ts";
+import { AgentEditor } from "../parts/agent-editor.tsx";
+import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
+import { MembersOnly } from "../parts/members-only.tsx";
+import { PageHead } from "../parts/page.tsx";
+
+const START = `---
+name: Analyst
+description: Answers questions from the organization's data
+tools:
+  - query
+  - datasets
+---
+You answer questions about the organization's data.
+Look at the datasets first, then query them. Say which tables your numbers come from.
+`;
+
+export default function NewAgent() {
+  const [, go] = useLocation();
+  const [markdown, setMarkdown] = useState(START);
+  const [judged, setJudged] = useState("");
+  const create = useChange("POST /api/v1/agents/specs", {
+    touches: ["/agents/specs"],
+    tellsErrors: false,
+    done: ({ name }) => `Made ${name}`,
+    onDone: ({ id }) => go(`/agents/${id}`),
+  });
+  const send = () => {
+    setJudged(markdown);
+    create.mutate({ body: { markdown } });
+  };
+  return (
+    <>
+      <PageHead title="New agent" from={[["/agents", "Agents"]]} />
+      <MembersOnly does="create agents">
+        <FormFrame
+          title="Agent"
+          aside="Markdown with YAML on top"
+          call={create}
+          drawn={["markdown"]}
+          isReady={markdown.trim() !== ""}
+          verb="Create the agent"
+          onSend={send}
+        >
+          <AgentEditor
+            markdown={markdown}
+            onChange={setMarkdown}
+            faults={faultsOf(create.error)}
+            judged={judged}
+            onSubmit={send}
+          />
+        </FormFrame>
+      </MembersOnly>
+    </>
+  );
+}

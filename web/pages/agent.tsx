@@ -1,0 +1,154 @@
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import type { AgentSpec } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { AgentEditor } from "../parts/agent-editor.tsx";
+import { IconButton } from "../parts/button.tsx";
+import { ChatWith } from "../parts/chat-start.tsx";
+import { Mono } from "../parts/copy.tsx";
+import { Held } from "../parts/detail.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
+import { When } from "../parts/time.tsx";
+
+export default function AgentPage({ id }: { id: string }) {
+  const agent = useApi("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } });
+  return <Shown of={agent}>{(data) => <Whole agent={data} />}</Shown>;
+}
+
+function Whole({ agent }: { agent: AgentSpec }) {
+  const may = useMay("member");
+  const [isRemoving, setRemoving] = useState(false);
+  return (
+    <>
+      <PageHead
+        title={agent.name}
+        from={[["/agents", "Agents"]]}
+        about={
+          <>
+            {agent.description && <span dir="auto">{agent.description}</span>}
+            <span className="block">
+              <Mono text={agent.slug} />
+            </span>
+          </>
+        }
+      >
+        {may && (
+          <>
+            <IconButton icon={Trash2} label="Delete the agent" onClick={() => setRemoving(true)} />
+            <ChatWith agentId={agent.id}>Chat with it</ChatWith>
+          </>
+        )}
+      </PageHead>
+      {may ? (
+        <Held noun="agent" of={agent}>
+          {(held, onDirty) => <Edit agent={held} onDirty={onDirty} />}
+        </Held>
+      ) : (
+        <Section title="Agent">
+          <pre
+            dir="auto"
+            className="overflow-x-auto font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]"
+          >
+            {agent.markdown}
+          </pre>
+        </Section>
+      )}
+      <Section title="Facts">
+        <Facts
+          of={[
+            ["Id", <Mono key="id" text={agent.id} />],
+            ["Created", <When key="made" at={agent.createdAt} />],
+            ["Changed", <When key="changed" at={agent.updatedAt} />],
+          ]}
+        />
+      </Section>
+      {isRemoving && <Remove agent={agent} onClose={() => setRemoving(false)} />}
+    </>
+  );
+}
+
+function Edit({ agent, onDirty }: { agent: AgentSpec; onDirty: (isDirty: boolean) => void }) {
+  const [markdown, setMarkdown] = useState(agent.markdown);
+  const [judged, setJudged] = useState("");
+  const save = useChange("PATCH /api/v1/agents/specs/{spec_id}", {
+    touches: ["/agents/specs"],
+    tellsErrors: false,
+    done: "Saved",
+    onDone: () => onDirty(false),
+  });
+  const isChanged = markdown !== agent.markdown;
+  const send = () => {
+    if (!isChanged) return;
+    setJudged(markdown);
+    save.mutate({ path: { spec_id: agent.id }, body: { markdown } });
+  };
+  return (
+    <FormFrame
+      title="Agent"
+      aside="Markdown with YAML on top"
+      call={save}
+      drawn={["markdown"]}
+      isChanged={isChanged}
+      isReady={markdown.trim() !== ""}
+      onSend={send}
+    >
+      <AgentEditor
+        markdown={markdown}
+        onChange={(next) => {
+          setMarkdown(next);
+          onDirty(next !== agent.markdown);
+        }}
+        faults={faultsOf(save.error)}
+        judged={judged}
+        onSubmit={send}
+      />
+    </FormFrame>
+  );
+}
+
+/** Of the person's own threads so many are looked at. */
+const LOOKED_AT = 100;
+
+/** Asks before an agent goes, and says what names it. */
+function Remove({ agent, onClose }: { agent: AgentSpec; onClose: () => void }) {
+  const [, go] = useLocation();
+  const threads = useApi("GET /api/v1/chat/threads", { query: { limit: LOOKED_AT } });
+  const actions = useApi("GET /api/v1/actions", { query: { kinds: ["call_agent"], limit: LOOKED_AT } });
+  const own = (threads.data?.items ?? []).filter(({ agentSpecId }) => agentSpecId === agent.id).length;
+  const users = (actions.data?.actions ?? []).filter(({ definition }) => {
+    const text = JSON.stringify(definition);
+    return text.includes(agent.id) || text.includes(JSON.stringify(agent.slug));
+  });
+  const remove = useChange("DELETE /api/v1/agents/specs/{spec_id}", {
+    touches: ["/agents/specs"],
+    done: `Deleted ${agent.name}`,
+    onDone: () => go("/agents"),
+  });
+  return (
+    <Confirm
+      title={`Delete ${agent.name}?`}
+      verb="Delete"
+      isBusy={remove.isPending || threads.isPending || actions.isPending}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ path: { spec_id: agent.id } }, { onError: onClose })}
+    >
+      <p>
+        {own > 0 ? `${own} of your chats ${own === 1 ? "is" : "are"} with it. ` : ""}
+        Chats with it stay readable, and go on once they are given another agent. The agent can't be had back.
+      </p>
+      {users.length > 0 && (
+        <div>
+          <p>These actions call it, and fail without it:</p>
+          <ul className="mt-1 list-disc pl-5">
+            {users.map(({ id, name }) => (
+              <li key={id}>{name}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </Confirm>
+  );
+}

@@ -1,0 +1,105 @@
+import { Bot, Plus, SearchX } from "lucide-react";
+import type { AgentSpec } from "../calls.ts";
+import { useApi, useMay } from "../data.ts";
+import { Button, LinkButton } from "../parts/button.tsx";
+import { Choice, FilterBar } from "../parts/filters.tsx";
+import { Empty, PageHead, Shown } from "../parts/page.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
+import { When } from "../parts/time.tsx";
+
+const LIMIT = 50;
+
+/** The first tools of an agent, and how many more it has. */
+function toolsLine({ frontmatter: { tools } }: AgentSpec): string {
+  const names = Array.isArray(tools) ? tools.map(String) : [];
+  if (names.length === 0) return "none";
+  return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+}
+
+const COLUMNS: readonly Column<AgentSpec>[] = [
+  {
+    name: "Name",
+    isWide: true,
+    cell: ({ name, slug, description }) => <Named name={name} below={description ?? slug} />,
+  },
+  {
+    name: "Tools",
+    isMinor: true,
+    cell: (agent) => (
+      <span className="block max-w-72 truncate font-mono text-xs text-soft">{toolsLine(agent)}</span>
+    ),
+  },
+  { name: "Changed", isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+];
+
+export default function Agents() {
+  const may = useMay("member");
+  const filters = useFilters();
+  const query = {
+    ...(filters.get("owner") === "me" ? { owner_scope: "me" as const } : {}),
+    limit: LIMIT,
+    offset: filters.offset,
+  };
+  const agents = useApi("GET /api/v1/agents/specs", { query }, { keep: true });
+  return (
+    <>
+      <PageHead
+        title="Agents"
+        about="Each is a text: who it is, and which tools it may use. It acts with the rights of the person who asks."
+      >
+        {may && (
+          <LinkButton href="/agents/new" kind="main" icon={Plus}>
+            New agent
+          </LinkButton>
+        )}
+      </PageHead>
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <Choice
+            label="Made by"
+            value={filters.get("owner")}
+            options={[["me", "Me"]]}
+            onChange={(value) => filters.set("owner", value)}
+          />
+        </FilterBar>
+        <Shown of={agents} rows={8}>
+          {({ specs, total }) =>
+            specs.length > 0 ? (
+              <>
+                <Table
+                  label="Agents"
+                  columns={COLUMNS}
+                  rows={specs}
+                  keyOf={({ id }) => id}
+                  hrefOf={({ id }) => `/agents/${id}`}
+                />
+                <Pager offset={filters.offset} limit={LIMIT} total={total} shown={specs.length} />
+              </>
+            ) : filters.isAny ? (
+              <Empty
+                icon={SearchX}
+                title="You have made none yet"
+                action={<Button onClick={filters.clear}>Show all</Button>}
+              />
+            ) : (
+              <Empty
+                icon={Bot}
+                title="No agents yet"
+                action={
+                  may && (
+                    <LinkButton href="/agents/new" kind="main">
+                      Write the first one
+                    </LinkButton>
+                  )
+                }
+              >
+                An agent answers questions from your data, calls APIs and runs actions, and asks before it
+                changes anything.
+              </Empty>
+            )
+          }
+        </Shown>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,256 @@
+import { RefreshCw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { CatalogEntry, Reply } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button, IconButton } from "../parts/button.tsx";
+import { ApiConnection, Check, LongField } from "../parts/catalog-fields.tsx";
+import { ImportAgain, NewTools } from "../parts/catalog-import.tsx";
+import { CatalogItems } from "../parts/catalog-items.tsx";
+import { Mono } from "../parts/copy.tsx";
+import { Held } from "../parts/detail.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { FormFrame, toldBy } from "../parts/form-frame.tsx";
+import { TextField } from "../parts/labelled.tsx";
+import { Facts, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
+import { Status, Tag } from "../parts/status.tsx";
+import { When } from "../parts/time.tsx";
+
+export default function ApiPage({ id }: { id: string }) {
+  const api = useApi("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } });
+  return <Shown of={api}>{(data) => <Whole api={data} />}</Shown>;
+}
+
+type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;
+
+function Whole({ api }: { api: CatalogEntry }) {
+  const may = useMay("member");
+  const [refreshed, setRefreshed] = useState<Refreshed | null>(null);
+  const isHttp = api.type === "http";
+  const tabs = useTab([
+    ["items", isHttp ? "Endpoints" : "Tools"],
+    ...(isHttp && may ? ([["import", "Import again"]] as const) : []),
+    ["settings", "Settings"],
+  ]);
+  const changed = api.tools.filter(({ status }) => status !== "active").length;
+  return (
+    <>
+      <PageHead
+        title={api.name}
+        from={[["/catalog", "APIs"]]}
+        beside={
+          <>
+            <Status status={api.status} />
+            <Tag>{isHttp ? "HTTP" : "MCP server"}</Tag>
+          </>
+        }
+        about={
+          <>
+            <span dir="auto">{api.description}</span>
+            <span className="block">
+              <Mono text={(isHttp ? api.baseUrl : api.url) ?? ""} />
+            </span>
+          </>
+        }
+      >
+        {may && <Deeds api={api} onRefreshed={setRefreshed} />}
+      </PageHead>
+      {changed > 0 && (
+        <p role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
+          {changed} {changed === 1 ? "tool is" : "tools are"} held back: the server says something else than
+          what was accepted.
+        </p>
+      )}
+      {refreshed && <NewTools api={api} found={refreshed} onDone={() => setRefreshed(null)} />}
+      {tabs.bar}
+      {tabs.current === "import" ? (
+        <ImportAgain api={api} />
+      ) : tabs.current === "settings" ? (
+        <>
+          {may && (
+            <Held noun="API" of={api}>
+              {(held, onDirty) => <Settings api={held} onDirty={onDirty} />}
+            </Held>
+          )}
+          <Section title="Facts">
+            <Facts
+              of={[
+                ["Id", <Mono key="id" text={api.id} />],
+                [
+                  "Connection",
+                  api.connectionId ? (
+                    <Link
+                      key="c"
+                      href={`/connections/${api.connectionId}`}
+                      className="text-accent hover:underline"
+                    >
+                      Open it
+                    </Link>
+                  ) : (
+                    "None"
+                  ),
+                ],
+                ["Created", <When key="made" at={api.createdAt} />],
+                ["Changed", <When key="changed" at={api.updatedAt} />],
+              ]}
+            />
+          </Section>
+        </>
+      ) : (
+        <CatalogItems api={api} />
+      )}
+    </>
+  );
+}
+
+function Deeds({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (found: Refreshed) => void }) {
+  const [isRemoving, setRemoving] = useState(false);
+  const isOff = api.status === "disabled";
+  const path = { api_id: api.id };
+  const turn = useChange("PATCH /api/v1/api-catalog/{api_id}", {
+    touches: ["/api-catalog"],
+    done: isOff ? "Enabled" : "Disabled: nothing of it is called",
+  });
+  const refresh = useChange("POST /api/v1/api-catalog/{api_id}/refresh", {
+    touches: ["/api-catalog"],
+    onDone: onRefreshed,
+    done: ({ api: { tools }, added }) => {
+      const held = tools.filter(({ status }) => status !== "active").length;
+      if (held === 0 && added.length === 0) return "Its tools are as they were accepted";
+      return [held > 0 && `${held} held back`, added.length > 0 && `${added.length} new`]
+        .filter(Boolean)
+        .join(", ");
+    },
+  });
+  return (
+    <>
+      <IconButton icon={Trash2} label="Delete the API" onClick={() => setRemoving(true)} />
+      <Button
+        busy={turn.isPending}
+        onClick={() => turn.mutate({ path, body: { status: isOff ? "active" : "disabled" } })}
+      >
+        {isOff ? "Enable" : "Disable"}
+      </Button>
+      {api.type === "mcp" && (
+        <Button
+          kind="main"
+          icon={RefreshCw}
+          busy={refresh.isPending}
+          onClick={() => refresh.mutate({ path })}
+        >
+          Ask it for its tools
+        </Button>
+      )}
+      {isRemoving && <Remove api={api} onClose={() => setRemoving(false)} />}
+    </>
+  );
+}
+
+function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: boolean) => void }) {
+  const isAdmin = useMay("admin");
+  const [name, setName] = useState(api.name);
+  const [description, setDescription] = useState(api.description);
+  const [connectionId, setConnectionId] = useState(api.connectionId ?? "");
+  const [approvalRequired, setApproval] = useState(api.approvalRequired);
+  const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
+    touches: ["/api-catalog"],
+    tellsErrors: false,
+    done: "Saved",
+    onDone: () => onDirty(false),
+  });
+  const told = toldBy(save.error);
+  const body = {
+    ...(name === api.name ? {} : { name }),
+    ...(description === api.description ? {} : { description }),
+    ...(connectionId === (api.connectionId ?? "") ? {} : { connectionId: connectionId || null }),
+    ...(approvalRequired === api.approvalRequired ? {} : { approvalRequired }),
+  };
+  const put =
+    <T,>(set: (value: T) => void) =>
+    (value: T) => {
+      set(value);
+      onDirty(true);
+    };
+  return (
+    <FormFrame
+      title="Settings"
+      call={save}
+      drawn={["name", "description", "connectionId"]}
+      isChanged={Object.keys(body).length > 0}
+      onSend={() => save.mutate({ path: { api_id: api.id }, body })}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          isRequired
+          value={name}
+          onChange={put(setName)}
+          fault={told("name")}
+          about="Agents that name it as api:NAME follow by this name."
+          maxLength={255}
+        />
+        <ApiConnection value={connectionId} onChange={put(setConnectionId)} fault={told("connectionId")} />
+        <div className="sm:col-span-2">
+          <LongField
+            label="Description"
+            isRequired
+            value={description}
+            onChange={put(setDescription)}
+            fault={told("description")}
+          />
+        </div>
+        <Check
+          label="Ask before each call"
+          about={isAdmin ? "Somebody approves the exact arguments." : "Admins decide on this."}
+          value={approvalRequired}
+          onChange={put(setApproval)}
+          isDisabled={!isAdmin}
+        />
+      </div>
+    </FormFrame>
+  );
+}
+
+/** Of agents and actions so many are looked at. */
+const LOOKED_AT = 100;
+
+/** Asks before an API goes, and says who calls it. */
+function Remove({ api, onClose }: { api: CatalogEntry; onClose: () => void }) {
+  const [, go] = useLocation();
+  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: LOOKED_AT } });
+  const actions = useApi("GET /api/v1/actions", { query: { kinds: ["http_request"], limit: LOOKED_AT } });
+  const users = [
+    ...(agents.data?.specs ?? []).filter(
+      ({ frontmatter: { tools } }) => Array.isArray(tools) && tools.includes(`api:${api.name}`),
+    ),
+    ...(actions.data?.actions ?? []).filter(({ definition }) => JSON.stringify(definition).includes(api.id)),
+  ];
+  const remove = useChange("DELETE /api/v1/api-catalog/{api_id}", {
+    touches: ["/api-catalog"],
+    done: `Deleted ${api.name}`,
+    onDone: () => go("/catalog"),
+  });
+  return (
+    <Confirm
+      title={`Delete ${api.name}?`}
+      verb="Delete"
+      isBusy={remove.isPending || agents.isPending || actions.isPending}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ path: { api_id: api.id } }, { onError: onClose })}
+    >
+      <p>
+        Nothing of it can be called any more, and what was decided of its endpoints and tools goes with it.
+      </p>
+      {users.length > 0 && (
+        <div>
+          <p>These agents and actions call it:</p>
+          <ul className="mt-1 list-disc pl-5">
+            {users.map(({ id, name }) => (
+              <li key={id}>{name}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </Confirm>
+  );
+}

@@ -1,0 +1,52 @@
+import { Globe, Plug, ScanText } from "lucide-react";
+import { useState } from "react";
+import { useSearchParams } from "wouter";
+import { FoundApi } from "../parts/catalog-found.tsx";
+import { ByAddress, ByServer, ByText, type Found } from "../parts/catalog-source.tsx";
+import { MembersOnly } from "../parts/members-only.tsx";
+import { PageHead } from "../parts/page.tsx";
+
+const WAYS = [
+  ["address", "By its address", "An API with an OpenAPI or Swagger description.", Globe, ByAddress],
+  ["text", "From a text", "OpenAPI, curl, HAR, Postman, or its documentation.", ScanText, ByText],
+  ["server", "MCP server", "Tools of a server of the Model Context Protocol.", Plug, ByServer],
+] as const;
+
+export default function NewApi() {
+  const [search, setSearch] = useSearchParams();
+  const [found, setFound] = useState<Found | null>(null);
+  const way = WAYS.find(([id]) => id === search.get("from"));
+  const From = way?.[4];
+  return (
+    <>
+      <PageHead title="New API" from={[["/catalog", "APIs"]]} />
+      <MembersOnly does="add APIs">
+        {found ? (
+          <FoundApi found={found} onBack={() => setFound(null)} />
+        ) : (
+          <>
+            <ul className="mb-5 grid gap-3 sm:grid-cols-3">
+              {WAYS.map(([id, name, about, Icon]) => (
+                <li key={id}>
+                  <button
+                    type="button"
+                    aria-pressed={id === way?.[0]}
+                    onClick={() => setSearch({ from: id }, { replace: true })}
+                    className={`card flex size-full flex-col px-4 py-3 text-left hover:border-accent ${id === way?.[0] ? "border-accent" : ""}`}
+                  >
+                    <span className="flex items-center gap-2 font-medium">
+                      <Icon size={16} aria-hidden className="text-soft" />
+                      {name}
+                    </span>
+                    <span className="mt-1 text-sm text-soft">{about}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+            {From && <From key={way[0]} onFound={setFound} />}
+          </>
+        )}
+      </MembersOnly>
+    </>
+  );
+}

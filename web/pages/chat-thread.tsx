@@ -1,0 +1,251 @@
+import { useQuery } from "@tanstack/react-query";
+import { Pencil, Trash2 } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { ApiError, call } from "../api.ts";
+import type { ChatMessage, Thread } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button, IconButton } from "../parts/button.tsx";
+import type { UiMessage } from "../parts/chat-chunks.ts";
+import { Compose } from "../parts/chat-compose.tsx";
+import { Answer, Question, type Said } from "../parts/chat-message.tsx";
+import { DeleteThread, RenameThread, titleOf } from "../parts/chat-threads.tsx";
+import { useTurn } from "../parts/chat-turn.ts";
+import { PageHead, Shown } from "../parts/page.tsx";
+
+/** Somebody else decides, or the turn goes on in its own time: no event says so to the person alone. */
+const WAITING_MS = 1000;
+
+export default function ChatPage({ id }: { id: string }) {
+  const [isWaiting, setWaiting] = useState(false);
+  const thread = useApi(
+    "GET /api/v1/chat/threads/{thread_id}",
+    { path: { thread_id: id } },
+    isWaiting ? { refetchMs: WAITING_MS } : {},
+  );
+  const waits = thread.data?.lastTurnStatus === "waiting";
+  useEffect(() => setWaiting(waits), [waits]);
+  return <Shown of={thread}>{(data) => <Whole thread={data} />}</Shown>;
+}
+
+const PAGE = 200;
+
+/** All that was said, in order. */
+function useSaid(id: string) {
+  const name = "GET /api/v1/chat/threads/{thread_id}/messages" as const;
+  return useQuery<ChatMessage[], Error>({
+    queryKey: [name, id, "all"],
+    async queryFn({ signal }) {
+      const all: ChatMessage[] = [];
+      for (let cursor: string | undefined, isFirst = true; isFirst || cursor; isFirst = false) {
+        const query = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+        const page = await call(name, { path: { thread_id: id }, query }, { signal });
+        all.push(...page.items);
+        cursor = page.nextCursor;
+      }
+      return all;
+    },
+  });
+}
+
+const toSaid = ({ id, rawData, createdAt, durationSeconds, cancelled }: ChatMessage): Said => ({
+  id,
+  message: rawData as unknown as UiMessage,
+  createdAt,
+  durationSeconds,
+  cancelled,
+});
+
+/** What is stored, with what has come since of the reply that grows. */
+function withLive(stored: readonly Said[], live: UiMessage | null): readonly Said[] {
+  if (!live || live.id === "") return stored;
+  const known = stored.find(({ id }) => id === live.id);
+  const grown = { ...(known ?? { createdAt: null, durationSeconds: null, cancelled: false }), id: live.id };
+  return [...stored.filter((said) => said !== known), { ...grown, message: live }];
+}
+
+/** So many messages are drawn at first. */
+const SHOWN = 60;
+
+function Whole({ thread }: { thread: Thread }) {
+  const may = useMay("member");
+  const [opened, setOpened] = useState<"rename" | "delete" | null>(null);
+  const [draft, setDraft] = useState("");
+  const [shown, setShown] = useState(SHOWN);
+  const said = useSaid(thread.id);
+  const turn = useTurn(thread);
+  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
+  const agent = agents.data?.specs.find(({ id }) => id === thread.agentSpecId);
+  const isGone = agents.data !== undefined && agents.data.total <= 100 && !agent;
+  const isActive = turn.state !== "idle";
+  const isWaiting = thread.lastTurnStatus === "waiting" && !isActive;
+  const end = useEnd(`${turn.live?.parts.length} ${said.data?.length} ${turn.question}`, turn.live);
+  return (
+    <div className="mx-auto -mb-14 flex min-h-[calc(100vh-2rem)] max-w-3xl flex-col max-md:min-h-[calc(100vh-5rem)]">
+      <PageHead
+        title={titleOf(thread)}
+        from={[["/chat", "Chat"]]}
+        about={
+          agent && (
+            <>
+              with{" "}
+              <Link href={`/agents/${agent.id}`} className="text-accent hover:underline">
+                {agent.name}
+              </Link>
+            </>
+          )
+        }
+      >
+        {may && (
+          <>
+            <IconButton icon={Pencil} label="Rename the chat" onClick={() => setOpened("rename")} />
+            <IconButton icon={Trash2} label="Delete the chat" onClick={() => setOpened("delete")} />
+          </>
+        )}
+      </PageHead>
+      <Shown of={said}>
+        {(stored) => {
+          const all = withLive(stored.map(toSaid), turn.live);
+          const last = all.at(-1);
+          const hidden = Math.max(all.length - shown, 0);
+          return (
+            <div className="grow space-y-5" role="log" aria-label="Conversation">
+              {hidden > 0 && (
+                <Button kind="quiet" onClick={() => setShown(shown + SHOWN)}>
+                  {hidden} earlier messages
+                </Button>
+              )}
+              {all.length === 0 && !turn.question && (
+                <p className="py-10 text-center text-sm text-soft">
+                  Ask something. What {agent?.name ?? "the agent"} reads and does is shown as it happens.
+                </p>
+              )}
+              {all
+                .slice(hidden)
+                .map((each) =>
+                  each.message.role === "user" ? (
+                    <Question key={each.id} text={questionOf(each.message)} />
+                  ) : (
+                    <Answer
+                      key={each.id}
+                      said={each}
+                      isGrowing={isActive && each === last}
+                      isCurrent={each === last && isWaiting}
+                      onAgain={
+                        may && !isActive && !isWaiting && each === last ? () => void turn.again() : undefined
+                      }
+                    />
+                  ),
+                )}
+              {turn.question !== null && <Question text={turn.question} />}
+            </div>
+          );
+        }}
+      </Shown>
+      <Trouble thread={thread} problem={turn.problem} isIdle={!isActive} onAgain={may ? turn.again : null} />
+      {isGone && may && <AnotherAgent thread={thread} />}
+      <div ref={end} />
+      {may ? (
+        <Compose
+          draft={draft}
+          onDraft={setDraft}
+          onAsk={turn.ask}
+          onStop={turn.stop}
+          isBusy={isActive || isWaiting}
+          hint={hintOf(turn.state, isWaiting)}
+        />
+      ) : (
+        <p className="py-6 text-center text-sm text-soft">Members ask agents; your role here may read.</p>
+      )}
+      {opened === "rename" && <RenameThread thread={thread} onClose={() => setOpened(null)} />}
+      {opened === "delete" && <DeleteThread thread={thread} onClose={() => setOpened(null)} />}
+    </div>
+  );
+}
+
+const questionOf = ({ parts }: UiMessage): string =>
+  parts.map((part) => ("text" in part ? part.text : "")).join("\n");
+
+function hintOf(state: string, isWaiting: boolean): string | null {
+  if (state === "lost") return "The line to Weir broke. The answer goes on there, and is taken up again.";
+  return isWaiting ? "It waits for your decision. Stop takes the question back." : null;
+}
+
+/** Keeps the end in sight as it grows, unless the person has scrolled away from it. */
+function useEnd(when: string, live: unknown) {
+  const end = useRef<HTMLDivElement>(null);
+  const isAway = useRef(false);
+  useEffect(() => {
+    const onScroll = () => {
+      const { scrollHeight, scrollTop, clientHeight } = document.documentElement;
+      isAway.current = scrollHeight - scrollTop - clientHeight > NEAR_PIXELS;
+    };
+    document.addEventListener("scroll", onScroll, { passive: true });
+    return () => document.removeEventListener("scroll", onScroll);
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each of them makes it longer
+  useEffect(() => {
+    if (!isAway.current) window.scrollTo({ top: document.documentElement.scrollHeight });
+  }, [when, live]);
+  return end;
+}
+const NEAR_PIXELS = 160;
+
+interface TroubleProps {
+  thread: Thread;
+  problem: Error | null;
+  isIdle: boolean;
+  onAgain: (() => unknown) | null;
+}
+
+/** Why there is no answer: what was refused just now, or how the last turn failed. */
+function Trouble({ thread, problem, isIdle, onAgain }: TroubleProps) {
+  const hasFailed = isIdle && thread.lastTurnStatus === "failed";
+  const failures = useApi(
+    "GET /api/v1/events",
+    { query: { entityId: thread.id, type: "chat_turn.failed", limit: 1 } as never },
+    { enabled: hasFailed && problem === null },
+  );
+  const stored = (failures.data?.items[0]?.data as { error?: { message?: string } } | undefined)?.error
+    ?.message;
+  const text = problem?.message ?? (hasFailed ? (stored ?? "The answer failed.") : null);
+  if (text === null || !isIdle) return null;
+  const isModelless = problem instanceof ApiError && problem.code === "llm_not_configured";
+  return (
+    <div
+      role="alert"
+      className={`mt-5 flex flex-wrap items-center justify-between gap-3 rounded-md px-3 py-2 text-sm ${isModelless ? "bg-warn-soft text-warn" : "bg-bad-soft text-bad"}`}
+    >
+      <div className="min-w-0 grow basis-60 [overflow-wrap:anywhere]">
+        <p dir="auto">{text}</p>
+        {isModelless && <p className="mt-1">Your question was not sent, and stands below as you wrote it.</p>}
+      </div>
+      {hasFailed && onAgain && <Button onClick={() => void onAgain()}>Try again</Button>}
+    </div>
+  );
+}
+
+function AnotherAgent({ thread }: { thread: Thread }) {
+  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
+  const give = useChange("PATCH /api/v1/chat/threads/{thread_id}", { touches: ["/chat/threads"] });
+  return (
+    <div className="mt-5 flex flex-wrap items-center gap-3 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
+      <span className="grow">The agent of this chat was deleted.</span>
+      <select
+        aria-label="Give it another agent"
+        className="field w-auto max-w-full text-ink"
+        value=""
+        onChange={({ target: { value } }) =>
+          give.mutate({ path: { thread_id: thread.id }, body: { agentSpecId: value } })
+        }
+      >
+        <option value="">Give it another …</option>
+        {agents.data?.specs.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,162 @@
+import { Bot, MessageSquarePlus, MessagesSquare, Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { AgentSpec, Thread } from "../calls.ts";
+import { useApi, useMay } from "../data.ts";
+import { Button, LinkButton } from "../parts/button.tsx";
+import { ChatWith, useStartChat } from "../parts/chat-start.tsx";
+import { DeleteThreads, titleOf } from "../parts/chat-threads.tsx";
+import { Menu } from "../parts/menu.tsx";
+import { Older, useOlder } from "../parts/older.tsx";
+import { Empty, PageHead, Shown } from "../parts/page.tsx";
+import { Status } from "../parts/status.tsx";
+import { type Column, Named, Table } from "../parts/table.tsx";
+import { When } from "../parts/time.tsx";
+
+/** What is worth a word in the list: most chats have simply been answered. */
+const NOTABLE = ["streaming", "waiting", "failed"];
+
+export default function Chat() {
+  const may = useMay("member");
+  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
+  const threads = useOlder("GET /api/v1/chat/threads", {});
+  const [picked, setPicked] = useState<readonly string[]>([]);
+  const [isRemoving, setRemoving] = useState(false);
+  const names = new Map(agents.data?.specs.map(({ id, name }) => [id, name]));
+  const shown = threads.items ?? [];
+  const chosen = picked.filter((id) => shown.some((each) => each.id === id));
+  const columns: readonly Column<Thread>[] = [
+    {
+      name: "Chat",
+      isWide: true,
+      cell: (thread) => (
+        <Named name={titleOf(thread)} below={names.get(thread.agentSpecId) ?? "a deleted agent"} />
+      ),
+    },
+    {
+      name: "Status",
+      cell: ({ lastTurnStatus }) =>
+        NOTABLE.includes(lastTurnStatus) ? (
+          <Status status={lastTurnStatus} label={lastTurnStatus === "waiting" ? "Asks you" : undefined} />
+        ) : null,
+    },
+    { name: "Last said", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+    ...(may
+      ? [
+          {
+            name: "Pick",
+            isUntitled: true,
+            isRight: true,
+            cell: (thread: Thread) => (
+              <label className="-my-1 inline-flex size-8 items-center justify-center">
+                <input
+                  type="checkbox"
+                  aria-label={`Pick ${titleOf(thread)}`}
+                  checked={picked.includes(thread.id)}
+                  onChange={({ target: { checked } }) =>
+                    setPicked(checked ? [...picked, thread.id] : picked.filter((id) => id !== thread.id))
+                  }
+                />
+              </label>
+            ),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <>
+      <PageHead title="Chat" about="Your questions to agents. Nobody else sees them.">
+        {may && chosen.length > 0 && (
+          <Button kind="bad" icon={Trash2} onClick={() => setRemoving(true)}>
+            Delete {chosen.length} picked
+          </Button>
+        )}
+        {may && <NewChat agents={agents.data?.specs ?? []} />}
+      </PageHead>
+      <div className="card">
+        <Older of={threads}>
+          {(items) =>
+            items.length > 0 ? (
+              <Table
+                label="Chats"
+                columns={columns}
+                rows={items}
+                keyOf={({ id }) => id}
+                hrefOf={({ id }) => `/chat/${id}`}
+              />
+            ) : (
+              <Shown of={agents}>{({ specs }) => <First agents={specs} may={may} />}</Shown>
+            )
+          }
+        </Older>
+      </div>
+      {isRemoving && (
+        <DeleteThreads ids={chosen} onClose={() => setRemoving(false)} onDone={() => setPicked([])} />
+      )}
+    </>
+  );
+}
+
+function NewChat({ agents }: { agents: readonly AgentSpec[] }) {
+  const start = useStartChat();
+  const [only] = agents;
+  if (!only) return null;
+  if (agents.length === 1) return <ChatWith agentId={only.id}>New chat</ChatWith>;
+  return (
+    <Menu
+      label="New chat with"
+      hasText
+      align="right"
+      buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md bg-accent px-3 text-sm font-medium text-on-accent hover:bg-accent-strong"
+      button={
+        <>
+          <MessageSquarePlus size={15} aria-hidden />
+          New chat
+        </>
+      }
+      items={agents.map(({ id, name }) => ({
+        name,
+        icon: Bot,
+        onPick: () => start.mutate({ body: { agentSpecId: id } }),
+      }))}
+    />
+  );
+}
+
+/** So many agents are offered to begin with. */
+const OFFERED = 6;
+
+function First({ agents, may }: { agents: readonly AgentSpec[]; may: boolean }) {
+  if (agents.length === 0)
+    return (
+      <Empty
+        icon={Bot}
+        title="There is no agent to chat with yet"
+        action={
+          may && (
+            <LinkButton href="/agents/new" kind="main">
+              Write an agent
+            </LinkButton>
+          )
+        }
+      >
+        An agent answers from your data, and asks before it changes anything. It needs a language model, which
+        whoever runs Weir sets with WEIR_LLM_BASE_URL or ANTHROPIC_API_KEY.
+      </Empty>
+    );
+  return (
+    <Empty
+      icon={MessagesSquare}
+      title="No chats yet"
+      action={
+        may &&
+        agents.slice(0, OFFERED).map(({ id, name }) => (
+          <ChatWith key={id} agentId={id}>
+            {`Ask ${name}`}
+          </ChatWith>
+        ))
+      }
+    >
+      Ask about your data in your own words.
+    </Empty>
+  );
+}

@@ -1,0 +1,188 @@
+import { useMemo, useState } from "react";
+import type { Fault } from "../api.ts";
+import { useApi } from "../data.ts";
+import { lineOf, withTool } from "./agent-front.ts";
+import { Code } from "./code.tsx";
+
+const PLAIN_TOOLS = [
+  ["query", "Reads the organization's tables with SQL"],
+  ["datasets", "Lists datasets, tables and columns"],
+  ["web_search", "Searches the web, where a search engine is configured"],
+  ["fetch_page", "Reads a public page as text"],
+] as const;
+
+const FIELDS = [
+  ["name", "What people call it. Required."],
+  ["slug", "What programs call it; made from the name."],
+  ["description", "A sentence for those who choose an agent."],
+  ["model", "Another model than the configured one."],
+  ["temperature", "0 to 2; lower is more exact."],
+  ["maxSteps", "How often it may use tools in one answer; 10."],
+  ["tools", "What it may reach; nothing else."],
+] as const;
+
+interface Word {
+  name: string;
+  about: string;
+}
+
+/** So many of each kind are offered. */
+const OFFERED = 100;
+
+/** Everything that an agent here may be given, by group. */
+function useTools(): readonly (readonly [group: string, tools: readonly Word[]])[] {
+  const query = { limit: OFFERED };
+  const actions = useApi("GET /api/v1/actions", { query });
+  const automations = useApi("GET /api/v1/automations", { query });
+  const connections = useApi("GET /api/v1/connections", { query });
+  const apis = useApi("GET /api/v1/api-catalog", { query });
+  return useMemo(
+    () => [
+      ["Data and web", PLAIN_TOOLS.map(([name, about]) => ({ name, about }))],
+      [
+        "Actions",
+        (actions.data?.actions ?? []).map(({ slug, name }) => ({ name: `action:${slug}`, about: name })),
+      ],
+      [
+        "Automations",
+        (automations.data?.automations ?? []).map(({ slug, name }) => ({
+          name: `automation:${slug}`,
+          about: name,
+        })),
+      ],
+      [
+        "Connections",
+        (connections.data?.connections ?? []).map(({ slug, name }) => ({
+          name: `connection:${slug}`,
+          about: name,
+        })),
+      ],
+      [
+        "APIs",
+        (apis.data?.items ?? []).map(({ name, description }) => ({
+          name: `api:${name}`,
+          about: description,
+        })),
+      ],
+    ],
+    [actions.data, automations.data, connections.data, apis.data],
+  );
+}
+
+interface Props {
+  markdown: string;
+  onChange: (markdown: string) => void;
+  faults: readonly Fault[];
+  /** The text that the faults are about. */
+  judged: string;
+  onSubmit: () => void;
+}
+
+/** The text of an agent: front matter and system prompt, with what is wrong told by line. */
+export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Props) {
+  const groups = useTools();
+  const [added, setAdded] = useState("");
+  const words = useMemo(
+    () => [
+      ...FIELDS.map(([name, about]) => ({ name: `${name}:`, about })),
+      ...groups.flatMap(([, tools]) => tools),
+    ],
+    [groups],
+  );
+  const told = faults.map((fault) => ({ line: lineOf(judged, fault), msg: fault.msg }));
+  const isJudged = judged === markdown;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the lines are those of the faults
+  const badLines = useMemo(() => (isJudged ? told.map(({ line }) => line) : []), [faults, isJudged]);
+  return (
+    <div>
+      <div className="mb-3 flex flex-wrap items-center gap-3">
+        <select
+          aria-label="Give it a tool"
+          className="field w-auto max-w-full"
+          value=""
+          onChange={({ target: { value } }) => {
+            onChange(withTool(markdown, value));
+            setAdded(value);
+          }}
+        >
+          <option value="">Give it a tool …</option>
+          {groups
+            .filter(([, tools]) => tools.length > 0)
+            .map(([group, tools]) => (
+              <optgroup key={group} label={group}>
+                {tools.map(({ name }) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+        </select>
+        <span className="text-xs text-soft" role="status">
+          {added && `${added} is among its tools.`}
+        </span>
+      </div>
+      {told.length > 0 && (
+        <div role="alert" tabIndex={-1} className="mb-3 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+          <ul>
+            {told.map(({ line, msg }) => (
+              <li key={`${line} ${msg}`} className="[overflow-wrap:anywhere]">
+                <span className="mr-2 font-mono text-xs">Line {line}</span>
+                {msg}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <Code
+        language="markdown"
+        label="Agent"
+        value={markdown}
+        onChange={onChange}
+        words={words}
+        badLines={badLines}
+        minHeight={320}
+        onSubmit={onSubmit}
+        isInvalid={told.length > 0}
+      />
+      <details className="mt-3 text-sm">
+        <summary className="text-soft hover:text-ink">What may stand in it</summary>
+        <div className="mt-3 grid gap-x-8 gap-y-4 sm:grid-cols-2">
+          <Words
+            title="Front matter"
+            of={FIELDS.map(([name, about]) => ({ name, about }))}
+            after="Below the second line of --- stands the system prompt: who it is, and how it answers."
+          />
+          <Words
+            title="Tools"
+            of={[
+              ...PLAIN_TOOLS.map(([name, about]) => ({ name, about })),
+              { name: "action:SLUG", about: "Runs this action; asks you first where it writes" },
+              { name: "automation:SLUG", about: "Starts this automation, once you agree" },
+              { name: "connection:SLUG", about: "Looks at its files and tables" },
+              { name: "api:NAME", about: "Calls what is enabled of this API of the catalog" },
+            ]}
+            after="It acts as the person who asks, with no more rights than theirs."
+          />
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function Words({ title, of, after }: { title: string; of: readonly Word[]; after: string }) {
+  return (
+    <div>
+      <h3 className="mb-1 text-xs font-semibold">{title}</h3>
+      <dl className="space-y-1 text-xs">
+        {of.map(({ name, about }) => (
+          <div key={name} className="flex gap-3">
+            <dt className="w-32 shrink-0 font-mono">{name}</dt>
+            <dd className="text-soft">{about}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className="mt-2 text-xs text-soft">{after}</p>
+    </div>
+  );
+}

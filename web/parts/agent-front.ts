@@ -1,0 +1,59 @@
+import type { Fault } from "../api.ts";
+
+const isFence = (line: string | undefined) => line !== undefined && /^---\s*$/.test(line);
+
+/** Where the front matter of a spec ends: the place of its second `---` among the lines; -1 where there is none. */
+const endOf = (lines: readonly string[]): number =>
+  isFence(lines[0]) ? lines.findIndex((line, at) => at > 0 && isFence(line)) : -1;
+
+const isKey = (name: string) => (line: string) =>
+  line.startsWith(name) && /^\s*:/.test(line.slice(name.length));
+
+/** Places of the entries of `tools:` where each stands on a line of its own. */
+function toolLines(lines: readonly string[], end: number): number[] {
+  const key = lines.findIndex((line, at) => at < end && isKey("tools")(line));
+  const found: number[] = [];
+  for (let at = key + 1; key > 0 && at < end; at++) {
+    const line = lines[at] ?? "";
+    if (/^\s*-\s/.test(line)) found.push(at);
+    else if (/^\S/.test(line)) break;
+  }
+  return found;
+}
+
+/** The line, from 1, that a fault of a spec is about. */
+export function lineOf(markdown: string, { loc, msg }: Fault): number {
+  const lines = markdown.split("\n");
+  const [field = "", index] = loc.slice(2);
+  const said = Number(/\(line (\d+)\)/.exec(msg)?.[1] ?? 0);
+  if (field === "") return said || 1;
+  const end = endOf(lines);
+  const item = field === "tools" && index !== undefined ? toolLines(lines, end)[Number(index)] : undefined;
+  const at = item ?? lines.findIndex((line, place) => place < end && isKey(field)(line));
+  return at < 0 ? 1 : at + 1;
+}
+
+/** The spec with one more tool in its front matter, in the way its tools are written; as it was where it has it. */
+export function withTool(markdown: string, tool: string): string {
+  const lines = markdown.split("\n");
+  const end = endOf(lines);
+  if (end < 0) return markdown;
+  const entry = /^[\w.:/-]+$/.test(tool) ? tool : JSON.stringify(tool);
+  const items = toolLines(lines, end);
+  if (items.some((at) => lines[at]?.replace(/^\s*-\s+/, "").trim() === entry)) return markdown;
+  const key = lines.findIndex((line, at) => at < end && isKey("tools")(line));
+  const inline = /^(tools\s*:\s*\[)(.*)(\]\s*)$/.exec(lines[key] ?? "");
+  if (inline) {
+    const [, open = "", held = "", close = ""] = inline;
+    const before = held.split(",").map((each) => each.trim());
+    if (before.includes(entry)) return markdown;
+    lines[key] = open + [...before.filter((each) => each !== ""), entry].join(", ") + close;
+  } else if (key < 0) {
+    lines.splice(end, 0, "tools:", `  - ${entry}`);
+  } else {
+    const last = items.at(-1);
+    const indent = /^\s*/.exec(lines[last ?? -1] ?? "  ")?.[0] ?? "  ";
+    lines.splice((last ?? key) + 1, 0, `${indent}- ${entry}`);
+  }
+  return lines.join("\n");
+}

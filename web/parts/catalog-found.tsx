@@ -1,0 +1,209 @@
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useChange, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { ApiConnection, Check, LongField } from "./catalog-fields.tsx";
+import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
+import type { Found } from "./catalog-source.tsx";
+import { FormFrame, toldBy } from "./form-frame.tsx";
+import { TextField } from "./labelled.tsx";
+import { Section } from "./page.tsx";
+import { Tag } from "./status.tsx";
+
+interface Props {
+  found: Found;
+  onBack: () => void;
+}
+
+const hostOf = (address: string | null): string => {
+  try {
+    return new URL(address ?? "").host;
+  } catch {
+    return "";
+  }
+};
+
+/** What was found, to pick from, with the fields of a new entry. */
+export function FoundApi({ found, onBack }: Props) {
+  const [, go] = useLocation();
+  const isAdmin = useMay("admin");
+  const isHttp = found.type === "http";
+  const items = isHttp ? found.endpoints.map(endpointItem) : found.tools.map(toolItem);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(() => new Set(items.map(({ name }) => name)));
+  const [name, setName] = useState(hostOf(isHttp ? found.baseUrl : found.url));
+  const [description, setDescription] = useState("");
+  const [address, setAddress] = useState((isHttp ? found.baseUrl : found.url) ?? "");
+  const [connectionId, setConnectionId] = useState(found.connectionId ?? "");
+  const [approvalRequired, setApproval] = useState(false);
+  const options = {
+    touches: ["/api-catalog"],
+    tellsErrors: false as const,
+    done: ({ name }: { name: string }) => `Added ${name}`,
+    onDone: ({ id }: { id: string }) => go(`/catalog/${id}`),
+  };
+  const addHttp = useChange("POST /api/v1/api-catalog/http", options);
+  const addServer = useChange("POST /api/v1/api-catalog/mcp", options);
+  const add = isHttp ? addHttp : addServer;
+  const told = toldBy(add.error);
+  const what = isHttp ? "endpoints" : "tools";
+  if (items.length === 0) return <NothingFound found={found} onBack={onBack} />;
+  const send = () => {
+    const common = {
+      name,
+      description,
+      ...(connectionId ? { connectionId } : {}),
+      ...(approvalRequired ? { approvalRequired } : {}),
+    };
+    if (isHttp) {
+      const endpoints = found.endpoints.filter((each) => picked.has(each.name));
+      addHttp.mutate({ body: { ...common, baseUrl: address, endpoints } });
+    } else {
+      const tools = found.tools.filter(({ upstreamName }) => picked.has(upstreamName));
+      addServer.mutate({ body: { ...common, url: address, transport: found.transport ?? "http", tools } });
+    }
+  };
+  return (
+    <>
+      <Hints found={found} />
+      <FormFrame
+        title="The API"
+        aside={
+          <Button kind="quiet" onClick={onBack}>
+            Begin again
+          </Button>
+        }
+        call={add}
+        drawn={["name", "description", "baseUrl", "url", "connectionId"]}
+        isReady={picked.size > 0 && name.trim() !== "" && description.trim() !== ""}
+        verb={`Add it with ${picked.size} ${what}`}
+        onSend={send}
+        more={
+          <Section title={isHttp ? "Endpoints" : "Tools"} aside="What is left out can be added later">
+            <PickList
+              items={items}
+              picked={picked}
+              onPick={setPicked}
+              label={isHttp ? "Endpoints" : "Tools"}
+            />
+          </Section>
+        }
+      >
+        <div className="grid gap-4 sm:grid-cols-2">
+          <TextField
+            label="Name"
+            isRequired
+            value={name}
+            onChange={setName}
+            fault={told("name")}
+            about="Agents name it as api:NAME."
+            maxLength={255}
+          />
+          <TextField
+            label="Address"
+            isRequired
+            value={address}
+            onChange={setAddress}
+            fault={told("baseUrl") ?? told("url")}
+            maxLength={2048}
+          />
+          <div className="sm:col-span-2">
+            <LongField
+              label="Description"
+              isRequired
+              value={description}
+              onChange={setDescription}
+              fault={told("description")}
+              about="What it is for, for people and for agents."
+            />
+          </div>
+          <ApiConnection value={connectionId} onChange={setConnectionId} fault={told("connectionId")} />
+          <Check
+            label="Ask before each call"
+            about={isAdmin ? "Somebody approves the exact arguments." : "Admins decide on this."}
+            value={approvalRequired}
+            onChange={setApproval}
+            isDisabled={!isAdmin}
+          />
+        </div>
+      </FormFrame>
+    </>
+  );
+}
+
+/** What to know before it is added. */
+function Hints({ found: { existingApi, authRequired, authHints, warnings } }: { found: Found }) {
+  return (
+    <div className="mb-5 space-y-2 text-sm empty:hidden">
+      {existingApi && (
+        <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+          The catalog has an API at this address:{" "}
+          <Link href={`/catalog/${existingApi.id}`} className="underline">
+            {existingApi.name}
+          </Link>
+          . There it can be imported again.
+        </p>
+      )}
+      {authRequired && (
+        <p role="status" className="rounded-md bg-busy-soft px-3 py-2 text-busy">
+          It asks who calls
+          {authHints.length > 0 && (
+            <>
+              {": "}
+              {authHints.slice(0, 4).map(({ label, name, location }) => (
+                <span key={label + name} className="mr-2">
+                  {label} ({name} in the {location})
+                </span>
+              ))}
+            </>
+          )}
+          . Choose a connection that has the credentials.
+        </p>
+      )}
+      {warnings.length > 0 && (
+        <details className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+          <summary>
+            {warnings.length} {warnings.length === 1 ? "thing" : "things"} could not be taken over
+          </summary>
+          <ul className="mt-1 list-disc pl-5">
+            {warnings.slice(0, 50).map((warning) => (
+              <li key={warning} className="[overflow-wrap:anywhere]" dir="auto">
+                {warning}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function NothingFound({ found, onBack }: Props) {
+  return (
+    <Section title="Nothing was found" aside={<Button onClick={onBack}>Begin again</Button>}>
+      {found.attempts.length > 0 ? (
+        <>
+          <p className="mb-2 text-sm text-soft">These places were looked at:</p>
+          <ul className="space-y-1 text-sm">
+            {found.attempts.map(({ url, status, error }) => (
+              <li key={url} className="flex flex-wrap items-baseline gap-x-3">
+                <code className="font-mono text-xs [overflow-wrap:anywhere]">{url}</code>
+                {status !== null && <Tag>{status}</Tag>}
+                {error && <span className="text-soft [overflow-wrap:anywhere]">{error}</span>}
+              </li>
+            ))}
+          </ul>
+          <p className="mt-3 text-sm text-soft">
+            Where the API has no description, paste curl commands, an HTTP archive or its documentation.
+          </p>
+        </>
+      ) : (
+        <p className="text-sm text-soft">There is no endpoint and no tool in it.</p>
+      )}
+      {found.warnings.map((warning) => (
+        <p key={warning} className="mt-2 text-sm text-warn" dir="auto">
+          {warning}
+        </p>
+      ))}
+    </Section>
+  );
+}

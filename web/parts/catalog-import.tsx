@@ -1,0 +1,203 @@
+import { useState } from "react";
+import type { CatalogEndpoint, CatalogEntry, Reply } from "../calls.ts";
+import { useChange, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
+import { type ContentType, TextToRead } from "./catalog-source.tsx";
+import { Diff } from "./diff.tsx";
+import { FormFrame, Refusal, toldBy } from "./form-frame.tsx";
+import { Section } from "./page.tsx";
+
+type Read = Reply<"POST /api/v1/api-catalog/{api_id}/ai-import">;
+type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;
+
+/** Reads a description once more, and shows what would change. */
+export function ImportAgain({ api }: { api: CatalogEntry }) {
+  const [content, setContent] = useState("");
+  const [contentType, setContentType] = useState<ContentType>("auto");
+  const [found, setFound] = useState<Read | null>(null);
+  const read = useChange("POST /api/v1/api-catalog/{api_id}/ai-import", {
+    touches: [],
+    tellsErrors: false,
+    onDone: setFound,
+  });
+  if (found) return <Changes api={api} found={found} onBack={() => setFound(null)} />;
+  return (
+    <FormFrame
+      title="Import again"
+      aside="Nothing is changed before you have seen it"
+      call={read}
+      drawn={["content", "contentType"]}
+      isReady={content.trim() !== ""}
+      verb="Compare"
+      onSend={() => read.mutate({ path: { api_id: api.id }, body: { content, contentType } })}
+    >
+      <TextToRead
+        content={content}
+        onContent={setContent}
+        contentType={contentType}
+        onContentType={setContentType}
+        told={toldBy(read.error)}
+      />
+    </FormFrame>
+  );
+}
+
+/** What an endpoint sends and is said to do. */
+const shownOf = ({
+  method,
+  path,
+  description,
+  headers,
+  queryTemplate,
+  bodyTemplate,
+  inputSchema,
+}: Omit<CatalogEndpoint, "enabled" | "approvalRequired" | "modelName">) => ({
+  method,
+  path,
+  description,
+  headers,
+  queryTemplate,
+  bodyTemplate,
+  inputSchema,
+});
+
+function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBack: () => void }) {
+  const { diff, endpoints } = found;
+  const [added, setAdded] = useState<ReadonlySet<string>>(() => new Set(endpoints.map(({ name }) => name)));
+  const [changed, setChanged] = useState<ReadonlySet<string>>(
+    () => new Set(diff.changed.map(({ name }) => name)),
+  );
+  const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
+  const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
+    touches: ["/api-catalog"],
+    tellsErrors: false,
+    done: "Imported",
+    onDone: onBack,
+  });
+  const picked = added.size + changed.size + removed.size;
+  const apply = () =>
+    save.mutate({
+      path: { api_id: api.id },
+      body: {
+        endpoints: [
+          ...api.endpoints
+            .filter(({ name }) => !removed.has(name))
+            .map(({ name }) =>
+              changed.has(name) ? (diff.changed.find((each) => each.name === name) ?? { name }) : { name },
+            ),
+          ...endpoints.filter(({ name }) => added.has(name)),
+        ],
+      },
+    });
+  const isSame = diff.added.length + diff.changed.length + diff.removed.length === 0;
+  return (
+    <Section title="What would change" aside={<Button onClick={onBack}>Begin again</Button>}>
+      <Refusal error={save.error} />
+      {isSame && <p className="text-sm text-soft">Everything is as the text has it.</p>}
+      <div className="space-y-5">
+        {endpoints.length > 0 && (
+          <div>
+            <h3 className="mb-2 text-sm font-medium">New</h3>
+            <PickList items={endpoints.map(endpointItem)} picked={added} onPick={setAdded} label="New" />
+          </div>
+        )}
+        {diff.changed.length > 0 && (
+          <div>
+            <h3 className="mb-2 text-sm font-medium">Changed</h3>
+            <PickList
+              items={diff.changed.map(endpointItem)}
+              picked={changed}
+              onPick={setChanged}
+              label="Changed"
+            />
+            {diff.changed.map((each) => {
+              const own = api.endpoints.find(({ name }) => name === each.name);
+              return (
+                <details key={each.name} className="mt-2 text-sm">
+                  <summary className="text-soft">What changes of {each.name}</summary>
+                  <div className="mt-1">
+                    <Diff
+                      before={own ? shownOf(own) : {}}
+                      after={shownOf(each)}
+                      label={`Change of ${each.name}`}
+                    />
+                  </div>
+                </details>
+              );
+            })}
+          </div>
+        )}
+        {diff.removed.length > 0 && (
+          <div>
+            <h3 className="mb-2 text-sm font-medium">Not in the text; picked ones are taken away</h3>
+            <PickList
+              items={diff.removed.map((each) => ({
+                name: each.name,
+                method: each.method,
+                place: each.path,
+                description: null,
+                isUnverified: false,
+              }))}
+              picked={removed}
+              onPick={setRemoved}
+              label="Gone"
+            />
+          </div>
+        )}
+        {!isSame && (
+          <Button kind="main" busy={save.isPending} disabled={picked === 0} onClick={apply}>
+            Take over {picked} {picked === 1 ? "change" : "changes"}
+          </Button>
+        )}
+      </div>
+    </Section>
+  );
+}
+
+/** Tools that a server has and the entry has not, to be added. */
+export function NewTools({
+  api,
+  found,
+  onDone,
+}: {
+  api: CatalogEntry;
+  found: Refreshed;
+  onDone: () => void;
+}) {
+  const may = useMay("member");
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
+    touches: ["/api-catalog"],
+    tellsErrors: false,
+    done: "Added",
+    onDone,
+  });
+  if (found.added.length === 0 || !may) return null;
+  return (
+    <Section title="The server has new tools" aside={<Button onClick={onDone}>Not now</Button>}>
+      <Refusal error={save.error} />
+      <PickList items={found.added.map(toolItem)} picked={picked} onPick={setPicked} label="New tools" />
+      <div className="mt-4">
+        <Button
+          kind="main"
+          busy={save.isPending}
+          disabled={picked.size === 0}
+          onClick={() =>
+            save.mutate({
+              path: { api_id: api.id },
+              body: {
+                tools: [
+                  ...api.tools.map(({ upstreamName }) => ({ upstreamName })),
+                  ...found.added.filter(({ upstreamName }) => picked.has(upstreamName)),
+                ],
+              },
+            })
+          }
+        >
+          Add {picked.size} {picked.size === 1 ? "tool" : "tools"}
+        </Button>
+      </div>
+    </Section>
+  );
+}

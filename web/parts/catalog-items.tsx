@@ -1,0 +1,240 @@
+import { ChevronRight } from "lucide-react";
+import { useState } from "react";
+import type { CatalogEndpoint, CatalogEntry, CatalogTool, Schema } from "../calls.ts";
+import { useChange, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Check } from "./catalog-fields.tsx";
+import { endpointItem, type Item, ItemLine, toolItem } from "./catalog-pick.tsx";
+import { EndpointTester } from "./catalog-tester.tsx";
+import { Mono } from "./copy.tsx";
+import { Diff } from "./diff.tsx";
+import { FilterBar, SearchField } from "./filters.tsx";
+import { Status, Tag } from "./status.tsx";
+import { counted } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+type Any = CatalogEndpoint | CatalogTool;
+
+const isTool = (item: Any): item is CatalogTool => "upstreamName" in item;
+const nameOf = (item: Any) => (isTool(item) ? item.upstreamName : item.name);
+const toItem = (item: Any): Item => (isTool(item) ? toolItem(item) : endpointItem(item));
+
+interface Flags {
+  enabled?: boolean;
+  approvalRequired?: boolean;
+  status?: "active";
+}
+
+/** Changes one item: a list that is sent is all that there is, and what of an item is left out stays. */
+function useItemChange(api: CatalogEntry, done: string) {
+  const save = useChange("PATCH /api/v1/api-catalog/{api_id}", { touches: ["/api-catalog"], done });
+  const with_ = (own: string, name: string, flags: Flags) => (own === name ? flags : {});
+  return {
+    isPending: save.isPending,
+    set(name: string, flags: Flags, onSettled: () => void = () => undefined) {
+      const body =
+        api.type === "http"
+          ? {
+              endpoints: api.endpoints.map((each) => ({ name: each.name, ...with_(each.name, name, flags) })),
+            }
+          : {
+              tools: api.tools.map(({ upstreamName }) => ({
+                upstreamName,
+                ...with_(upstreamName, name, flags),
+              })),
+            };
+      save.mutate({ path: { api_id: api.id }, body: body as never }, { onSettled });
+    },
+  };
+}
+
+/** So many are drawn at once. */
+const AT_ONCE = 100;
+
+/** Endpoints or tools of an entry: each allowed, asked for, tried and looked at on its own. */
+export function CatalogItems({ api }: { api: CatalogEntry }) {
+  const [search, setSearch] = useState("");
+  const [shown, setShown] = useState(AT_ONCE);
+  const all: readonly Any[] = api.type === "http" ? api.endpoints : api.tools;
+  const wanted = search.trim().toLowerCase();
+  const found = all.filter((item) => {
+    const { name, place, method, description } = toItem(item);
+    return [name, place, method, description].some((text) => text?.toLowerCase().includes(wanted));
+  });
+  return (
+    <div className="card overflow-hidden">
+      {all.length > 10 && (
+        <FilterBar>
+          <SearchField label="Search" value={search} onChange={setSearch} />
+          <span className="text-xs text-soft" role="status">
+            {counted(found.length)} of {counted(all.length)}
+          </span>
+        </FilterBar>
+      )}
+      <ul>
+        {found.slice(0, shown).map((item) => (
+          <OneItem key={nameOf(item)} api={api} item={item} />
+        ))}
+      </ul>
+      {found.length === 0 && <p className="p-4 text-sm text-soft">None is called so.</p>}
+      {found.length > shown && (
+        <div className="border-t border-line p-2 text-center">
+          <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
+            {counted(found.length - shown)} more
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function OneItem({ api, item }: { api: CatalogEntry; item: Any }) {
+  const drift = isTool(item) && item.status !== "active" ? item.status : null;
+  const [chosen, setOpen] = useState<boolean | null>(null);
+  const isOpen = chosen ?? drift === "changed"; // what an admin has to see stands open
+  const line = toItem(item);
+  return (
+    <li className="border-b border-line last:border-0">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        className="flex w-full items-start gap-2 px-3 py-2 text-left text-sm hover:bg-sunken/60"
+        onClick={() => setOpen(!isOpen)}
+      >
+        <ChevronRight
+          size={15}
+          aria-hidden
+          className={`mt-0.5 shrink-0 text-faint ${isOpen ? "rotate-90" : ""}`}
+        />
+        <ItemLine item={line} />
+        <span className="flex shrink-0 flex-wrap justify-end gap-1.5">
+          {!item.enabled && <Tag>off</Tag>}
+          {(item.approvalRequired || api.approvalRequired) && <Tag tone="wait">asks first</Tag>}
+          {drift && <Status status={drift} />}
+        </span>
+      </button>
+      {isOpen && <Opened api={api} item={item} />}
+    </li>
+  );
+}
+
+function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
+  const may = useMay("member");
+  const isAdmin = useMay("admin");
+  const name = nameOf(item);
+  const save = useItemChange(api, "Saved");
+  const isDrifted = isTool(item) && item.status !== "active";
+  const asksFirst = item.approvalRequired || api.approvalRequired;
+  const [wanted, setWanted] = useState<Flags>({}); // shown at once, until the server has it
+  const set = (flags: Flags) => {
+    setWanted(flags);
+    save.set(name, flags, () => setWanted({}));
+  };
+  return (
+    <div className="space-y-4 border-t border-line bg-ground px-4 py-4 sm:px-9">
+      {isTool(item) && item.status === "missing" && (
+        <p className="text-sm text-bad">The server has no such tool any more; it is not called.</p>
+      )}
+      {isTool(item) && item.status === "changed" && <Drift api={api} tool={item} />}
+      {item.description && (
+        <p className="max-w-prose text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
+          {item.description}
+        </p>
+      )}
+      <div className="flex flex-wrap gap-x-8 gap-y-3">
+        <Check
+          label="Enabled"
+          about="Agents and actions may call it."
+          value={wanted.enabled ?? item.enabled}
+          isDisabled={!may || save.isPending}
+          onChange={(enabled) => set({ enabled })}
+        />
+        <Check
+          label="Ask before each call"
+          about={
+            api.approvalRequired ? "All of this API ask first." : isAdmin ? "" : "Admins decide on this."
+          }
+          value={wanted.approvalRequired ?? asksFirst}
+          isDisabled={!isAdmin || api.approvalRequired || save.isPending}
+          onChange={(approvalRequired) => set({ approvalRequired })}
+        />
+        <div className="text-sm">
+          <p className="text-xs text-soft">Models call it</p>
+          <Mono text={item.modelName} />
+        </div>
+      </div>
+      <details className="text-sm">
+        <summary className="text-soft">Definition</summary>
+        <div className="mt-2 rounded-md border border-line bg-raised p-3">
+          <Tree value={definitionOf(item)} label="the definition" />
+        </div>
+      </details>
+      {may && !isDrifted && api.status === "active" && item.enabled && !asksFirst && (
+        <details className="text-sm">
+          <summary className="text-soft">Try it</summary>
+          <div className="mt-2 rounded-md border border-line bg-raised p-3">
+            <EndpointTester api={api} name={name} schema={item.inputSchema as Schema | null} />
+          </div>
+        </details>
+      )}
+      {may && asksFirst && (
+        <p className="text-xs text-soft">
+          It is tried by an action of the kind http_request, where somebody approves the arguments.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function definitionOf(item: Any): Record<string, unknown> {
+  if (isTool(item)) {
+    const { inputSchema, outputSchema, annotations, definitionHash } = item;
+    return { inputSchema, outputSchema, annotations, definitionHash };
+  }
+  const { headers, queryTemplate, bodyTemplate, inputSchema, responseExtract, source } = item;
+  return { headers, queryTemplate, bodyTemplate, inputSchema, responseExtract, source };
+}
+
+const DRIFTING = ["title", "description", "inputSchema", "outputSchema", "annotations"] as const;
+const TITLES = {
+  title: "Title",
+  description: "Description",
+  inputSchema: "Arguments",
+  outputSchema: "Result",
+  annotations: "Annotations",
+} as const;
+
+/** What a server says of a tool now, beside what was accepted: nobody calls it until an admin has looked. */
+function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
+  const isAdmin = useMay("admin");
+  const save = useItemChange(api, `Accepted ${tool.upstreamName} as it is now`);
+  const { pending } = tool;
+  const changed = DRIFTING.filter(
+    (field) => pending && JSON.stringify(tool[field]) !== JSON.stringify(pending[field]),
+  );
+  return (
+    <div className="space-y-3 rounded-md border border-warn/40 bg-warn-soft/40 p-3">
+      <p className="text-sm text-warn">
+        The server says something else of this tool than what was accepted. It is not called until an admin
+        accepts that.
+      </p>
+      {changed.map((field) => (
+        <div key={field}>
+          <p className="mb-1 text-xs font-medium">{TITLES[field]}</p>
+          <Diff before={tool[field]} after={pending?.[field]} label={`Change of ${TITLES[field]}`} />
+        </div>
+      ))}
+      {isAdmin ? (
+        <Button
+          kind="main"
+          busy={save.isPending}
+          onClick={() => save.set(tool.upstreamName, { status: "active" })}
+        >
+          Accept what it says now
+        </Button>
+      ) : (
+        <p className="text-xs text-soft">An admin accepts it, or takes the tool away.</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+import { useState } from "react";
+import type { Discovery } from "../calls.ts";
+import { SearchField } from "./filters.tsx";
+import { Tag } from "./status.tsx";
+import { counted } from "./time.tsx";
+
+/** An endpoint or a tool, as a list of them shows it. */
+export interface Item {
+  name: string;
+  /** `GET`; null for a tool. */
+  method: string | null;
+  /** Of an endpoint its path, of a tool its title. */
+  place: string;
+  description: string | null;
+  isUnverified: boolean;
+}
+
+export const endpointItem = (each: Discovery["endpoints"][number]): Item => ({
+  name: each.name,
+  method: each.method,
+  place: each.path,
+  description: each.description,
+  isUnverified: each.unverified,
+});
+
+export const toolItem = (each: Omit<Discovery["tools"][number], "definitionHash">): Item => ({
+  name: each.upstreamName,
+  method: null,
+  place: each.title ?? "",
+  description: each.description,
+  isUnverified: false,
+});
+
+function Method({ method }: { method: string }) {
+  return (
+    <Tag tone={method === "GET" || method === "HEAD" ? "good" : method === "DELETE" ? "bad" : "warn"}>
+      {method}
+    </Tag>
+  );
+}
+
+/** So many are drawn at once. */
+const AT_ONCE = 100;
+
+interface Props {
+  items: readonly Item[];
+  picked: ReadonlySet<string>;
+  onPick: (picked: ReadonlySet<string>) => void;
+  label: string;
+}
+
+const has = (item: Item, text: string) =>
+  [item.name, item.place, item.description, item.method].some((each) => each?.toLowerCase().includes(text));
+
+/** A list to pick from; what is searched for can be picked as a whole. */
+export function PickList({ items, picked, onPick, label }: Props) {
+  const [search, setSearch] = useState("");
+  const [shown, setShown] = useState(AT_ONCE);
+  const found = items.filter((item) => has(item, search.trim().toLowerCase()));
+  const areAll = found.length > 0 && found.every(({ name }) => picked.has(name));
+  const set = (names: readonly string[], isPicked: boolean) => {
+    const next = new Set(picked);
+    for (const name of names) isPicked ? next.add(name) : next.delete(name);
+    onPick(next);
+  };
+  return (
+    <fieldset className="min-w-0 rounded-md border border-line">
+      <legend className="sr-only">{label}</legend>
+      <div className="flex flex-wrap items-center gap-3 border-b border-line px-3 py-2 text-sm">
+        <label className="flex items-center gap-2">
+          <input
+            type="checkbox"
+            checked={areAll}
+            onChange={({ target: { checked } }) =>
+              set(
+                found.map(({ name }) => name),
+                checked,
+              )
+            }
+          />
+          <span>
+            {counted(picked.size)} of {counted(items.length)}
+          </span>
+        </label>
+        {items.length > 10 && (
+          <SearchField label={`Search the ${label.toLowerCase()}`} value={search} onChange={setSearch} />
+        )}
+      </div>
+      <ul className="max-h-112 overflow-y-auto">
+        {found.slice(0, shown).map((item) => (
+          <li key={item.name} className="border-b border-line last:border-0">
+            <label className="flex items-start gap-3 px-3 py-2 text-sm hover:bg-sunken/60">
+              <input
+                type="checkbox"
+                className="mt-1"
+                checked={picked.has(item.name)}
+                onChange={({ target: { checked } }) => set([item.name], checked)}
+              />
+              <ItemLine item={item} />
+            </label>
+          </li>
+        ))}
+        {found.length > shown && (
+          <li className="p-2 text-center">
+            <button
+              type="button"
+              className="text-sm text-accent hover:underline"
+              onClick={() => setShown(shown + AT_ONCE)}
+            >
+              {counted(found.length - shown)} more
+            </button>
+          </li>
+        )}
+      </ul>
+    </fieldset>
+  );
+}
+
+/** Name, place and description of an endpoint or tool. */
+export function ItemLine({ item }: { item: Item }) {
+  return (
+    <span className="min-w-0 grow">
+      <span className="flex flex-wrap items-center gap-x-2">
+        <span className="font-medium [overflow-wrap:anywhere]" dir="auto">
+          {item.name}
+        </span>
+        {item.method && <Method method={item.method} />}
+        <span className="font-mono text-xs text-soft [overflow-wrap:anywhere]" dir="auto">
+          {item.place}
+        </span>
+        {item.isUnverified && <Tag tone="warn">not found in the text</Tag>}
+      </span>
+      {item.description && (
+        <span className="line-clamp-2 text-xs text-soft [overflow-wrap:anywhere]" dir="auto">
+          {item.description}
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,252 @@
+import { useState } from "react";
+import type { Discovery } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { ApiConnection, LongField } from "./catalog-fields.tsx";
+import { FormFrame, toldBy } from "./form-frame.tsx";
+import { Labelled, TextField } from "./labelled.tsx";
+
+/** What was found of an API, whichever way. */
+export type Found = Pick<
+  Discovery,
+  | "baseUrl"
+  | "url"
+  | "transport"
+  | "endpoints"
+  | "tools"
+  | "existingApi"
+  | "authRequired"
+  | "authHints"
+  | "warnings"
+> &
+  Pick<Discovery, "attempts" | "connectionId"> & { type: "http" | "mcp" };
+
+interface Props {
+  onFound: (found: Found) => void;
+}
+
+/** Looks below an address, or at the description of an API. */
+export function ByAddress({ onFound }: Props) {
+  const [address, setAddress] = useState("");
+  const [connectionId, setConnectionId] = useState("");
+  const isSpec = /\.(json|ya?ml)(\?|$)/i.test(address);
+  const look = useChange("POST /api/v1/api-catalog/discover", {
+    touches: [],
+    tellsErrors: false,
+    onDone: (found) => onFound({ ...found, type: "http" }),
+  });
+  const told = toldBy(look.error);
+  return (
+    <FormFrame
+      title="An API, by its address"
+      call={look}
+      drawn={["baseUrl", "specUrl", "connectionId"]}
+      isReady={address.trim() !== ""}
+      verb="Look what it can do"
+      onSend={() =>
+        look.mutate({
+          body: {
+            sourceType: "http",
+            ...(isSpec ? { specUrl: address.trim() } : { baseUrl: address.trim() }),
+            ...(connectionId ? { connectionId } : {}),
+          },
+        })
+      }
+    >
+      <div className="space-y-4">
+        <TextField
+          label="Address"
+          isRequired
+          value={address}
+          onChange={setAddress}
+          fault={told("baseUrl") ?? told("specUrl")}
+          about="Of the API, or of its OpenAPI description. The usual places are looked at."
+          placeholder="https://api.example.com"
+          maxLength={2048}
+          autoFocus
+        />
+        <ApiConnection value={connectionId} onChange={setConnectionId} fault={told("connectionId")} />
+      </div>
+    </FormFrame>
+  );
+}
+
+/** Asks an MCP server for its tools. */
+export function ByServer({ onFound }: Props) {
+  const [address, setAddress] = useState("");
+  const [transport, setTransport] = useState<"http" | "sse">("http");
+  const [connectionId, setConnectionId] = useState("");
+  const look = useChange("POST /api/v1/api-catalog/discover", {
+    touches: [],
+    tellsErrors: false,
+    onDone: (found) => onFound({ ...found, url: found.url ?? address.trim(), type: "mcp" }),
+  });
+  const told = toldBy(look.error);
+  return (
+    <FormFrame
+      title="An MCP server"
+      call={look}
+      drawn={["mcpUrl", "mcpTransport", "connectionId"]}
+      isReady={address.trim() !== ""}
+      verb="Ask it for its tools"
+      onSend={() =>
+        look.mutate({
+          body: {
+            sourceType: "mcp",
+            mcpUrl: address.trim(),
+            mcpTransport: transport,
+            ...(connectionId ? { connectionId } : {}),
+          },
+        })
+      }
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <div className="sm:col-span-2">
+          <TextField
+            label="Address"
+            isRequired
+            value={address}
+            onChange={setAddress}
+            fault={told("mcpUrl")}
+            placeholder="https://mcp.example.com/mcp"
+            maxLength={2048}
+            autoFocus
+          />
+        </div>
+        <Labelled label="Transport" fault={told("mcpTransport")} about="Older servers speak SSE.">
+          {(wiring) => (
+            <select
+              {...wiring}
+              className="field"
+              value={transport}
+              onChange={(event) => setTransport(event.target.value === "sse" ? "sse" : "http")}
+            >
+              <option value="http">Streamable HTTP</option>
+              <option value="sse">SSE</option>
+            </select>
+          )}
+        </Labelled>
+        <ApiConnection value={connectionId} onChange={setConnectionId} fault={told("connectionId")} />
+      </div>
+    </FormFrame>
+  );
+}
+
+const CONTENT_TYPES = [
+  ["auto", "Found out by itself"],
+  ["openapi", "OpenAPI or Swagger"],
+  ["curl", "curl commands"],
+  ["har", "HTTP archive (HAR)"],
+  ["postman", "Postman collection"],
+  ["html", "A page (HTML)"],
+  ["markdown", "Markdown"],
+] as const;
+export type ContentType = (typeof CONTENT_TYPES)[number][0];
+
+/** Reads what is pasted: descriptions, commands, archives, or prose, which needs a language model. */
+export function ByText({ onFound }: Props) {
+  const [content, setContent] = useState("");
+  const [contentType, setContentType] = useState<ContentType>("auto");
+  const [baseUrl, setBaseUrl] = useState("");
+  const read = useChange("POST /api/v1/api-catalog/ai-import", {
+    touches: [],
+    tellsErrors: false,
+    onDone: (found) =>
+      onFound({
+        ...found,
+        type: "http",
+        url: null,
+        transport: null,
+        tools: [],
+        attempts: [],
+        connectionId: null,
+      }),
+  });
+  const told = toldBy(read.error);
+  return (
+    <FormFrame
+      title="What describes it"
+      call={read}
+      drawn={["content", "contentType", "baseUrl"]}
+      isReady={content.trim() !== ""}
+      verb="Read it"
+      onSend={() =>
+        read.mutate({
+          body: { content, contentType, ...(baseUrl.trim() ? { baseUrl: baseUrl.trim() } : {}) },
+        })
+      }
+    >
+      <TextToRead
+        content={content}
+        onContent={setContent}
+        contentType={contentType}
+        onContentType={setContentType}
+        told={told}
+      />
+      <div className="mt-4">
+        <TextField
+          label="Address of the API"
+          value={baseUrl}
+          onChange={setBaseUrl}
+          fault={told("baseUrl")}
+          about="Where the text does not say it."
+          placeholder="https://api.example.com"
+          maxLength={2048}
+        />
+      </div>
+    </FormFrame>
+  );
+}
+
+interface TextProps {
+  content: string;
+  onContent: (content: string) => void;
+  contentType: ContentType;
+  onContentType: (type: ContentType) => void;
+  told: (field: string) => string | undefined;
+}
+
+/** The text of an import, and what it is. */
+export function TextToRead({ content, onContent, contentType, onContentType, told }: TextProps) {
+  return (
+    <div className="space-y-4">
+      <LongField
+        label="Content"
+        isRequired
+        isCode
+        rows={10}
+        value={content}
+        onChange={onContent}
+        fault={told("content")}
+        about="OpenAPI, curl commands, a HAR or a Postman collection are read as they are; prose by the language model."
+        placeholder="curl https://api.example.com/v1/orders?limit=10"
+      />
+      <label className="block text-sm">
+        <span className="mb-1 block text-soft">Or a file</span>
+        <input
+          type="file"
+          className="max-w-full text-sm file:mr-3 file:h-8 file:rounded-md file:border file:border-strong-line file:bg-raised file:px-3 file:text-ink"
+          accept=".json,.yaml,.yml,.har,.txt,.md,.html"
+          onChange={({ target: { files } }) => void files?.[0]?.text().then(onContent)}
+        />
+      </label>
+      <Labelled label="Kind" fault={told("contentType")}>
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={contentType}
+            onChange={({ target: { value } }) =>
+              onContentType(CONTENT_TYPES.find(([id]) => id === value)?.[0] ?? "auto")
+            }
+          >
+            {CONTENT_TYPES.map(([id, name]) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+import { Send } from "lucide-react";
+import { useState } from "react";
+import type { CatalogEntry, Schema } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Code } from "./code.tsx";
+import { Faults, SchemaForm, type Values } from "./form.tsx";
+import { faultsOf, Refusal } from "./form-frame.tsx";
+import { propertiesOf, startValue } from "./schema.ts";
+import { Tag } from "./status.tsx";
+import { inWords, sized } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+interface Props {
+  api: CatalogEntry;
+  name: string;
+  schema: Schema | null;
+}
+
+/** Calls an endpoint or tool once, with arguments that are written here. */
+export function EndpointTester({ api, name, schema }: Props) {
+  const [input, setInput] = useState<Values>(() => startValue(schema ?? {}));
+  const [text, setText] = useState("{}");
+  const [problem, setProblem] = useState<string | null>(null);
+  const test = useChange("POST /api/v1/api-catalog/{api_id}/endpoints/{name}/test", {
+    touches: [],
+    tellsErrors: false,
+  });
+  const isForm = schema !== null && propertiesOf(schema).length > 0;
+  const send = () => {
+    let body = input;
+    if (!isForm) {
+      try {
+        body = JSON.parse(text.trim() === "" ? "{}" : text) as Values;
+      } catch (error) {
+        return setProblem(error instanceof Error ? error.message : "This is not JSON.");
+      }
+    }
+    setProblem(null);
+    test.mutate({ path: { api_id: api.id, name }, body: { input: body as never } });
+  };
+  const { data: reply } = test;
+  return (
+    <div>
+      <form
+        className="space-y-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+      >
+        <Refusal error={test.error} />
+        <Faults of={faultsOf(test.error)} drawn={isForm ? [["body", "input"]] : []} />
+        {isForm ? (
+          <SchemaForm
+            schema={schema}
+            value={input}
+            onChange={setInput}
+            at={["body", "input"]}
+            faults={faultsOf(test.error)}
+          />
+        ) : (
+          <Code
+            language="json"
+            label={`Arguments of ${name}`}
+            value={text}
+            onChange={setText}
+            minHeight={70}
+            onSubmit={send}
+            isInvalid={problem !== null}
+          />
+        )}
+        {problem && (
+          <p role="alert" className="text-xs text-bad">
+            {problem}
+          </p>
+        )}
+        <Button type="submit" icon={Send} busy={test.isPending}>
+          Call it
+        </Button>
+      </form>
+      {reply && (
+        <div role="status" className="mt-4 space-y-3 rounded-md border border-line p-3">
+          <p className="flex flex-wrap items-center gap-2 text-sm">
+            <Tag tone={reply.status < 400 ? "good" : "bad"}>{reply.status}</Tag>
+            <span className="text-soft">
+              in {inWords(reply.durationSeconds)}, {sized(reply.bytes)}
+              {reply.truncated && ", cut off"}
+            </span>
+          </p>
+          {reply.extracted !== null && (
+            <div>
+              <p className="mb-1 text-xs text-soft">What is taken from it</p>
+              <Tree value={reply.extracted} label="what is taken" />
+            </div>
+          )}
+          <div>
+            <p className="mb-1 text-xs text-soft">Body</p>
+            <Tree value={reply.body} label="the reply" />
+          </div>
+          {Object.keys(reply.headers).length > 0 && (
+            <details>
+              <summary className="text-xs text-soft">Headers</summary>
+              <Tree value={reply.headers} label="the headers" />
+            </details>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import { RotateCcw } from "lucide-react";
+import { Button } from "./button.tsx";
+import { isTool, type Part, textOf, type UiMessage } from "./chat-chunks.ts";
+import { ToolCall } from "./chat-tool.tsx";
+import { CopyButton } from "./copy.tsx";
+import { Later, part } from "./later.tsx";
+import { inWords, When } from "./time.tsx";
+
+const markdown = part(() => import("./markdown.tsx"));
+
+/** What a message is drawn from: what is stored of it, or what has come of it so far. */
+export interface Said {
+  id: string;
+  message: UiMessage;
+  createdAt: string | null;
+  durationSeconds: number | null;
+  cancelled: boolean;
+}
+
+export function Question({ text }: { text: string }) {
+  return (
+    <div className="flex justify-end">
+      <p
+        dir="auto"
+        className="max-w-[85%] rounded-lg bg-accent-soft px-3 py-2 whitespace-pre-wrap [overflow-wrap:anywhere]"
+      >
+        {text}
+      </p>
+    </div>
+  );
+}
+
+interface Props {
+  said: Said;
+  /** True while more of it may come. */
+  isGrowing: boolean;
+  /** True where its questions can still be answered. */
+  isCurrent: boolean;
+  /** Asks for another answer; left out where that can't be. */
+  onAgain?: (() => void) | undefined;
+}
+
+/** An answer: its text, its thoughts, and its calls where they stand in it. */
+export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
+  const { message, cancelled, durationSeconds, createdAt } = said;
+  const { parts } = message;
+  const isEmpty = parts.every(({ type }) => type === "step-start");
+  const text = textOf(message);
+  const { warnings } = message.metadata ?? {};
+  return (
+    <article aria-label="Answer" aria-busy={isGrowing} className="space-y-3">
+      {Array.isArray(warnings) &&
+        warnings.map((warning) => (
+          <p key={String(warning)} className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn" dir="auto">
+            {String(warning)}
+          </p>
+        ))}
+      {parts.map((each, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts only come at the end
+        <Drawn key={at} part={each} isCurrent={isCurrent} />
+      ))}
+      {isGrowing && (isEmpty || !isWriting(parts)) && (
+        <p className="text-sm text-soft" role="status">
+          <span className="pulse">{isEmpty ? "Thinking …" : "Working …"}</span>
+        </p>
+      )}
+      {!isGrowing && isEmpty && (
+        <p className="text-sm text-soft">{cancelled ? "Stopped." : "No answer came."}</p>
+      )}
+      {!isGrowing && !isEmpty && (
+        <footer className="flex flex-wrap items-center gap-x-2 text-xs text-soft">
+          {text !== "" && <CopyButton text={text} label="Copy the answer" />}
+          {onAgain && (
+            <Button kind="quiet" icon={RotateCcw} onClick={onAgain}>
+              Answer again
+            </Button>
+          )}
+          {cancelled && <span>Stopped</span>}
+          {createdAt && <When at={createdAt} />}
+          {durationSeconds !== null && <span>in {inWords(durationSeconds)}</span>}
+        </footer>
+      )}
+    </article>
+  );
+}
+
+/** Whether the last part is a text that grows. */
+function isWriting(parts: readonly Part[]): boolean {
+  const last = parts.at(-1);
+  return last !== undefined && "text" in last && last.text !== "" && last.state === "streaming";
+}
+
+function Drawn({ part: each, isCurrent }: { part: Part; isCurrent: boolean }) {
+  if (isTool(each)) return <ToolCall part={each} isCurrent={isCurrent} />;
+  if (!("text" in each) || each.text === "") return null;
+  if (each.type === "reasoning")
+    return (
+      <details className="text-sm text-soft">
+        <summary>Thoughts</summary>
+        <p
+          dir="auto"
+          className="mt-1 border-l-2 border-line pl-3 whitespace-pre-wrap [overflow-wrap:anywhere]"
+        >
+          {each.text}
+        </p>
+      </details>
+    );
+  return (
+    <Later
+      of={markdown}
+      given={{ text: each.text }}
+      waiting={<p className="whitespace-pre-wrap">{each.text}</p>}
+    />
+  );
+}

@@ -1,0 +1,222 @@
+import { ChartLine, Check, Table2, X } from "lucide-react";
+import { useRef, useState } from "react";
+import { Link } from "wouter";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Chart } from "./chart.tsx";
+import type { ToolPart } from "./chat-chunks.ts";
+import { CopyButton } from "./copy.tsx";
+import { Refusal } from "./form-frame.tsx";
+import { Grid } from "./grid.tsx";
+import { TextField } from "./labelled.tsx";
+import { Status } from "./status.tsx";
+import { counted } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+import { visible } from "./visible.ts";
+
+/** How a call stands, in a status and a word. */
+const STATES: Readonly<Record<ToolPart["state"], readonly [status: string, label: string]>> = {
+  "input-streaming": ["running", "Writing"],
+  "input-available": ["running", "Running"],
+  "approval-requested": ["waiting", "Asks you"],
+  "approval-responded": ["running", "Decided"],
+  "output-available": ["completed", "Done"],
+  "output-error": ["failed", "Failed"],
+  "output-denied": ["rejected", "Rejected"],
+};
+
+const asObject = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+
+interface Result {
+  columns: readonly { name: string; dataType: string }[];
+  rows: readonly Record<string, unknown>[];
+  truncated: boolean;
+}
+
+/** The rows of a query; null for any other output. */
+function resultOf(output: unknown): Result | null {
+  const { columns, rows, truncated } = asObject(output);
+  if (!Array.isArray(columns) || !Array.isArray(rows) || columns.length === 0) return null;
+  const isColumn = (one: unknown) =>
+    typeof asObject(one).name === "string" && typeof asObject(one).dataType === "string";
+  return columns.every(isColumn)
+    ? { columns, rows: rows.map(asObject), truncated: truncated === true }
+    : null;
+}
+
+/** Where a call is seen as what it set off: a run of an action or of an automation. */
+function runLink(output: unknown): string | null {
+  const { runId, automationRunId } = asObject(output);
+  if (typeof automationRunId === "string") return `/automation-runs/${encodeURIComponent(automationRunId)}`;
+  return typeof runId === "string" ? `/runs/${encodeURIComponent(runId)}` : null;
+}
+
+/** Of the arguments as much as a line holds. */
+const SHOWN_CHARACTERS = 120;
+
+function lineOf({ input }: ToolPart): string {
+  const { sql, url, query } = asObject(input);
+  const text = [sql, url, query].find((each) => typeof each === "string") ?? JSON.stringify(input ?? {});
+  const line = String(text).replace(/\s+/g, " ");
+  return line === "{}" ? "" : line.slice(0, SHOWN_CHARACTERS);
+}
+
+/** A call of a tool: what was asked, how it stands, what came of it; and the question, where it needs a yes. */
+export function ToolCall({ part, isCurrent }: { part: ToolPart; isCurrent: boolean }) {
+  const { toolName, state, input, output, errorText } = part;
+  const [status, label] = STATES[state] ?? ["pending", state];
+  const result = state === "output-available" ? resultOf(output) : null;
+  const run = runLink(output);
+  const asks = state === "approval-requested";
+  return (
+    <div className="rounded-md border border-line bg-raised text-sm">
+      <details>
+        <summary className="flex flex-wrap items-center gap-x-2.5 gap-y-1 px-3 py-1.5">
+          <code className="font-mono text-xs font-semibold [overflow-wrap:anywhere]">{toolName}</code>
+          <span className="min-w-0 grow basis-32 truncate text-xs text-soft" dir="auto">
+            {lineOf(part)}
+          </span>
+          <Status status={status} label={label} />
+        </summary>
+        <div className="space-y-3 border-t border-line px-3 py-2.5">
+          <div>
+            <p className="mb-1 text-xs text-soft">Arguments</p>
+            <Tree value={input} label="the arguments" />
+          </div>
+          {state === "output-available" && (
+            <div>
+              <p className="mb-1 text-xs text-soft">Result</p>
+              <Tree value={output} label="the result" />
+            </div>
+          )}
+        </div>
+      </details>
+      {errorText && (
+        <p className="border-t border-line px-3 py-2 text-bad [overflow-wrap:anywhere]" dir="auto">
+          {errorText}
+        </p>
+      )}
+      {result && <Rows of={result} />}
+      {run && (
+        <p className="border-t border-line px-3 py-1.5 text-xs">
+          <Link href={run} className="text-accent hover:underline">
+            See its run
+          </Link>
+        </p>
+      )}
+      {asks && part.approval && <Question id={part.approval.id} part={part} isCurrent={isCurrent} />}
+      {state === "output-denied" && part.approval?.reason && (
+        <p className="border-t border-line px-3 py-2 text-soft" dir="auto">
+          {part.approval.reason}
+        </p>
+      )}
+    </div>
+  );
+}
+
+const HEIGHT = 260;
+
+/** Rows of an answer, as a table or a chart. */
+function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
+  const [isChart, setChart] = useState(false);
+  return (
+    <div className="border-t border-line">
+      {isChart ? (
+        <Chart columns={columns} rows={rows} />
+      ) : (
+        <Grid columns={columns} rows={rows} label="Rows of the answer" height={HEIGHT} />
+      )}
+      <div className="flex items-center justify-between gap-2 px-3 py-1 text-xs text-soft">
+        <span>
+          {counted(rows.length)} {rows.length === 1 ? "row" : "rows"}
+          {truncated && ", and there are more"}
+        </span>
+        {rows.length > 1 && (
+          <Button kind="quiet" icon={isChart ? Table2 : ChartLine} onClick={() => setChart(!isChart)}>
+            {isChart ? "Table" : "Chart"}
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Asks for a yes: just these arguments are used, once, or none. */
+function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurrent: boolean }) {
+  const may = useMay("member");
+  const [reason, setReason] = useState("");
+  const pending = useApi("GET /api/v1/approvals", { query: { status: "pending" } }, { enabled: isCurrent });
+  const isListed = pending.data?.items.some((each) => each.id === id) ?? false;
+  const wasListed = useRef(false); // the list may be a moment older than the question
+  if (isListed) wasListed.current = true;
+  const isOpen = isCurrent && (isListed || !wasListed.current);
+  const decided = { touches: ["/approvals", "/decisions", "/chat/threads", "-runs"], tellsErrors: false };
+  const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", { ...decided, done: "Approved" });
+  const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", { ...decided, done: "Rejected" });
+  const path = { approval_id: id };
+  const isBusy = approve.isPending || reject.isPending;
+  const text = visible(JSON.stringify(part.input, null, 2));
+  return (
+    <div className="border-t border-line bg-wait-soft/50 px-3 py-3">
+      <Refusal error={approve.error ?? reject.error} />
+      <p className="mb-2 font-medium">
+        It asks to call <code className="font-mono text-xs">{part.toolName}</code> with exactly this:
+      </p>
+      <div className="relative mb-3 rounded-md border border-line bg-raised">
+        <div className="absolute top-1 right-1">
+          <CopyButton text={text} label="Copy the arguments" />
+        </div>
+        <section
+          aria-label="Arguments to approve"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          tabIndex={0}
+          className="max-h-80 overflow-auto py-2 pr-10 pl-3"
+        >
+          <pre dir="ltr" className="font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">
+            {text}
+          </pre>
+        </section>
+      </div>
+      {!isOpen || approve.isSuccess || reject.isSuccess ? (
+        <p className="text-soft">{isCurrent ? "It is decided." : "It was not decided while it could be."}</p>
+      ) : (
+        may && (
+          <div className="flex flex-wrap items-end justify-between gap-3">
+            <Button
+              kind="main"
+              icon={Check}
+              busy={approve.isPending}
+              disabled={isBusy}
+              onClick={() => approve.mutate({ path, body: {} })}
+            >
+              Approve
+            </Button>
+            <form
+              className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
+              onSubmit={(event) => {
+                event.preventDefault();
+                approve.reset();
+                reject.mutate({ path, body: { rejectionReason: reason || null } });
+              }}
+            >
+              <div className="grow basis-48">
+                <TextField
+                  label="Reason, if you reject it"
+                  value={reason}
+                  onChange={setReason}
+                  maxLength={4096}
+                />
+              </div>
+              <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
+                Reject
+              </Button>
+            </form>
+          </div>
+        )
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { visible } from "./visible.ts";
+
+/** More lines than this are shown whole, one text after the other. */
+const MAX_LINES = 600;
+
+interface Line {
+  mark: " " | "-" | "+";
+  text: string;
+}
+
+/** The lines of both texts in order, those that are the same once. */
+function linesOf(before: readonly string[], after: readonly string[]): Line[] {
+  if (before.length * after.length > MAX_LINES * MAX_LINES)
+    return [
+      ...before.map((text): Line => ({ mark: "-", text })),
+      ...after.map((text): Line => ({ mark: "+", text })),
+    ];
+  // Of each pair of rests, how many lines they have in common at most.
+  const common = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
+  const at = (one: number, other: number) => common[one]?.[other] ?? 0;
+  for (let one = before.length - 1; one >= 0; one--) {
+    for (let other = after.length - 1; other >= 0; other--) {
+      const row = common[one];
+      if (row)
+        row[other] =
+          before[one] === after[other]
+            ? at(one + 1, other + 1) + 1
+            : Math.max(at(one + 1, other), at(one, other + 1));
+    }
+  }
+  const lines: Line[] = [];
+  let [one, other] = [0, 0];
+  while (one < before.length || other < after.length) {
+    if (one < before.length && before[one] === after[other]) {
+      lines.push({ mark: " ", text: before[one] ?? "" });
+      one++;
+      other++;
+    } else if (one < before.length && (other >= after.length || at(one + 1, other) >= at(one, other + 1))) {
+      lines.push({ mark: "-", text: before[one++] ?? "" });
+    } else lines.push({ mark: "+", text: after[other++] ?? "" });
+  }
+  return lines;
+}
+
+const LOOK = { " ": "text-soft", "-": "bg-bad-soft text-bad", "+": "bg-good-soft text-good" } as const;
+const SAID = { " ": "", "-": "Before: ", "+": "Now: " } as const;
+
+const textOf = (value: unknown): string =>
+  visible(typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
+
+/** What differs between two values, line by line. */
+export function Diff({ before, after, label }: { before: unknown; after: unknown; label: string }) {
+  const lines = linesOf(textOf(before).split("\n"), textOf(after).split("\n"));
+  return (
+    <section
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="max-h-96 overflow-auto rounded-md border border-line bg-raised py-1 font-mono text-xs leading-5"
+    >
+      {lines.map(({ mark, text }, at) => (
+        <p
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines are known by their place alone
+          key={at}
+          dir="auto"
+          className={`px-3 whitespace-pre-wrap [overflow-wrap:anywhere] ${LOOK[mark]}`}
+        >
+          <span aria-hidden className="mr-2 select-none">
+            {mark}
+          </span>
+          <span className="sr-only">{SAID[mark]}</span>
+          {text}
+        </p>
+      ))}
+    </section>
+  );
+}

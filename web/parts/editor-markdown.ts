@@ -1,0 +1,64 @@
+import { StreamLanguage } from "@codemirror/language";
+import type { Extension } from "@codemirror/state";
+import { Decoration, EditorView } from "@codemirror/view";
+
+interface Place {
+  part: "top" | "front" | "body";
+  isCode: boolean;
+}
+
+const KEY = /^[\w-]+(?=\s*:)/;
+
+/** Markdown whose front matter is YAML: as much of both as makes them readable. */
+export const markdown: Extension = StreamLanguage.define<Place>({
+  startState: () => ({ part: "top", isCode: false }),
+  copyState: (place) => ({ ...place }),
+  token(stream, place) {
+    if (stream.sol()) {
+      const isFence = /^---\s*$/.test(stream.string);
+      if (isFence && place.part !== "body") {
+        place.part = place.part === "top" ? "front" : "body";
+        stream.skipToEnd();
+        return "comment";
+      }
+      if (place.part === "top") place.part = "body";
+    }
+    return place.part === "front" ? inFront(stream) : inBody(stream, place);
+  },
+});
+
+type Stream = Parameters<Parameters<typeof StreamLanguage.define>[0]["token"]>[0];
+
+function inFront(stream: Stream): string | null {
+  if (stream.eatSpace()) return null;
+  const before = stream.string.slice(0, stream.pos);
+  if (/^\s*$/.test(before) && stream.match(KEY)) return "propertyName";
+  if (stream.match(/^#.*/)) return "comment";
+  if (stream.match(/^(?:"(?:[^"\\]|\\.)*"|'[^']*')/)) return "string";
+  if (stream.match(/^(?:-?\d[\d.]*|true|false|null)(?=[\s,\]]|$)/)) return "number";
+  if (stream.match(/^[-:,[\]{}]/)) return null;
+  stream.match(/^[^\s,\]]+/) || stream.next();
+  return "string";
+}
+
+function inBody(stream: Stream, place: Place): string | null {
+  const line = stream.string;
+  const isFence = /^\s*(?:```|~~~)/.test(line);
+  stream.skipToEnd();
+  if (isFence) place.isCode = !place.isCode;
+  if (isFence || place.isCode) return "string";
+  return /^#{1,6}\s/.test(line) ? "heading" : null;
+}
+
+const bad = Decoration.line({ class: "cm-bad-line" });
+
+/** Colours these lines, as far as there are so many. */
+export const badLinesOf = (lines: readonly number[] = []): Extension =>
+  EditorView.decorations.of(({ state: { doc } }) =>
+    Decoration.set(
+      [...new Set(lines)]
+        .filter((line) => line >= 1 && line <= doc.lines)
+        .sort((one, other) => one - other)
+        .map((line) => bad.range(doc.line(line).from)),
+    ),
+  );

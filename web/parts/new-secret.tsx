@@ -1,0 +1,64 @@
+import { KeyRound } from "lucide-react";
+import { useState } from "react";
+import type { Automation } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Confirm } from "./dialog.tsx";
+import { ShownOnce } from "./shown-once.tsx";
+
+const SECRET_BYTES = 32;
+
+/** In the form of those that Weir makes itself. */
+const makeSecret = () =>
+  `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))))}`;
+
+/** Puts another secret in the place of one that was lost, or that nobody was ever shown. */
+export function NewSecret({
+  automation,
+  onMade,
+}: {
+  automation: Automation;
+  onMade: (secret: string) => void;
+}) {
+  const [isAsking, setAsking] = useState(false);
+  const [made, setMade] = useState<string | null>(null);
+  const patch = useChange("PATCH /api/v1/automations/{automation_id}", {
+    touches: ["/automations"],
+    onDone: () => setAsking(false),
+  });
+  const make = () => {
+    const secret = makeSecret();
+    patch.mutate(
+      { path: { automation_id: automation.id }, body: { config: { secret } as never } },
+      {
+        onSuccess: () => {
+          setMade(secret);
+          onMade(secret);
+        },
+      },
+    );
+  };
+  return (
+    <>
+      <Button icon={KeyRound} onClick={() => setAsking(true)}>
+        New secret
+      </Button>
+      {isAsking && (
+        <Confirm
+          title="Make a new secret?"
+          verb="Make it"
+          isBusy={patch.isPending}
+          onConfirm={make}
+          onClose={() => setAsking(false)}
+        >
+          <p>Whoever signs with the one there is now is refused until they have the new one.</p>
+        </Confirm>
+      )}
+      {made && (
+        <ShownOnce title="Keep the secret" name="the secret" text={made} onClose={() => setMade(null)}>
+          Senders sign with it.
+        </ShownOnce>
+      )}
+    </>
+  );
+}

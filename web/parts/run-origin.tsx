@@ -1,0 +1,70 @@
+import { Link } from "wouter";
+import type { AutomationRun } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Section } from "./page.tsx";
+import { When } from "./time.tsx";
+import { Tree } from "./tree.tsx";
+
+/** The event is written with the run, a little before or after. */
+const SLACK_MS = 5000;
+
+const around = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
+
+/** The webhook that set a run off, as far as the trail knows it; null for all others. */
+function useDelivery(run: AutomationRun) {
+  const isHook = run.triggerMethod === "webhook";
+  const told = useApi(
+    "GET /api/v1/events",
+    {
+      query: {
+        type: "automation.triggered",
+        entityId: run.automationId,
+        since: around(run.createdAt, -SLACK_MS),
+        until: around(run.createdAt, SLACK_MS),
+        limit: 200,
+      },
+    },
+    { enabled: isHook, isFixed: true },
+  );
+  const id = told.data?.items.find(({ data }) => data.runId === run.id)?.data.deliveryId;
+  const delivery = useApi(
+    "GET /api/v1/webhook-deliveries/{delivery_id}",
+    { path: { delivery_id: String(id) } },
+    { enabled: typeof id === "string" },
+  );
+  return delivery.data ?? null;
+}
+
+/** What a run was given: the input, or the webhook that set it off and when that is tried again. */
+export function Origin({ run }: { run: AutomationRun }) {
+  const delivery = useDelivery(run);
+  if (!delivery)
+    return (
+      <Section title="Input">
+        <Tree value={run.input} label="the input" />
+      </Section>
+    );
+  return (
+    <Section
+      title="Webhook"
+      aside={
+        <>
+          {delivery.nextAttemptAt && (
+            <span>
+              next try <When at={delivery.nextAttemptAt} />
+            </span>
+          )}
+          <Link href={`/deliveries/${delivery.id}`} className="text-accent hover:underline">
+            Open it
+          </Link>
+        </>
+      }
+    >
+      {delivery.headers === null && delivery.payload === null ? (
+        <p className="text-sm text-soft">What came is not kept once it is processed.</p>
+      ) : (
+        <Tree value={delivery.payload} label="the payload" />
+      )}
+    </Section>
+  );
+}

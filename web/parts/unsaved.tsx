@@ -1,0 +1,83 @@
+import { useEffect, useId, useSyncExternalStore } from "react";
+import type { AroundNavHandler } from "wouter";
+import { Button } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+
+/** The forms in sight that hold what nobody has saved. */
+const forms = new Set<string>();
+/** The address that they stand at. */
+let here = "";
+/** Leads where the person wants to go, while they are asked. */
+let leave: (() => void) | null = null;
+const watchers = new Set<() => void>();
+
+function ask(way: (() => void) | null): void {
+  leave = way;
+  for (const watcher of watchers) watcher();
+}
+
+const watch = (watcher: () => void) => {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+};
+
+/** While `isUnsaved`, the person is asked before they leave the page. */
+export function useUnsaved(isUnsaved: boolean): void {
+  const id = useId();
+  useEffect(() => {
+    if (!isUnsaved) return;
+    here = location.href;
+    forms.add(id);
+    return () => void forms.delete(id);
+  }, [id, isUnsaved]);
+}
+
+/** Around each way to another page that begins on this one. */
+export const askFirst: AroundNavHandler = (go, ...to) => {
+  if (forms.size === 0) return go(...to);
+  ask(() => go(...to));
+};
+
+// The browser has gone back already when it says so: this address is put in front again, and left by Back if need be.
+window.addEventListener(
+  "popstate",
+  (event) => {
+    if (forms.size === 0) return;
+    event.stopImmediatePropagation();
+    history.pushState(null, "", here);
+    ask(() => history.back());
+  },
+  true,
+);
+
+window.addEventListener("beforeunload", (event) => {
+  if (forms.size > 0) event.preventDefault();
+});
+
+/** The question itself. */
+export function Leaving() {
+  const way = useSyncExternalStore(watch, () => leave);
+  if (!way) return null;
+  const stay = () => ask(null);
+  const go = () => {
+    forms.clear();
+    ask(null);
+    way();
+  };
+  return (
+    <Dialog
+      title="Leave without saving?"
+      onClose={stay}
+      foot={
+        <>
+          <Button onClick={stay}>Stay here</Button>
+          <Button kind="bad" onClick={go}>
+            Leave
+          </Button>
+        </>
+      }
+    >
+      <p className="text-soft">What you changed on this page is not saved, and would be lost.</p>
+    </Dialog>
+  );
+}
