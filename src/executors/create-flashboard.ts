@@ -5,6 +5,7 @@ import type { JsonObject } from "../base/json.ts";
 import { anything, map, named, object, oneOf, optional } from "../base/shape.ts";
 import { missingFields, specFaults } from "../charts/spec.ts";
 import type { LakeTable } from "../lake/contract.ts";
+import { readsOf } from "../lake/reads.ts";
 import { sqlTables } from "../lake/views.ts";
 import { namesIn } from "../sql/text.ts";
 import { type Bench, type Done, defineExecutor } from "./contract.ts";
@@ -121,7 +122,8 @@ export const createFlashboard = defineExecutor({
       createdAt: timestamp(bench.clock),
       panels: filled,
     };
-    return doneWith(bench, board);
+    const reads = readsOf(filled.map(({ sql }) => sql).join("\n;\n"), tables);
+    return { ...doneWith(bench, board), reads };
   },
 });
 

@@ -97,6 +97,7 @@ export const generateQuery = defineExecutor({
     );
     const done = execute ? await schema.select(sql, maxRows) : null;
     return {
+      reads: done ? schema.reads(sql) : [],
       result: {
         sql,
         explanation,

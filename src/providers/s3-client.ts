@@ -15,6 +15,8 @@ const FIRST_WAIT_MS = 200;
 /** A thousand keys of the longest kind, escaped. */
 const MAX_XML_BYTES = 16 * 1024 * 1024;
 
+/** In place of a body's hash; what presigned addresses always have. */
+const UNSIGNED = "UNSIGNED-PAYLOAD";
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 export interface S3Request {
@@ -24,6 +26,8 @@ export interface S3Request {
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array<ArrayBuffer>;
+  /** The signature leaves the body out: hashing a large one costs as much as sending it. */
+  isUnsigned?: boolean;
   /** The reply is a file: no limit on its time but the link's signal. */
   long?: boolean;
   /** The reply's bytes as they are stored, whatever coding they have. */
@@ -78,15 +82,19 @@ function keysOf({ credentials }: S3Link): Map<string, ArrayBuffer> {
   return known;
 }
 
+function hashOf({ body, isUnsigned }: S3Request): string {
+  if (!body) return EMPTY_SHA256;
+  return isUnsigned ? UNSIGNED : new Bun.CryptoHasher("sha256").update(body).digest("hex");
+}
+
 async function sign(link: S3Link, url: string, request: S3Request): Promise<Record<string, string>> {
   const { accessKeyId, secretAccessKey, sessionToken } = link.credentials;
-  const body = request.body;
   const signer = new AwsV4Signer({
     method: request.method,
     url,
     headers: {
       ...request.headers,
-      "x-amz-content-sha256": body ? new Bun.CryptoHasher("sha256").update(body).digest("hex") : EMPTY_SHA256,
+      "x-amz-content-sha256": hashOf(request),
     },
     accessKeyId,
     secretAccessKey,

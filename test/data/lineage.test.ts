@@ -131,3 +131,28 @@ test("only tables that stand in the SQL count, not what texts and comments say",
     { layer: "raw", dataset: "orders", tables: ["orders"] },
   ]);
 });
+
+test("a dashboard tells what its panels read", async () => {
+  for (const name of ["shown", "hidden"])
+    await data.owner("PUT", `/api/v1/datasets/raw/${name}/upload?format=csv`, "a\n1\n", {
+      "content-type": "text/csv",
+    });
+  const panels = [
+    { title: "One", sql: "SELECT a FROM raw.shown -- all of it" },
+    { title: "Two", sql: "SELECT 'raw.hidden' AS a" },
+  ];
+  const board = await data.begin("create_flashboard", { title: "Board", panels });
+  await data.good(board.id);
+  expect((await lineage("raw/shown")).reads).toEqual([
+    {
+      actionRunId: board.id,
+      actionId: board.actionId,
+      kind: "create_flashboard",
+      tables: ["shown"],
+      readAt: expect.any(String),
+      loadId: null,
+      target: null,
+    },
+  ]);
+  expect((await lineage("raw/hidden")).reads).toEqual([]);
+});

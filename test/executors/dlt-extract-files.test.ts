@@ -50,6 +50,63 @@ describe("CSV files", () => {
     expect(row).toEqual({ n: 30_000, most: "many" });
   });
 
+  test("keep whole numbers that a double would change, as texts where they are longer than any number", async () => {
+    await using world = openWorld();
+    await load(world, "a.csv", {
+      "a.csv": `id,n,x\n1,9007199254740993,0.14285714285714285\n2,${"123".repeat(10)},1e3\n`,
+    });
+    const values = "SELECT CAST(n AS VARCHAR) AS n, CAST(x AS DOUBLE) AS x FROM raw.shop__t ORDER BY id";
+    expect(await world.query(values)).toEqual([
+      { n: "9007199254740993", x: 0.14285714285714285 },
+      { n: "123".repeat(10), x: 1000 },
+    ]);
+    await using other = openWorld();
+    await load(other, "a.csv", { "a.csv": "x\n0.14285714285714285\n1\n-1e-3\n" });
+    expect(other.columns("t").x).toBe("DOUBLE");
+    expect(await other.query("SELECT sum(x) AS x FROM raw.shop__t")).toEqual([
+      { x: 0.14285714285714285 + 1 - 1e-3 },
+    ]);
+  });
+
+  test("with a quote missing, in Latin-1, or cut short are refused by their name, with nothing of ours in it", async () => {
+    for (const [name, content, word] of [
+      ["quote.csv", 'id,name\n1,"a\n2,b\n', "a quote is never closed"],
+      ["ragged.csv", "id,name\n1,a\n2,b,c,d\n", "columns of the first one"],
+      ["latin.csv", Buffer.from("id,name\n1,Caf\u00e9\n", "latin1"), "utf-8"],
+      ["cut.parquet", new TextEncoder().encode("PAR1 and then nothing"), "parquet"],
+    ] as const) {
+      await using world = openWorld({ sql: duck.sql });
+      const error = await failure(load(world, name, { [name]: content }));
+      expect([name, error.code, error.message]).toEqual([name, "upstream", expect.stringContaining(word)]);
+      expect(error.message).toContain(name);
+      expect(error.message).not.toMatch(/possible (fix|solution)|stage-|resource-0/i);
+    }
+  }, 30_000);
+
+  test("with three lines of heading lose none of them: the first names the columns", async () => {
+    await using world = openWorld();
+    const { result } = await load(world, "a.csv", { "a.csv": "Report,,\nfrom,to,\nid,name,amount\n1,a,2\n" });
+    expect(result.tables[0]).toMatchObject({ rowsRead: 3, rows: 3 });
+    expect(await world.query("SELECT report, column1, column2 FROM raw.shop__t WHERE report = '1'")).toEqual([
+      { report: "1", column1: "a", column2: "2" },
+    ]);
+  });
+
+  test("may speak of the years 0 and 9999", async () => {
+    await using world = openWorld();
+    await load(world, "*", {
+      "a.csv": "id,day\n1,0000-01-01\n2,9999-12-31\n",
+      "b.jsonl": '{"id":3,"at":"0000-01-01T00:00:00Z"}\n{"id":4,"at":"9999-12-31T23:59:59.999999Z"}\n',
+    });
+    const texts = 'SELECT id, CAST(day AS VARCHAR) AS day, "at" FROM raw.shop__t ORDER BY id';
+    expect(await world.query(texts)).toEqual([
+      { id: 1, day: "0001-01-01 (BC)", at: null },
+      { id: 2, day: "9999-12-31", at: null },
+      { id: 3, day: null, at: "0000-01-01T00:00:00Z" },
+      { id: 4, day: null, at: "9999-12-31T23:59:59.999999Z" },
+    ]);
+  });
+
   test("lose no row to what looks like a preamble, a comment or another quote", async () => {
     await using world = openWorld();
     await load(world, "*.csv", { "a.csv": "title\n#1\n'2\n", "b.csv": `title\n${"x".repeat(3_000_000)}\n` });

@@ -170,6 +170,31 @@ describe("an incremental load", () => {
     expect(world.tables[0]?.rows).toBe(3);
   });
 
+  test("takes in a source whose schema changes under it, each row once", async () => {
+    await using world = openWorld();
+    const definition = {
+      resources: [{ name: "t", primaryKey: ["id"], incremental: { cursorField: "at" } }],
+    };
+    await world.run(definition, rows([{ id: 1, at: 1, v: 1, gone: "x" }]));
+    const { result } = await world.run(
+      definition,
+      rows([
+        { id: 1, at: 1, v: 1 },
+        { id: 2, at: 2, v: "many", more: true },
+      ]),
+    );
+    expect(result.tables[0]?.schemaChanges.map(({ column, change }) => [column, change])).toEqual(
+      expect.arrayContaining([
+        ["v__v_text", "variant"],
+        ["more", "added"],
+      ]),
+    );
+    expect(await world.query("SELECT id, v, v__v_text, gone, more FROM raw.shop__t ORDER BY id")).toEqual([
+      { id: 1, v: 1, v__v_text: null, gone: "x", more: null },
+      { id: 2, v: null, v__v_text: "many", gone: null, more: true },
+    ]);
+  });
+
   test("begins anew when the cursor is another field, and says so", async () => {
     await using world = openWorld();
     await world.run(by("a"), rows([{ a: 5, b: 1 }]));

@@ -165,6 +165,21 @@ describe("generate_query", () => {
     expect(asked()[0]?.content).toContain("raw.shop__orders(id BIGINT, customer_id BIGINT");
   });
 
+  test("tells what it read, and nothing where it only wrote the SQL", async () => {
+    const reads = async () => (await weir.owner("GET", "/api/v1/datasets/raw/shop/lineage")).body.reads;
+    const before = await reads();
+    await run("generate_query", { question: "How much did each buy?" }, [answers({ sql, explanation: "" })]);
+    expect(await reads()).toEqual(before);
+    const { id } = await run("generate_query", { question: "How much?", execute: true }, [
+      answers({ sql, explanation: "" }),
+    ]);
+    expect((await reads())[0]).toMatchObject({
+      actionRunId: id,
+      kind: "generate_query",
+      tables: ["customers", "orders"],
+    });
+  });
+
   test("sees only the datasets that are named, and runs nothing unless told to", async () => {
     const { result } = await run("generate_query", { question: "One?", datasets: ["marts.other"] }, [
       answers({ sql: "SELECT x FROM marts.other", explanation: "" }),

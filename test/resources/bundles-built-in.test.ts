@@ -33,7 +33,7 @@ function expectDone(
 }
 
 describe("the built-in bundles", () => {
-  test("are six at least, and in each nothing is wrong", async () => {
+  test("are nine at least, and in each nothing is wrong", async () => {
     const ctx = contextFor(started.app, {
       organizationId: started.ids.organizationId,
       role: "owner",
@@ -48,6 +48,9 @@ describe("the built-in bundles", () => {
       "files-to-dataset",
       "api-to-dataset",
       "audit-export",
+      "commerce-dashboard",
+      "drive-to-dataset",
+      "bucket-to-bucket",
     ]);
     for (const each of builtIns) {
       const faults = await templateFaults(ctx, { ...each, kind: null, inputDefaults: {} });

@@ -149,7 +149,8 @@ function checkSignature(incoming: IncomingMessage, body: Buffer, region: string)
   if (keyId !== s3Keys.accessKeyId) return { status: 403, code: "InvalidAccessKeyId" };
   if (theirRegion !== region) return { status: 400, code: "AuthorizationHeaderMalformed" };
   const digest = (data: string | Buffer) => createHash("sha256").update(data).digest("hex");
-  if (incoming.headers["x-amz-content-sha256"] !== digest(body)) {
+  const hash = incoming.headers["x-amz-content-sha256"];
+  if (hash !== "UNSIGNED-PAYLOAD" && hash !== digest(body)) {
     return { status: 400, code: "XAmzContentSHA256Mismatch" };
   }
   const [path = "", query = ""] = (incoming.url ?? "/").split(/\?(.*)/s);

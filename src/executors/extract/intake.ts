@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { readHead } from "../../lake/csv-head.ts";
 import type { Extraction } from "../../providers/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
@@ -198,10 +199,12 @@ class LooseReader {
     if (format === "parquet")
       return this.#stage(`read_parquet(${quoteText(path)}, hive_partitioning = false)`);
     // What is not told is guessed, and a guess may pass over rows as a preamble or as comments.
-    const csv = `read_csv(${quoteText(path)}, header = true, skip = 0, comment = '', quote = '"', escape = '"'`;
+    const { delimiter, fields } = await readHead(path);
+    const parted = fields.length > 1 ? `, delim = ${quoteText(delimiter)}` : "";
+    const csv = `read_csv(${quoteText(path)}, header = true, skip = 0, comment = '', quote = '"', escape = '"'${parted}`;
     const slots = this.root.slots.length;
     try {
-      await this.#stage(`${csv})`);
+      await this.#stage(`${csv})`, true);
     } catch (error) {
       // The types were guessed from the first rows, and a later row is not of them, or is very long.
       if (!(error instanceof AppError) || error.code !== "sql_error") throw error;
@@ -212,9 +215,18 @@ class LooseReader {
     }
   }
 
-  async #stage(source: string): Promise<void> {
+  /** With `isGuessed` the types are those that CSV's first rows look like. */
+  async #stage(given: string, isGuessed = false): Promise<void> {
     const { staging, options, root } = this;
-    const described = await staging.session.run(`DESCRIBE SELECT * FROM ${source}`);
+    const described = await staging.session.run(`DESCRIBE SELECT * FROM ${given}`);
+    const doubles = isGuessed ? described.filter((row) => row.column_type === "DOUBLE") : [];
+    const source =
+      doubles.length === 0
+        ? given
+        : exactly(
+            given,
+            doubles.map((row) => String(row.column_name)),
+          );
     const picked = [`row_number() OVER () + ${root.rows} AS ${SEQUENCE.name}`];
     const pairs: string[] = [];
     for (const row of described) {
@@ -247,6 +259,17 @@ class LooseReader {
   }
 }
 
+/** CSV whose fractions are read as texts first: whole numbers that a double would change are refused. */
+function exactly(csv: string, columns: readonly string[]): string {
+  const texts = columns.map((name) => `${quoteText(name)}: 'VARCHAR'`);
+  const values = columns.map((name) => {
+    const value = quoteName(name);
+    const isLong = `length(${value}) > 15 AND regexp_full_match(${value}, '\\s*[-+]?\\d{16,}\\s*')`;
+    return `CASE WHEN ${isLong} THEN error('A number is too long.') ELSE CAST(${value} AS DOUBLE) END AS ${value}`;
+  });
+  return `(SELECT * REPLACE (${values.join(", ")}) FROM ${csv.replace(/\)$/, "")}, types = {${texts.join(", ")}}))`;
+}
+
 const unreadable = (name: string, format: string, error: unknown): unknown =>
   error instanceof AppError && error.code === "sql_error"
     ? new AppError("upstream", `${name} can't be read as ${format}: ${withoutAdvice(error.message)}`, {
@@ -257,6 +280,8 @@ const unreadable = (name: string, format: string, error: unknown): unknown =>
 
 /** DuckDB's message, less the settings that it advises, which are ours to make, and our own file's name. */
 const withoutAdvice = (message: string): string =>
-  message
-    .replace(/\n(?:The search space used was|Possible (?:fixes|solutions)):[\s\S]*$/, "")
-    .replace(/ (?:when sniffing )?file (["'])…[^"'\n]*\1/gi, " the file");
+  /automatically detect/.test(message)
+    ? "its lines do not part into the columns of the first one, or a quote is never closed."
+    : message
+        .replace(/\n(?:The search space used was|Possible (?:fix(?:es)?|solutions?)):[\s\S]*$/i, "")
+        .replace(/ (?:when sniffing )?file (["'])…[^"'\n]*\1/gi, " the file");

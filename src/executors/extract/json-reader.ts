@@ -54,9 +54,9 @@ export async function* readJson(
 
 const asRow = (value: unknown): JsonObject => (isObject(value) ? value : { value: value as string });
 
-/** Parses; only a text with a run of sixteen digits needs the slow way that keeps them. */
+/** Parses; only a text with a run of sixteen digits that may be an integer needs the slow way that keeps them. */
 function parseExact(text: string): unknown {
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  if (!/\d{16}/.test(text) || !/(?<![\d.])\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, exactInteger);
 }
 

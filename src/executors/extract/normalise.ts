@@ -32,22 +32,28 @@ interface Node {
 /** A sheet being filled: CSV lines of text, each as wide as the sheet was when it was written. */
 export class Lines {
   readonly #lines: string[] = [];
-  readonly #widths: number[] = [];
+  /** Where lines of another width begin. */
+  readonly #widths: { from: number; width: number }[] = [];
   readonly cells: string[];
   readonly top: Node = { path: [], source: "", fields: new Map(), order: [] };
   /** Characters that wait to be written. */
   size = 0;
   longest = 0;
 
-  constructor(readonly sheet: Sheet) {
+  constructor(
+    readonly sheet: Sheet,
+    /** Of the table among those of its load; the root's is 0. */
+    readonly number = 0,
+  ) {
     this.cells = sheet.slots.map(() => "");
   }
 
   endRow(): void {
     const { cells } = this;
     const line = cells.join(",");
+    if (this.#widths.at(-1)?.width !== cells.length)
+      this.#widths.push({ from: this.#lines.length, width: cells.length });
     this.#lines.push(line);
-    this.#widths.push(cells.length);
     this.size += line.length + 1;
     if (line.length > this.longest) this.longest = line.length;
     cells.fill("");
@@ -59,10 +65,10 @@ export class Lines {
     while (this.cells.length < this.sheet.slots.length) this.cells.push(""); // slots that a file of another format made
     const width = this.cells.length;
     const lines = this.#lines;
-    for (let i = 0; i < lines.length; i++) {
-      const missing = width - (this.#widths[i] ?? width);
-      if (missing === 0) break; // widths only grow
-      lines[i] += ",".repeat(missing);
+    for (const [at, { from, width: own }] of this.#widths.entries()) {
+      if (own === width) break; // widths only grow
+      const end = this.#widths[at + 1]?.from ?? lines.length;
+      for (let i = from; i < end; i++) lines[i] += ",".repeat(width - own);
     }
     const taken = { text: `${lines.join("\n")}\n`, longest: this.longest + width, rows: lines.length };
     this.#lines.length = 0;
@@ -171,7 +177,7 @@ export class Normaliser {
   }
 
   #element(child: Lines, item: unknown, index: number, level: number, parentId: string): void {
-    const id = hash(`${parentId}/${child.sheet.table}/${index}`);
+    const id = `${parentId}.${child.number}.${index}`;
     child.cells[0] = String(this.#sequence);
     child.cells[1] = id;
     child.cells[2] = parentId;
@@ -204,7 +210,7 @@ export class Normaliser {
     const table = this.#options.tables.take(wanted);
     if (table !== wanted)
       this.#options.warn(`The table of "${field.source}" is called ${table}, because ${wanted} is taken.`);
-    const child = new Lines(new Sheet(table, parent.sheet, CHILD_SLOTS));
+    const child = new Lines(new Sheet(table, parent.sheet, CHILD_SLOTS), this.lines.length);
     this.lines.push(child);
     return child;
   }

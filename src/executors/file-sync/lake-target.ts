@@ -7,7 +7,7 @@ import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
 import { writeRows } from "../../lake/merge.ts";
-import { nameFault } from "../../lake/names.ts";
+import { arrivedAt, arrivedPart, nameFault } from "../../lake/names.ts";
 import type { Opened, TreeFile } from "../../providers/contract.ts";
 import { exactly, readChunks } from "../../providers/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
@@ -53,6 +53,13 @@ export async function openLakeTarget(bench: Bench, path: string): Promise<Target
   const lying = new Map<string, { table: string; fileId: string }>();
   const workshop = openWorkshop(bench);
   const isChanged = ({ add, remove }: Draft) => add.length + remove.size > 0;
+  const inDataset = (below: string) => (only === undefined ? below : `${only}/${below}`);
+  /** The path of a live file, whichever action brought it. */
+  const pathOf = (table: string, file: LakeFile): string => {
+    const came = arrivedAt(file.part);
+    if (came?.startsWith(inDataset(""))) return came.slice(inDataset("").length);
+    return `${only === undefined ? `${table}/` : ""}${basename(file.path)}`;
+  };
   /** What lay at a path gives way. */
   const takeOut = (below: string) => {
     const old = lying.get(below);
@@ -83,8 +90,7 @@ export async function openLakeTarget(bench: Bench, path: string): Promise<Target
       for (const [table, { before }] of drafts) {
         if (only !== undefined && table !== only) continue;
         for (const file of before?.files ?? []) {
-          const below =
-            paths.get(file.id) ?? `${only === undefined ? `${table}/` : ""}${basename(file.path)}`;
+          const below = paths.get(file.id) ?? pathOf(table, file);
           lying.set(below, { table, fileId: file.id });
           found.set(below, presentFile(below, file.id, file.bytes));
         }
@@ -113,7 +119,8 @@ export async function openLakeTarget(bench: Bench, path: string): Promise<Target
       const { sheet, columns, size: read } = await workshop.take(below, opened, size);
       const table = tableOf(below);
       unite(draftOf(table).columns, columns);
-      const file = await bench.lake.place({ layer, dataset, table, loadId: bench.run.id }, sheet);
+      const placed = { ...sheet, part: arrivedPart(inDataset(below)) };
+      const file = await bench.lake.place({ layer, dataset, table, loadId: bench.run.id }, placed);
       takeOut(below);
       putIn(below, file, columns);
       return { version: file.id, size: read, detail: { file, columns } as unknown as JsonObject };

@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
-import type { LakeTable } from "../../lake/contract.ts";
+import type { LakeRead, LakeTable } from "../../lake/contract.ts";
+import { readsOf } from "../../lake/reads.ts";
 import { sqlName, sqlTables } from "../../lake/views.ts";
 import type { SourceSql } from "../../providers/contract.ts";
 import type { Column } from "../../sql/contract.ts";
@@ -27,6 +28,8 @@ export interface LiveSchema {
   /** Throws `sql_error` where `sql` is no SELECT, or speaks of what is not there. */
   check(sql: string): Promise<void>;
   select(sql: string, maxRows: number): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
+  /** What such SQL reads of the lake; nothing where it asks a database. */
+  reads(sql: string): LakeRead[];
 }
 
 /** What a definition says of where to look; both absent for the whole lake. */
@@ -85,6 +88,7 @@ async function ofLake(bench: Bench, datasets: readonly string[] | undefined): Pr
     // Inside of a FROM nothing but one query can stand.
     check: async (sql) => void (await bench.sql.explain(await job(`SELECT * FROM (${withoutEnd(sql)}\n)`))),
     select: async (sql, maxRows) => bench.sql.query(await job(withoutEnd(sql)), maxRows),
+    reads: (sql) => readsOf(sql, tables),
   };
 }
 
@@ -114,6 +118,7 @@ async function ofConnection(
     tables,
     check: async (sql) => void (await speaksSql().select(link, sql, 0)),
     select: (sql, maxRows) => speaksSql().select(link, sql, maxRows),
+    reads: () => [],
   };
 }
 

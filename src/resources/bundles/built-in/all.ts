@@ -1,6 +1,9 @@
 import { apiToDataset } from "./api-to-dataset.ts";
 import { auditExport } from "./audit-export.ts";
+import { bucketToBucket } from "./bucket-to-bucket.ts";
+import { commerceDashboard } from "./commerce-dashboard.ts";
 import type { BuiltIn } from "./contract.ts";
+import { driveToDataset } from "./drive-to-dataset.ts";
 import { filesToDataset } from "./files-to-dataset.ts";
 import { httpApi } from "./http-api.ts";
 import { quickStart } from "./quick-start.ts";
@@ -15,5 +18,8 @@ export const builtIns: readonly BuiltIn[] = [
   filesToDataset,
   apiToDataset,
   auditExport,
+  commerceDashboard,
+  driveToDataset,
+  bucketToBucket,
   httpApi,
 ];

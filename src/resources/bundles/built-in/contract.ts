@@ -40,6 +40,16 @@ export const folder = (fallback: string, description: string): JsonObject => ({
   maxLength: 500,
   default: fallback,
 });
+/** A connection of the organization; where none is given the field that is just this input is left out. */
+export const connectionId = (description: string): JsonObject => ({
+  type: "string",
+  title: "Connection",
+  description,
+  format: "uuid",
+});
+/** Conditions on such an input. */
+export const isGiven = (input: string) => `{{inputs.${input} ?? ""}} != ''`;
+export const isNotGiven = (input: string) => `{{inputs.${input} ?? ""}} == ''`;
 export const webhookPath = (fallback: string): JsonObject => ({
   type: "string",
   title: "Webhook path",

@@ -1,0 +1,137 @@
+/**
+ * JSON to Parquet by `dlt_extract`, `bun scripts/bench/json-extract.bench.ts [rows] [rounds]`, against DuckDB's own
+ * `read_json`:
+ * - pages of an API, asked for over HTTP one after the other, against DuckDB reading the same rows from a file;
+ * - a JSONL file of orders with an object, a list of objects and a list of texts in each row, which become a table and two
+ *   child tables, against DuckDB writing the same three tables, and against DuckDB leaving them nested in one file.
+ *
+ * DuckDB has as many threads on both sides. Medians of interleaved rounds. Before that the API once, and once with many
+ * times the rows: memory at its highest, DuckDB's included, may not grow with them.
+ */
+import { join } from "node:path";
+import { Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Link, Provider } from "../../src/providers/contract.ts";
+import { localFiles } from "../../src/providers/local-files.ts";
+import { link } from "../../test/support/link.ts";
+import { median, tell } from "./load.ts";
+import { openBare, openLoads, timed, watched } from "./loads.ts";
+import { startPeer } from "./peer.ts";
+import { rssMb } from "./process.ts";
+import { flatRow, nestedRow, writeLines } from "./rows.ts";
+
+const rows = Number(process.argv[2] ?? 200_000);
+const rounds = Number(process.argv[3] ?? 3);
+const TIMES = 5;
+const PAGE_ROWS = 500;
+const PAGE_BYTES = 64 * 1024 * 1024;
+
+const loads = openLoads();
+const file = (name: string) => join(loads.folder, name);
+const copy = (select: string, name = "bare") =>
+  `COPY (${select}) TO '${file(`${name}.parquet`)}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)`;
+
+/** An API as the executor sees it: the first `count` rows in pages, each asked for when the one before was taken. */
+const api = (count: number): Provider => ({
+  id: "api",
+  title: "API",
+  description: "Pages of JSON.",
+  config: Type.Object({}),
+  credentials: Type.Object({}),
+  destination: [],
+  verify: async () => undefined,
+  extract: async (link) => ({
+    kind: "rows",
+    ranged: false,
+    pages: pagesOf(link, Math.ceil(count / PAGE_ROWS)),
+  }),
+});
+
+async function* pagesOf({ egress, signal }: Link, pages: number) {
+  for (let page = 0; page < pages; page++) {
+    const reply = await egress.fetch(`${peer.origin}/?page=${page}`, { method: "GET", signal });
+    const { bytes } = await reply.bytes(PAGE_BYTES);
+    yield (JSON.parse(new TextDecoder().decode(bytes)) as { rows: JsonObject[] }).rows;
+  }
+}
+
+async function extract(provider: Provider, at: Link, spec: string, expected: number): Promise<number> {
+  const definition = { dataset: "bench", resources: [{ name: "orders", spec, writeDisposition: "replace" }] };
+  const { ms, done } = await loads.extract({ provider, link: at }, definition);
+  const tables = done.result.tables as { rows: number }[];
+  if (tables[0]?.rows !== expected) throw new Error(`${tables[0]?.rows} of ${expected} rows came.`);
+  return ms;
+}
+
+/** Interleaved rounds after one to warm up; the medians of their times to ours. */
+async function compare(
+  what: string,
+  theirs: Record<string, () => Promise<number>>,
+  ours: () => Promise<number>,
+) {
+  const ratios: Record<string, number[]> = {};
+  for (let round = 0; round <= rounds; round++) {
+    const ms = await ours();
+    const told = [`dlt_extract ${ms.toFixed(0)} ms`];
+    for (const [name, run] of Object.entries(theirs)) {
+      const theirMs = await run();
+      if (round > 0) ratios[name] = [...(ratios[name] ?? []), theirMs / ms];
+      told.push(`${name} ${theirMs.toFixed(0)} ms`);
+    }
+    if (round > 0) console.log(`  round ${round}: ${what}: ${told.join(", ")}`);
+  }
+  return Object.values(ratios).map(median);
+}
+
+const peer = await startPeer("json-peer.ts", String(rows), String(PAGE_ROWS));
+try {
+  await writeLines(file("flat.ndjson"), rows, flatRow);
+  await writeLines(file("nested.jsonl"), rows, nestedRow);
+  Bun.gc(true);
+  const idleMb = rssMb(process.pid);
+
+  const small = await watched(() => extract(api(rows), link({}, {}), "rows", rows));
+  const large = await watched(() => extract(api(rows * TIMES), link({}, {}), "rows", rows * TIMES));
+  console.log(
+    `  memory: ${small.peakMb.toFixed(0)} MB, with ${TIMES} × the rows ${large.peakMb.toFixed(0)} MB`,
+  );
+  tell(
+    `memory of ${TIMES} × the pages above idle, DuckDB's included`,
+    large.peakMb - idleMb,
+    300,
+    300,
+    "MB",
+    true,
+  );
+
+  const bare = await openBare(); // its memory is not ours
+  const flat = copy(`SELECT * FROM read_json('${file("flat.ndjson")}', format = 'newline_delimited')`);
+  const [pages] = await compare("API pages", { DuckDB: () => timed(bare, flat) }, () =>
+    extract(api(rows), link({}, {}), "rows", rows),
+  );
+  tell("API pages → Parquet, against DuckDB reading the same NDJSON", pages ?? Number.NaN, 0.3, 0.45);
+
+  const nested = `read_json('${file("nested.jsonl")}', format = 'newline_delimited')`;
+  const tables = {
+    root: `SELECT * EXCLUDE (lines, tags) FROM ${nested}`,
+    lines: `SELECT id, unnest(lines, recursive := true) FROM ${nested}`,
+    tags: `SELECT id, unnest(tags) AS value FROM ${nested}`,
+  };
+  const apart = async () => {
+    let ms = 0;
+    for (const [name, select] of Object.entries(tables)) ms += await timed(bare, copy(select, name));
+    return ms;
+  };
+  const folder = link({}, {}, { filesFolder: loads.folder });
+  const [whole, split] = await compare(
+    "JSONL",
+    { "DuckDB, nested": () => timed(bare, copy(`SELECT * FROM ${nested}`)), "DuckDB, three tables": apart },
+    () => extract(localFiles, folder, "nested.jsonl", rows),
+  );
+  tell("JSONL with nesting → Parquet, against DuckDB's read_json", whole ?? Number.NaN, 0.5, 0.5);
+  tell("the same, against DuckDB writing the same three tables", split ?? Number.NaN, 0.5, 0.5);
+} finally {
+  await loads.close();
+  await peer.stop();
+}
+process.exit(0);

@@ -1,0 +1,91 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Done } from "../../src/executors/contract.ts";
+import { dltExtract } from "../../src/executors/dlt-extract.ts";
+import type { LakeTable } from "../../src/lake/contract.ts";
+import { openFolderLake } from "../../src/lake/folder.ts";
+import type { Link, Provider } from "../../src/providers/contract.ts";
+import { testBench } from "../../test/support/bench.ts";
+import { openTestSql } from "../../test/support/sql.ts";
+import { atEnd, tempFolder } from "./ending.ts";
+import { childrenOf, rssMb } from "./process.ts";
+
+/** So many threads has DuckDB on either side: as many as Weir gives it. */
+const THREADS = Math.max(1, Math.floor(availableParallelism() / 2));
+
+/** `dlt_extract` as runs call it, with DuckDB in a process of its own and a lake in a folder. */
+export function openLoads() {
+  const duck = openTestSql({ memory: "1GB", threads: THREADS, timeoutMs: 300_000 });
+  atEnd(() => rmSync(duck.folder, { recursive: true, force: true }));
+  const folder = tempFolder();
+  const lake = openFolderLake(join(folder, "lake"));
+  let runs = 0;
+  return {
+    folder,
+    lake,
+    sql: duck.sql,
+    parquet: duck.parquet,
+    /** One execution, and the milliseconds that it took; DuckDB's process is warm, as between runs. */
+    async extract(
+      source: { provider: Provider; link: Link },
+      definition: JsonObject & { dataset: string; resources: JsonObject[] },
+      tables: LakeTable[] = [],
+    ): Promise<{ ms: number; done: Done }> {
+      const run = `run-${++runs}`;
+      const work = join(folder, run);
+      await Bun.sleep(1000); // the next process has its second to load DuckDB, as between runs
+      await using bench = testBench({
+        run: { id: run, organizationId: "org", attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" },
+        sql: duck.sql,
+        hasConnection: true,
+        connection: async () => source,
+        lake: {
+          tables: async () => tables,
+          table: async () => null,
+          past: async () => Promise.reject(new Error("An extract reads no past.")),
+          localPath: lake.localPath,
+          place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
+          cursor: async () => null,
+          lock: async () => undefined,
+        },
+        workFolder: async () => {
+          mkdirSync(work);
+          return work;
+        },
+      });
+      const began = performance.now();
+      const done = await dltExtract.execute(bench, definition as never);
+      const ms = performance.now() - began;
+      rmSync(work, { recursive: true, force: true });
+      return { ms, done };
+    },
+    close: () => duck[Symbol.asyncDispose](),
+  };
+}
+
+/** DuckDB itself, in this process, with its library loaded and its instance open. */
+export async function openBare(): Promise<DuckDBConnection> {
+  const instance = await DuckDBInstance.create(":memory:", { threads: String(THREADS) });
+  return instance.connect();
+}
+
+/** Milliseconds of one statement. */
+export async function timed(connection: DuckDBConnection, sql: string): Promise<number> {
+  const began = performance.now();
+  await connection.run(sql);
+  return performance.now() - began;
+}
+
+/** The most memory that `work` takes, with DuckDB's own process, and what it gives back. */
+export async function watched<T>(work: () => Promise<T>): Promise<{ peakMb: number; value: T }> {
+  let peakMb = 0;
+  const watch = setInterval(() => {
+    const children = childrenOf(process.pid, "sql-child.ts").map(rssMb);
+    peakMb = Math.max(peakMb, rssMb(process.pid) + Math.max(0, ...children));
+  }, 50);
+  const value = await work().finally(() => clearInterval(watch));
+  return { peakMb, value };
+}

@@ -1,0 +1,78 @@
+import { type BuiltIn, connectionId, cron, folder, inputs, timezone } from "./contract.ts";
+
+const path = (title: string, fallback: string, description: string) => ({
+  type: "string",
+  title,
+  description,
+  pattern: "^/",
+  maxLength: 1000,
+  default: fallback,
+});
+
+export const bucketToBucket: BuiltIn = {
+  id: "019b76da-a800-7000-8000-000000000009",
+  slug: "bucket-to-bucket",
+  version: 1,
+  templateType: "bundle",
+  displayName: "Bucket to bucket",
+  description:
+    "Copies files from one S3 bucket to another, each once and again when it changes; between two sample folders, until connections are given.",
+  inputJsonSchema: inputs({
+    sourceConnectionId: connectionId(
+      "The connection that files are copied from; a sample folder without one.",
+    ),
+    sourcePath: path("From", "/incoming", "The folder that is copied, in the source."),
+    destinationConnectionId: connectionId(
+      "The connection that files are copied to; a folder of the organization without one.",
+    ),
+    destinationPath: path("To", "/copies", "The folder that files are copied into, in the destination."),
+    mode: {
+      type: "string",
+      title: "Mode",
+      description: "mirror also deletes what the source does not have any more.",
+      enum: ["copy", "mirror"],
+      default: "copy",
+    },
+    folder: folder("buckets", "Where the sample folders lie, below the organization's own folder."),
+    cron: cron("15 * * * *"),
+    timezone,
+  }),
+  files: [
+    { component: "samples", name: "incoming/2026/04/orders.csv", text: "id,amount\n1,10.5\n2,20\n" },
+    { component: "samples", name: "incoming/readme.txt", text: "Files that the bundle copies.\n" },
+  ],
+  definition: {
+    components: [
+      {
+        key: "samples",
+        type: "connection",
+        name: "Sample buckets",
+        definition: { provider: "local_files", config: { root: "{{inputs.folder}}" }, credentials: {} },
+      },
+      {
+        key: "sync",
+        type: "automation",
+        name: "Copy the bucket",
+        definition: {
+          triggerType: "schedule",
+          description: "Copies what is new or has changed.",
+          config: {
+            schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}" },
+            action: {
+              kind: "file_sync",
+              connectionId: "{{components.samples.id}}",
+              definition: {
+                source: { connectionId: "{{inputs.sourceConnectionId}}", path: "{{inputs.sourcePath}}" },
+                destination: {
+                  connectionId: "{{inputs.destinationConnectionId}}",
+                  path: "{{inputs.destinationPath}}",
+                },
+                mode: "{{inputs.mode}}",
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};

@@ -1,0 +1,87 @@
+import type { JsonObject } from "../../../base/json.ts";
+import {
+  type BuiltIn,
+  connectionId,
+  cron,
+  dataset,
+  folder,
+  inputs,
+  isGiven,
+  isNotGiven,
+  timezone,
+} from "./contract.ts";
+
+const SAMPLE =
+  "region,month,target\nnorth,2026-04-01,12000\nsouth,2026-04-01,9500\nwest,2026-04-01,10250.5\n";
+
+/** All files at once: what somebody has changed or taken away in the folder is so in the table too. */
+const load: JsonObject = {
+  dataset: "{{inputs.dataset}}",
+  resources: [{ name: "{{inputs.dataset}}", spec: "{{inputs.pattern}}", writeDisposition: "replace" }],
+};
+
+export const driveToDataset: BuiltIn = {
+  id: "019b76da-a800-7000-8000-000000000008",
+  slug: "drive-to-dataset",
+  version: 1,
+  templateType: "bundle",
+  displayName: "Drive folder to dataset",
+  description:
+    "Makes a dataset of the files and sheets in a folder of Google Drive, and keeps it up to date; of a sample file, until a connection is given.",
+  inputJsonSchema: inputs({
+    connectionId: connectionId(
+      "The Google Drive connection; its rootFolderId is the folder. A sample folder without one.",
+    ),
+    folder: folder("drive", "Where the sample file lies, below the organization's own folder."),
+    pattern: {
+      type: "string",
+      title: "Files",
+      description: "Which files are read, such as targets*.csv or **/*.csv; Google Sheets are read as csv.",
+      minLength: 1,
+      maxLength: 500,
+      default: "*.csv",
+    },
+    dataset: dataset("drive_files", "The dataset that holds the files' rows, in the layer raw."),
+    cron: cron("*/30 * * * *"),
+    timezone,
+  }),
+  files: [{ component: "samples", name: "targets.csv", text: SAMPLE }],
+  definition: {
+    components: [
+      {
+        key: "samples",
+        type: "connection",
+        name: "Sample folder",
+        definition: { provider: "local_files", config: { root: "{{inputs.folder}}" }, credentials: {} },
+      },
+      {
+        key: "load",
+        type: "automation",
+        name: "Load the Drive folder",
+        definition: {
+          triggerType: "schedule",
+          description: "Reads all files of the folder into one table.",
+          config: {
+            schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}" },
+            steps: [
+              {
+                key: "samples",
+                kind: "dlt_extract",
+                connectionId: "{{components.samples.id}}",
+                when: isNotGiven("connectionId"),
+                definition: load,
+              },
+              {
+                key: "drive",
+                kind: "dlt_extract",
+                connectionId: "{{inputs.connectionId}}",
+                when: isGiven("connectionId"),
+                definition: load,
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+};
