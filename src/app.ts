@@ -117,6 +117,7 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
     executors,
     filesFolder: folder.files,
     artifactsFolder: folder.artifacts,
+    self,
     bootId: ids.uuid(),
     stopping: phases.stopping.signal,
     closing: phases.closing.signal,

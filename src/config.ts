@@ -43,6 +43,10 @@ export interface Config {
   lakeCache: string;
   /** How long the past states of tables can be queried. */
   lakeHistoryDays: number;
+  /** Hours from one scheduled backup to the next; 0: none is made. */
+  backupEvery: number;
+  /** So many of them are kept. */
+  backupKeep: number;
   logLevel: Level;
   adminEmail: string | null;
   adminPasswordFile: string | null;
@@ -123,6 +127,8 @@ const SETTINGS = {
   lakeRegion: { env: "WEIR_LAKE_REGION", read: maybe },
   lakeCache: { env: "WEIR_LAKE_CACHE", read: memory("10GB") },
   lakeHistoryDays: { env: "WEIR_LAKE_HISTORY_DAYS", read: integer(1, 0, 3_650) },
+  backupEvery: { env: "WEIR_BACKUP_EVERY", read: integer(0, 0, 8_760) },
+  backupKeep: { env: "WEIR_BACKUP_KEEP", read: integer(7, 1, 10_000) },
   logLevel: { env: "WEIR_LOG", read: choice(LOG_LEVELS, "info") },
   adminEmail: { env: "WEIR_ADMIN_EMAIL", read: maybe },
   adminPasswordFile: { env: "WEIR_ADMIN_PASSWORD_FILE", read: maybe },

@@ -50,6 +50,8 @@ export interface App {
   readonly filesFolder: string;
   /** Absolute; large artifacts lie in it, by organization. */
   readonly artifactsFolder: string;
+  /** The command that starts this same program. */
+  readonly self: readonly string[];
   /** Names this process among those that share or shared the store. */
   readonly bootId: string;
   /** Aborts when the process is asked to end: it counts as not ready, and takes in nothing new. */

@@ -100,6 +100,10 @@ async function main(): Promise<number | null> {
     const { readChild } = await import("./reader/child.ts");
     return readChild();
   }
+  if (name === "__yaml") {
+    const { yamlChild } = await import("./catalog/yaml.ts");
+    return yamlChild();
+  }
   const asked = ALIASES[name] ?? name;
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
   const load = Object.hasOwn(commands, asked) ? commands[wantsHelp ? "help" : asked] : undefined;

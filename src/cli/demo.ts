@@ -102,7 +102,14 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
 
     const client = openDemoClient(running.origin, owner.token);
     const outcome = await Promise.race([
-      playShow({ stage, client, receiver, clock: systemClock, origin: running.origin }),
+      playShow({
+        stage,
+        client,
+        receiver,
+        clock: systemClock,
+        origin: running.origin,
+        model: modelOf(parts),
+      }),
       stopped,
     ]);
     if (outcome === null) return false;
@@ -122,6 +129,12 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
   } finally {
     await running.stop();
   }
+}
+
+/** The language model that the settings name; null where they name none. */
+function modelOf({ config, secrets }: Parts): string | null {
+  if (config.llmBaseUrl !== null) return config.llmModel ?? config.llmBaseUrl;
+  return secrets.anthropicApiKey === null ? null : (config.llmModel ?? "Anthropic's");
 }
 
 /** What one can look at while the server goes on. */

@@ -72,11 +72,16 @@ async function examineDatabase(
   const { dataFolder, lakeUrl } = config;
   const isServed = isTaken(dataFolder);
   const findings = [
-    fine("server", isServed ? "A server runs on the data directory." : "No server runs on the data directory."),
+    fine(
+      "server",
+      isServed ? "A server runs on the data directory." : "No server runs on the data directory.",
+    ),
   ];
   const keys = () =>
     [
-      secrets.secretKey === null ? keyInFile(dataFolder) : new Uint8Array(Buffer.from(secrets.secretKey, "base64")),
+      secrets.secretKey === null
+        ? keyInFile(dataFolder)
+        : new Uint8Array(Buffer.from(secrets.secretKey, "base64")),
       secrets.secretKey === null ? nextMasterKey(dataFolder) : previousMasterKey(secrets.secretKeyPrevious),
     ].filter((key) => key !== null);
   const opened = await looking("database", RESTORE, () =>

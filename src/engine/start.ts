@@ -6,6 +6,7 @@ import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { GRANTS_TOPIC } from "../resources/sessions/service.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import { alerter } from "./alerter.ts";
+import { backups } from "./backups.ts";
 import { compactor } from "./compactor.ts";
 import { continuer } from "./continuer.ts";
 import { openDeliverer } from "./deliverer.ts";
@@ -43,6 +44,7 @@ const COMPACT_MS = 2_000;
 const TALK_MS = 250;
 const REKEY_MS = 1_000;
 const KEEP_TIME_MS = 1_000;
+const BACKUP_MS = 10_000;
 /** What was told to end gets so long to let go; an executor has 4 s of them. */
 const LET_GO_MS = 6_000;
 
@@ -105,6 +107,7 @@ export async function startEngine(app: App): Promise<Engine> {
     run(talk, TALK_MS),
     run(rekeyer(app), REKEY_MS),
     run(keeper, KEEP_TIME_MS),
+    run(backups(app), BACKUP_MS),
   ];
   return {
     async stop(graceMs) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { calls, says, startModel } from "../peers/model.ts";
 import { bareMachine, type Ended, unshared } from "./executable.ts";
 
 const STEPS = [
@@ -17,6 +18,7 @@ const STEPS = [
   "receiver-again",
   "result-again",
   "flashboard",
+  "agent",
   "audit",
   "done",
 ];
@@ -57,6 +59,7 @@ describe("weir demo --once", () => {
       },
       "result-again": { orders: 1274, days: 61 },
       approval: { decisionValue: "approved" },
+      agent: { model: null },
       flashboard: { panels: ["Revenue by day", "Revenue by country", "The newest days"], warnings: [] },
       audit: { valid: true },
     });
@@ -127,4 +130,22 @@ test("weir demo that is stopped on its way deletes what it made, and does not sa
   await demo.line((line) => (line.startsWith('{"step":"automation"') ? line : null));
   expect(await demo.end("SIGTERM")).toBe(1);
   expect(readdirSync(machine.temporary)).toEqual([]);
+});
+
+test("weir demo lets an agent answer from the shop's data where a model is configured", async () => {
+  await using model = await startModel((_, turn) =>
+    turn === 0
+      ? calls("query", { sql: "SELECT day, revenue FROM marts.daily_revenue ORDER BY revenue DESC LIMIT 1" })
+      : says("The best day was 30 May 2026."),
+  );
+  await using machine = bareMachine();
+  const ended = await machine.run(["demo", "--once", "--json"], { env: model.env });
+  expect([ended.code, ended.err]).toEqual([0, ""]);
+  expect(stepsOf(ended).agent).toMatchObject({
+    ok: true,
+    model: "peer-1",
+    answer: "The best day was 30 May 2026.",
+    toolCalls: 1,
+  });
+  expect(JSON.stringify(model.heard.at(-1)?.body)).toContain("2981.4");
 });

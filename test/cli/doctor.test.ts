@@ -184,7 +184,13 @@ describe("weir doctor", () => {
   test("tells of settings that let calls reach a cloud's credentials", async () => {
     using here = folder();
     await installed(here.path);
-    for (const allow of ["0.0.0.0/0", "::/0", "169.254.0.0/16", "169.254.169.254:80", "10.0.0.0/8,169.254.169.254"])
+    for (const allow of [
+      "0.0.0.0/0",
+      "::/0",
+      "169.254.0.0/16",
+      "169.254.169.254:80",
+      "10.0.0.0/8,169.254.169.254",
+    ])
       expect([allow, Object.keys((await examine(here.path, { WEIR_EGRESS_ALLOW: allow })).wrong)]).toEqual([
         allow,
         ["egress"],

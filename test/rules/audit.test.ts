@@ -231,6 +231,7 @@ const INTERFACE: Readonly<Record<string, readonly string[]>> = {
 
 /** Types that no call of the walk leads to: time does. Each has a test of its own. */
 const SEEN_ELSEWHERE = new Set([
+  "backup.failed",
   "connection.token_refreshed",
   "decision.expired",
   "automation.schedule_missed",

@@ -180,7 +180,10 @@ function completedItems(field: string, value: Json): Json {
   return value.map((item) =>
     isObject(item)
       ? Object.fromEntries(
-          fields.map((name) => [name, item[name] ?? ITEM_FALLBACKS[name] ?? (name === "name" ? (item.upstreamName ?? null) : null)]),
+          fields.map((name) => [
+            name,
+            item[name] ?? ITEM_FALLBACKS[name] ?? (name === "name" ? (item.upstreamName ?? null) : null),
+          ]),
         )
       : item,
   );
@@ -188,7 +191,8 @@ function completedItems(field: string, value: Json): Json {
 
 /** A thing as an export writes it: without what is as good as absent. */
 export function shortened(kind: Kind, body: JsonObject): JsonObject {
-  const isSame = (one: Json | undefined, other: Json | undefined) => JSON.stringify(one) === JSON.stringify(other);
+  const isSame = (one: Json | undefined, other: Json | undefined) =>
+    JSON.stringify(one) === JSON.stringify(other);
   return Object.fromEntries(
     Object.entries(kind.fields).flatMap(([name, { fallback }]) => {
       const value = body[name] ?? null;

@@ -13,21 +13,24 @@ export interface There {
   body: JsonObject;
   /** The API has credentials or a secret of it, which it does not show. */
   hasUnseen: boolean;
-  /** Names of the credentials that it needs, as far as they are known. */
+  /** Names of the credentials that it may have, as far as they are known. */
   credentials: readonly string[];
 }
 
 export interface State {
   things: readonly There[];
   find(noun: Noun, key: string): There | null;
+  /** Whether a connection of this provider works without this one of its credentials. */
+  isOptional(provider: string, credential: string): boolean;
 }
 
 const PAGE = 100;
 
 /** Reads all that an organization has of what files may hold. */
 export async function readState(api: Api): Promise<State> {
+  const versions = await all(api, "/api/v1/templates", "templates");
   const lists = {
-    templates: newestOnly(await all(api, "/api/v1/templates", "templates")),
+    templates: newestOnly(versions),
     connections: await all(api, "/api/v1/connections", "connections"),
     apis: await all(api, "/api/v1/api-catalog", "items"),
     agents: await all(api, "/api/v1/agents/specs", "specs"),
@@ -42,7 +45,12 @@ export async function readState(api: Api): Promise<State> {
 
   const keyOfReference = (id: Json | undefined) =>
     typeof id === "string" ? (/:(.+)\}$/.exec(referenceOf(id) ?? "")?.[1] ?? null) : null;
-  const credentialsOf = await credentialsReader(api, lists);
+  const schemas = await credentialsSchemas(api);
+  const credentialsOf = ({ provider, templateId }: JsonObject) => {
+    const definition = versions.find(({ id }) => id === templateId)?.definition;
+    const own = isObject(definition) ? definition.credentialsSchema : undefined;
+    return namesIn(own ?? schemas.get(String(provider)), "properties");
+  };
   const things: There[] = [];
   const add = (noun: Noun, row: JsonObject, body: JsonObject, more: Partial<There> = {}) => {
     const kind = kindOf(noun);
@@ -66,7 +74,7 @@ export async function readState(api: Api): Promise<State> {
   const isDisabled = ({ status }: JsonObject) => status === "disabled";
   for (const row of lists.templates) add("template", row, row);
   for (const row of lists.connections) {
-    const template = lists.templates.find(({ id }) => id === row.templateId);
+    const template = versions.find(({ id }) => id === row.templateId);
     const body = {
       ...row,
       template: template?.templateType === "connection" ? (template.slug as string) : null,
@@ -81,7 +89,7 @@ export async function readState(api: Api): Promise<State> {
   }
   for (const row of lists.agents) add("agent", row, row);
   for (const row of lists.actions) {
-    const template = lists.templates.find(({ id }) => id === row.templateId);
+    const template = versions.find(({ id }) => id === row.templateId);
     const body = {
       ...row,
       template: template?.templateType === "action" ? (template.slug as string) : null,
@@ -92,7 +100,13 @@ export async function readState(api: Api): Promise<State> {
   }
   for (const row of lists.automations)
     add("automation", row, { ...row, disabled: isDisabled(row) }, { hasUnseen: row.hasSecret === true });
-  return { things, find: (noun, key) => things.find((one) => one.noun === noun && one.key === key) ?? null };
+  return {
+    things,
+    find: (noun, key) => things.find((one) => one.noun === noun && one.key === key) ?? null,
+    isOptional: (provider, name) =>
+      namesIn(schemas.get(provider), "properties").includes(name) &&
+      !namesIn(schemas.get(provider), "required").includes(name),
+  };
 }
 
 const escapedText = (value: Json): Json => (typeof value === "string" ? escaped(value) : value);
@@ -127,20 +141,13 @@ function newestOnly(versions: readonly JsonObject[]): JsonObject[] {
   return [...best.values()];
 }
 
-/** Tells the names of a connection's credentials: those that are required, else all that there are. */
-async function credentialsReader(api: Api, lists: Readonly<Record<"templates", JsonObject[]>>) {
+async function credentialsSchemas(api: Api): Promise<Map<string, Json | undefined>> {
   const { body } = await api.get<{ providers: JsonObject[] }>("/api/v1/connection-providers");
-  const schemas = new Map(body.providers.map(({ id, credentialsSchema }) => [id, credentialsSchema]));
-  return ({ provider, templateId }: JsonObject): string[] => {
-    const definition = lists.templates.find(({ id }) => id === templateId)?.definition;
-    const own = isObject(definition) ? definition.credentialsSchema : undefined;
-    return namesIn(own ?? schemas.get(provider as string));
-  };
+  return new Map(body.providers.map(({ id, credentialsSchema }) => [String(id), credentialsSchema]));
 }
 
-function namesIn(schema: Json | undefined): string[] {
-  if (!isObject(schema)) return [];
-  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
-  const known = isObject(schema.properties) ? Object.keys(schema.properties) : [];
-  return (required.length > 0 ? required : known).toSorted();
+/** Names that a JSON Schema of an object knows, or requires. */
+function namesIn(schema: Json | undefined, which: "properties" | "required"): string[] {
+  const found = isObject(schema) ? schema[which] : null;
+  return (Array.isArray(found) ? found.map(String) : Object.keys(isObject(found) ? found : {})).toSorted();
 }

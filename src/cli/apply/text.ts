@@ -28,11 +28,7 @@ export const escaped = (text: string): string => (ESCAPED.test(text) ? `$${text}
 export type Path = readonly (string | number)[];
 
 /** A copy of `value` with every text in it changed. */
-export function mapTexts(
-  value: Json,
-  change: (text: string, path: Path) => Json,
-  path: Path = [],
-): Json {
+export function mapTexts(value: Json, change: (text: string, path: Path) => Json, path: Path = []): Json {
   if (typeof value === "string") return change(value, path);
   if (Array.isArray(value)) return value.map((item, at) => mapTexts(item, change, [...path, at]));
   if (!isObject(value)) return value;
@@ -65,7 +61,7 @@ export function isSecretText(text: string, path: Path): boolean {
   const plain = text.replace(/\{\{[^{}]*\}\}/g, "").trim();
   if (plain === "" || (plain !== text.trim() && /^(Bearer|Basic|Token)$/i.test(plain))) return false;
   const key = String(path.findLast((step) => typeof step === "string") ?? "value");
-  return maskSecrets({ [key]: text })[key as never] !== text;
+  return JSON.stringify(maskSecrets({ [key]: text })) !== JSON.stringify({ [key]: text });
 }
 
 /** The name of an environment variable for a place. */

@@ -6,7 +6,8 @@ import { isSecretText, mapTexts, ordered, variableName } from "./text.ts";
 /** The version of these files. */
 export const FORMAT = 1;
 
-const ABOUT = "# The configuration of a Weir, as `weir export` writes it; `weir apply -f` brings a server to it.\n";
+const ABOUT =
+  "# The configuration of a Weir, as `weir export` writes it; `weir apply -f` brings a server to it.\n";
 
 /** A state as files hold it: by section, without ids and secrets. */
 export function sectionsOf(state: State): Record<string, JsonObject[]> {
@@ -37,9 +38,7 @@ function written(thing: There, taken: Set<string>): JsonObject {
   for (const [name, value] of Object.entries(body)) {
     if (thing.noun === "agent" || typeof value !== "object") continue;
     body[name] = mapTexts(value, (text, path) =>
-      isSecretText(text, [name, ...path])
-        ? hidden([thing.key, ...path.map(String)])
-        : text,
+      isSecretText(text, [name, ...path]) ? hidden([thing.key, ...path.map(String)]) : text,
     );
   }
   if (thing.noun === "connection" && thing.hasUnseen)

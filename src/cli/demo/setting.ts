@@ -15,6 +15,8 @@ export interface Show {
   client: Client;
   receiver: Receiver;
   clock: Clock;
+  /** The language model that is configured; null for none. */
+  model: string | null;
   /** Where the server listens, for links. */
   origin: string;
 }

@@ -1,3 +1,4 @@
+import { askAgent } from "./agent.ts";
 import { unixSeconds } from "./client.ts";
 import { forge, ordersInLake, tellApproval, tellBoard, tellResult, tellTrail } from "./proof.ts";
 import { newsOf, ordersName, truthOf } from "./sample.ts";
@@ -64,6 +65,7 @@ export async function playShow(show: Show): Promise<Outcome> {
     "The run left a dashboard of what is in the lake",
     (scene) => tellBoard(show, scene, last),
   );
+  await stage.act("agent", "An agent is asked about the shop", (scene) => askAgent(show, scene));
   await stage.act("audit", "Every step is in the audit trail, under one correlation id", (scene) =>
     tellTrail(show, scene, last),
   );

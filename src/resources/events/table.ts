@@ -85,6 +85,7 @@ export const EVENT_TYPES = [
   "webhook.dead_lettered",
   "webhook.replayed",
   "webhook.discarded",
+  "backup.failed",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
 import { settings } from "../../store/settings.ts";
+import { backupFailure } from "./backups.ts";
 import { HEARTBEAT_LIMIT_MS, sinceBeat } from "./heartbeat.ts";
 import type { Check } from "./wire.ts";
 
@@ -40,7 +41,8 @@ async function checkAll(app: App): Promise<Checks> {
     outcome(() => checkDisk(app)),
     outcome(() => checkKey(app)),
   ]);
-  return { writes, scheduler, disk, key };
+  if (app.config.backupEvery === 0) return { writes, scheduler, disk, key };
+  return { writes, scheduler, disk, key, backups: await outcome(async () => checkBackups(app)) };
 }
 
 /** A check says what it found, or throws. */
@@ -81,6 +83,12 @@ function checkScheduler(app: App): string {
   const found = `last seen ${Math.round(ms / 1000)} s ago`;
   if (ms > HEARTBEAT_LIMIT_MS) throw new AppError("unavailable", `The scheduler stands still: ${found}.`);
   return found;
+}
+
+function checkBackups(app: App): null {
+  const failure = backupFailure(app);
+  if (failure !== null) throw new AppError("unavailable", `The last backup failed: ${failure}`);
+  return null;
 }
 
 async function checkDisk(app: App): Promise<string> {

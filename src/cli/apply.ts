@@ -1,0 +1,90 @@
+import { AppError } from "../base/errors.ts";
+import { carryOutPlan, nameOf, type Secrets } from "./apply/carry.ts";
+import { makePlan, type Plan, type Step, told } from "./apply/plan.ts";
+import { readFiles } from "./apply/read.ts";
+import { readState } from "./apply/state.ts";
+import { plain } from "./client.ts";
+import { needed } from "./given.ts";
+import type { Host } from "./host.ts";
+import { usage } from "./usage.ts";
+import { apiOf, singleCommand, verb } from "./verbs.ts";
+
+const MAX_FAULTS = 50;
+
+/** `weir apply -f FILE`: brings an organization to what files say. */
+export const apply = singleCommand(
+  usage.apply,
+  verb({
+    options: {
+      file: { type: "string", short: "f" },
+      "dry-run": { type: "boolean" },
+      prune: { type: "boolean" },
+    },
+    async run(given) {
+      const { flags, host } = given;
+      const files = await readFiles(
+        host,
+        needed("-f", flags.file, "a file, a folder, or - for standard input"),
+      );
+      const api = apiOf(given);
+      const state = await readState(api);
+      const plan = makePlan(files, state, flags.prune === true);
+      refuseFaults(plan);
+      const isDry = flags["dry-run"] === true;
+      if (!flags.json) show(host, plan, isDry);
+      const secrets = isDry ? {} : await carryOutPlan(api, state, plan, host.status);
+      if (flags.json) host.out(JSON.stringify(toldPlan(plan, !isDry, secrets)));
+      else if (!isDry) showEnd(host, plan, secrets);
+    },
+  }),
+);
+
+/** Throws `invalid` with every fault on a line of its own. */
+function refuseFaults({ faults }: Plan): void {
+  if (faults.length === 0) return;
+  const shown = faults.slice(0, MAX_FAULTS).map((fault) => plain(fault));
+  const rest = faults.length > MAX_FAULTS ? [`… and ${faults.length - MAX_FAULTS} more.`] : [];
+  throw new AppError("invalid", [...shown, ...rest, "Nothing was changed."].join("\n"));
+}
+
+const MARKS = { create: "+", change: "~", send: "?", delete: "-" } as const;
+
+function show(host: Host, { steps, notes, unchanged }: Plan, isDry: boolean): void {
+  for (const step of steps) {
+    host.out(plain(`${MARKS[step.operation]} ${nameOf(step)}`));
+    for (const { field, from, to } of step.changes)
+      host.out(
+        plain(
+          step.operation === "send" ? `    ${field}: given` : `    ${field}: ${told(from)} → ${told(to)}`,
+        ),
+      );
+  }
+  for (const note of notes) host.err(plain(note));
+  const count = (operation: Step["operation"]) => steps.filter((step) => step.operation === operation).length;
+  const sent = count("send");
+  const parts = [
+    `${count("create")} to create`,
+    `${count("change")} to change`,
+    `${count("delete")} to delete`,
+    ...(sent > 0 ? [`${sent} whose secrets are given again`] : []),
+    `${unchanged} as they should be`,
+  ];
+  host.out(`${isDry ? "Only a look: " : ""}${parts.join(", ")}.`);
+}
+
+function showEnd(host: Host, { steps }: Plan, secrets: Secrets): void {
+  for (const [slug, secret] of Object.entries(secrets))
+    host.out(`The secret of the webhook ${slug}, shown this once: ${secret}`);
+  host.out(steps.length === 0 ? "Nothing to do." : "Done.");
+}
+
+const toldPlan = ({ steps, notes, unchanged }: Plan, applied: boolean, secrets: Secrets) => ({
+  plan: steps.map(({ operation, wanted, there, changes }) => {
+    const { noun, key } = wanted ?? there;
+    return { kind: noun, slug: key, operation, changes };
+  }),
+  unchanged,
+  applied,
+  notes,
+  secrets,
+});

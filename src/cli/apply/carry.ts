@@ -1,0 +1,107 @@
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { Api } from "../verbs.ts";
+import { type Plan, type Step, unseenIn } from "./plan.ts";
+import { openRequests } from "./requests.ts";
+import type { State } from "./state.ts";
+
+/** Secrets of webhooks that the server has made, by the automation's slug; each is shown this once. */
+export type Secrets = Record<string, string>;
+
+interface Undo {
+  what: string;
+  take(): Promise<void>;
+}
+
+/**
+ * Does every step of a plan. Where one fails, those before it are taken back, the last first, and the error says so,
+ * and what could not be taken back.
+ */
+export async function carryOutPlan(
+  api: Api,
+  state: State,
+  plan: Plan,
+  report: (text: string) => void,
+): Promise<Secrets> {
+  const requests = openRequests(api, state.things);
+  const secrets: Secrets = {};
+  const undos: Undo[] = [];
+  const lasting: string[] = [];
+  let under = "";
+  try {
+    for (const step of plan.steps) {
+      under = nameOf(step);
+      report(`${under} …`);
+      await carryOutStep(step);
+    }
+    return secrets;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, retryable } = error;
+    const told = await takeBack(undos, lasting);
+    throw new AppError(code, `${under}: ${error.message} ${told}`, { retryable, cause: error });
+  } finally {
+    report("");
+  }
+
+  async function carryOutStep(step: Step): Promise<void> {
+    const what = nameOf(step);
+    if (step.operation === "create") {
+      const { noun, key } = step.wanted;
+      const { secret } = await requests.create(step.wanted, (id) =>
+        undos.push({ what, take: () => requests.remove(noun, id, key) }),
+      );
+      if (secret !== null) secrets[key] = secret;
+    } else if (step.operation === "delete") {
+      const { noun, id, key } = step.there;
+      await requests.remove(noun, id, key);
+      lasting.push(`${what} is deleted`);
+    } else {
+      const { there, wanted } = step;
+      const id = await requests.change(there.noun, there.id, there.body, wanted.body);
+      const sent = unseenIn(wanted.body);
+      if (sent.length > 0) lasting.push(`${sent.join(", ")} of ${what} may be new`);
+      if (step.operation === "change") undos.push(undoOf(what, step, id));
+    }
+  }
+
+  function undoOf(
+    what: string,
+    { there, wanted }: Step & { operation: "change" | "send" },
+    id: string,
+  ): Undo {
+    const back = { ...there.body, credentials: {}, secret: null };
+    return {
+      what,
+      async take() {
+        if (id !== there.id) return requests.dropVersion(id, wanted.body.status as Json);
+        await requests.change(there.noun, id, { ...wanted.body, credentials: {}, secret: null }, back);
+      },
+    };
+  }
+}
+
+export const nameOf = ({ wanted, there }: Step): string => {
+  const { noun, key } = wanted ?? there;
+  return `${noun} ${key}`;
+};
+
+async function takeBack(undos: readonly Undo[], lasting: readonly string[]): Promise<string> {
+  const left = [...lasting];
+  let taken = 0;
+  for (const { what, take } of undos.toReversed()) {
+    try {
+      await take();
+      taken++;
+    } catch (error) {
+      left.push(`${what} stays as it is now (${error instanceof Error ? error.message : String(error)})`);
+    }
+  }
+  const done =
+    taken > 0
+      ? `What was done before was taken back (${taken}).`
+      : left.length === 0
+        ? "Nothing was changed."
+        : "";
+  return [done, ...left.map((one) => `Not taken back: ${one}.`)].filter(Boolean).join(" ");
+}

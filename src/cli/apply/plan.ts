@@ -1,0 +1,200 @@
+import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template.ts";
+import { KINDS, kindOf, UNSEEN } from "./kinds.ts";
+import { type Files, isUnseen, type Wanted } from "./read.ts";
+import type { State, There } from "./state.ts";
+import { isSecretText, mapTexts, NOUNS, type Noun, type Path, placeholderIn, valueAt } from "./text.ts";
+
+/** What differs at one place; secrets are masked. */
+export interface Difference {
+  field: string;
+  from: Json;
+  to: Json;
+}
+
+/** `send`: nothing differs that can be seen, and credentials or a secret are given anew. */
+export type Step =
+  | { operation: "create"; wanted: Wanted; there: null; changes: Difference[] }
+  | { operation: "change" | "send"; wanted: Wanted; there: There; changes: Difference[] }
+  | { operation: "delete"; wanted: null; there: There; changes: Difference[] };
+
+export interface Plan {
+  steps: Step[];
+  unchanged: number;
+  faults: string[];
+  notes: string[];
+}
+
+const MASK = "***";
+
+/** What has to be done to bring a state to what files want; nothing of it may be done where there are faults. */
+export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
+  const plan: Plan = { steps: [], unchanged: 0, faults: [...files.faults], notes: [] };
+  const kept = (noun: Noun, key: string) => files.wanted.some((one) => one.noun === noun && one.key === key);
+  const gone = state.things.filter(({ noun, key }) => isPruned && files.nouns.has(noun) && !kept(noun, key));
+  const isThere = (noun: Noun, key: string) =>
+    kept(noun, key) ||
+    (state.find(noun, key) !== null && !gone.some((one) => one.noun === noun && one.key === key));
+  for (const wanted of inOrder(files.wanted)) {
+    for (const { noun, key } of referencesOf(wanted))
+      if (!isThere(noun, key)) plan.faults.push(`${wanted.place}: There is no ${noun} ${key}.`);
+    const there = state.find(wanted.noun, wanted.key);
+    if (there === null) planCreation(wanted, state, plan);
+    else planChange(wanted, there, plan);
+  }
+  for (const { noun } of KINDS.toReversed())
+    for (const there of gone.filter((one) => one.noun === noun))
+      plan.steps.push({ operation: "delete", wanted: null, there, changes: [] });
+  return plan;
+}
+
+function planCreation(given: Wanted, state: State, plan: Plan): void {
+  let wanted = given;
+  for (const { variable, path } of given.unset) {
+    const [field, name] = path;
+    const what = `${path.join(".")} of the new ${wanted.noun} ${wanted.key}`;
+    const { credentials, provider } = wanted.body;
+    if (
+      field === "credentials" &&
+      isObject(credentials) &&
+      state.isOptional(String(provider), String(name))
+    ) {
+      const { [String(name)]: _, ...rest } = credentials;
+      wanted = { ...wanted, body: { ...wanted.body, credentials: rest } };
+      plan.notes.push(`${variable} is not set: ${what} is left out.`);
+    } else plan.faults.push(`${wanted.place}: ${variable} is not set; ${what} comes from it.`);
+  }
+  if (wanted.noun === "connection" && wanted.body.provider === HTTP_PROVIDER && wanted.body.template === null)
+    plan.faults.push(
+      `${wanted.place}: The connection ${wanted.key} is of the provider ${HTTP_PROVIDER}, and names no template; where a bundle made it, install that bundle first.`,
+    );
+  plan.steps.push({ operation: "create", wanted, there: null, changes: [] });
+}
+
+function planChange(wanted: Wanted, there: There, plan: Plan): void {
+  const kind = kindOf(wanted.noun);
+  const name = `${wanted.noun} ${wanted.key}`;
+  const filled = withKept(wanted, there, plan);
+  const changes: Difference[] = [];
+  for (const [field, { isFixed }] of Object.entries(kind.fields)) {
+    if (UNSEEN.has(field)) continue;
+    const [from, to] = [there.body[field] ?? null, filled.body[field] ?? null];
+    if (canonicalJson(from) === canonicalJson(to)) continue;
+    if (field === "template" && to === null) continue;
+    if (field === "default" && to === false) continue; // another takes it, or none
+    if (isFixed) {
+      plan.faults.push(
+        `${wanted.place}: ${field} of ${name} can't be changed from ${told(from)} to ${told(to)}; delete it, or choose another ${kind.key}.`,
+      );
+    }
+    if (field === "status" && wanted.noun === "template" && !isStep(from, to))
+      plan.faults.push(`${wanted.place}: The template ${wanted.key} is ${from}, and can't become ${to}.`);
+    changes.push(...differences(from, to, [field], filled.given));
+  }
+  const sent = unseenIn(filled.body);
+  if (changes.length > 0) plan.steps.push({ operation: "change", wanted: filled, there, changes });
+  else if (sent.length > 0) {
+    const masked = sent.map((field) => ({ field, from: MASK, to: MASK }));
+    plan.steps.push({ operation: "send", wanted: filled, there, changes: masked });
+  } else plan.unchanged++;
+}
+
+const isStep = (from: Json, to: Json) =>
+  (from === "draft" && to === "published") || (from === "published" && to === "deprecated");
+
+/** Credentials and secrets that a thing's fields hold. */
+export function unseenIn(body: JsonObject): string[] {
+  const names = isObject(body.credentials) ? Object.keys(body.credentials) : [];
+  const secret = typeof body.secret === "string" ? ["secret"] : [];
+  return [...names.map((name) => `credentials.${name}`), ...secret];
+}
+
+/** Where the environment has nothing, what is there stays. */
+function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
+  if (wanted.unset.length === 0) return wanted;
+  const { noun, key, place } = wanted;
+  const isUnset = (path: Path) => wanted.unset.some((one) => one.path.join("\0") === path.join("\0"));
+  for (const { variable, path } of wanted.unset) {
+    const isKnown = isUnseen(path) ? there.hasUnseen : typeof valueAt(there.body, path) === "string";
+    const field = path.join(".");
+    if (isKnown) plan.notes.push(`${variable} is not set: ${field} of ${noun} ${key} stays as it is.`);
+    else plan.faults.push(`${place}: ${variable} is not set, and ${noun} ${key} has no ${field} yet.`);
+  }
+  const body = mapTexts(wanted.body, (text, path) =>
+    isUnset(path) ? (isUnseen(path) ? null : (valueAt(there.body, path) ?? text)) : text,
+  ) as JsonObject;
+  if (isObject(body.credentials))
+    body.credentials = Object.fromEntries(
+      Object.entries(body.credentials).filter(([, value]) => value !== null),
+    );
+  return { ...wanted, body, given: [...wanted.given, ...wanted.unset.map(({ path }) => path)] };
+}
+
+function differences(from: Json, to: Json, path: Path, given: readonly Path[]): Difference[] {
+  if (canonicalJson(from) === canonicalJson(to)) return [];
+  if (isObject(from) && isObject(to)) {
+    return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((key) =>
+      differences(from[key] ?? null, to[key] ?? null, [...path, key], given),
+    );
+  }
+  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) {
+    return from.flatMap((item, at) => differences(item, to[at] ?? null, [...path, at], given));
+  }
+  const masked = (value: Json): Json =>
+    mapTexts(value, (text, inner) => {
+      const whole = [...path, ...inner];
+      const isGiven = given.some((one) => one.join("\0") === whole.join("\0"));
+      return isGiven || isSecretText(text, whole) ? MASK : text;
+    });
+  return [{ field: path.join("."), from: masked(from), to: masked(to) }];
+}
+
+const MAX_TOLD = 100;
+
+/** A value in a line for people. */
+export function told(value: Json): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;
+}
+
+/** What a thing names by a reference. */
+function referencesOf({ noun, body }: Wanted): { noun: Noun; key: string }[] {
+  const found: { noun: Noun; key: string }[] = [];
+  for (const [field, { names }] of Object.entries(kindOf(noun).fields)) {
+    const value = body[field];
+    if (names !== undefined && names !== "template" && typeof value === "string")
+      found.push({ noun: names, key: value });
+  }
+  mapTexts(body, (text) => {
+    const placeholder = placeholderIn(text);
+    if (placeholder !== null && "noun" in placeholder) found.push(placeholder);
+    return text;
+  });
+  return found;
+}
+
+/** Each after what it names, as far as that goes: by sort, bundles after other templates, automations by their calls. */
+function inOrder(wanted: readonly Wanted[]): Wanted[] {
+  const rank = ({ noun, body }: Wanted) =>
+    2 * NOUNS.indexOf(noun) + (noun === "template" && body.templateType === "bundle" ? 1 : 0);
+  const waiting = wanted.toSorted((a, b) => rank(a) - rank(b));
+  const order: Wanted[] = [];
+  while (waiting.length > 0) {
+    const isFree = (one: Wanted) =>
+      !waiting.some((other) => other !== one && rank(other) === rank(one) && callsIt(one, other));
+    const lowest = rank(waiting[0] as Wanted);
+    const next = waiting.findIndex((one) => rank(one) === lowest && isFree(one));
+    order.push(...waiting.splice(Math.max(next, 0), 1));
+  }
+  return order;
+}
+
+function callsIt(caller: Wanted, called: Wanted): boolean {
+  let isCalled = false;
+  mapTexts(caller.body, (text, path) => {
+    if (text === `\${${called.noun}:${called.key}}`) isCalled = true;
+    if (caller.noun === "automation" && text === called.key && path.at(-1) === "slug") isCalled = true;
+    return text;
+  });
+  return isCalled;
+}

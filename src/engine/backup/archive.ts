@@ -1,0 +1,173 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
+import { AppError } from "../../base/errors.ts";
+import { storeFault } from "../../store/faults.ts";
+
+const CHUNK_BYTES = 1024 * 1024;
+const FILE_MODE = 0o600;
+/** A disk that gets a gigabyte at once lets everybody else's commits wait for it. */
+const SYNC_BYTES = 16 * 1024 * 1024;
+/** Parquet is compressed already; more effort costs time and gains little. */
+const LEVEL = 1;
+/** How every file of zstd begins: RFC 8878, section 3.1.1. */
+const ZSTD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
+
+/** What stands in an archive: a name, and so many bytes. */
+export interface Entry {
+  name: string;
+  bytes: number;
+}
+
+export interface ArchiveWriter {
+  /** Adds one file, and gives back the SHA-256 of what it held. Throws `unavailable` where it holds less than it says. */
+  add(entry: Entry, chunks: AsyncIterable<Uint8Array>): Promise<string>;
+  /** Writes the end; the file is whole and on the disk when this is back. */
+  finish(): Promise<void>;
+  /** Gives up; the file is left as far as it came. */
+  abandon(): Promise<void>;
+}
+
+/** Writes a tar file, compressed by zstd, as a stream. Throws `conflict` where there is a file at `path` already. */
+export async function writeArchive(path: string): Promise<ArchiveWriter> {
+  const { pack: openPack } = await import("tar-stream");
+  const pack = openPack({ highWaterMark: CHUNK_BYTES });
+  const zstd = createZstdCompress({
+    params: { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
+  });
+  const handle = await open(path, "wx", FILE_MODE);
+  const file = handle.createWriteStream({ highWaterMark: CHUNK_BYTES });
+  const written = pipeline(pack as unknown as NodeJS.ReadableStream, zstd, file);
+  let unsynced = 0;
+  let fault: unknown = null;
+  written.catch((error: unknown) => {
+    fault = error;
+    pack.destroy();
+  });
+  const failed = () => storeFault(fault ?? new AppError("unavailable", "The backup can't be written."));
+
+  return {
+    async add({ name, bytes }, chunks) {
+      const hash = new Bun.CryptoHasher("sha256");
+      let left = bytes;
+      const stored = Promise.withResolvers<void>();
+      const sink = pack.entry({ name, size: bytes, mode: FILE_MODE, mtime: new Date(0) }, (error) =>
+        error ? stored.reject(error) : stored.resolve(),
+      );
+      stored.promise.catch(() => undefined); // it is awaited below, after the chunks
+      for await (const chunk of chunks) {
+        const piece = chunk.length > left ? chunk.subarray(0, left) : chunk;
+        left -= piece.length;
+        hash.update(piece);
+        if (!sink.write(piece)) await Promise.race([drained(sink), written.catch(() => undefined)]);
+        if (fault !== null) throw failed();
+        unsynced += piece.length;
+        if (unsynced >= SYNC_BYTES) {
+          unsynced = 0;
+          await handle.datasync();
+        }
+        if (left === 0) break; // what grew meanwhile counts as it was
+      }
+      if (left > 0) {
+        throw new AppError("unavailable", `${name} became smaller while it was copied. Try again.`, {
+          retryable: true,
+        });
+      }
+      sink.end(null);
+      await Promise.race([stored.promise, written]);
+      if (fault !== null) throw failed();
+      return hash.digest("hex");
+    },
+    async finish() {
+      pack.finalize();
+      await written.catch(() => {
+        throw failed();
+      });
+      const whole = await open(path, "r");
+      try {
+        await whole.sync();
+      } finally {
+        await whole.close();
+      }
+    },
+    async abandon() {
+      pack.destroy();
+      await written.catch(() => undefined);
+    },
+  };
+}
+
+const drained = (sink: Pick<NodeJS.EventEmitter, "on" | "off">) =>
+  new Promise<void>((resolve) => {
+    const done = () => {
+      sink.off("drain", done);
+      sink.off("close", done);
+      resolve();
+    };
+    sink.on("drain", done);
+    sink.on("close", done);
+  });
+
+/**
+ * Reads an archive from its beginning to its end; `visit` gets each file in its order, and reads as much of it as it
+ * likes. Throws `invalid_state` for a file that is no archive, and for one that is damaged or cut off.
+ */
+export async function readArchive(
+  path: string,
+  visit: (entry: Entry, chunks: AsyncIterable<Uint8Array>) => Promise<void>,
+): Promise<void> {
+  await refuseOther(path);
+  const { extract: openExtract } = await import("tar-stream");
+  const extract = openExtract();
+  let fault: unknown = null;
+  const read = pipeline(
+    createReadStream(path, { highWaterMark: CHUNK_BYTES }),
+    createZstdDecompress(),
+    extract as unknown as NodeJS.WritableStream,
+  ).catch((error: unknown) => {
+    fault = error;
+    extract.destroy(error instanceof Error ? error : new Error(String(error)));
+  });
+  let refused: unknown = null;
+  try {
+    for await (const entry of extract) {
+      const { name, size = 0, type } = entry.header;
+      if (type !== "file") throw damaged(path);
+      await visit({ name, bytes: size }, entry as unknown as AsyncIterable<Uint8Array>);
+      entry.resume();
+    }
+  } catch (error) {
+    refused = error;
+    extract.destroy();
+  }
+  await read;
+  if (refused instanceof AppError) throw refused;
+  const cause = fault ?? refused;
+  if (cause === null) return;
+  const known = storeFault(cause);
+  if (known instanceof AppError && known.code === "disk_full") throw known;
+  throw damaged(path, cause);
+}
+
+export const damaged = (path: string, cause?: unknown) =>
+  new AppError("invalid_state", `${path} is damaged or not whole; take another backup.`, { cause });
+
+async function refuseOther(path: string): Promise<void> {
+  const head = new Uint8Array(ZSTD_MAGIC.length);
+  try {
+    const handle = await open(path, "r");
+    try {
+      await handle.read(head, 0, head.length, 0);
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
+    throw new AppError("not_found", `The backup ${path} can't be read (${code}).`, { cause });
+  }
+  if (!ZSTD_MAGIC.every((byte, at) => head[at] === byte)) throw foreign(path);
+}
+
+export const foreign = (path: string) =>
+  new AppError("invalid_state", `${path} is no backup that Weir made.`);

@@ -1,0 +1,167 @@
+import { link, lstat, mkdir, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { asc, count, desc, eq } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import { lakeFiles } from "../../resources/datasets/table.ts";
+import { GENESIS } from "../../resources/events/service.ts";
+import { events } from "../../resources/events/table.ts";
+import { organizations } from "../../resources/organizations/table.ts";
+import { openReader } from "../../store/file.ts";
+import { migrations } from "../../store/migrations.ts";
+import { settings } from "../../store/settings.ts";
+import { Reader } from "../../store/sqlite.ts";
+import type { ReadDb } from "../../store/store.ts";
+import type { Manifest } from "./shape.ts";
+
+/** One file that goes into a backup. */
+export interface Piece {
+  /** Its name there, with slashes. */
+  name: string;
+  /** Where it lies now. */
+  path: string;
+  bytes: number;
+  /** False where nobody minds that it is gone by now. */
+  isNeeded: boolean;
+}
+
+/** Does `work` with a database file that no server has open, and closes it. */
+export async function withDatabase<T>(path: string, work: (db: ReadDb) => Promise<T>): Promise<T> {
+  const reader = new Reader(openReader(path));
+  try {
+    return await work(reader.db);
+  } finally {
+    reader.close();
+  }
+}
+
+/** What a copied database says of itself. */
+export interface Described {
+  migrations: string[];
+  keyId: string | null;
+  organizations: Manifest["organizations"];
+}
+
+/** Throws `unavailable` for a database of a newer version, `invalid_state` while its key is being changed. */
+export async function describe(db: ReadDb): Promise<Described> {
+  const applied = await migrationsOf(db);
+  refuseNewer(applied, "This database");
+  const kept = new Map(
+    (await db.select().from(settings)).map(({ key, value }): [string, string] => [key, value]),
+  );
+  if (kept.has("next_key_id")) {
+    throw new AppError("invalid_state", "The master key is being changed; try again when that is done.", {
+      retryable: true,
+    });
+  }
+  const found: Manifest["organizations"] = [];
+  for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
+    found.push({ id, slug, ...(await headOf(db, id)) });
+  }
+  return { migrations: applied, keyId: kept.get("key_id") ?? null, organizations: found };
+}
+
+/** How many events an organization's trail has, and the hash of the last one. */
+export async function headOf(db: ReadDb, organizationId: string): Promise<{ events: number; head: string }> {
+  const mine = eq(events.organizationId, organizationId);
+  const [total] = await db.select({ n: count() }).from(events).where(mine);
+  const [last] = await db
+    .select({ hash: events.hash })
+    .from(events)
+    .where(mine)
+    .orderBy(desc(events.seq))
+    .limit(1);
+  return { events: total?.n ?? 0, head: last?.hash ?? GENESIS };
+}
+
+export const migrationsOf = async (db: ReadDb): Promise<string[]> =>
+  (await db.all<{ name: string }>("SELECT name FROM migrations ORDER BY name")).map(({ name }) => name);
+
+/** Throws `unavailable` for migrations that this program does not know. */
+export function refuseNewer(applied: readonly string[], what: string): void {
+  const known = new Set(migrations.map(({ name }) => name));
+  const newer = applied.filter((name) => !known.has(name));
+  if (newer.length === 0) return;
+  throw new AppError(
+    "unavailable",
+    `${what} was made by a newer version of Weir (migrations: ${newer.join(", ")}). Use that version.`,
+  );
+}
+
+/** The lake's files that a database names, and which of past states are gone. Throws `invalid_state` for a lost one. */
+export async function lakePieces(db: ReadDb, lake: string): Promise<{ pieces: Piece[]; gone: string[] }> {
+  const { path, bytes, removedAt } = lakeFiles;
+  const rows = await db.select({ path, bytes, removedAt }).from(lakeFiles).orderBy(asc(path));
+  const pieces: Piece[] = [];
+  const gone: string[] = [];
+  for (const row of rows) {
+    const from = join(lake, row.path);
+    const there = await lstat(from).catch(() => null);
+    const name = `lake/${row.path}`;
+    if (there?.isFile())
+      pieces.push({ name, path: from, bytes: there.size, isNeeded: row.removedAt === null });
+    else if (row.removedAt !== null) gone.push(name);
+    else {
+      throw new AppError(
+        "invalid_state",
+        `The lake has lost the file ${row.path}, which the database names. weir doctor tells what to do.`,
+      );
+    }
+  }
+  return { pieces, gone };
+}
+
+/** All files below a folder, by name; links are left out and told. */
+export async function folderPieces(
+  root: string,
+  name: string,
+  skip: (name: string) => boolean = () => false,
+): Promise<{ pieces: Piece[]; links: string[] }> {
+  const found = { pieces: [] as Piece[], links: [] as string[] };
+  const entries = await readdir(root, { withFileTypes: true }).catch((error: unknown) => {
+    if (isAbsent(error)) return [];
+    throw error;
+  });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const [path, as] = [join(root, entry.name), `${name}/${entry.name}`];
+    if (skip(entry.name)) continue;
+    if (entry.isDirectory()) {
+      const below = await folderPieces(path, as, skip);
+      found.pieces.push(...below.pieces);
+      found.links.push(...below.links);
+    } else if (entry.isFile()) {
+      const there = await lstat(path).catch(() => null);
+      if (there?.isFile()) found.pieces.push({ name: as, path, bytes: there.size, isNeeded: false });
+    } else found.links.push(as);
+  }
+  return found;
+}
+
+export const isAbsent = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";
+
+/**
+ * Gives each file another name below `folder`, so that it stays although a server deletes it meanwhile. Where the disk
+ * has no such names, or it is another disk, the file is read where it lies.
+ */
+export async function hold(
+  pieces: readonly Piece[],
+  folder: string,
+): Promise<{ held: Piece[]; gone: string[] }> {
+  const made = new Set<string>();
+  const held: Piece[] = [];
+  const gone: string[] = [];
+  for (const piece of pieces) {
+    const path = join(folder, piece.name);
+    if (!made.has(dirname(path))) await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    made.add(dirname(path));
+    try {
+      await link(piece.path, path);
+      held.push({ ...piece, path });
+    } catch (error) {
+      if (!isAbsent(error)) held.push(piece);
+      else if (piece.isNeeded) throw error;
+      else gone.push(piece.name);
+    }
+  }
+  return { held, gone };
+}

@@ -1,0 +1,185 @@
+import { createReadStream, existsSync } from "node:fs";
+import { link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { type Clock, timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Ids } from "../../base/ids.ts";
+import { keyIdOf } from "../../crypto/secretbox.ts";
+import { keyInFile } from "../../folder.ts";
+import { PARTS_FOLDER } from "../../providers/local-paths.ts";
+import { backup as copyDatabase } from "../../store/backup.ts";
+import { storeFault } from "../../store/faults.ts";
+import { version } from "../../version.ts";
+import { type ArchiveWriter, writeArchive } from "./archive.ts";
+import { describe, folderPieces, hold, lakePieces, type Piece, withDatabase } from "./contents.ts";
+import { DATABASE, HEAD, headText, KEY_FILE, MANIFEST, type Manifest, manifestText } from "./shape.ts";
+import { verifyBackup } from "./verify.ts";
+
+const CHUNK_BYTES = 1024 * 1024;
+/** What a backup that was killed has left in `backups/` goes after so long. */
+const LEFT_FOR_MS = 24 * 60 * 60 * 1000;
+const WORK = ".work-";
+
+/** The one place in the data directory's `backups/` for what a backup needs while it is made. */
+export interface BackupRequest {
+  /** The data directory; a server may run on it. */
+  dataFolder: string;
+  /** The new file. */
+  to: string;
+  clock: Clock;
+  ids: Ids;
+  /** Puts the master key in; null leaves it out. */
+  key: Uint8Array | null;
+  /** Null for a lake in the data directory; the files of one in a bucket stay there. */
+  lakeUrl: string | null;
+  signal?: AbortSignal;
+}
+
+export interface Made {
+  path: string;
+  bytes: number;
+  manifest: Manifest;
+}
+
+/**
+ * Writes a backup of a data directory to one file, and opens it to see that it is good before it gets its name. Beside
+ * a running server it holds up no writer: the database is copied as one reader sees it.
+ *
+ * Throws `conflict` where there is a file at that path, `not_found` where there is no database, `invalid_state` where
+ * something is missing that the database names, `cancelled`.
+ */
+export async function makeBackup(request: BackupRequest): Promise<Made> {
+  const { dataFolder, clock, ids } = request;
+  const to = resolve(request.to);
+  if (existsSync(to)) throw taken(to);
+  if (!existsSync(join(dataFolder, DATABASE))) {
+    throw new AppError("not_found", `There is no database in ${dataFolder}; say with --data where it lies.`);
+  }
+  const backups = join(dataFolder, "backups");
+  const work = join(backups, `${WORK}${ids.uuid()}`);
+  const part = `${to}.part`;
+  try {
+    await mkdir(backups, { recursive: true, mode: 0o700 });
+    await sweepLeftovers(backups, clock);
+    await mkdir(work, { mode: 0o700 });
+    await mkdir(dirname(to), { recursive: true });
+    await rm(part, { force: true });
+    await copyDatabase(join(dataFolder, DATABASE), join(work, DATABASE));
+    const archive = await writeArchive(part);
+    try {
+      await fill(archive, request, work);
+      await archive.finish();
+    } catch (error) {
+      await archive.abandon();
+      throw error;
+    }
+    const manifest = await verifyBackup(part, { work, isOwn: true, signal: request.signal });
+    await publish(part, to);
+    return { path: to, bytes: (await stat(to)).size, manifest };
+  } catch (error) {
+    throw fileFault(error, to);
+  } finally {
+    await rm(part, { force: true });
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Everything, in the order: what it is, the database, all other files, the list of them. */
+async function fill(archive: ArchiveWriter, request: BackupRequest, work: string): Promise<void> {
+  const { dataFolder, key, lakeUrl, signal } = request;
+  const createdAt = timestamp(request.clock);
+  const copy = join(work, DATABASE);
+  const { migrations, keyId, organizations, lake } = await withDatabase(copy, async (db) => ({
+    ...(await describe(db)),
+    lake: lakeUrl === null ? await lakePieces(db, join(dataFolder, "lake")) : { pieces: [], gone: [] },
+  }));
+  if (key !== null && keyId !== null && keyIdOf(key) !== keyId) {
+    throw new AppError("invalid_state", "The secret key is not the one that this database's secrets need.");
+  }
+  const files = await folderPieces(join(dataFolder, "files"), "files", (name) => name === PARTS_FOLDER);
+  const artifacts = await folderPieces(join(dataFolder, "artifacts"), "artifacts");
+  const { held, gone } = await hold(
+    [...lake.pieces, ...files.pieces, ...artifacts.pieces],
+    join(work, "held"),
+  );
+
+  const parts: Manifest["parts"] = [];
+  const add = async (piece: Pick<Piece, "name" | "path" | "bytes">) => {
+    if (signal?.aborted) throw new AppError("cancelled", "The backup was stopped.");
+    const { name, path, bytes } = piece;
+    const sha256 = await archive.add({ name, bytes }, chunksOf(path));
+    parts.push({ path: name, bytes, sha256 });
+  };
+  await addText(archive, HEAD, headText({ version, migrations, createdAt }));
+  await add({ name: DATABASE, path: copy, bytes: (await stat(copy)).size });
+  for (const piece of held) await add(piece);
+  if (key !== null) {
+    const text = `${Buffer.from(key).toString("base64")}\n`;
+    const sha256 = await addText(archive, KEY_FILE, text);
+    parts.push({ path: KEY_FILE, bytes: text.length, sha256 });
+  }
+  const manifest: Manifest = {
+    version,
+    schemaVersion: migrations.at(-1) ?? "",
+    createdAt,
+    keyId,
+    hasKey: key !== null,
+    lakeUrl,
+    organizations,
+    parts,
+    leftOut: [...lake.gone, ...gone, ...files.links, ...artifacts.links],
+  };
+  await addText(archive, MANIFEST, manifestText(manifest));
+}
+
+function addText(archive: ArchiveWriter, name: string, text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  return archive.add({ name, bytes: bytes.length }, one(bytes));
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+const chunksOf = (path: string): AsyncIterable<Uint8Array> =>
+  createReadStream(path, { highWaterMark: CHUNK_BYTES });
+
+/** The key that a backup with its key gets: the one in use. */
+export function keyToInclude(dataFolder: string, given: string | null): Uint8Array {
+  const key = given === null ? keyInFile(dataFolder) : new Uint8Array(Buffer.from(given, "base64"));
+  if (key !== null) return key;
+  throw new AppError("not_found", `There is no secret.key in ${dataFolder}, nor WEIR_SECRET_KEY.`);
+}
+
+/** Gives the file its name, and never that of another. */
+async function publish(part: string, to: string): Promise<void> {
+  try {
+    await link(part, to);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code === "EEXIST" || existsSync(to)) throw taken(to);
+    await rename(part, to); // a disk without second names
+  }
+}
+
+const taken = (path: string) =>
+  new AppError("conflict", `There is a file ${path} already; it is never written over. Name another.`);
+
+/** What the file system says, as a sentence. */
+function fileFault(error: unknown, to: string): unknown {
+  const known = storeFault(error);
+  if (known instanceof AppError || !(error instanceof Error) || !("code" in error)) return known;
+  if (!/^E[A-Z]+$/.test(String(error.code))) return known;
+  return new AppError("unavailable", `The backup ${to} can't be written: ${error.message}.`, {
+    cause: error,
+  });
+}
+
+async function sweepLeftovers(backups: string, clock: Clock): Promise<void> {
+  const limit = clock.now().getTime() - LEFT_FOR_MS;
+  for (const name of await readdir(backups)) {
+    const path = join(backups, name);
+    if (!basename(name).startsWith(WORK) || (await stat(path)).mtimeMs >= limit) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+}

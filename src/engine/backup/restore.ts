@@ -1,0 +1,117 @@
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { type Clock, timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Ids } from "../../base/ids.ts";
+import { keyIdOf } from "../../crypto/secretbox.ts";
+import { keyInFile, openDataFolder } from "../../folder.ts";
+import { storeFault } from "../../store/faults.ts";
+import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
+import { checkDatabase, unpack } from "./verify.ts";
+
+/** Settings of this machine rather than data: a restore leaves them as they are. */
+const SETTINGS_FILE = "weir.toml";
+/** A folder with one of these is a data directory. */
+const MARKS = [DATABASE, KEY_FILE, "lock", SETTINGS_FILE];
+
+export interface RestoreRequest {
+  path: string;
+  dataFolder: string;
+  /** The master key that was given, and what gave it; null where none was. */
+  key: { key: Uint8Array; from: "file" | "environment" } | null;
+  clock: Clock;
+  ids: Ids;
+}
+
+export interface Restored {
+  manifest: Manifest;
+  /** What was in the data directory before; null where there was nothing. */
+  kept: string | null;
+}
+
+/**
+ * Puts a backup in the place of a data directory, which keeps another name. Until everything has been unpacked and
+ * opened nothing of what is there changes.
+ *
+ * Throws `FolderTaken` while a server runs on it, `invalid_state` for a backup that is damaged, foreign or sealed with
+ * a key that is not at hand, `unavailable` for one of a newer version.
+ */
+export async function restoreBackup(request: RestoreRequest): Promise<Restored> {
+  const { path, clock, ids } = request;
+  const target = resolve(request.dataFolder);
+  const stamp = timestamp(clock).replaceAll(/[:.]/g, "-");
+  const fresh = `${target}.restoring-${ids.uuid()}`;
+  const isThere = existsSync(target) && (await readdir(target)).length > 0;
+  if (isThere && !MARKS.some((name) => existsSync(join(target, name)))) {
+    throw new AppError("conflict", `${target} holds something that is not Weir's. Name another with --data.`);
+  }
+  const held = isThere ? openDataFolder(target) : null;
+  try {
+    await mkdir(fresh, { recursive: true, mode: 0o700 });
+    const manifest = await unpack(path, { into: fresh, isWanted: () => true });
+    await checkDatabase(path, join(fresh, DATABASE), manifest);
+    await settleKey(request, manifest, fresh);
+    for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
+    if (existsSync(join(target, SETTINGS_FILE)))
+      await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
+    const kept = isThere ? `${target}.before-${stamp}` : null;
+    await changePlaces(target, fresh, kept);
+    return { manifest, kept };
+  } catch (error) {
+    throw storeFault(error);
+  } finally {
+    held?.unlock();
+    await rm(fresh, { recursive: true, force: true });
+  }
+}
+
+/** The key that was given, else the one in the backup; it must be the one that sealed the secrets. */
+async function settleKey({ path, key }: RestoreRequest, manifest: Manifest, fresh: string): Promise<void> {
+  const { keyId } = manifest;
+  const own = keyInFile(fresh);
+  if (keyId === null) return;
+  if (key === null && own === null) {
+    throw new AppError(
+      "invalid_state",
+      `The secrets in ${path} are sealed with the key ${keyId}, which is not in it. Give it with --key-file FILE (the secret.key of back then), or set WEIR_SECRET_KEY.`,
+    );
+  }
+  const found = key?.key ?? own;
+  if (found === null || keyIdOf(found) !== keyId) {
+    throw new AppError(
+      "invalid_state",
+      `The secrets in ${path} are sealed with the key ${keyId}, and the one that is given is another${found === null ? "" : ` (${keyIdOf(found)})`}.`,
+    );
+  }
+  if (key === null) return;
+  await rm(join(fresh, KEY_FILE), { force: true });
+  if (key.from === "file") await writeKey(join(fresh, KEY_FILE), key.key);
+}
+
+async function writeKey(file: string, key: Uint8Array): Promise<void> {
+  const handle = await open(file, "wx", 0o600);
+  try {
+    await handle.writeFile(`${Buffer.from(key).toString("base64")}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function changePlaces(target: string, fresh: string, kept: string | null): Promise<void> {
+  if (kept !== null) await rename(target, kept);
+  else await rm(target, { recursive: true, force: true }); // an empty folder, or none
+  try {
+    await rename(fresh, target);
+  } catch (error) {
+    if (kept !== null) await rename(kept, target);
+    throw error;
+  }
+  const folder = await open(dirname(target), "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,88 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { parseJson } from "../../base/json.ts";
+import { nullable, object, read } from "../../base/shape.ts";
+import { foreign } from "./archive.ts";
+
+/** The first and the last file of a backup; what is kept stands between them. */
+export const HEAD = "weir-backup.json";
+export const MANIFEST = "manifest.json";
+export const DATABASE = "weir.db";
+export const KEY_FILE = "secret.key";
+/** Folders of the data directory that a backup holds, as they are called in both. */
+export const FOLDERS = ["lake", "files", "artifacts"] as const;
+
+/** Grows when a program that knows the one before can't read it any more. */
+const FORMAT = 1;
+
+const Head = object({
+  format: Type.Literal("weir-backup"),
+  formatVersion: Type.Integer({ minimum: 1 }),
+  version: Type.String({ description: "Of the Weir that made it" }),
+  /** Names of the migrations that its database has had, in order. */
+  migrations: Type.Array(Type.String(), { minItems: 1 }),
+  createdAt: Type.String(),
+});
+export type Head = Static<typeof Head>;
+
+const Manifest = object({
+  version: Type.String(),
+  /** The last migration. */
+  schemaVersion: Type.String(),
+  createdAt: Type.String(),
+  /** Names the master key that its secrets are sealed with. */
+  keyId: nullable(Type.String()),
+  hasKey: Type.Boolean(),
+  /** Null where the lake's files are in the backup; else the bucket that they stay in. */
+  lakeUrl: nullable(Type.String()),
+  organizations: Type.Array(
+    object({
+      id: Type.String(),
+      slug: Type.String(),
+      /** Events of its audit trail, and the hash of the last one. */
+      events: Type.Integer(),
+      head: Type.String(),
+    }),
+  ),
+  parts: Type.Array(object({ path: Type.String(), bytes: Type.Integer(), sha256: Type.String() })),
+  /** Files of past states that were gone already, and links; they are not in the backup. */
+  leftOut: Type.Array(Type.String()),
+});
+export type Manifest = Static<typeof Manifest>;
+
+export const headText = (head: Omit<Head, "format" | "formatVersion">): string =>
+  `${JSON.stringify({ format: "weir-backup", formatVersion: FORMAT, ...head }, null, 2)}\n`;
+
+export const manifestText = (manifest: Manifest): string => `${JSON.stringify(manifest, null, 2)}\n`;
+
+/** Throws `invalid_state` for what is no backup. A format that this program does not know counts as newer. */
+export function readHead(path: string, text: string): Head & { isNewer: boolean } {
+  const { value, faults } = read(Head, jsonOf(path, text), []);
+  const isNewer = Number((value as Partial<Head> | null)?.formatVersion) > FORMAT;
+  if (faults.length > 0 && !isNewer) throw foreign(path);
+  return { ...value, isNewer };
+}
+
+export function readManifest(path: string, text: string): Manifest {
+  const { value, faults } = read(Manifest, jsonOf(path, text), []);
+  if (faults.length > 0) throw foreign(path);
+  return value;
+}
+
+function jsonOf(path: string, text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw foreign(path); // whatever it is, it is none of ours
+  }
+}
+
+/** True for the name of a part that may lie in a data directory: nothing leads out of it. */
+export function isPartName(name: string): boolean {
+  if (name === DATABASE || name === KEY_FILE) return true;
+  const [folder, ...rest] = name.split("/");
+  return (
+    FOLDERS.some((one) => one === folder) &&
+    rest.length > 0 &&
+    rest.every((step) => step !== "" && step !== "." && step !== ".." && !/[\\\0]/.test(step))
+  );
+}

@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import { verifyChain } from "../../resources/events/verify.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { damaged, type Entry, foreign, readArchive } from "./archive.ts";
+import { describe, headOf, refuseNewer, withDatabase } from "./contents.ts";
+import { DATABASE, HEAD, isPartName, MANIFEST, type Manifest, readHead, readManifest } from "./shape.ts";
+
+const MAX_TEXT_BYTES = 256 * 1024 * 1024;
+
+interface VerifyOptions {
+  /** Where the database is unpacked to be opened; a folder for temporary files by default. */
+  work?: string;
+  /** It was made just now of this very database, so that its trails need not be reckoned again. */
+  isOwn?: boolean;
+  signal?: AbortSignal;
+}
+
+/**
+ * Reads a backup to its end: every part is there and as it was, the database opens, and every audit trail holds to the
+ * head that was written down. Throws `invalid_state` where that is not so, `unavailable` for one of a newer version.
+ */
+export async function verifyBackup(path: string, options: VerifyOptions = {}): Promise<Manifest> {
+  const work = await mkdtemp(join(options.work ?? tmpdir(), "weir-verify-"));
+  try {
+    const manifest = await unpack(path, { into: work, isWanted: (name) => name === DATABASE, ...options });
+    await checkDatabase(path, join(work, DATABASE), manifest, options);
+    return manifest;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Reads all of a backup, and writes the parts that are wanted below `into`. Throws as `verifyBackup` does; what was
+ * written by then is left.
+ */
+export async function unpack(
+  path: string,
+  options: { into: string; isWanted: (name: string) => boolean; signal?: AbortSignal },
+): Promise<Manifest> {
+  const { into, isWanted, signal } = options;
+  const seen = new Map<string, Manifest["parts"][number]>();
+  let hasHead = false;
+  let manifest: Manifest | null = null;
+  await readArchive(path, async (entry, chunks) => {
+    if (signal?.aborted) throw new AppError("cancelled", "Nobody waits for it any more.");
+    if (!hasHead) {
+      if (entry.name !== HEAD) throw foreign(path);
+      const head = readHead(path, await textOf(path, entry, chunks));
+      refuseNewer(head.isNewer ? [`of format ${head.formatVersion}`] : head.migrations, `The backup ${path}`);
+      hasHead = true;
+    } else if (manifest !== null) throw damaged(path);
+    else if (entry.name === MANIFEST) manifest = readManifest(path, await textOf(path, entry, chunks));
+    else {
+      if (!isPartName(entry.name) || seen.has(entry.name)) throw damaged(path);
+      const target = isWanted(entry.name) ? join(into, ...entry.name.split("/")) : null;
+      seen.set(entry.name, await take(entry, chunks, target));
+    }
+  });
+  if (!hasHead) throw foreign(path);
+  // what a callback has set is lost on the compiler
+  const told = manifest as Manifest | null;
+  if (told === null || told.parts.length !== seen.size) throw damaged(path);
+  for (const { path: name, bytes, sha256 } of told.parts) {
+    const part = seen.get(name);
+    if (part?.bytes !== bytes || part.sha256 !== sha256) throw damaged(path);
+  }
+  if (!seen.has(DATABASE)) throw damaged(path);
+  return told;
+}
+
+async function take(entry: Entry, chunks: AsyncIterable<Uint8Array>, target: string | null) {
+  const hash = new Bun.CryptoHasher("sha256");
+  let bytes = 0;
+  if (target !== null) await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  const file = target === null ? null : createWriteStream(target, { flags: "wx", mode: 0o600 });
+  const ended = file ? once(file, "close") : null;
+  ended?.catch(() => undefined); // it is awaited below
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    if (file && !file.write(chunk)) await Promise.race([once(file, "drain"), ended]);
+  }
+  file?.end();
+  await ended;
+  if (target !== null) await flush(target);
+  return { path: entry.name, bytes, sha256: hash.digest("hex") };
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function textOf(path: string, { bytes }: Entry, chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  if (bytes > MAX_TEXT_BYTES) throw damaged(path);
+  const pieces: Uint8Array[] = [];
+  for await (const chunk of chunks) pieces.push(chunk);
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** Opens a database that was unpacked. Throws `invalid_state` where it is not what the backup says of it. */
+export async function checkDatabase(
+  path: string,
+  file: string,
+  manifest: Manifest,
+  { isOwn = false, signal }: Pick<VerifyOptions, "isOwn" | "signal"> = {},
+): Promise<void> {
+  await withDatabase(file, async (db) => {
+    const [state] = await db.all<{ quick_check: string }>("PRAGMA quick_check(1)");
+    if (state?.quick_check !== "ok") throw damaged(path);
+    const { migrations, keyId, organizations } = await describe(db);
+    if (migrations.at(-1) !== manifest.schemaVersion || keyId !== manifest.keyId) throw damaged(path);
+    if (organizations.length !== manifest.organizations.length) throw damaged(path);
+    for (const { id, events, head } of manifest.organizations) {
+      const found = await headOf(db, id);
+      if (found.events !== events || found.head !== head) throw damaged(path);
+    }
+    if (!isOwn) await checkTrails(db, manifest, signal);
+  });
+}
+
+async function checkTrails(db: ReadDb, manifest: Manifest, signal?: AbortSignal): Promise<void> {
+  for (const { id, slug } of manifest.organizations) {
+    const { valid, firstBadId } = await verifyChain(db, id, signal);
+    if (valid) continue;
+    throw new AppError("invalid_state", `The audit trail of ${slug} does not hold: see event ${firstBadId}.`);
+  }
+}

@@ -1,0 +1,487 @@
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { apply } from "../../src/cli/apply.ts";
+import { openCredentials } from "../../src/cli/credentials.ts";
+import { exportConfig } from "../../src/cli/export.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { contextFor } from "../../src/context.ts";
+import { openCredentials as openSealed } from "../../src/resources/connections/link.ts";
+import { connections } from "../../src/resources/connections/table.ts";
+import { events } from "../../src/resources/events/table.ts";
+import { startApp } from "../support/app.ts";
+import { folder } from "../support/shell.ts";
+import { branch, created, makeAction, makeAutomation } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+/** A terminal in memory that is signed in as an installation's owner. */
+function terminal(home: string, app: Pick<Started, "origin" | "token">) {
+  const person = {
+    configFolder: join(home, `config-${new URL(app.origin).port}`),
+    server: app.origin,
+    terminal: null,
+  };
+  openCredentials(person).keep(app.origin, app.token);
+  const env: Record<string, string | undefined> = {};
+  const run = async (command: typeof apply, args: string[], stdin = "") => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const host: Host = {
+      parts: async () => {
+        throw new Error("A client needs no data directory.");
+      },
+      isTerminal: false,
+      width: null,
+      ask: null,
+      hasColor: false,
+      self: [],
+      person,
+      env,
+      onStop: () => undefined,
+      status: () => undefined,
+      stdin: async () => stdin,
+      out: (line) => out.push(line),
+      write: () => undefined,
+      isRead: () => true,
+      err: (line) => err.push(line),
+    };
+    const code = await command(args, host);
+    const text = out.join("\n");
+    return { code, out: text, err: err.join("\n"), json: text.startsWith("{") ? JSON.parse(text) : null };
+  };
+  return {
+    env,
+    export: (...args: string[]) => run(exportConfig, args),
+    apply: (...args: string[]) => run(apply, args),
+    /** Applies this text. */
+    give: (text: string, ...args: string[]) => run(apply, ["-f", "-", ...args], text),
+  };
+}
+
+const PASSWORD = "password-of-ada";
+const KEY = "key-of-the-shop-api";
+
+/** An organization with one of everything that a file holds. */
+async function fill({ owner }: Pick<Started, "owner">) {
+  const warehouse = created(
+    await owner("POST", "/api/v1/connections", {
+      name: "Warehouse",
+      provider: "postgres",
+      config: { host: "127.0.0.1", port: 1, database: "shop" },
+      credentials: { user: "ada", password: PASSWORD },
+    }),
+  );
+  const files = created(
+    await owner("POST", "/api/v1/connections", {
+      name: "Files",
+      provider: "local_files",
+      config: {},
+      credentials: {},
+    }),
+  );
+  await owner("POST", `/api/v1/connections/${files.id}/set-default`);
+  await owner("POST", `/api/v1/connections/${warehouse.id}/disable`);
+  const template = created(
+    await owner("POST", "/api/v1/templates", {
+      slug: "shop-api",
+      displayName: "Shop API",
+      templateType: "connection",
+      definition: {
+        http: {
+          baseUrl: "https://api.example.com",
+          auth: { type: "bearer" },
+          verify: { path: "/me", expectStatus: 200 },
+        },
+        credentialsSchema: { type: "object", properties: { token: { type: "string" } }, required: ["token"] },
+      },
+    }),
+  );
+  expect((await owner("POST", `/api/v1/templates/${template.id}/publish`)).status).toBe(200);
+  const shop = created(
+    await owner("POST", "/api/v1/connections", {
+      name: "Shop",
+      kind: "from_template",
+      templateSlug: "shop-api",
+      credentials: { token: KEY },
+    }),
+  );
+  created(
+    await owner("POST", "/api/v1/api-catalog/http", {
+      name: "Orders API",
+      description: "The shop's own API.",
+      baseUrl: "https://api.example.com/v1",
+      connectionId: shop.id,
+      endpoints: [
+        { name: "list_orders", method: "GET", path: "/orders", queryTemplate: { limit: "{{input.limit}}" } },
+        {
+          name: "make_order",
+          method: "POST",
+          path: "/orders",
+          bodyTemplate: { id: "{{input.id}}" },
+          approvalRequired: true,
+        },
+      ],
+    }),
+  );
+  created(
+    await owner("POST", "/api/v1/api-catalog/mcp", {
+      name: "Search",
+      description: "Looks things up.",
+      url: "https://mcp.example.com/mcp",
+      tools: [
+        { upstreamName: "search", inputSchema: { type: "object", properties: { q: { type: "string" } } } },
+      ],
+    }),
+  );
+  const markdown =
+    "---\nname: Sales analyst\ntools:\n  - query\n  - action:ping\n---\nYou answer questions.\n\nBriefly.\n";
+  created(await owner("POST", "/api/v1/agents/specs", { markdown }));
+  const ping = await makeAction(owner, {
+    kind: "http_request",
+    name: "Ping",
+    definition: {
+      url: "https://api.example.com/ping",
+      headers: { Authorization: "Bearer abcdefgh-secret", "X-Note": `\${NOTE}` },
+    },
+  });
+  await makeAction(owner, { name: "Branch" });
+  const sync = {
+    source: { connectionId: files.id, path: "/in" },
+    destination: { connectionId: files.id, path: "/out" },
+  };
+  await makeAction(owner, { kind: "file_sync", name: "Copy", definition: sync });
+  const called = await makeAutomation(
+    owner,
+    { steps: [{ key: "ping", actionId: ping.id }] },
+    { name: "Called" },
+  );
+  await makeAutomation(
+    owner,
+    {
+      steps: [
+        { key: "call", kind: "call_automation", definition: { automationId: called.id } },
+        { key: "route", kind: "conditional_branch", definition: branch(), dependsOn: ["call"] },
+      ],
+    },
+    { name: "A caller" },
+  );
+  const hook = created(
+    await owner("POST", "/api/v1/automations", {
+      name: "Hook",
+      triggerType: "webhook",
+      description: "From the shop",
+      config: {
+        path: "shop",
+        secret: "sixteen-characters-of-it",
+        action: { kind: "conditional_branch", definition: branch() },
+      },
+    }),
+  );
+  expect((await owner("PATCH", `/api/v1/automations/${hook.id}`, { status: "disabled" })).status).toBe(200);
+  return { warehouse, files, shop, ping };
+}
+
+const SECRETS = {
+  WAREHOUSE_PASSWORD: PASSWORD,
+  WAREHOUSE_USER: "ada",
+  SHOP_TOKEN: KEY,
+  HOOK_SECRET: "sixteen-characters-of-it",
+  PING_HEADERS_AUTHORIZATION: "Bearer abcdefgh-secret",
+};
+
+const trailOf = async ({ app }: Pick<Started, "app">) => (await app.store.db.select().from(events)).length;
+
+describe("weir export and weir apply", () => {
+  test("bring another installation to the same configuration, byte for byte, without a secret in the files", async () => {
+    using here = folder();
+    await using one = await startApp({ engine: false });
+    await using two = await startApp({ engine: false });
+    await fill(one);
+    const from = terminal(here.path, one);
+    const to = terminal(here.path, two);
+    const file = join(here.path, "weir.yaml");
+    const written = await from.export("-o", file, "--json");
+    expect(written.err).toBe("");
+    expect(written.json).toEqual({
+      output: file,
+      templates: 1,
+      connections: 3,
+      apis: 2,
+      agents: 1,
+      actions: 3,
+      automations: 3,
+    });
+    const text = readFileSync(file, "utf8");
+    expect((await from.export()).out).toBe(text.trimEnd());
+    for (const secret of Object.values(SECRETS).filter((value) => value !== "ada"))
+      expect(text).not.toContain(secret);
+    expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    for (const name of Object.keys(SECRETS)) expect(text).toContain(`\${${name}}`);
+
+    const lacking = await to.apply("-f", file);
+    expect([lacking.code, lacking.out]).toEqual([1, ""]);
+    expect(lacking.err).toContain(
+      "SHOP_TOKEN is not set; credentials.token of the new connection shop comes from it.",
+    );
+    expect(lacking.err).toContain("Nothing was changed.");
+
+    Object.assign(to.env, SECRETS);
+    const before = await trailOf(two);
+    const dry = await to.apply("-f", file, "--dry-run", "--json");
+    expect([dry.code, dry.err]).toEqual([0, ""]);
+    expect(dry.json.applied).toBe(false);
+    expect(dry.json.plan.map(({ operation }: { operation: string }) => operation)).toEqual(
+      Array(13).fill("create"),
+    );
+    expect(await trailOf(two)).toBe(before);
+
+    const done = await to.apply("-f", file, "--json");
+    expect([done.code, done.err]).toEqual([0, ""]);
+    expect(done.json).toMatchObject({ applied: true, secrets: {}, unchanged: 0 });
+    expect((await to.export()).out).toBe(text.trimEnd());
+    const rows = await two.app.store.db.select().from(connections);
+    const ctx = contextFor(two.app, {
+      organizationId: two.ids.organizationId,
+      role: "owner",
+      actor: { type: "system", id: "test" },
+      correlationId: "test-apply",
+    });
+    const credentials = Object.fromEntries(rows.map((row) => [row.slug, openSealed(ctx, row)]));
+    expect(credentials).toEqual({
+      warehouse: { user: "ada", password: PASSWORD },
+      files: {},
+      shop: { token: KEY },
+    });
+    const { body } = await two.owner("GET", "/api/v1/actions/slug/ping");
+    expect(body.definition.headers).toEqual({
+      Authorization: SECRETS.PING_HEADERS_AUTHORIZATION,
+      "X-Note": `\${NOTE}`,
+    });
+
+    const settled = await trailOf(two);
+    const again = await to.apply("-f", file, "--json");
+    expect(
+      again.json.plan.map(({ operation, slug }: { operation: string; slug: string }) => [operation, slug]),
+    ).toEqual([
+      ["send", "shop"],
+      ["send", "warehouse"],
+      ["send", "hook"],
+    ]);
+    expect(await trailOf(two)).toBe(settled);
+    for (const name of Object.keys(SECRETS)) delete to.env[name];
+    const without = await to.apply("-f", file, "--prune", "--json");
+    expect(without.json).toMatchObject({ plan: [], unchanged: 13, applied: true });
+    expect(without.json.notes).toContain(
+      "PING_HEADERS_AUTHORIZATION is not set: definition.headers.Authorization of action ping stays as it is.",
+    );
+    expect(await trailOf(two)).toBe(settled);
+    expect((await to.apply("-f", file)).out).toEndWith("as they should be.\nNothing to do.");
+  });
+
+  test("change what differs, show it first without secrets, and delete only when asked", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    await fill(app);
+    const shell = terminal(here.path, app);
+    const dir = join(here.path, "configuration");
+    mkdirSync(dir);
+    expect((await shell.export("-o", dir)).code).toBe(0);
+    expect(readdirSync(dir).sort()).toEqual(
+      ["actions", "agents", "apis", "automations", "connections", "templates"].map((name) => `${name}.yaml`),
+    );
+    const edit = (name: string, change: (text: string) => string) => {
+      const path = join(dir, `${name}.yaml`);
+      const before = readFileSync(path, "utf8");
+      const after = change(before);
+      expect(after).not.toBe(before);
+      writeFileSync(path, after);
+    };
+    edit("actions", (text) => text.replace("https://api.example.com/ping", "https://api.example.com/pong"));
+    edit("connections", (text) =>
+      text.replace("name: Warehouse", "name: Cellar").replace("    disabled: true\n", ""),
+    );
+    edit("agents", (text) => text.replace("Briefly.", "At length."));
+    edit("apis", (text) => text.replace("        approvalRequired: true\n", ""));
+    edit("templates", (text) => text.replace("displayName: Shop API", "displayName: The shop"));
+    edit("automations", (text) => text.replace("description: From the shop", "description: From us"));
+    await makeAction(app.owner, { name: "Stray" });
+    const operations = (json: { plan: { operation: string; kind: string; slug: string }[] }) =>
+      json.plan.map(({ operation, kind, slug }) => `${operation} ${kind} ${slug}`);
+    const dry = await shell.apply("-f", dir, "--prune", "--dry-run", "--json");
+    expect(operations(dry.json)).toEqual([
+      "change template shop-api",
+      "change connection warehouse",
+      "change api Orders API",
+      "change agent sales-analyst",
+      "change action ping",
+      "change automation hook",
+      "delete action stray",
+    ]);
+    expect(dry.json.plan[4].changes).toEqual([
+      { field: "definition.url", from: "https://api.example.com/ping", to: "https://api.example.com/pong" },
+    ]);
+    shell.env.PING_HEADERS_AUTHORIZATION = "Bearer another-secret";
+    const shown = await shell.apply("-f", dir, "--dry-run");
+    expect(shown.out).toContain('    definition.headers.Authorization: "***" → "***"');
+    expect(shown.out).toContain("    disabled: true → false");
+    expect(shown.out).not.toContain('secret"');
+    expect(shown.out).toEndWith("Only a look: 0 to create, 6 to change, 0 to delete, 7 as they should be.");
+    delete shell.env.PING_HEADERS_AUTHORIZATION;
+
+    const done = await shell.apply("-f", dir, "--json");
+    expect([done.code, done.json.plan.length]).toEqual([0, 6]);
+    expect((await app.owner("GET", "/api/v1/actions/slug/stray")).status).toBe(200);
+    expect((await app.owner("GET", "/api/v1/templates/slug/shop-api")).body).toMatchObject({
+      version: 2,
+      status: "published",
+      displayName: "The shop",
+    });
+    expect((await app.owner("GET", "/api/v1/connections/slug/warehouse")).body).toMatchObject({
+      name: "Cellar",
+      status: "needs_verification",
+      hasCredentials: true,
+    });
+    const pruned = await shell.apply("-f", dir, "--prune", "--json");
+    expect(pruned.err).toBe("");
+    expect(operations(pruned.json)).toEqual(["delete action stray"]);
+    expect((await app.owner("GET", "/api/v1/actions/slug/stray")).status).toBe(404);
+    const only = await shell.give("weir: 1\nagents: []\n", "--prune", "--json");
+    expect(operations(only.json)).toEqual(["delete agent sales-analyst"]);
+    expect((await app.owner("GET", "/api/v1/actions")).body.total).toBe(3);
+  });
+
+  test("take back what was done when a later step fails", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    await makeAction(app.owner, { name: "Old" });
+    const shell = terminal(here.path, app);
+    const before = (await shell.export()).out;
+    const failed = await shell.give(`weir: 1
+connections:
+  - { slug: files, name: Files, provider: local_files }
+actions:
+  - { slug: old, name: Older, kind: conditional_branch, definition: { branches: [{ key: a, when: "true" }] } }
+  - { slug: wrong, name: Wrong, kind: http_request, definition: { url: 5 } }
+`);
+    expect(failed.code).toBe(1);
+    expect(failed.err).toContain("action wrong: POST /api/v1/actions was answered 422");
+    expect(failed.err).toContain("What was done before was taken back (2).");
+    expect((await shell.export()).out).toBe(before);
+  });
+
+  test("tell everything that is wrong with a file, each with its line, before anything is done", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const action = await makeAction(app.owner, { name: "Here" });
+    const shell = terminal(here.path, app);
+    const trail = await trailOf(app);
+    const text = `weir: 1
+connectons: []
+connections:
+  - slug: files
+    name: Files
+    provider: local_files
+    config:
+      root: \${ROOT}
+    colour: red
+  - slug: files
+    name: 5
+    provider: local_files
+actions:
+  - slug: ${action.slug}
+    name: Here
+    kind: http_request
+  - slug: calls
+    name: Calls
+    kind: http_request
+    connection: nowhere
+    definition:
+      agent: \${agent:nobody}
+      odd: \${what is this}
+  - name: Nameless
+apis:
+  - name: Shop
+    type: http
+    description: A shop
+    baseUrl: https://api.example.com/\${X}
+    endpoints:
+      - { name: a, method: GET, path: /a, verb: GET }
+`;
+    const file = join(here.path, "wrong.yaml");
+    writeFileSync(file, text);
+    const { code, out, err } = await shell.apply("-f", file);
+    expect([code, out]).toEqual([1, ""]);
+    const lines = err.split("\n");
+    for (const expected of [
+      "2: There is no section connectons",
+      "9: A connection has no field colour; it has name, provider",
+      "11: name of connection files takes a text.",
+      `23: \${what is this} names no variable and no reference`,
+      "24: An action needs its slug.",
+      "31: There is no field verb in endpoints",
+    ])
+      expect(lines).toContainEqual(expect.stringContaining(`wrong.yaml:${expected}`));
+    expect(lines.at(-1)).toBe("Nothing was changed.");
+    const second = await shell.give(`weir: 1
+connections:
+  - { slug: files, name: Files, provider: local_files, config: { root: "\${ROOT}" } }
+  - { slug: files, name: Files, provider: local_files }
+actions:
+  - { slug: ${action.slug}, name: Here, kind: http_request }
+  - { slug: calls, name: Calls, kind: call_agent, connection: nowhere, definition: { agent: "\${agent:nobody}" } }
+`);
+    for (const expected of [
+      "standard input:4: connection files stands in standard input:3 too.",
+      "standard input:3: ROOT is not set; config.root of the new connection files comes from it.",
+      'standard input:6: kind of action here can\'t be changed from "conditional_branch" to "http_request"',
+      "standard input:7: There is no connection nowhere.",
+      "standard input:7: There is no agent nobody.",
+    ])
+      expect(second.err).toContain(expected);
+    for (const [bad, sentence] of [
+      ["weir: 1\nactions: [\n", "standard input:"],
+      ["weir: 2\n", "should begin with weir: 1"],
+      ["- a\n", "A file holds sections"],
+      ["weir: 1\nactions: 5\n", "actions is a list."],
+    ] as const) {
+      const refused = await shell.give(bad);
+      expect([bad, refused.code, refused.err]).toEqual([bad, 1, expect.stringContaining(sentence)]);
+    }
+    expect((await shell.apply("-f", join(here.path, "nowhere.yaml"))).err).toContain(
+      "can't be read (ENOENT)",
+    );
+    expect((await shell.apply()).code).toBe(2);
+    expect((await shell.apply("-f", file, "extra")).code).toBe(2);
+    expect((await shell.export("extra")).code).toBe(2);
+    expect((await shell.export("-o", "/proc/nowhere/x")).code).toBe(1);
+    expect(await trailOf(app)).toBe(trail);
+  });
+
+  test("show the secret that a server makes for a new webhook, this once", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const text = `weir: 1
+automations:
+  - slug: hook
+    name: Hook
+    triggerType: webhook
+    config: { path: shop, action: { kind: conditional_branch, definition: { branches: [{ key: a, when: "true" }] } } }
+`;
+    const { code, out } = await shell.give(text);
+    expect(code).toBe(0);
+    expect(out).toMatch(/The secret of the webhook hook, shown this once: whsec_\S+\nDone\.$/);
+    expect((await shell.give(text)).out).toEndWith("Nothing to do.");
+    expect((await shell.export()).out).toContain(`secret: \${HOOK_SECRET}`);
+  });
+
+  test("end with 3 where nobody is signed in, or the token is not taken", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const stale = terminal(here.path, { origin: app.origin, token: "svc_pat_nonsense" });
+    expect((await stale.export()).code).toBe(3);
+    expect((await stale.give("weir: 1\n")).code).toBe(3);
+    expect((await stale.export("--server", "http://127.0.0.1:1")).code).toBe(3);
+  });
+});

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { openLog } from "../../src/base/log.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { readConfig } from "../../src/config.ts";
+
+type Command = (args: readonly string[], host: Host) => Promise<number>;
+
+/** How a command ended, and what it printed. */
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
+  json: any;
+}
+
+/** A folder for temporary files that goes when it is disposed of. */
+export function folder() {
+  const path = mkdtempSync(join(tmpdir(), "weir-upkeep-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Carries out commands of this machine in memory, with settings of their own. */
+export function shell(env: Readonly<Record<string, string | undefined>> = {}) {
+  return async (command: Command, ...args: string[]): Promise<Ran> => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const host: Host = {
+      parts: async (flags) => ({
+        ...readConfig(flags, env, {}),
+        log: openLog({ level: "error", pretty: false, clock: systemClock, sink: () => undefined }),
+        self: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
+      }),
+      isTerminal: false,
+      width: null,
+      ask: null,
+      hasColor: false,
+      self: [],
+      person: { configFolder: tmpdir(), server: null, terminal: null },
+      env,
+      onStop: () => undefined,
+      status: () => undefined,
+      stdin: async () => "",
+      out: (line) => out.push(line),
+      write: () => undefined,
+      isRead: () => true,
+      err: (line) => err.push(line),
+    };
+    const code = await command(args, host);
+    const text = out.join("\n");
+    return {
+      code,
+      out: text,
+      err: err.join("\n"),
+      json: code !== 2 && text.startsWith("{") ? JSON.parse(text) : null,
+    };
+  };
+}
