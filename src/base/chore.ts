@@ -3,6 +3,8 @@ import type { Json } from "./json.ts";
 import { residentBytes } from "./resident.ts";
 
 const WATCH_MS = 100;
+/** What a child says is held and parsed here, where nothing else goes on meanwhile. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** One thing that is done in a process of its own, so that what it is given can hurt nothing else. */
 export interface Chore {
@@ -39,7 +41,11 @@ export async function doChore(
     spawned.kill("SIGKILL");
   }, WATCH_MS);
   try {
-    const text = await new Response(spawned.stdout).text();
+    const text = await textOf(spawned.stdout);
+    if (text === null) {
+      spawned.kill("SIGKILL");
+      throw chore.tooMuch("too much memory");
+    }
     const code = await spawned.exited;
     signal.throwIfAborted();
     if (code === 0) return JSON.parse(text);
@@ -50,4 +56,16 @@ export async function doChore(
   } finally {
     clearInterval(watch);
   }
+}
+
+/** Null for what is longer than an answer may be. */
+async function textOf(stream: ReadableStream<Uint8Array>): Promise<string | null> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of stream) {
+    size += piece.length;
+    if (size > MAX_ANSWER_BYTES) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }

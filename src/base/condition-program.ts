@@ -7,22 +7,28 @@ type Cel = typeof import("@bufbuild/cel");
 
 /** Steps that the loops (`all`, `exists`, `map` …) of one condition may take together. */
 const MAX_STEPS = 100_000;
-/** Milliseconds that they may take together. */
-const MAX_LOOP_MS = 1_000;
 /** The most that one condition may put together with `+`, in characters and bytes. */
 const MAX_JOINED = 64 * 1024 * 1024;
 const STEP = "@weir_step";
+const LOOK = "@weir_look";
+/** What goes through all of a large value, and can stand in one condition a hundred times. */
+const LOOKED_AT: readonly unknown[] = ["_==_", "_!=_", "@in"];
 
 /** A condition, ready to be asked. */
 export interface Program {
-  /** What it gives for the values of its names, or an error that says why it gives nothing. */
-  run(scope: Scope, clock: Clock): CelResult;
+  /** What it gives for the values of its names, or an error that says why it gives nothing. Takes from the allowance. */
+  run(scope: Scope, clock: Clock, allowance: Allowance): CelResult;
   /** Names that it uses and `scope` lacks. */
   namesMissingIn(scope: object): string[];
 }
 
+/** How long conditions may go on together. */
+export interface Allowance {
+  leftMs: number;
+}
+
 /** What is left to the condition that runs; one runs at a time, as nothing in it waits. */
-const budget = { steps: 0, joined: 0, until: 0, clock: null as Clock | null };
+const budget = { steps: 0, joined: 0, until: 0, isOver: false, clock: null as Clock | null };
 
 let loaded: { cel: Cel; env: ReturnType<Cel["celEnv"]> } | null = null;
 
@@ -30,7 +36,7 @@ let loaded: { cel: Cel; env: ReturnType<Cel["celEnv"]> } | null = null;
 function load() {
   if (loaded) return loaded;
   const cel = require("@bufbuild/cel") as Cel;
-  const env = cel.celEnv({ funcs: [...mixedArithmetic(cel), ...boundedJoins(cel), stepFunction(cel)] });
+  const env = cel.celEnv({ funcs: [...mixedArithmetic(cel), ...boundedJoins(cel), ...boundFunctions(cel)] });
   loaded = { cel, env };
   return loaded;
 }
@@ -43,15 +49,13 @@ export function compile(text: string): Program {
   boundLoops(parsed.expr, names, []);
   const evaluate = cel.plan(env, parsed);
   return {
-    run(scope, clock) {
-      Object.assign(budget, {
-        steps: MAX_STEPS,
-        joined: MAX_JOINED,
-        until: clock.monotonic() + MAX_LOOP_MS,
-        clock,
-      });
+    run(scope, clock, allowance) {
+      const startedMs = clock.monotonic();
+      const until = startedMs + allowance.leftMs;
+      Object.assign(budget, { steps: MAX_STEPS, joined: MAX_JOINED, until, isOver: false, clock });
       const outcome = evaluate(inputOf(names, scope));
-      if (budget.steps < 0) return cel.celError("it goes through its lists for too long");
+      allowance.leftMs -= clock.monotonic() - startedMs;
+      if (budget.isOver) return cel.celError("it goes through its lists for too long");
       return outcome;
     },
     namesMissingIn: (scope) => [...names].filter((name) => !Object.hasOwn(scope, name)),
@@ -61,21 +65,37 @@ export function compile(text: string): Program {
 /** The values of those names that `scope` has. */
 function inputOf(names: ReadonlySet<string>, scope: Scope): Record<string, CelInput> {
   const values: Record<string, CelInput> = Object.create(null);
-  for (const name of names) if (Object.hasOwn(scope, name)) values[name] = asData(scope[name] ?? null);
+  for (const name of names) {
+    if (!Object.hasOwn(scope, name)) continue;
+    const value = scope[name] ?? null;
+    values[name] = name === "steps" ? asData(value, keptData) : keptData(value); // steps come in while others are decided
+  }
   return values;
+}
+
+const dataOf = new WeakMap<object, CelInput>();
+
+/** The same, once for each value: many conditions see one large payload. */
+function keptData(value: Json): CelInput {
+  if (typeof value !== "object" || value === null) return value;
+  const known = dataOf.get(value);
+  if (known !== undefined) return known;
+  const data = asData(value);
+  dataOf.set(value, data);
+  return data;
 }
 
 /** By these keys the library takes an object for one of a class, or for a message of Protocol Buffers. */
 const ODD_KEYS = ["constructor", "$typeName"];
 
 /** JSON as nothing but data: objects with such keys, and those around them, as maps; all else as it is. */
-function asData(value: Json): CelInput {
+function asData(value: Json, part: (value: Json) => CelInput = asData): CelInput {
   if (Array.isArray(value)) {
-    const items = value.map(asData);
+    const items = value.map((item) => part(item));
     return items.some((item, index) => item !== value[index]) ? items : (value as CelInput);
   }
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, asData(item)] as const);
+  const entries = Object.entries(value).map(([key, item]) => [key, part(item)] as const);
   const isOdd = ODD_KEYS.some((key) => Object.hasOwn(value, key));
   return isOdd || entries.some(([key, item]) => item !== value[key]) ? new Map(entries) : (value as CelInput);
 }
@@ -135,16 +155,28 @@ function boundedJoins({ celFunc, CelScalar: { BYTES, STRING } }: Cel) {
   ];
 }
 
-/** Gives back whether a loop goes on, and ends all of them when the budget is used up. */
-function stepFunction({ celFunc, CelScalar: { DYN } }: Cel) {
-  return celFunc(STEP, [DYN], DYN, (goesOn) => {
-    if (--budget.steps < 0) return false;
-    if (budget.clock && budget.clock.monotonic() > budget.until) budget.steps = -1;
-    return budget.steps < 0 ? false : goesOn;
-  });
+/**
+ * The first gives back whether a loop goes on, and ends all of them when the budget is used up; the second gives back
+ * the value that is compared, or one that costs nothing.
+ */
+function boundFunctions({ celFunc, CelScalar: { DYN } }: Cel) {
+  const isLate = () => {
+    if (budget.clock && budget.clock.monotonic() > budget.until) budget.isOver = true;
+    return budget.isOver;
+  };
+  return [
+    celFunc(STEP, [DYN], DYN, (goesOn) => {
+      if (--budget.steps < 0) budget.isOver = true;
+      return isLate() ? false : goesOn;
+    }),
+    celFunc(LOOK, [DYN], DYN, (compared) => (isLate() ? false : compared)),
+  ];
 }
 
-/** Wraps the condition of every loop in the tree, and collects the names that stand free in it. */
+/**
+ * Wraps the condition of every loop in the tree, and the last operand of what compares, and collects the names that
+ * stand free in it.
+ */
 function boundLoops(node: unknown, names: Set<string>, bound: readonly string[]): void {
   if (Array.isArray(node)) for (const item of node) boundLoops(item, names, bound);
   if (!isObject(node)) return;
@@ -157,6 +189,10 @@ function boundLoops(node: unknown, names: Set<string>, bound: readonly string[])
   } else if (kind?.case === "comprehensionExpr" && value) {
     inner = [...bound, String(value.iterVar), String(value.iterVar2), String(value.accuVar)];
     value.loopCondition = call(STEP, value.loopCondition as JsonObject, node.id as never);
+  } else if (kind?.case === "callExpr" && value && LOOKED_AT.includes(value.function)) {
+    const operands = value.args as JsonObject[];
+    const last = operands.pop();
+    if (last) operands.push(call(LOOK, last, node.id as never));
   }
   for (const part of Object.values(node)) boundLoops(part, names, inner);
 }

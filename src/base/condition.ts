@@ -1,5 +1,5 @@
 import { systemClock } from "./clock.ts";
-import { compile, describe, type Program } from "./condition-program.ts";
+import { type Allowance, compile, describe, type Program } from "./condition-program.ts";
 import { AppError } from "./errors.ts";
 import type { Scope } from "./template.ts";
 
@@ -7,6 +7,8 @@ import type { Scope } from "./template.ts";
 const MAX_LENGTH = 4096;
 /** The most brackets that may stand open at once; the parser's time grows steeply with them. */
 const MAX_DEPTH = 64;
+/** How long one condition may take, and all of those together that are decided in one go. */
+const MAX_MS = 1_000;
 /** Programs kept, the least recently used going first. */
 const MAX_PROGRAMS = 256;
 
@@ -25,19 +27,25 @@ export function conditionFault(text: string): string | null {
   }
 }
 
+/** For conditions that are decided in one go, while everybody else waits: together they may take as long as one. */
+export const openAllowance = (): Allowance => ({ leftMs: MAX_MS });
+
 /**
  * Whether a condition, written in CEL (https://cel.dev), holds for `scope`. JSON numbers compare and
  * calculate with whole and broken numbers alike; `matches` takes linear time.
  *
  * Throws `condition_error` where it can't be read, names a field that is not there (`has(payload.x)` asks),
- * gives something else than true or false, or goes through lists for too long.
+ * gives something else than true or false, goes through lists for too long, or finds its allowance used up.
  */
-export function holds(text: string, scope: Scope): boolean {
+export function holds(text: string, scope: Scope, allowance: Allowance = openAllowance()): boolean {
   const fault = conditionFault(text);
   if (fault)
     throw new AppError("condition_error", fault, { details: { condition: text.slice(0, MAX_LENGTH) } });
   const program = programFor(text);
-  const outcome = program.run(scope, systemClock);
+  const outcome =
+    allowance.leftMs > 0
+      ? program.run(scope, systemClock, allowance)
+      : new Error("those before it took too long together");
   if (typeof outcome === "boolean") return outcome;
   const reason =
     outcome instanceof Error

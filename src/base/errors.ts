@@ -68,6 +68,7 @@ export type ErrorCode =
   | "max_delete_exceeded" // more would be deleted than the definition allows; nothing was
   | "response_too_large"
   | "no_branch"
+  | "call_deadlock" // two runs would wait for each other
   | "not_available";
 
 export interface ErrorOptions {

@@ -7,6 +7,7 @@ import type { AuthHint, ReadApi } from "./contract.ts";
 import { MAX_DOCUMENT_BYTES, parseDocument } from "./document.ts";
 import { isOpenApi, readOpenApi } from "./openapi.ts";
 import { hintsOfChallenge } from "./openapi-auth.ts";
+import type { ReadYaml } from "./yaml.ts";
 
 /** Where descriptions usually lie, below the base address. */
 const PLACES = [
@@ -33,6 +34,7 @@ export interface Reach {
   signal: AbortSignal;
   /** Carries credentials, to the addresses of one origin; null for none. */
   authorize: ((url: string) => Promise<Grant | null>) | null;
+  yaml: ReadYaml;
 }
 
 export interface Discovery {
@@ -103,7 +105,7 @@ class Search {
     if (fetched === null) return false;
     const attempt = this.#attempts.at(-1) as Attempt;
     try {
-      const document = await parseDocument(fetched.text);
+      const document = await parseDocument(fetched.text, this.#reach.yaml);
       if (!isOpenApi(document)) {
         attempt.error = "This is no description of OpenAPI or Swagger.";
         return false;
@@ -138,7 +140,7 @@ class Search {
     const fetched = await this.#fetch(url);
     if (fetched === null) return [];
     const attempt = this.#attempts.at(-1) as Attempt;
-    const value = await parseDocument(fetched.text).catch(() => null);
+    const value = await parseDocument(fetched.text, this.#reach.yaml).catch(() => null);
     const sets = isObject(value) && Array.isArray(value.linkset) ? value.linkset : [];
     attempt.error = sets.length === 0 ? "This is no catalog of APIs." : null;
     return sets
@@ -204,5 +206,5 @@ async function fetchDocument(reach: Reach, url: string): Promise<Json> {
   }
   const { bytes, truncated } = await response.bytes(MAX_DOCUMENT_BYTES);
   if (truncated) throw new AppError("upstream", `It is longer than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MiB.`);
-  return parseDocument(new TextDecoder().decode(bytes));
+  return parseDocument(new TextDecoder().decode(bytes), reach.yaml);
 }

@@ -1,20 +1,17 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
-import { measure } from "../base/measure.ts";
+import { type ReadYaml, readYamlHere, reasonOf } from "./yaml.ts";
 
 /** Of a description of an API, in bytes; the largest that are published have 13 million. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
-/** YAML takes fifty times as long to read as JSON, and nothing else goes on meanwhile. */
 const MAX_YAML_CHARACTERS = 3 * 1024 * 1024;
 const MAX_DEPTH = 200;
-/** Aliases that one document may follow: enough for honest ones, far from what a bomb needs. */
-const MAX_ALIASES = 100;
 
 /**
  * The value of JSON or YAML text. Throws `bad_request` for what is neither, for YAML that unfolds to much more than
  * it says, and for what is too long or nested too deep.
  */
-export async function parseDocument(text: string): Promise<Json> {
+export async function parseDocument(text: string, yaml: ReadYaml = readYamlHere): Promise<Json> {
   const start = text.trimStart().slice(0, 1);
   if (start === "{" || start === "[") {
     if (isTooDeep(text)) throw unreadable(`it is nested more than ${MAX_DEPTH} deep`);
@@ -22,34 +19,22 @@ export async function parseDocument(text: string): Promise<Json> {
       return wellFormed(JSON.parse(text), text);
     } catch (error) {
       // YAML too may begin with a brace; where it can't be read either, the reason of JSON is told
-      const read = await readYaml(text).catch(() => undefined);
+      const read = await readYaml(text, yaml).catch(() => undefined);
       if (read === undefined) throw unreadable(reasonOf(error));
       return read;
     }
   }
-  return readYaml(text);
+  return readYaml(text, yaml);
 }
 
-async function readYaml(text: string): Promise<Json> {
+async function readYaml(text: string, yaml: ReadYaml): Promise<Json> {
   if (text.length > MAX_YAML_CHARACTERS)
     throw unreadable(`YAML may have at most ${MAX_YAML_CHARACTERS} characters; give it as JSON`);
-  const { parse } = await import("yaml");
-  let value: Json;
   try {
-    value = parse(text, {
-      schema: "core",
-      maxAliasCount: MAX_ALIASES,
-      prettyErrors: false,
-      logLevel: "silent",
-      stringKeys: true,
-      uniqueKeys: false, // compares each key with all others
-    });
+    return wellFormed(await yaml(text), text);
   } catch (error) {
-    throw unreadable(reasonOf(error));
+    throw error instanceof AppError && error.code === "bad_request" ? unreadable(error.message) : error;
   }
-  if (measure(value, 2 * MAX_DOCUMENT_BYTES) > 2 * MAX_DOCUMENT_BYTES)
-    throw unreadable("its aliases unfold to too much");
-  return wellFormed(value, text);
 }
 
 /** Escapes may stand for half a character, which no text of ours holds. */
@@ -66,12 +51,6 @@ function wellFormed(value: Json, text: string): Json {
 
 const unreadable = (reason: string) =>
   new AppError("bad_request", `The document can't be read as JSON or YAML: ${reason}.`);
-
-const reasonOf = (error: unknown) =>
-  (error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error))
-    .replace(/^JSON Parse error: /, "")
-    .slice(0, 200)
-    .replace(/[.:]+$/, "");
 
 /** Whether JSON is nested too deep. Asked before it is parsed: what follows walks it by calls within calls. */
 export function isTooDeep(text: string): boolean {

@@ -19,6 +19,8 @@ export interface Inputs {
   headers: Record<string, string>;
   query: Record<string, string>;
   body: Json;
+  /** How often a name was looked for that is still free. */
+  tries: Map<string, number>;
 }
 
 export const noInputs = (): Inputs => ({
@@ -28,6 +30,7 @@ export const noInputs = (): Inputs => ({
   headers: {},
   query: {},
   body: null,
+  tries: new Map(),
 });
 
 export interface Reading {
@@ -46,9 +49,15 @@ export function addInput(
   isRequired: boolean,
 ): string {
   const own = argumentName(name);
+  const start = `${where}_${own}`;
   let free = own;
-  for (let n = 1; Object.hasOwn(inputs.properties, free); n++)
-    free = `${where}_${own}${n === 1 ? "" : `_${n}`}`.slice(0, 64);
+  while (Object.hasOwn(inputs.properties, free)) {
+    const alike = start.slice(0, 48); // long names that begin alike are cut to be one
+    const n = (inputs.tries.get(alike) ?? 0) + 1;
+    inputs.tries.set(alike, n);
+    const end = n === 1 ? "" : `_${n}`;
+    free = `${start.slice(0, 64 - end.length)}${end}`;
+  }
   Object.defineProperty(inputs.properties, free, {
     value: schema,
     enumerable: true,
@@ -59,6 +68,9 @@ export function addInput(
   if (isRequired) inputs.required.push(free);
   return free;
 }
+
+/** Of one operation; nobody means more. */
+const MAX_PARAMETERS = 1_000;
 
 /** Said by the body, and by how the caller authorises. */
 const OWN_HEADERS = /^(accept|content-type|authorization|content-length|host|connection)$/i;
@@ -76,8 +88,10 @@ export function readParameters(reading: Reading, inputs: Inputs, lists: readonly
       else if (typeof name === "string" && typeof where === "string") byPlace.set(`${where}:${name}`, part);
     }
   }
-  for (const part of byPlace.values()) readParameter(reading, inputs, part);
-  return bodies;
+  const parts = [...byPlace.values()];
+  if (parts.length > MAX_PARAMETERS) reading.warn(`Only the first ${MAX_PARAMETERS} parameters are read.`);
+  for (const part of parts.slice(0, MAX_PARAMETERS)) readParameter(reading, inputs, part);
+  return bodies.slice(0, MAX_PARAMETERS);
 }
 
 export function resolve(reading: Reading, part: Part): (Part & { value: JsonObject }) | null {

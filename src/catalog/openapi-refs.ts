@@ -19,6 +19,8 @@ export interface References {
   /** Null where it leads nowhere. */
   follow(ref: string, base: string): Part | null;
   root: Part;
+  /** The schemas of what is read at the moment may take so long; what is not done then is cut. */
+  time: { until: number };
 }
 
 /**
@@ -63,6 +65,7 @@ export async function openReferences(
   }
   return {
     root: { value: document, base: root, key: root },
+    time: { until: Number.POSITIVE_INFINITY },
     follow(ref, base) {
       const [, pointer = ""] = splitRef(ref);
       const at = ref.startsWith("#") ? base : targetOf(ref, base);

@@ -1,3 +1,4 @@
+import { systemClock } from "../base/clock.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { schemaFaults } from "../base/json-schema.ts";
 import { measure } from "../base/measure.ts";
@@ -43,10 +44,15 @@ export function toJsonSchema(
     const walk: Walk = { refs, ...size, left: MAX_SCHEMAS, open: new Set(), warn };
     made = convert(schema ?? {}, base, walk, 0);
     if (measure(made, MAX_CHARACTERS) <= MAX_CHARACTERS && walk.left > 0) break;
+    if (isLate(refs)) break;
   }
   if (measure(made, MAX_CHARACTERS) > MAX_CHARACTERS) made = {};
   return isObject(made) ? made : made === false ? { not: {} } : {};
 }
+
+const isLate = ({ time }: References) => systemClock.monotonic() > time.until;
+/** Whether a walk has nothing left to write with. */
+const isOver = ({ left, refs }: Walk) => left <= 0 || isLate(refs);
 
 const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] as const;
 const COUNTS = [
@@ -69,31 +75,35 @@ function convert(schema: Json, base: string, walk: Walk, depth: number): Json {
   if (!isObject(schema)) return {};
   walk.left--;
   if (typeof schema.$ref === "string") return followed(schema, schema.$ref, base, walk, depth);
-  if (depth > walk.depth || walk.left <= 0) return cut(schema);
+  if (depth > walk.depth || isOver(walk)) return cut(schema);
   const made: JsonObject = { ...plain(schema, walk) };
   const next = (inner: Json) => convert(inner, base, walk, depth + 1);
   for (const key of INNER) if (key in schema && isSchema(schema[key])) made[key] = next(schema[key] as Json);
   if (isSchema(schema.items)) made.items = next(schema.items as Json);
-  else if (Array.isArray(schema.items) && schema.items.length > 0) made.prefixItems = schema.items.map(next);
+  else if (Array.isArray(schema.items) && schema.items.length > 0)
+    made.prefixItems = schema.items.slice(0, MAX_SCHEMAS).map(next);
   for (const key of LISTS) {
     const list = schema[key];
-    if (Array.isArray(list) && list.length > 0) made[key] = list.filter(isSchema).map(next);
+    if (Array.isArray(list) && list.length > 0)
+      made[key] = list.slice(0, MAX_SCHEMAS).filter(isSchema).map(next);
   }
   for (const key of MAPS) {
     const map = schema[key];
-    if (isObject(map)) made[key] = mapped(map, key, next);
+    if (isObject(map)) made[key] = mapped(map, key, next, walk);
   }
   return joined(withoutReadOnly(made, schema, base, walk));
 }
 
 const isSchema = (value: Json | undefined) => typeof value === "boolean" || isObject(value);
 
-function mapped(map: JsonObject, key: string, next: (inner: Json) => Json): JsonObject {
-  const entries = Object.entries(map).filter(
-    ([name]) =>
-      name !== "$ref" && (key !== "patternProperties" || schemaFaults({ pattern: name }).length === 0),
-  );
-  return Object.fromEntries(entries.map(([name, inner]) => [name, next(inner)]));
+function mapped(map: JsonObject, key: string, next: (inner: Json) => Json, walk: Walk): JsonObject {
+  const made: [string, Json][] = [];
+  for (const name of Object.keys(map)) {
+    if (isOver(walk)) break;
+    if (name === "$ref" || (key === "patternProperties" && !isPattern(name))) continue;
+    made.push([name, next(map[name] as Json)]);
+  }
+  return Object.fromEntries(made);
 }
 
 function followed(schema: JsonObject, ref: string, base: string, walk: Walk, depth: number): Json {
@@ -103,7 +113,7 @@ function followed(schema: JsonObject, ref: string, base: string, walk: Walk, dep
     return { description: `unknown: ${refName(ref)}` };
   }
   if (walk.open.has(part.key)) return { type: "object", description: `recursive: ${refName(ref)}` };
-  if (depth > walk.depth || walk.left <= 0)
+  if (depth > walk.depth || isOver(walk))
     return { ...cut(isObject(part.value) ? part.value : {}), description: `cut: ${refName(ref)}` };
   const inside = { ...walk, open: new Set([...walk.open, part.key]) };
   const made = convert(part.value, part.base, inside, depth + 1);
@@ -187,14 +197,14 @@ function isPattern(pattern: string): boolean {
 /** Fields that only the server sets are no arguments. */
 function withoutReadOnly(made: JsonObject, schema: JsonObject, base: string, walk: Walk): JsonObject {
   if (!isObject(made.properties) || !isObject(schema.properties)) return made;
-  const gone = Object.entries(schema.properties)
-    .filter(([, property]) => isReadOnly(property, base, walk))
-    .map(([name]) => name);
-  if (gone.length === 0) return made;
-  const properties = Object.fromEntries(
-    Object.entries(made.properties).filter(([name]) => !gone.includes(name)),
+  const gone = new Set(
+    Object.entries(schema.properties)
+      .filter(([, property]) => isReadOnly(property, base, walk))
+      .map(([name]) => name),
   );
-  const required = namesIn(made.required).filter((name) => !gone.includes(name));
+  if (gone.size === 0) return made;
+  const properties = Object.fromEntries(Object.entries(made.properties).filter(([name]) => !gone.has(name)));
+  const required = namesIn(made.required).filter((name) => !gone.has(name));
   const { required: _, ...rest } = made;
   return { ...rest, properties, ...(required.length > 0 ? { required } : {}) };
 }

@@ -1,3 +1,4 @@
+import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { joinPath } from "./addresses.ts";
@@ -63,13 +64,26 @@ export async function readOpenApi(
   return {
     title,
     baseUrl,
-    endpoints: readPaths(reading, document, baseUrl, url),
+    endpoints: await readPaths(reading, document, baseUrl, url),
     ...readAuth(document, refs),
     warnings: [...warnings],
   };
 }
 
-function readPaths(reading: Reading, document: JsonObject, baseUrl: string | null, url: string | null) {
+/** Nothing else goes on while one operation is read, and what reads for so long in all means no good. */
+const OPERATION_MS = 500;
+const TOTAL_MS = 10_000;
+const PAUSE_AFTER_MS = 20;
+
+async function readPaths(
+  reading: Reading,
+  document: JsonObject,
+  baseUrl: string | null,
+  url: string | null,
+): Promise<EndpointDefinition[]> {
+  const { time } = reading.refs;
+  let left = TOTAL_MS;
+  let sincePause = 0;
   const endpoints: EndpointDefinition[] = [];
   const unique = uniqueNames();
   const consumes = document.consumes;
@@ -89,9 +103,18 @@ function readPaths(reading: Reading, document: JsonObject, baseUrl: string | nul
       const own = { ...reading, warn };
       const servers = operation.servers ?? item.value.servers;
       const prefix = servers === undefined ? "" : prefixOf(servers, baseUrl, url, warn);
+      const begun = systemClock.monotonic();
+      time.until = begun + Math.min(OPERATION_MS, left);
       endpoints.push(
         readOperation(own, { name, method, path: prefix + bare(path), operation, item, consumes }),
       );
+      const took = systemClock.monotonic() - begun;
+      left -= took;
+      sincePause += took;
+      if (begun + took > time.until) warn("its schemas take too long to read, and are cut.");
+      if (sincePause < PAUSE_AFTER_MS) continue;
+      sincePause = 0;
+      await Bun.sleep(0);
     }
   }
   return endpoints;

@@ -60,6 +60,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   max_delete_exceeded: 422,
   response_too_large: 502,
   no_branch: 422,
+  call_deadlock: 409,
   not_available: 501,
 };
 

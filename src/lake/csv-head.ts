@@ -71,3 +71,42 @@ function plain(field: string): string {
   const text = field.trim();
   return /^".*"$/s.test(text) ? text.slice(1, -1).replaceAll('""', '"') : text;
 }
+
+const [QUOTE, LINE_FEED, RETURN] = [0x22, 0x0a, 0x0d];
+
+/**
+ * Throws `sql_error` for a record of more than `maxBytes`. DuckDB says nothing of one that does not fit into its
+ * buffer where it is the last, and leaves it out.
+ */
+export async function refuseLongRecords(path: string, delimiter: string, maxBytes: number): Promise<void> {
+  const comma = delimiter.charCodeAt(0);
+  let isQuoted = false;
+  let mayOpen = true;
+  let before = LINE_FEED;
+  let length = 0;
+  let record = 1;
+  for await (const chunk of Bun.file(path).stream()) {
+    for (const byte of chunk) {
+      length++;
+      if (byte === QUOTE) {
+        // It opens a value at its begin, or one that has just closed, where it is doubled; elsewhere it is a letter.
+        [isQuoted, mayOpen] = [!isQuoted && mayOpen, isQuoted];
+      } else {
+        const isBreak = byte === LINE_FEED || byte === RETURN;
+        mayOpen = isBreak || byte === comma;
+        if (isBreak && !isQuoted) {
+          length = 0;
+          if (byte === RETURN || before !== RETURN) record++;
+        }
+      }
+      before = byte;
+      if (length > maxBytes) {
+        const megabytes = Math.floor(maxBytes / 1024 ** 2);
+        throw new AppError(
+          "sql_error",
+          `The file can't be read as CSV: record ${record} is longer than ${megabytes} MiB.`,
+        );
+      }
+    }
+  }
+}

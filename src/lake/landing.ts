@@ -1,8 +1,9 @@
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../sql/text.ts";
-import { readHead } from "./csv-head.ts";
+import { readHead, refuseLongRecords } from "./csv-head.ts";
 import { inferColumns, type RawColumn } from "./infer.ts";
 import { writeRows } from "./merge.ts";
 
@@ -93,6 +94,8 @@ async function readParquet(session: SqlSession, path: string): Promise<Source> {
 async function readCsv(session: SqlSession, options: LandingOptions): Promise<Source> {
   const { delimiter, fields } = await readHead(options.path, options.delimiter);
   checkCount(fields.length);
+  if ((await stat(options.path)).size > MAX_RECORD_BYTES)
+    await refuseLongRecords(options.path, delimiter, MAX_RECORD_BYTES);
   const names = distinct(options.header ? fields : fields.map(() => ""));
   const slots = names.map((_, at) => `c${at}`);
   const typed = slots.map((slot) => `${quoteText(slot)}: 'VARCHAR'`).join(", ");

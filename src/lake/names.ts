@@ -63,3 +63,13 @@ export function checkPath(path: string): string[] {
     throw new AppError("bad_request", "This path does not lie in the lake.", { details: { path } });
   return parts;
 }
+
+/** What the `part` of a file begins with that came as a file: its path below the dataset follows. */
+const ARRIVED = "file:";
+
+/** The partition of a file that came as one, and stays itself: each is alone in its own. */
+export const arrivedPart = (path: string): string => `${ARRIVED}${path}`;
+
+/** The path below the dataset under which a file came; null for one that a load wrote. */
+export const arrivedAt = (part: string | null | undefined): string | null =>
+  part?.startsWith(ARRIVED) ? part.slice(ARRIVED.length) : null;

@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { agreedVersion, INITIALIZE, replyTo } from "./legacy.ts";
+import { agreedVersion, INITIALIZE, MAX_REPLIES, replyTo } from "./legacy.ts";
 import { LIST_PATIENCE, MAX_ERROR_BYTES, type Patience } from "./limits.ts";
 import { type RpcMessage, readMessages, rpcFailure, statusFailure } from "./rpc.ts";
 import { readEvents } from "./sse.ts";
@@ -21,6 +21,7 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
   const opened = Promise.withResolvers<string>();
   opened.promise.catch(waitedForBelow);
   let lastId = 0;
+  let replies = 0;
 
   const fail = (error: Error) => {
     opened.reject(error);
@@ -36,8 +37,9 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
       if (event === "endpoint") opened.resolve(data);
       else
         for (const message of readMessages(data)) {
-          if (message.kind === "request") void tell(replyTo(message)).catch(waitedForBelow);
-          else if (message.kind !== "notification" && typeof message.id === "number") {
+          if (message.kind === "request") {
+            if (++replies <= MAX_REPLIES) void tell(replyTo(message)).catch(waitedForBelow);
+          } else if (message.kind !== "notification" && typeof message.id === "number") {
             pending.get(message.id)?.(message);
             pending.delete(message.id);
           }

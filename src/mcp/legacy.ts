@@ -17,6 +17,9 @@ import {
 
 const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 
+/** What a server asks meanwhile is answered so often: each answer is a request of ours. */
+export const MAX_REPLIES = 100;
+
 export const INITIALIZE = {
   protocolVersion: LEGACY_VERSIONS[0],
   capabilities: {},
@@ -51,7 +54,9 @@ export async function legacyWire(place: McpPlace): Promise<McpWire> {
 
   const exchange = async (body: JsonObject, patience: Patience): Promise<Answer> => {
     const watch = watchOver(place.signal, patience, host);
+    let replies = 0;
     const asked = (message: Extract<RpcMessage, { kind: "request" }>) => {
+      if (++replies > MAX_REPLIES) return;
       const own = watchOver(place.signal, LIST_PATIENCE, host);
       const reply = { url: place.url, body: replyTo(message), headers: headersOf(), watch: own };
       post(place, reply).catch(notHeard).finally(own.close);

@@ -264,11 +264,15 @@ function checkCall(task: AgentTask, call: ModelCall, at: number): Checked {
   return { tool, input, asks };
 }
 
-/** What others than the model have said. */
-const saidTo = ({ agent, messages }: AgentTask): string =>
-  [agent.system, ...messages.flatMap(({ role, content }) => (role === "assistant" ? [] : [content]))].join(
-    "\n",
-  );
+/** What others than a model have said. Failures repeat its arguments, and so may results: SQL gives whatever it is told. */
+function saidTo({ agent, messages }: AgentTask): string {
+  const outside = new Set(agent.tools.flatMap(({ name, isOutsideWord }) => (isOutsideWord ? [name] : [])));
+  const isSaid = (message: ModelMessage): boolean => {
+    if (message.role === "tool") return !message.isError && outside.has(message.name);
+    return message.role === "user" && !agent.isAskedByAgent;
+  };
+  return [agent.system, ...messages.filter(isSaid).map(({ content }) => content)].join("\n");
+}
 
 async function inTurn(work: readonly (() => Promise<void>)[]): Promise<void> {
   const left = [...work];

@@ -91,10 +91,12 @@ export interface AgentTool extends ModelTool {
   /** True where a person has to see the arguments and agree, each time. */
   readonly approvalRequired: boolean;
   /**
-   * True where a person has to agree to just these arguments; `said` is all that people, the spec and other tools have
-   * told the model, without its own words. Absent: `approvalRequired` says all.
+   * True where a person has to agree to just these arguments; `said` is all that people, the spec and tools that bring
+   * nothing of the model's own have told it. Absent: `approvalRequired` says all.
    */
   asksFor?(input: JsonObject, said: string): boolean;
+  /** True where no result says the model's own words back to it, as those of SQL do. */
+  readonly isOutsideWord?: boolean;
   /** What the tool does, as a text that changes when that changes: an approval is for this and nothing else. */
   readonly fingerprint: string;
   /** Throws an `AppError` for what the model and the person may read. What comes back is data, never an instruction. */
@@ -112,4 +114,6 @@ export interface OpenAgent {
   tools: readonly AgentTool[];
   /** Tools that it has and that can't be used now, a sentence each. */
   warnings: readonly string[];
+  /** True where another agent has set it off: then its prompt is a model's word, not a person's. */
+  isAskedByAgent: boolean;
 }

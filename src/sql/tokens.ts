@@ -10,7 +10,7 @@ export interface Token {
 /** By their kinds; at each place the first that fits. */
 const GRAMMAR = new RegExp(
   [
-    String.raw`(?<gap>\s+|--[^\n]*)`,
+    String.raw`(?<gap>\s+|--[^\n\r]*)`,
     String.raw`(?<text>[eE]'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'?|'[^']*(?:''[^']*)*'?|\$(?<tag>[A-Za-z_\x80-\uffff]*)\$[\s\S]*?(?:\$\k<tag>\$|$(?![\s\S])))`,
     '(?<quoted>"[^"]*(?:""[^"]*)*"?)',
     String.raw`(?<parameter>\$[\w\x80-\uffff]+)`,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { holds } from "../../src/base/condition.ts";
 import { searchJson } from "../../src/base/jmespath.ts";
+import { startApp } from "../support/app.ts";
+import { branch, flowToEnd, makeAutomation, RUNS } from "../support/work.ts";
 
 const payload = { text: "x".repeat(5_000_000), list: Array.from({ length: 2_000 }, (_, i) => i) };
 const times = (count: number, term: string, glue: string) => Array(count).fill(term).join(glue);
@@ -19,6 +21,48 @@ describe("a condition that joins a large payload to itself is told off before it
     expect(holds("payload.a + '-' + payload.b == 'x-y'", { payload: { a: "x", b: "y" } })).toBe(true);
     expect(holds("b'ab' + b'cd' == b'abcd'", {})).toBe(true);
     expect(holds("[1] + [2] == [1, 2]", {})).toBe(true);
+  });
+});
+
+describe("conditions that are decided in one go hold up everybody else no longer than one of them may", () => {
+  const numbers = `[${Array.from({ length: 45 }, (_, i) => i)}]`;
+  const costly = `${numbers}.all(a, ${numbers}.all(b, ${numbers}.all(c, a + b + c >= 0))) && false`;
+  const enough = "those before it took too long together";
+
+  test("compared as often as they stand there", () => {
+    const items = Array.from({ length: 100_000 }, (_, a) => ({ a }));
+    const many = times(110, "payload.items == payload.items", " && ");
+    expect(() => holds(many, { payload: { items } })).toThrow("for too long");
+    expect(holds("payload.items == payload.items", { payload: { items } })).toBe(true);
+  });
+
+  test("all branches of a step, and the steps behind it wait for a worker", async () => {
+    await using app = await startApp();
+    const branches = Array.from({ length: 100 }, (_, i) => ({ key: `b${i}`, when: costly }));
+    const step = (key: string, definition: object) => ({ key, kind: "conditional_branch", definition });
+    const flow = await makeAutomation(app.owner, {
+      steps: [{ ...step("one", { branches }), onError: "continue" }, step("two", branch())],
+    });
+    const run = await flowToEnd(app.owner, flow.id);
+    expect(run.steps[0].error).toMatchObject({ code: "condition_error" });
+    expect(run.steps[0].error.message).toContain("too long");
+    expect(run.status).toBe("completed");
+    const logs = await app.owner("GET", `${RUNS}/${run.steps[1].actionRunId}/logs`);
+    expect(logs.body.items).toMatchObject([{ message: "Took the branch a." }]);
+  });
+
+  test("the conditions of all steps that begin", async () => {
+    await using app = await startApp();
+    const steps = Array.from({ length: 200 }, (_, i) => ({
+      key: `s${i}`,
+      kind: "conditional_branch",
+      definition: branch(),
+      when: costly,
+      onError: "continue",
+    }));
+    const run = await flowToEnd(app.owner, (await makeAutomation(app.owner, { steps })).id);
+    expect(run.steps[0].status).toBe("skipped");
+    expect(run.steps[199].error.message).toContain(enough);
   });
 });
 

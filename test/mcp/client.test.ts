@@ -280,6 +280,19 @@ describe("a server of sessions", () => {
     }
   });
 
+  test("that asks without end is not answered without end", async () => {
+    const peer = startLegacy({ pings: 500 });
+    try {
+      const client = await openMcp(placeOf(peer.url));
+      await client.callTool({ upstreamName: "echo", inputSchema: null }, {});
+      for (let n = 0; peer.pongs.length < 100 && n < 200; n++) await Bun.sleep(10);
+      await Bun.sleep(200);
+      expect(peer.pongs).toHaveLength(100);
+    } finally {
+      await peer.stop();
+    }
+  });
+
   test("that wants a version which nobody knows is refused in words", async () => {
     const peer = startLegacy({ version: "1999-01-01" });
     expect((await failureOf(openMcp(placeOf(peer.url)))).message).toContain("version of MCP");

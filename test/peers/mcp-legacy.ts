@@ -1,5 +1,5 @@
 /** A server of the Model Context Protocol, revision 2025-11-25: a session, and answers by streams in which it asks back. */
-export function startLegacy(options: { version?: string; tools?: object[] } = {}) {
+export function startLegacy(options: { version?: string; tools?: object[]; pings?: number } = {}) {
   const sessions = new Set<string>();
   const pongs: unknown[] = [];
   const ended: string[] = [];
@@ -41,6 +41,7 @@ export function startLegacy(options: { version?: string; tools?: object[] } = {}
       const asks = [
         { jsonrpc: "2.0", id: "ping-1", method: "ping" },
         { jsonrpc: "2.0", id: "roots-1", method: "roots/list" },
+        ...Array.from({ length: options.pings ?? 0 }, (_, n) => ({ jsonrpc: "2.0", id: n, method: "ping" })),
         { jsonrpc: "2.0", id, result: { content: [{ type: "text", text: session }] } },
       ];
       const text = asks

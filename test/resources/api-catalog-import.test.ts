@@ -315,6 +315,67 @@ describe("hostile descriptions", () => {
     expect(await refused('{"openapi":"4.0.0","paths":{}}')).toEqual(fault);
   });
 
+  test("parameters whose long names come to be one are told apart", async () => {
+    const long = "q".repeat(64);
+    const names = [long, `${long}!`, `${long}?`, `${long}+`, `${long}r`];
+    const parameters = names.map((name) => ({ name, in: "query", schema: { type: "string" } }));
+    const paths = { "/p": { get: { parameters, responses: {} } } };
+    const { body } = await read({ openapi: "3.1.0", info: { title: "x", version: "1" }, paths });
+    const [endpoint] = body.endpoints;
+    expect(Object.keys(endpoint.queryTemplate)).toEqual(names);
+    const given = Object.keys(endpoint.inputSchema.properties);
+    expect([given.length, given.filter((name) => name.length > 64)]).toEqual([names.length, []]);
+  });
+
+  test("a description that takes long to read keeps nobody else waiting", async () => {
+    const schema = { $ref: "#/components/schemas/S0" };
+    const schemas: Record<string, object> = { S20: { type: "string" } };
+    for (let n = 0; n < 20; n++) {
+      const next = { $ref: `#/components/schemas/S${n + 1}` };
+      const fields = Array.from({ length: 10 }, (_, m) => [`p${m}`, next]);
+      schemas[`S${n}`] = { type: "object", properties: Object.fromEntries(fields) };
+    }
+    const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
+    const paths = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`/p${n}`, { post }]));
+    const ended: string[] = [];
+    const reading = read({
+      openapi: "3.1.0",
+      info: { title: "x", version: "1" },
+      paths,
+      components: { schemas },
+    });
+    const whole = reading.then(({ body }) => {
+      ended.push("the description");
+      return body.endpoints.length;
+    });
+    for (let n = 0; n < 5; n++) {
+      await owner("GET", "/health");
+      ended.push("another");
+    }
+    expect(await whole).toBe(50);
+    expect(ended.at(-1)).toBe("the description");
+  });
+
+  test("long YAML keeps nobody else waiting either, and is refused in the same words", async () => {
+    const lines = Array.from({ length: 1_500 }, (_, n) => `  /p${n}: {get: {responses: {}}}`);
+    const text = `openapi: 3.1.0\ninfo: {title: x, version: "1"}\npaths:\n${lines.join("\n")}\n`;
+    const ended: string[] = [];
+    const whole = read(text).then(({ body }) => {
+      ended.push("the description");
+      return body.endpoints.length;
+    });
+    for (let n = 0; n < 5; n++) {
+      await owner("GET", "/health");
+      ended.push("another");
+    }
+    expect(await whole).toBe(1_500);
+    expect(ended.at(-1)).toBe("the description");
+    const bomb = Array.from({ length: 12 }, (_, n) => `b${n + 1}: &b${n + 1} [${`*b${n},`.repeat(9)}]\n`);
+    const broken = await read(`${text}b0: &b0 [x]\n${bomb.join("")}`, { contentType: "openapi" });
+    expect(broken.status).toBe(422);
+    expect(broken.text).toContain("can't be read as JSON or YAML: ");
+  }, 20_000);
+
   test("schemas that unfold without end are cut, and what is odd in them is left out", async () => {
     const wide = Object.fromEntries(
       Array.from({ length: 12 }, (_, n) => [`f${n}`, { $ref: "#/components/schemas/S" }]),

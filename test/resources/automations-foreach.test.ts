@@ -374,6 +374,39 @@ describe("a step with forEach", () => {
     const run = await flowToEnd(app.owner, flow.id, { input: ["a", "a", "b", "a", "b"] });
     expect([run.status, most]).toEqual(["completed", 1]);
   });
+
+  test("carries out none of the items that it begins with where the concurrencyKey of one can't be told", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const step = post(receiver.url);
+    const flow = await makeAutomation(app.owner, {
+      steps: [{ ...step, definition: { ...step.definition, concurrencyKey: "{{item.shop}}" } }],
+    });
+    const run = await flowToEnd(app.owner, flow.id, { input: [{ shop: "a" }, { shop: "b" }, {}] });
+    expect([run.status, run.error.code]).toEqual(["failed", "template_error"]);
+    expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.runs).toEqual([]);
+  });
+
+  test("that has no list, and may go on, tells the steps behind it of that", async () => {
+    await using app = await startApp();
+    const told = { ...work, dependsOn: ["each"], when: "steps.each.error.code == 'template_error'" };
+    const flow = await makeAutomation(app.owner, {
+      steps: [
+        each({ forEach: "{{input.missing}}", onError: "continue" }),
+        { key: "at_once", ...told },
+        { key: "later", ...told, definition: { ...branch(), concurrencyKey: "k" } },
+        { key: "last", ...told, dependsOn: ["each", "later"] },
+      ],
+    });
+    const run = await flowToEnd(app.owner, flow.id, { input: {} });
+    expect(run.steps.map(({ key, status }: { key: string; status: string }) => `${key} ${status}`)).toEqual([
+      "each failed",
+      "at_once completed",
+      "later completed",
+      "last completed",
+    ]);
+    expect(run.status).toBe("completed");
+  });
 });
 
 test("whatever the list and however many go at once, each item is done once and results stand in order", async () => {

@@ -419,6 +419,32 @@ describe("calling an automation", () => {
     });
   });
 
+  test("of what needs a concurrencyKey that a caller of it holds fails: neither would ever end", async () => {
+    await using app = await startApp();
+    const keyed = { ...branch(), concurrencyKey: "shop-1" };
+    const last = await makeAutomation(app.owner, {
+      steps: [{ key: "each", forEach: "{{input}}", kind: "conditional_branch", definition: keyed }],
+    });
+    const between = await makeAutomation(app.owner, {
+      action: call({ automationId: last.id, input: [1, 2] }),
+    });
+    const top = (more: object) =>
+      makeAutomation(app.owner, {
+        action: call({ automationId: between.id, concurrencyKey: "shop-1", ...more }),
+      });
+    const held = await flowToEnd(app.owner, (await top({})).id);
+    expect([held.status, held.error.code]).toEqual(["failed", "called_automation_failed"]);
+    expect((await runsOf(app, last.id))[0]).toMatchObject({
+      status: "failed",
+      error: { code: "call_deadlock" },
+    });
+    const others = [{ concurrencyKey: "shop-2" }, { wait: false }];
+    for (const more of others) {
+      expect((await flowToEnd(app.owner, (await top(more)).id)).status).toBe("completed");
+      await until(app.owner, `${AUTOMATIONS}/${last.id}`, (one) => one.latestRun.status === "completed");
+    }
+  });
+
   test("goes ten deep, and no deeper", async () => {
     await using app = await startApp();
     await makeAutomation(app.owner, { action: work }, { name: "d0" });

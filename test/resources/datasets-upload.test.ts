@@ -313,6 +313,22 @@ describe("files that something is wrong with load nothing, and say what", () => 
     expect((await weir.owner("GET", `/api/v1/datasets?q=${dataset}`)).body.total).toBe(0);
   });
 
+  test("CSV with a record that is longer than one may be, wherever it stands", async () => {
+    const long = "x".repeat(17 * 1024 ** 2);
+    const files = {
+      only: `id,n\n1,${long}\n`,
+      last: `id,n\n1,"a ""b"" c"\n2,${long}`,
+      quoted: `id,n\r\n1,5" pipe\r\n2,"${"line\n".repeat(4 * 1024 ** 2)}"\r\n`,
+    };
+    for (const [name, content] of Object.entries(files)) {
+      const record = name === "only" ? 2 : 3;
+      const said = `The file can't be read as CSV: record ${record} is longer than 8 MiB.`;
+      expect([name, ...fault(await upload(content))]).toEqual([name, 422, ["body"], said]);
+    }
+    const many = `id\r${'"a\nb"\r'.repeat(1_500_000)}`;
+    expect((await upload(many)).body.rows).toBe(1_500_000);
+  });
+
   test("Parquet that is cut short", async () => {
     const file = await fetch(`${weir.origin}/api/v1/query?format=parquet`, {
       method: "POST",

@@ -260,6 +260,32 @@ describe("a sync", () => {
     expect(await ids(there.call, "shop")).toEqual([1]);
   });
 
+  test("of a dataset that was deleted there and filled by somebody else brings its rows beside theirs", async () => {
+    const there = await another();
+    const first = await load("shop", "SELECT 1 AS id");
+    await run({ destTenantId: there.id });
+    expect((await there.call("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
+    await load("shop", "SELECT 100 AS id", "shop", there.id);
+    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
+    expect(await ids(there.call, "shop")).toEqual([1, 100]);
+    expect((await there.call("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
+    await load("shop", "SELECT 200 AS id", "shop", there.id);
+    await load("shop", "SELECT 2 AS id");
+    await removeFile(first);
+    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", errors: [] });
+    expect(await ids(there.call, "shop")).toEqual([2, 200]);
+  });
+
+  test("of a dataset that was deleted at the source and filled anew brings what is there now", async () => {
+    const there = await another();
+    await load("shop", "SELECT 1 AS id");
+    await run({ destTenantId: there.id });
+    expect((await app.owner("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
+    await load("shop", "SELECT 2 AS id");
+    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
+    expect(await ids(there.call, "shop")).toEqual([2]);
+  });
+
   test("past a limit copies nothing and says which limit; at the limit all", async () => {
     const there = await another();
     await load("shop", "SELECT 1 AS id");

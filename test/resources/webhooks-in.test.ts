@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
+import { timestamp } from "../../src/base/clock.ts";
 import { openLimiter } from "../../src/base/limit.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
-import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
+import { webhookAlerts, webhookDeliveries } from "../../src/resources/inbound/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import vectors from "../crypto/vectors.json" with { type: "json" };
 import { startApp, turnableClock } from "../support/app.ts";
@@ -758,6 +759,41 @@ describe("alerts", () => {
     expect(new Set(watcher.got.map(({ text }) => text)).size).toBe(1);
     expect(app.logged.filter((line) => line.includes("an alert about failing webhooks"))).toHaveLength(3);
   });
+
+  test("of an organization whose watchers never answer delay no other's", async () => {
+    await using app = await startApp({ env: { WEIR_WEBHOOK_TIMEOUT: "1" } });
+    await using deaf = startReceiver(() => new Promise<Response>(() => {}));
+    await using watcher = startReceiver();
+    const other = await neighbour(app);
+    const flow = await other.call("POST", AUTOMATIONS, {
+      name: "x",
+      triggerType: "webhook",
+      config: { ...quick, path: "x" },
+    });
+    const at = timestamp(app.clock);
+    const rows = Array.from({ length: 60 }, () => ({
+      id: app.app.ids.uuid(),
+      organizationId: flow.body.tenantId as string,
+      automationId: flow.body.id as string,
+      type: "automation.stale" as const,
+      createdAt: at,
+      notifyUrl: deaf.url,
+      body: "{}",
+      attempts: 0,
+      dueAt: at,
+    }));
+    await app.app.store.write(async (db) => {
+      await db.insert(webhookAlerts).values(rows);
+    });
+    await until(app.owner, AUTOMATIONS, () => deaf.got.length > 0);
+    await makeHook(app, {
+      action: { kind: "conditional_branch", definition: branch("a", "false") },
+      alerts: alerts(watcher.url, { failureThreshold: 1 }),
+    });
+    expect((await send(app, body)).status).toBe(500);
+    await until(app.owner, AUTOMATIONS, () => watcher.got.length > 0);
+    expect(deaf.got.length).toBeLessThan(rows.length);
+  }, 60_000);
 
   test("go no further than egress lets them, and need all of their fields", async () => {
     await using app = await startApp({ hurry: 20, env: { WEIR_EGRESS_ALLOW: "" } });

@@ -72,6 +72,8 @@ describe("a tenant's SQL reaches nothing beyond its tables:", () => {
       "INSTALL httpfs",
       "LOAD httpfs",
       "CREATE SECRET s (TYPE http)",
+      "CREATE /* /* */ */ SECRET s (TYPE http); SELECT 1",
+      "CREATE--\rOR REPLACE TEMP SECRET s (TYPE http); SELECT 1",
       "CREATE /* a */ OR REPLACE PERSISTENT SECRET s (TYPE http)",
     ]);
     for (const { sql, code, message } of outcomes)
@@ -92,6 +94,9 @@ describe("a tenant's SQL reaches nothing beyond its tables:", () => {
       `FROM system.main."enable_logging"(storage = 'stdout')`,
       `FROM enable_profiling(format = 'json', save_location = '${duck.folder}/profile.json')`,
       `EXPLAIN ANALYZE CALL enable_logging(storage = 'file', storage_path = '${duck.folder}/log')`,
+      "FROM query(E'FROM enable\\x5flogging()'); SELECT 1",
+      "FROM query('FROM enable_' || 'logging()'); SELECT 1",
+      `FROM "query"('FROM query(E''FROM enable\\x5flogging()'')'); SELECT 1`,
       "PREPARE p AS SELECT 1; EXECUTE p",
       "BEGIN; SELECT 1",
       "CALL pragma_version()",

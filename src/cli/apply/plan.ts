@@ -6,7 +6,7 @@ import type { State, There } from "./state.ts";
 import { isSecretText, mapTexts, NOUNS, type Noun, type Path, placeholderIn, valueAt } from "./text.ts";
 
 /** What differs at one place; secrets are masked. */
-export interface Difference {
+interface Difference {
   field: string;
   from: Json;
   to: Json;

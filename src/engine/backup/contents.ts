@@ -136,7 +136,7 @@ export async function folderPieces(
   return found;
 }
 
-export const isAbsent = (error: unknown): boolean =>
+const isAbsent = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";
 
 /**

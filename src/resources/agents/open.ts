@@ -1,7 +1,10 @@
+import { and, eq, isNull } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import type { AgentTool, OpenAgent } from "../../models/contract.ts";
 import { MARK } from "../../models/history.ts";
+import { automationRuns } from "../automations/table.ts";
+import { actionRuns } from "../runs/table.ts";
 import { readTool } from "./grammar.ts";
 import { requireSpec } from "./markdown.ts";
 import { findAgentNamed } from "./service.ts";
@@ -15,7 +18,7 @@ import { toolSources } from "./tools/registry.ts";
 export async function openAgent(
   ctx: Context,
   row: AgentSpecRow,
-  { timezone = null }: { timezone?: string | null } = {},
+  { timezone = null, isAskedByAgent = false }: { timezone?: string | null; isAskedByAgent?: boolean } = {},
 ): Promise<OpenAgent> {
   const { fields, prompt } = await requireSpec(row.markdown);
   const tools = new Map<string, AgentTool>();
@@ -37,6 +40,7 @@ export async function openAgent(
     maxSteps: fields.maxSteps,
     tools: [...tools.values()],
     warnings,
+    isAskedByAgent,
   };
 }
 
@@ -51,7 +55,21 @@ async function openTools(ctx: Context, text: string, { id, name }: AgentSpecRow)
 export async function openAgentNamed(ctx: Context, named: string): Promise<OpenAgent> {
   const row = await findAgentNamed(ctx, named);
   if (!row) throw new AppError("definition_invalid", `There is no agent ${named} in this organization.`);
-  return openAgent(ctx, row);
+  return openAgent(ctx, row, { isAskedByAgent: await isSetOffByAgent(ctx) });
+}
+
+/** Whether something that an agent has set off is under way in this chain: what is asked then may be that agent's words. */
+async function isSetOffByAgent({ db, organizationId, correlationId }: Context): Promise<boolean> {
+  for (const table of [actionRuns, automationRuns]) {
+    const isUnderWay = and(
+      eq(table.organizationId, organizationId),
+      eq(table.correlationId, correlationId),
+      eq(table.triggerMethod, "agent"),
+      isNull(table.completedAt),
+    );
+    if ((await db.select({ id: table.id }).from(table).where(isUnderWay).limit(1)).length > 0) return true;
+  }
+  return false;
 }
 
 interface Setting {

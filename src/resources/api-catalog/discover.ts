@@ -6,6 +6,7 @@ import type { AuthHint, EndpointDefinition, ToolDefinition } from "../../catalog
 import { type Attempt, discoverHttp } from "../../catalog/discover.ts";
 import { hintsOfChallenge } from "../../catalog/openapi-auth.ts";
 import { toolHash } from "../../catalog/tools.ts";
+import { yamlBy } from "../../catalog/yaml.ts";
 import type { Context } from "../../context.ts";
 import type { Access } from "../../executors/http-send.ts";
 import { openMcp } from "../../mcp/client.ts";
@@ -61,7 +62,8 @@ async function discoverApi(
   signal: AbortSignal,
 ): Promise<DiscoveryResult> {
   const authorize = access && (async (url: string) => (isOfOrigin(access, url) ? access.authorize() : null));
-  const found = await discoverHttp({ egress: ctx.egress, signal, authorize }, { baseUrl, specUrl });
+  const reach = { egress: ctx.egress, signal, authorize, yaml: yamlBy(ctx.self, signal) };
+  const found = await discoverHttp(reach, { baseUrl, specUrl });
   const address = found.api?.baseUrl ?? baseUrl;
   const authHints = found.api?.authHints.length ? found.api.authHints : found.challengeHints;
   return {

@@ -4,6 +4,7 @@ import { addressKey } from "../../catalog/addresses.ts";
 import { readContent } from "../../catalog/content.ts";
 import type { EndpointDefinition, ReadApi } from "../../catalog/contract.ts";
 import { uniqueNames } from "../../catalog/names.ts";
+import { yamlBy } from "../../catalog/yaml.ts";
 import type { Context } from "../../context.ts";
 import { findByAddress, findWhole } from "./find.ts";
 import { readProse } from "./prose.ts";
@@ -31,7 +32,7 @@ async function readApi(
 ): Promise<ReadApi> {
   let read: ReadApi | null;
   try {
-    read = await readContent(content, contentType, baseUrl);
+    read = await readContent(content, contentType, baseUrl, yamlBy(ctx.self, signal));
   } catch (error) {
     if (error instanceof AppError && error.code === "bad_request")
       throw invalid(["body", "content"], error.message, "content_invalid");

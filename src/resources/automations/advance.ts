@@ -1,11 +1,10 @@
 import { timestamp } from "../../base/clock.ts";
-import { holds } from "../../base/condition.ts";
+import { holds, openAllowance } from "../../base/condition.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
 import type { WriteContext } from "../../context.ts";
-import type { Executor } from "../../executors/contract.ts";
-import { type Decider, decideRun } from "../runs/decide.ts";
+import { decideRun, isDecider } from "../runs/decide.ts";
 import { enqueueRun } from "../runs/enqueue.ts";
 import type { RunRow } from "../runs/table.ts";
 import { readDependency, type Step, stepsOf } from "./config.ts";
@@ -13,10 +12,19 @@ import { beginItems } from "./each.ts";
 import { finish } from "./finish.ts";
 import { itemResults } from "./item-results.ts";
 import { findConfig, type Starting, save } from "./save.ts";
-import { automationScope, seenItems, seenStep } from "./scope.ts";
+import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep } from "./scope.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 import type { AutomationRunRow, StepState } from "./table.ts";
-import { runOfStep, workOf } from "./work.ts";
+import { refuseHeldKey, runOfStep, workOf } from "./work.ts";
+
+/** Steps are decided on the spot for so long at most in one transaction, since every other write waits for it. */
+const DECIDE_MS = 500;
+
+/** What one transaction may still spend on deciding. */
+interface Patience {
+  whens: ReturnType<typeof openAllowance>;
+  decideMs: number;
+}
 
 /** Starts every step that can start, and ends the run when nothing is left to do. */
 export async function advance(
@@ -27,6 +35,7 @@ export async function advance(
   const definitions = stepsOf(starting?.config ?? (await findConfig(tx.db, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
   let results: Record<string, Json> | null = null;
+  const patience: Patience = { whens: openAllowance(), decideMs: DECIDE_MS };
 
   for (let moved = true; moved; ) {
     moved = false;
@@ -40,8 +49,9 @@ export async function advance(
         state,
         hasFailed(definitions, [...states.values()])
           ? skipped(tx)
-          : await begin(tx, run, step, dependencies, states, results),
+          : await begin(tx, run, step, { dependencies, states, scope: results, patience }),
       );
+      if (failedUnbegun(state) && isObject(results.steps)) results.steps[step.key] = seenFailure(state);
       moved = true;
     }
   }
@@ -56,14 +66,20 @@ const skipped = (tx: WriteContext): Partial<StepState> => ({
   completedAt: timestamp(tx.clock),
 });
 
+/** What a step is begun with. */
+interface Beginning {
+  dependencies: readonly { key: string; branch: string | null }[];
+  states: ReadonlyMap<string, StepState>;
+  scope: Record<string, Json>;
+  patience: Patience;
+}
+
 /** Decides over one step whose dependencies have ended: skipped, failed, or in line. */
 async function begin(
   tx: WriteContext,
   run: AutomationRunRow,
   step: Step,
-  dependencies: readonly { key: string; branch: string | null }[],
-  states: ReadonlyMap<string, StepState>,
-  scope: Record<string, Json>,
+  { dependencies, states, scope, patience }: Beginning,
 ): Promise<Partial<StepState>> {
   const wanted = dependencies.filter(({ key, branch }) => isTaken(states.get(key), branch, scope));
   if (dependencies.length > 0 && wanted.length === 0) return skipped(tx);
@@ -76,10 +92,10 @@ async function begin(
     return skipped(tx);
   }
   try {
-    if (step.when !== undefined && !(await holds(step.when, { ...scope, now: timestamp(tx.clock) })))
-      return skipped(tx);
+    const seen = { ...scope, now: timestamp(tx.clock) };
+    if (step.when !== undefined && !holds(step.when, seen, patience.whens)) return skipped(tx);
     if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, states, scope);
-    const started = await startStep(tx, run, step, scope);
+    const started = await startStep(tx, run, step, { scope, patience });
     if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);
     const { id: actionRunId, status, startedAt, completedAt, error } = started;
     return { status, actionRunId, startedAt: startedAt ?? timestamp(tx.clock), completedAt, error };
@@ -125,13 +141,20 @@ function isTaken(state: StepState | undefined, branch: string | null, scope: Sco
 }
 
 /** In line, or already at its end where its kind is decided on the spot. */
-async function startStep(tx: WriteContext, run: AutomationRunRow, step: Step, scope: Scope): Promise<RunRow> {
+async function startStep(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  step: Step,
+  { scope, patience }: Pick<Beginning, "scope" | "patience">,
+): Promise<RunRow> {
   const work = await workOf(tx, step);
   const input = runOfStep(tx, run, { step, work, scope });
+  await refuseHeldKey(tx.db, run.id, input);
   const executor = tx.executors[work.kind];
-  return isDecider(executor) && input.concurrencyKey === null
-    ? decideRun(tx, executor, input, scope)
-    : enqueueRun(tx, input);
+  if (!isDecider(executor) || input.concurrencyKey !== null || patience.decideMs <= 0)
+    return enqueueRun(tx, input);
+  const startedMs = tx.clock.monotonic();
+  const decided = await decideRun(tx, executor, input, scope);
+  patience.decideMs -= tx.clock.monotonic() - startedMs;
+  return decided;
 }
-
-const isDecider = (executor: Executor): executor is Decider => executor.decide !== undefined;

@@ -12,7 +12,7 @@ import { namesIn } from "./names.ts";
 import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
 import { automationRunItems, type ItemsState, type StepState } from "./table.ts";
-import { runOfStep, workOf } from "./work.ts";
+import { refuseHeldKey, runOfStep, workOf } from "./work.ts";
 
 const DEFAULT_PARALLEL = 10;
 
@@ -66,11 +66,14 @@ async function startItems(
   const { concurrencyKey } = work.definition;
   const isKeyed = typeof concurrencyKey === "string";
   const seen = isKeyed ? (scope ?? (await storedScope(tx, run, concurrencyKey))) : {};
-  const begun: [index: number, runId: string][] = [];
-  for (const { index, item } of next) {
+  // All of them before the first is put in line: a key that can't be told fails the step, and then none is to go.
+  const runs = next.map(({ index, item }) => {
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
-    begun.push([index, (await enqueueRun(tx, runOfStep(tx, run, { step, work, scope: own }))).id]);
-  }
+    return { index, input: runOfStep(tx, run, { step, work, scope: own }) };
+  });
+  for (const { input } of runs) await refuseHeldKey(tx.db, run.id, input);
+  const begun: [index: number, runId: string][] = [];
+  for (const { index, input } of runs) begun.push([index, (await enqueueRun(tx, input)).id]);
   await tx.db.statement(BEGIN_ITEMS)([JSON.stringify(begun), run.id, step.key]);
   return { ...state, items: { ...items, running: items.running + next.length } };
 }

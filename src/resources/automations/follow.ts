@@ -42,6 +42,8 @@ export interface Follower {
 export function openFollower(app: App): Follower {
   /** Nothing up to here is to be acted on any more, though the row may not say so yet. */
   let seen = 0;
+  /** What each automation waited for at the last look. */
+  let known = new Map<string, Listener["types"]>();
   return {
     async tick() {
       const { db } = app.store;
@@ -51,17 +53,20 @@ export function openFollower(app: App): Follower {
       const stored = await storedPlace(db, PLACE);
       const from = Math.max(stored ?? 0, seen, Math.min(...listeners.map(({ afterSeq }) => afterSeq)));
       if (from >= end) return "idle";
+      const isOther = listeners.some(({ id, types }) => (known.get(id) ?? types) !== types);
       const reach = Math.min(end, from + WINDOW);
       const found = await findEvents(db, listeners, from, reach);
       const batch = atOnce(listeners, found);
       const to = found.length > batch.length ? (batch.at(-1)?.seq ?? reach) : reach;
-      if (batch.length > 0 || to - (stored ?? 0) > WRITE_DOWN_EVERY) {
+      // What was passed over is never to be of a type that an automation waits for only now.
+      if (batch.length > 0 || isOther || to - (stored ?? 0) > WRITE_DOWN_EVERY) {
         const done = await act(app, listeners, { batch, stored, to });
         if (done === null) return "more"; // another process has moved the place meanwhile
         seen = done;
       } else {
         seen = to;
       }
+      known = new Map(listeners.map(({ id, types }) => [id, types]));
       return seen < end ? "more" : "idle";
     },
   };

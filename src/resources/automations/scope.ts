@@ -172,6 +172,7 @@ export async function automationScope(
   for (const state of named) {
     if (state.items && ENDED_WITH_RESULTS.includes(state.status))
       steps[state.key] = seenItems(state, await itemResults(db, state.items, state.key));
+    else if (failedUnbegun(state)) steps[state.key] = seenFailure(state);
   }
   return {
     ...(names.trigger ? await triggerScope(db, seen) : {}),
@@ -187,6 +188,18 @@ export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">
   actionRunId: run.id,
   result: seenResult(run.result),
   error: run.error && { code: run.error.code, message: run.error.message },
+});
+
+/** True for a step that failed before there was anything to carry out, as where its list or its action is not there. */
+export const failedUnbegun = ({ status, actionRunId, items }: StepState): boolean =>
+  status === "failed" && actionRunId === null && !items;
+
+/** The same of such a step. */
+export const seenFailure = ({ status, error }: StepState): JsonObject => ({
+  status,
+  actionRunId: null,
+  result: null,
+  error: error && { code: error.code, message: error.message },
 });
 
 /** The same of a step with `forEach`: its result is the list of its items' results. */

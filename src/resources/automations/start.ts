@@ -124,7 +124,7 @@ const recordTriggered = (tx: WriteContext, row: AutomationRunRow): Promise<void>
     },
   );
 
-/** Stores a run that never begins, with its reason; a webhook's sender hears that all is well. */
+/** Stores a run that never begins, with its reason; a webhook's sender hears that all is well, a replay stays undone. */
 async function skip(
   tx: WriteContext,
   row: AutomationRunRow,
@@ -139,7 +139,9 @@ async function skip(
   await insertAutomationRun(tx, skipped);
   const data = { runId: row.id, status: "cancelled", error: { ...error } };
   await record(tx, "automation.cancelled", { type: "automation", id: row.automationId }, data, SYSTEM);
-  if (row.deliveryId !== null) await deliverySettled(tx, { ...skipped, status: "completed" }, delivery);
+  const isReplay = delivery !== null && delivery.row.replayOf !== null;
+  if (row.deliveryId !== null)
+    await deliverySettled(tx, isReplay ? skipped : { ...skipped, status: "completed" }, delivery);
   await automationRunEnded(tx, skipped);
   return skipped;
 }

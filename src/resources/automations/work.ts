@@ -5,9 +5,12 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { resolveTemplates, type Scope } from "../../base/template.ts";
 import type { WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { actions } from "../actions/table.ts";
 import type { NewRun } from "../runs/enqueue.ts";
+import { actionRuns } from "../runs/table.ts";
 import type { Step } from "./config.ts";
+import { MAX_DEPTH } from "./lineage.ts";
 import type { AutomationRunRow } from "./table.ts";
 
 /** What a step does, its action looked up. */
@@ -68,6 +71,26 @@ export function runOfStep(
     concurrencyKey:
       typeof key === "string" ? textOf(resolveTemplates(key, { ...scope, now: timestamp(tx.clock) })) : null,
   };
+}
+
+/**
+ * Throws `call_deadlock` where a run that waits for this automation run to end has the key: the new one would not begin
+ * before that one's end, nor that one end before the new one's.
+ */
+export async function refuseHeldKey(db: ReadDb, automationRunId: string, { concurrencyKey }: NewRun) {
+  if (concurrencyKey == null) return;
+  let at: string | null = automationRunId;
+  for (let calls = 0; at !== null && calls <= MAX_DEPTH; calls++) {
+    const [caller]: { key: string | null; above: string | null }[] = await db
+      .select({ key: actionRuns.concurrencyKey, above: actionRuns.automationRunId })
+      .from(actionRuns)
+      .where(and(eq(actionRuns.waitId, at), eq(actionRuns.status, "waiting")));
+    if (caller?.key === concurrencyKey) {
+      const message = `The concurrencyKey ${concurrencyKey} is held by the run that has called this automation and waits for it: neither would ever end. Give one of them another key, or call without waiting.`;
+      throw new AppError("call_deadlock", message);
+    }
+    at = caller?.above ?? null;
+  }
 }
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -88,7 +88,8 @@ async function commitTable(
   const values = {
     columns: change.columns,
     ...(await sumsOf(tx, here)),
-    version: (before?.version ?? 0) + 1,
+    // A table that is made anew after it was deleted never has a version again that it had before.
+    version: before ? before.version + 1 : moment.seq,
     updatedAt: moment.at,
     seq: moment.seq,
   };

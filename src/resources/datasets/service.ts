@@ -7,6 +7,7 @@ import type { SqlRows } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
 import { contains } from "../../store/search.ts";
 import { record } from "../events/service.ts";
+import { syncCopies, syncTables } from "../sync/table.ts";
 import { lakeFiles, lakeSchemas, lakeTables } from "./table.ts";
 import { readTables } from "./tables.ts";
 import type { Dataset, DatasetPlace, DatasetQuery, PreviewQuery } from "./wire.ts";
@@ -135,6 +136,18 @@ export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetPla
           eq(lakeSchemas.dataset, dataset),
         ),
       );
+    // A sync that filled it begins anew: what comes there next is not what it copied.
+    for (const table of [syncTables, syncCopies]) {
+      await tx.db
+        .delete(table)
+        .where(
+          and(
+            eq(table.organizationId, tx.organizationId),
+            eq(table.layer, layer),
+            eq(table.dataset, dataset),
+          ),
+        );
+    }
     await record(
       tx,
       "dataset.deleted",

@@ -11,7 +11,7 @@ const letterOf = (deliveryId: string) =>
 
 /** Puts a webhook delivery that failed for good among the dead letters; a replay that failed goes back to its letter. */
 export async function buryDelivery(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<void> {
-  const id = (await putBack(tx, delivery, error)) ?? (await putNew(tx, delivery, error));
+  const id = (await putInboundBack(tx, delivery, error)) ?? (await putNew(tx, delivery, error));
   await record(
     tx,
     "webhook.dead_lettered",
@@ -25,8 +25,12 @@ export async function buryDelivery(tx: WriteContext, delivery: DeliveryRow, erro
   );
 }
 
-/** The letter that the delivery replays, if there is one. */
-async function putBack(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<string | null> {
+/** The letter that the delivery replays, dead again; null where there is none. */
+export async function putInboundBack(
+  tx: WriteContext,
+  delivery: DeliveryRow,
+  error: RunError,
+): Promise<string | null> {
   if (delivery.replayOf === null) return null;
   const [letter] = await tx.db
     .update(deadLetters)

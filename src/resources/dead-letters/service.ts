@@ -64,13 +64,14 @@ export async function replayDeadLetter(tx: WriteContext, id: string): Promise<Re
 /** The new delivery, of the letter's direction. */
 export type Replayed = { inbound: DeliveryRow } | { outbound: OutboundRow };
 
+/** The letter is marked first: the run of a webhook may end on the spot, and what it comes to stands in the letter. */
 async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<Replayed> {
-  const { replayed, data } =
-    letter.source === "inbound" ? await again(tx, letter) : await againOut(tx, letter);
   await tx.db
     .update(deadLetters)
     .set({ status: "replaying", replayCount: letter.replayCount + 1 })
     .where(eq(deadLetters.id, letter.id));
+  const { replayed, data } =
+    letter.source === "inbound" ? await again(tx, letter) : await againOut(tx, letter);
   await record(tx, "webhook.replayed", { type: "dead_letter", id: letter.id }, data);
   return replayed;
 }

@@ -1,4 +1,4 @@
-import { and, count, eq, gt, inArray, isNotNull, isNull, lte } from "drizzle-orm";
+import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { App, WriteContext } from "../../context.ts";
@@ -80,31 +80,45 @@ export async function putNotice(
   await tx.db.insert(webhookAlerts).values({ ...row, attempts: 0, dueAt: createdAt });
 }
 
-const BATCH = 10;
+/** So many are sent side by side, … */
+const BATCH = 20;
+/** … and of one organization so many: its watchers that never answer are not to delay another's notices. */
+const BATCH_OF_ONE = 2;
 /** While one process sends an alert, no other takes it up. */
 const LEASE_MS = 60_000;
-const TIMEOUT_MS = 15_000;
+const MAX_TIMEOUT_SECONDS = 15;
 /** Pauses before the second and the later tries. */
 const PAUSES_SECONDS = [5, 30, 120, 600];
 
 /** Sends the alerts that are due; gives back how many there were. */
 export async function sendDueAlerts(app: App, signal: AbortSignal): Promise<number> {
   const isDue = () => lte(webhookAlerts.dueAt, timestamp(app.clock));
-  const due = await app.store.db
-    .select({ id: webhookAlerts.id })
+  const { id, organizationId, dueAt } = webhookAlerts;
+  const ranked = app.store.db
+    .select({
+      id,
+      dueAt,
+      place: sql<number>`row_number() over (partition by ${organizationId} order by ${dueAt})`.as("place"),
+    })
     .from(webhookAlerts)
     .where(isDue())
+    .as("ranked");
+  const due = await app.store.db
+    .select({ id: ranked.id })
+    .from(ranked)
+    .where(lte(ranked.place, BATCH_OF_ONE))
+    .orderBy(asc(ranked.place), asc(ranked.dueAt))
     .limit(BATCH);
-  for (const { id } of due) {
-    const [alert] = await app.store.write((db) =>
-      db
-        .update(webhookAlerts)
-        .set({ dueAt: timestamp(app.clock, LEASE_MS) })
-        .where(and(eq(webhookAlerts.id, id), isDue()))
-        .returning(),
-    );
-    if (alert) await sendAlert(app, alert, signal);
-  }
+  const ids = due.map((one) => one.id);
+  if (ids.length === 0) return 0;
+  const taken = await app.store.write((db) =>
+    db
+      .update(webhookAlerts)
+      .set({ dueAt: timestamp(app.clock, LEASE_MS) })
+      .where(and(inArray(id, ids), isDue()))
+      .returning(),
+  );
+  await Promise.all(taken.map((alert) => sendAlert(app, alert, signal)));
   return due.length;
 }
 
@@ -145,7 +159,7 @@ async function post(
   const reply = await postSigned(
     app,
     { url: notifyUrl, id, body, secrets },
-    { timeoutMs: TIMEOUT_MS, signal },
+    { timeoutMs: Math.min(app.config.webhookTimeout, MAX_TIMEOUT_SECONDS) * 1000, signal },
   );
   await reply.body.cancel();
   if (reply.status < 200 || reply.status > 299) throw new Error(`the receiver answered ${reply.status}`);

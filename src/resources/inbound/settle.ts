@@ -5,7 +5,7 @@ import { insertInto, prepared } from "../../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { type AutomationRunRow, automations } from "../automations/table.ts";
-import { buryDelivery, digUp } from "../dead-letters/bury.ts";
+import { buryDelivery, digUp, putInboundBack } from "../dead-letters/bury.ts";
 import type { RunError } from "../runs/table.ts";
 import { raiseAlert } from "./alerts.ts";
 import { type DeliveryRow, type DeliveryStatus, deliveryAttempts, webhookDeliveries } from "./table.ts";
@@ -88,6 +88,7 @@ export async function deliverySettled(
       nextAttemptAt: null,
     });
     if (isDone && delivery.replayOf !== null) await digUp(tx, delivery.replayOf);
+    if (!isDone) await putInboundBack(tx, delivery, run.error ?? cancelled(delivery));
     return null;
   }
   await noteAttempt(tx, delivery, { replyCode: 500, error: run.error });
@@ -107,6 +108,14 @@ export async function deliverySettled(
   if (automation) await raiseAlert(tx, delivery, automation, run.error);
   return null;
 }
+
+const cancelled = ({ attempts: attempt }: DeliveryRow): RunError => ({
+  code: "cancelled",
+  message: "The run was cancelled.",
+  retryable: false,
+  attempt,
+  details: null,
+});
 
 /** What ended the process again and again is left to people, who may replay it once its cause is gone. */
 const isWorthReplay = ({ retryable, code }: RunError) => retryable || code === "interrupted_too_often";

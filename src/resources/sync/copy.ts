@@ -10,9 +10,11 @@ import type { JsonObject } from "../../base/json.ts";
 import { type WriteContext, writeFor } from "../../context.ts";
 import { widen } from "../../executors/extract/types.ts";
 import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
+import { arrivedAt } from "../../lake/names.ts";
 import type { Column } from "../../sql/contract.ts";
 import { insertInto } from "../../store/prepared.ts";
 import { commitLoad } from "../datasets/commit.ts";
+import { lakeTables } from "../datasets/table.ts";
 import { record } from "../events/service.ts";
 import type { Parties } from "./parties.ts";
 import type { DatasetPlan, TablePlan } from "./plan.ts";
@@ -52,7 +54,9 @@ export async function copyDataset(
           table: table.source.table,
           loadId,
         };
-        const { rows, bytes, part = null } = file;
+        const { rows, bytes } = file;
+        // Where it came as a file it did so from a source of that side alone.
+        const part = arrivedAt(file.part) === null ? (file.part ?? null) : null;
         done.push({ original: file, sha256, file: await target.lake.place(at, { path, rows, bytes, part }) });
       }
     }
@@ -79,7 +83,9 @@ export async function copyDataset(
     });
     return { files, bytes };
   } catch (error) {
-    await target.lake.remove(all().map(({ file }) => file.path));
+    // A database that was lost during the commit may have the rows; files that it does not name are swept later.
+    if (!(error instanceof AppError && error.code === "unavailable"))
+      await target.lake.remove(all().map(({ file }) => file.path));
     throw error;
   } finally {
     await work.dispose();
@@ -148,9 +154,20 @@ async function remember(
 ): Promise<void> {
   const { layer, dataset, table: tableName, version } = plan.source;
   const at = { organizationId: tx.organizationId, layer, dataset, tableName, sourceOrganizationId };
+  const [made] = await tx.db
+    .select({ version: lakeTables.version })
+    .from(lakeTables)
+    .where(
+      and(
+        eq(lakeTables.organizationId, at.organizationId),
+        eq(lakeTables.layer, layer),
+        eq(lakeTables.dataset, dataset),
+        eq(lakeTables.tableName, tableName),
+      ),
+    );
   const state = {
     sourceVersion: version,
-    version: (plan.target?.version ?? 0) + 1,
+    version: made?.version ?? 0,
     isOwn: plan.isOwn,
     isWhole: plan.isWhole,
     syncedAt: timestamp(tx.clock),

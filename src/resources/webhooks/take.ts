@@ -58,6 +58,8 @@ export function openTrail(app: App) {
   const { db } = app.store;
   /** Nothing up to here becomes a delivery any more, though the row may not say so yet. */
   let seen = 0;
+  /** What each subscription was for at the last look. */
+  let known = new Map<string, Hook["types"]>();
   return {
     /** `readHooks` is asked after the end of the trail: who subscribes later wants no event up to there. */
     async follow(readHooks: () => Promise<readonly Hook[]>, hasRoom: HasRoom): Promise<Step> {
@@ -69,8 +71,11 @@ export function openTrail(app: App) {
       if (from >= end) return NOTHING;
       const { found, to } = await findEvents(db, hooks, from, Math.min(end, from + WINDOW));
       const pairs = pair(hooks, found, (hook, event) => event.seq > hook.row.afterSeq);
-      if (pairs.length === 0 && to - (stored ?? 0) <= WRITE_DOWN_EVERY) {
+      // What was passed over is never to be of a type that a subscription is for only now.
+      const isOther = hooks.some(({ id, types }) => (known.get(id) ?? types) !== types);
+      if (pairs.length === 0 && !isOther && to - (stored ?? 0) <= WRITE_DOWN_EVERY) {
         seen = to;
+        known = new Map(hooks.map(({ id, types }) => [id, types]));
         return { ...NOTHING, more: to < end };
       }
       const made =
@@ -82,7 +87,10 @@ export function openTrail(app: App) {
           : (await app.store.write((tx) => movePlace(tx, FOLLOWED, stored, to)))
             ? NOTHING
             : null;
-      if (made !== null) seen = to;
+      if (made !== null) {
+        seen = to;
+        known = new Map(hooks.map(({ id, types }) => [id, types]));
+      }
       return { ...(made ?? NOTHING), more: made === null || to < end };
     },
 

@@ -23,6 +23,7 @@ export const kindTool = (
         inputSchema,
         approvalRequired: false,
         fingerprint: kind,
+        isOutsideWord: true,
         ...(asksFor ? { asksFor } : {}),
         call: ({ id, input, signal }) =>
           runToEnd(

@@ -41,7 +41,7 @@ export const toolSources: Readonly<Partial<Record<ToolKind, ToolSource>>> = {
 
 /**
  * True for an address that nobody gave the model: it may have been made up to carry words away. One that stands in
- * what a person said, in the spec, or in a result, carries nothing that was not there.
+ * what a person said, in the spec, or in a page or a hit, carries nothing that was not there.
  */
 function isOwnAddress({ url }: JsonObject, said: string): boolean {
   return typeof url !== "string" || !said.includes(url);
