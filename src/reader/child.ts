@@ -2,6 +2,7 @@ import type { PageLink, PageSource, ReadPage } from "./contract.ts";
 
 const MAX_LINKS = 500;
 const MAX_TITLE_CHARACTERS = 500;
+const MAX_ADDRESS_CHARACTERS = 8192;
 
 /** Reads one page from standard input and writes what is to be read of it to standard output. The exit code. */
 export async function readChild(): Promise<number> {
@@ -108,10 +109,11 @@ function linksOf(document: Document): PageLink[] {
   return [...links].map(([url, text]) => ({ text, url }));
 }
 
-/** Null for what is no address of the web. */
+/** Null for what is no address of the web, or one that nobody takes: a long base would stand in each of a page's links. */
 function absolute(address: string, base: string): string | null {
   if (!URL.canParse(address, base)) return null;
   const url = new URL(address, base);
+  if (url.href.length > MAX_ADDRESS_CHARACTERS) return null;
   return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
 }
 

@@ -35,6 +35,12 @@ beforeAll(async () => {
       if (pathname === "/json") return html('{"a":1}', "application/json");
       if (pathname === "/picture") return html("x", "image/png");
       if (pathname === "/deep") return html(`<html><body>${"<div>".repeat(300_000)}x</body></html>`);
+      if (pathname === "/unfolding") {
+        const base = `<base href="${site.url.origin}/${"b".repeat(200_000)}/">`;
+        return html(
+          `<html><head>${base}</head><body>${`<p><a href="x">${words}</a></p>`.repeat(200)}</body></html>`,
+        );
+      }
       if (pathname === "/empty") return html("");
       if (pathname === "/busy") return new Response("later", { status: 503 });
       if (pathname === "/endless") {
@@ -98,6 +104,12 @@ describe("fetch_page", () => {
     expect((await fetched("/plain")).result).toMatchObject({ title: null, content: "just text" });
     expect((await fetched("/json")).result).toMatchObject({ content: '{"a":1}' });
     expect((await fetched("/empty")).result).toMatchObject({ content: "", title: null });
+  });
+
+  test("keeps no address that is longer than any, so that a long base does not unfold a page", async () => {
+    const { result } = await fetched("/unfolding", { includeLinks: true });
+    expect(result.content).toContain("Tea is a drink");
+    expect(JSON.stringify(result).length).toBeLessThan(300_000);
   });
 
   test("stops at maxBytes, and says so", async () => {

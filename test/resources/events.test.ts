@@ -396,5 +396,5 @@ test("events need credentials, and another organization's are not there", async 
 });
 
 test("every type of event is of a group and a name", () => {
-  for (const type of EVENT_TYPES) expect(type).toMatch(/^[a-z]+\.[a-z_]+$/);
+  for (const type of EVENT_TYPES) expect(type).toMatch(/^[a-z_]+\.[a-z_]+$/);
 });

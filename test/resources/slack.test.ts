@@ -166,6 +166,7 @@ describe("a link", () => {
       "Nothing waits for a decision.",
     );
     const { items } = (await weir.owner("GET", "/api/v1/events?type=auth.chat_linked&limit=1")).body;
+    expect(items[0].type).toBe("auth.chat_linked");
     expect(items[0].data).toEqual({ provider: "slack", teamId: "T1", chatUserId: "U-new" });
   });
 
@@ -402,6 +403,23 @@ describe("mentions", () => {
       expect(body.text).not.toContain("token=");
     }
   });
+});
+
+test("a mention is done without a bot's token too, and told nobody; a repeat without an id starts nothing new", async () => {
+  await using other = await startApp({ env: { WEIR_SLACK_SIGNING_SECRET: SECRET } });
+  const at = client(other.origin);
+  const now = () => Math.floor(other.clock.now().getTime() / 1000);
+  const send = (place: string, body: string) =>
+    at("POST", `/api/inbound/slack/${place}`, body, sign(body, now()));
+  const command = (text: string) => send("commands", form({ team_id: "T1", user_id: "U1", text }));
+  const { pathname, search } = new URL(linkIn((await command("link")).body.text));
+  expect((await other.owner("GET", pathname + search)).status).toBe(200);
+  const action = await makeAction(other.owner, { slug: "quiet" });
+  const event = { type: "app_mention", user: "U1", text: "<@UWEIR> run quiet", channel: "C1", ts: "17.1" };
+  const body = JSON.stringify({ type: "event_callback", team_id: "T1", event });
+  for (let tries = 0; tries < 2; tries++) expect((await send("events", body)).status).toBe(200);
+  for (let tries = 0; tries < 2; tries++) expect((await command("run quiet")).status).toBe(200);
+  expect((await other.owner("GET", `/api/v1/action-runs?action_id=${action.id}`)).body.total).toBe(2);
 });
 
 test("what an answer is sent to is sealed in the store", async () => {

@@ -14,6 +14,10 @@ const UNTIED =
  */
 export async function mention(app: App, command: Command & { target: Target }): Promise<void> {
   const { key, target, correlationId } = command;
+  if (app.slack.botToken === null) {
+    await obey(app, { ...command, target: null }); // done, and told nobody: there is no way to Slack
+    return;
+  }
   const known = await contextOf(app, command.sender, correlationId);
   const isLinking = /^\s*link\b/i.test(command.text);
   const text = known && !isLinking ? (await obey(app, command)).text : UNTIED;

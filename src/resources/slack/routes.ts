@@ -21,6 +21,8 @@ async function slackBody(app: App, visit: Visit): Promise<Uint8Array> {
 }
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+/** What was sent once more is known by it, where Slack gives it no id. */
+const hashOf = (bytes: Uint8Array): string => Bun.SHA256.hash(bytes, "hex");
 const part = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 const errors = [401, 413, 415, 429] as const;
 
@@ -75,12 +77,13 @@ export const slackOperations = [
     consumes: "application/x-www-form-urlencoded",
     errors,
     async handle({ app, visit }) {
-      const form = formOf(await slackBody(app, visit));
+      const bytes = await slackBody(app, visit);
+      const form = formOf(bytes);
       const { team_id = "", team_domain = "", user_id = "", user_name = "", response_url, trigger_id } = form;
       return obey(app, {
         sender: { teamId: team_id, teamName: team_domain, userId: user_id, userName: user_name },
         text: form.text ?? "",
-        key: `command:${team_id}:${trigger_id ?? visit.correlationId}`,
+        key: `command:${team_id}:${trigger_id ?? hashOf(bytes)}`,
         target: response_url ? { url: response_url } : null,
         correlationId: visit.correlationId,
       });
@@ -125,7 +128,7 @@ export const slackOperations = [
     tag,
     summary: "Takes an event of Slack: a mention, or the check of the address",
     description:
-      "A mention is answered in its thread where WEIR_SLACK_BOT_TOKEN is set. A repeat starts nothing new.",
+      "What a mention asks for is done; it is answered in its thread where WEIR_SLACK_BOT_TOKEN is set. A repeat starts nothing new.",
     consumes: "application/json",
     bodyExample: {
       type: "event_callback",
@@ -135,19 +138,24 @@ export const slackOperations = [
     },
     errors: [...errors, 422],
     async handle({ app, visit }) {
-      const body = objectOf(new TextDecoder().decode(await slackBody(app, visit)));
+      const bytes = await slackBody(app, visit);
+      const body = objectOf(new TextDecoder().decode(bytes));
       if (body.type === "url_verification") return { challenge: text(body.challenge) };
       const event = part(body.event);
       const isMention =
         event.type === "app_mention" || (event.type === "message" && event.channel_type === "im");
-      if (!isMention || event.bot_id !== undefined || app.slack.botToken === null) return null;
-      await answerMention(app, visit, body, event);
+      if (!isMention || event.bot_id !== undefined) return null;
+      await answerMention(app, visit, { body, event, hash: hashOf(bytes) });
       return null;
     },
   }),
 ];
 
-async function answerMention(app: App, visit: Visit, body: JsonObject, event: JsonObject): Promise<void> {
+async function answerMention(
+  app: App,
+  visit: Visit,
+  { body, event, hash }: { body: JsonObject; event: JsonObject; hash: string },
+): Promise<void> {
   const sender = {
     teamId: text(body.team_id),
     teamName: text(body.team_id),
@@ -158,7 +166,7 @@ async function answerMention(app: App, visit: Visit, body: JsonObject, event: Js
   await mention(app, {
     sender,
     text: text(event.text).replace(/^\s*<@[A-Z0-9]+>\s*/, ""),
-    key: `event:${text(body.event_id) || visit.correlationId}`,
+    key: `event:${text(body.event_id) || hash}`,
     target,
     correlationId: visit.correlationId,
   });
