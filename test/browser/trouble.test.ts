@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { ask } from "../support/decisions.ts";
 import { openAs, startLine } from "../support/hands.ts";
@@ -16,6 +16,8 @@ beforeAll(async () => {
   made.connection = (await owner("POST", "/api/v1/connections", folder)).body.id;
 });
 afterAll(() => seen[Symbol.asyncDispose]());
+// An address may sign in ten times a minute, and here it does so in each test.
+beforeEach(() => seen.weir.clock.turn(60_000));
 
 /** Forms: what they are of, where they stand, the field that is written in, and what sends them. */
 const FORMS: readonly (readonly [of: string, path: () => string, field: string | RegExp, send: string])[] = [
