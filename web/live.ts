@@ -73,7 +73,8 @@ export function startLive(): () => void {
           signal,
           lastEventId: last,
           onOpen: () => {
-            if (failures > 0 || link === "lost") void client.invalidateQueries();
+            // What was read before the first connection may have changed before it stood.
+            if (failures > 0 || link === "lost" || last === null) void client.invalidateQueries();
             failures = 0;
             setLink("open");
           },
