@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { UUID } from "../base/shape.ts";
 import type { ReadApi } from "./contract.ts";
 import { type RecordedRequest, readRecorded } from "./recorded.ts";
 
@@ -53,7 +54,6 @@ function pairs(list: Json | undefined): [string, string][] {
   );
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const LONG_ID = /^(?=[^/]*\d)[A-Za-z0-9_-]{20,}$/;
 
 /** Numbers and ids in a recorded path are those of one thing of many: `/orders/42` is `/orders/{orders_id}`. */

@@ -4,6 +4,7 @@ import { schemaFaults } from "../base/json-schema.ts";
 import { anything, named, nullable, object, optional } from "../base/shape.ts";
 import { type Done, defineExecutor } from "./contract.ts";
 import { answerOf } from "./model/answer.ts";
+import { isFixedAddress } from "./page/address.ts";
 import { readWebPage } from "./page/fetch.ts";
 
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -25,6 +26,7 @@ export const agentFetchPage = defineExecutor({
   title: "Read a page with a model",
   description: "Fetches a page and lets a model answer from it, in words or as JSON of a given schema.",
   providers: [],
+  hasEffects: ({ url }) => !isFixedAddress(url),
   definition: object({
     url: Type.String({ minLength: 1, maxLength: 8192 }),
     instructions: named(20_000),

@@ -55,6 +55,7 @@ export const agentSearch = defineExecutor({
   title: "Search with a model",
   description: "Answers a question from pages of the web, with a quote for each citation.",
   providers: [],
+  hasEffects: () => false,
   definition: object({
     question: named(10_000),
     maxResults: optional(Type.Integer({ minimum: 1, maximum: 20, default: 5 })),

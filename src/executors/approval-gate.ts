@@ -37,6 +37,7 @@ export const approvalGate = defineExecutor({
   title: "Approval",
   description: "Waits until a person approves or rejects, or fills in a form.",
   providers: [],
+  hasEffects: () => false,
   definition: Definition,
   result: object({
     decisionId: uuid(),

@@ -31,6 +31,7 @@ export const callAgent = defineExecutor({
   title: "Call an agent",
   description: "Lets an agent answer a prompt with its tools, as text or in the shape of a schema.",
   providers: [],
+  hasEffects: () => false,
   definition: Definition,
   result: object({
     text: Type.String(),

@@ -29,6 +29,7 @@ export const conditionalBranch = defineExecutor({
   title: "Branch",
   description: "Takes the first branch whose condition holds, so that steps can hang on it.",
   providers: [],
+  hasEffects: () => false,
   conditionFields: ["branches.*.when"],
   definition: Definition,
   result: object({ branch: Type.String() }),

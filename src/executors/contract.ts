@@ -219,6 +219,11 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   connections?(definition: JsonObject): NamedConnection[];
   /** Fields of which one has to be there; the first is told as missing. The schema has all of them optional. */
   readonly oneOf?: readonly string[];
+  /**
+   * Whether a run of this writes somewhere, or sends words to an address that whoever gives the input chooses: then a
+   * person has to agree before an agent sets it off. Absent where it always does.
+   */
+  hasEffects?(definition: JsonObject): boolean;
   /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**

@@ -66,6 +66,7 @@ export const createFlashboard = defineExecutor({
   title: "Flashboard",
   description: "Makes a dashboard of panels, each bound to its SQL, as a page that works without a server.",
   providers: [],
+  hasEffects: () => false,
   sqlFields: ["panels.*.sql"],
   definition,
   result: object({

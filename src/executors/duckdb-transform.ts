@@ -64,6 +64,7 @@ export const duckdbTransform = defineExecutor({
   description:
     "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset or an artifact.",
   providers: [],
+  hasEffects: ({ output }) => output !== undefined,
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
   sqlFields: ["sql", "tests.*.sql"],
   definition,

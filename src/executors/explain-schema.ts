@@ -54,6 +54,7 @@ export const explainSchema = defineExecutor({
   title: "Explain a schema",
   description: "Lists tables and columns of the lake or of a database, with how they hang together.",
   providers: [],
+  hasEffects: () => false,
   definition: object({
     connectionId: optional(uuid()),
     datasets: optional(Type.Array(named(400), { maxItems: 100 })),

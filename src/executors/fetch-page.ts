@@ -3,6 +3,7 @@ import { AppError } from "../base/errors.ts";
 import { nullable, object, oneOf, optional } from "../base/shape.ts";
 import { PAGE_FORMATS } from "../reader/contract.ts";
 import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { isFixedAddress } from "./page/address.ts";
 import { type Fetched, readWebPage } from "./page/fetch.ts";
 
 const DEFAULT_BYTES = 5 * 1024 * 1024;
@@ -17,6 +18,7 @@ export const fetchPage = defineExecutor({
   title: "Fetch page",
   description: "Reads a page of the web and keeps what is to be read of it, as Markdown, text or HTML.",
   providers: [],
+  hasEffects: ({ url }) => !isFixedAddress(url),
   definition: object({
     url: Type.String({ minLength: 1, maxLength: 8192 }),
     format: optional(oneOf(PAGE_FORMATS, { default: "markdown" })),

@@ -31,6 +31,7 @@ export const generateQuery = defineExecutor({
   description:
     "Lets a model write one read-only SELECT for a question, checked against the tables that are there.",
   providers: [],
+  hasEffects: () => false,
   definition: object({
     question: named(10_000),
     connectionId: optional(uuid()),

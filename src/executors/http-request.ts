@@ -18,6 +18,7 @@ import {
   type Turn,
 } from "./http-pages.ts";
 import { openAccess, type Send, sender, startOf } from "./http-send.ts";
+import { isFixedAddress } from "./page/address.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
@@ -39,6 +40,12 @@ export const httpRequest = defineExecutor({
   title: "HTTP request",
   description: "Calls an HTTP API, page by page where it has pages, and keeps what it answers.",
   providers: null,
+  hasEffects: ({ method = "GET", url, body, api }) =>
+    typeof method !== "string" ||
+    !/^(get|head|options)$/i.test(method) ||
+    body !== undefined ||
+    api !== undefined ||
+    !isFixedAddress(url),
   definition: Definition,
   oneOf: ["url", "api"],
   result: object({

@@ -11,6 +11,7 @@ export const webSearch = defineExecutor({
   title: "Web search",
   description: "Searches the web by the search engine that the operator has set up.",
   providers: [],
+  hasEffects: () => false,
   definition: object({
     query: named(1000),
     maxResults: optional(Type.Integer({ minimum: 1, maximum: 50, default: DEFAULT_RESULTS })),

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { type EgressOptions, openEgress } from "../base/egress.ts";
+import { admitting } from "../base/egress-gate.ts";
 import { AppError } from "../base/errors.ts";
 import { anthropic } from "./anthropic.ts";
 import type { ModelAdapter, ModelEvent, ModelRequest, Models } from "./contract.ts";
@@ -63,13 +64,6 @@ function adapterOf(settings: ModelSettings): ModelAdapter | null {
     settings.anthropicUrl === null ? settings.egress : admitting(settings.egress, url),
   );
   return anthropic({ egress, baseUrl: url, apiKey: anthropicKey, model: model ?? ANTHROPIC_MODEL });
-}
-
-/** The way out with one more address that may be private: exactly the operator's. */
-function admitting(egress: EgressOptions, address: string): EgressOptions {
-  const url = new URL(address);
-  const port = url.port || (url.protocol === "https:" ? "443" : "80");
-  return { ...egress, allow: [...egress.allow, `${url.hostname}:${port}`] };
 }
 
 /** Tries again what failed before it gave anything, where the failure says that it may help. */

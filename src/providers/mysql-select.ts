@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
+import { withoutEnd } from "../sql/text.ts";
 import type { Session } from "./mysql-session.ts";
 
 /** Errors of the SQL, not of the connection: syntax, unknown tables, columns and functions, and ambiguous ones. */
@@ -16,7 +17,7 @@ export async function select(
   sql: string,
   maxRows: number,
 ): Promise<{ rows: Record<string, Json>[]; truncated: boolean }> {
-  const from = `FROM (${sql.replace(/;\s*$/, "")}\n) AS weir`;
+  const from = `FROM (${withoutEnd(sql)}\n) AS weir`;
   try {
     await session.rows(`EXPLAIN SELECT * ${from}`);
     if (maxRows === 0) return { rows: [], truncated: false };

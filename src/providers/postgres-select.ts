@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
+import { withoutEnd } from "../sql/text.ts";
 import { sqlState } from "./postgres-failure.ts";
 import type { Session } from "./postgres-session.ts";
 
@@ -12,7 +13,7 @@ export async function select(
   sql: string,
   maxRows: number,
 ): Promise<{ rows: Record<string, Json>[]; truncated: boolean }> {
-  const from = `FROM (${sql.replace(/;\s*$/, "")}\n) AS weir`;
+  const from = `FROM (${withoutEnd(sql)}\n) AS weir`;
   try {
     await session.parameterTypes(`SELECT * ${from}`);
     if (maxRows === 0) return { rows: [], truncated: false };

@@ -68,3 +68,6 @@ export function namesIn(sql: string): (name: string) => boolean {
   const text = sql.toLowerCase();
   return ASKS_FOR_ALL.test(text) ? () => true : (name) => text.includes(name.toLowerCase());
 }
+
+/** One statement without the semicolon at its end, so that it can stand inside of another. */
+export const withoutEnd = (sql: string): string => sql.replace(/;\s*$/, "");

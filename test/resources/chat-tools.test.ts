@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
+import type { JsonObject } from "../../src/base/json.ts";
 import { contextFor } from "../../src/context.ts";
+import type { ActionKind } from "../../src/executors/contract.ts";
+import { executors } from "../../src/executors/registry.ts";
 import { decisions } from "../../src/resources/decisions/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { calls, type Heard, says } from "../peers/model.ts";
@@ -554,7 +557,8 @@ describe("a tool that writes", () => {
 });
 
 test("what runs at once and what a person is asked for", async () => {
-  const { hasEffects } = await import("../../src/resources/agents/tools/effects.ts");
+  const hasEffects = (kind: ActionKind, definition: JsonObject) =>
+    executors[kind].hasEffects?.(definition) ?? true;
   const url = "https://api.example.com/orders";
   const cases: [Parameters<typeof hasEffects>[0], Parameters<typeof hasEffects>[1], boolean][] = [
     ["http_request", { url }, false],

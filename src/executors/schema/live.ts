@@ -5,7 +5,7 @@ import { readsOf } from "../../lake/reads.ts";
 import { sqlName, sqlTables } from "../../lake/views.ts";
 import type { SourceSql } from "../../providers/contract.ts";
 import type { Column } from "../../sql/contract.ts";
-import { quoteName } from "../../sql/text.ts";
+import { quoteName, withoutEnd } from "../../sql/text.ts";
 import type { Bench } from "../contract.ts";
 
 /** More tables are looked at by nobody, and say nothing to a model. */
@@ -92,8 +92,6 @@ async function ofLake(bench: Bench, datasets: readonly string[] | undefined): Pr
   };
 }
 
-const withoutEnd = (sql: string) => sql.replace(/;\s*$/, "");
-
 async function ofConnection(
   bench: Bench,
   id: string,
@@ -127,11 +125,7 @@ export async function sampleOf(
   schema: LiveSchema,
   { name, columns }: LiveTable,
 ): Promise<Record<string, Json>[]> {
-  const picked = columns
-    .slice(0, 50)
-    .map((column) =>
-      schema.dialect === "mysql" ? `\`${column.name.replaceAll("`", "``")}\`` : quoteName(column.name),
-    );
+  const picked = columns.slice(0, 50).map((column) => quoteName(column.name)); // MySQL's session quotes so too
   if (picked.length === 0) return [];
   return (await schema.select(`SELECT ${picked.join(", ")} FROM ${name}`, SAMPLE_ROWS)).rows;
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { UUID } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { readBytes } from "../../http/body.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
@@ -12,7 +13,6 @@ import type { Target } from "./table.ts";
 import { Linked, LinkPreview, LinkQuery } from "./wire.ts";
 
 const tag = "Slack";
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 async function slackBody(app: App, visit: Visit): Promise<Uint8Array> {
   const body = await readBytes(app, visit.request);
@@ -109,7 +109,7 @@ export const slackOperations = [
       };
       const answers = [];
       for (const { verb, id } of pressed(payload)) {
-        if (!ID.test(id)) continue;
+        if (!UUID.test(id)) continue;
         const key = `interaction:${text(payload.trigger_id) || visit.correlationId}:${id}`;
         const target: Target | null = url === "" ? null : { url };
         answers.push(

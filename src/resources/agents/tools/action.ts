@@ -3,7 +3,7 @@ import { canonicalJson } from "../../../base/json.ts";
 import { findActionBySlug, runAction } from "../../actions/service.ts";
 import { runToEnd, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
-import { hasEffects, inputsOf } from "./effects.ts";
+import { inputsOf } from "./inputs.ts";
 import { toolName } from "./names.ts";
 
 /**
@@ -30,7 +30,7 @@ export const actionTool: ToolSource = {
           required: inputs.filter(([, { isOptional }]) => !isOptional).map(([name]) => name),
           additionalProperties: false,
         },
-        approvalRequired: hasEffects(kind, definition),
+        approvalRequired: ctx.executors[kind].hasEffects?.(definition) ?? true,
         fingerprint: canonicalJson({ id: action.id, kind, definition, connectionId }),
         call: ({ id, input, signal }) =>
           runToEnd(ctx, (tx) => runAction(tx, action.id, {}, triggerOf(agent), id, input), signal),

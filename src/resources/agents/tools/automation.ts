@@ -10,7 +10,6 @@ import { runAutomation } from "../../automations/start.ts";
 import { automations } from "../../automations/table.ts";
 import { awaited, checkMayRun, told, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
-import { hasEffects } from "./effects.ts";
 import { toolName } from "./names.ts";
 
 /** An automation of the organization, started with an input. */
@@ -79,6 +78,7 @@ async function writes(ctx: Context, config: AutomationConfig): Promise<boolean> 
   return steps.some((step) => {
     const action = named.find(({ id }) => id === step.actionId);
     const kind = step.kind ?? action?.kind;
-    return kind === undefined || hasEffects(kind, { ...action?.definition, ...step.definition });
+    const hasEffects = kind && ctx.executors[kind].hasEffects;
+    return hasEffects ? hasEffects({ ...action?.definition, ...step.definition }) : true;
   });
 }
