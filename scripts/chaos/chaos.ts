@@ -1,6 +1,7 @@
 /**
  * Kills a loaded Weir with SIGKILL at random instants, restarts it, and holds what it answered against what
- * it kept: `bun scripts/chaos/chaos.ts [rounds] [command …]`.
+ * it kept: `bun scripts/chaos/chaos.ts [rounds] [command …]`; with `--processes 3` before that, several that share a
+ * database, of which one is killed and another stands still in each round (see `several.ts`).
  *
  * The load is mixed: signed webhooks, calls of other systems, lists, loads into tables, approvals that two people decide
  * at once, schedules of every second, runs started by events, calls between automations, cancels, retries, and a
@@ -43,6 +44,8 @@ export interface Verdict extends Figures {
 
 export interface ChaosOptions {
   rounds: number;
+  /** Of those that share a database; by default there is one. */
+  processes?: number;
   /** Starts Weir; from the source by default. */
   command?: readonly string[];
   /** Milliseconds from ready to the kill, at most. */
@@ -57,7 +60,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   const clear = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", clear);
   const receiver = startReceiver();
-  const place = makePlace(command, folder);
+  const place = await makePlace(command, folder);
   const ledger = newLedger();
   const kills: number[] = [];
   const strays: string[] = [];
@@ -110,8 +113,12 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
 
 if (import.meta.main) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
-  const [rounds = "50", ...command] = process.argv.slice(2);
-  const verdict = await chaos({
+  const words = process.argv.slice(2);
+  const processes = words[0] === "--processes" ? Number(words.splice(0, 2)[1]) : 1;
+  const [rounds = "50", ...command] = words;
+  const { chaosOfSeveral } = await import("./several.ts");
+  const verdict = await (processes > 1 ? chaosOfSeveral : chaos)({
+    processes,
     rounds: Number(rounds),
     ...(command.length > 0 ? { command } : {}),
     log: (line) => console.log(line),

@@ -12,6 +12,10 @@ interface Load {
   plant: Plant;
   ledger: Ledger;
   round: number;
+  /** Rests are so many times as long; 1 where absent. */
+  calm?: number;
+  /** Ends the load while the server goes on. */
+  signal?: AbortSignal;
 }
 
 /** False once the server is gone. */
@@ -34,7 +38,8 @@ export async function loadUntilDead(load: Load): Promise<void> {
   ];
   await Promise.all(
     workers.map(async ([work, restMs], worker) => {
-      for (let n = 0; await work(load, worker * 100_000 + n); n++) await Bun.sleep(Math.random() * restMs);
+      for (let n = 0; !load.signal?.aborted && (await work(load, worker * 100_000 + n)); n++)
+        await Bun.sleep(Math.random() * restMs * (load.calm ?? 1));
     }),
   );
 }
@@ -66,11 +71,19 @@ async function sendWebhook(load: Load, key: string): Promise<boolean> {
   }).catch(() => null);
   const answer = (await reply?.json().catch(() => null)) as { automationRunId: string } | null | undefined;
   if (!reply || !answer) return false;
+  if (isBusy(load, reply.status)) return true;
   const hasRun = typeof answer.automationRunId === "string"; // also in the 500 of a run that was cancelled meanwhile
   if (!hasRun) ledger.faults.push(`the webhook ${key} was answered ${reply.status}`);
   else if (sent.runId !== null && sent.runId !== answer.automationRunId)
     ledger.faults.push(`the webhook ${key} ran twice: ${sent.runId} and ${answer.automationRunId}`);
   else sent.runId = answer.automationRunId;
+  return true;
+}
+
+/** Who died in the middle of a transaction holds up the others for a while; they may say so. */
+function isBusy({ isOver, ledger }: Load, status: number): boolean {
+  if (isOver === undefined || status !== 503) return false;
+  ledger.refused++;
   return true;
 }
 
@@ -107,9 +120,11 @@ function make(load: Load, key: string, making: Making): Promise<boolean> {
   return sendMaking(load, key, making);
 }
 
-async function sendMaking({ weir, ledger }: Load, key: string, making: Making): Promise<boolean> {
+async function sendMaking(load: Load, key: string, making: Making): Promise<boolean> {
+  const { weir, ledger } = load;
   const answer = await weir.call("POST", making.path, making.body, { "idempotency-key": key });
   if (answer === null) return false;
+  if (isBusy(load, answer.status)) return true;
   if ([409, 410].includes(answer.status) && making.kind === "retry") {
     ledger.refused++;
     ledger.makings.delete(key);
@@ -141,9 +156,11 @@ const sendAgain: Work = async (load, n) => {
 };
 
 /** Two people decide at once, often not the same. */
-const decide: Work = async ({ weir, ledger }) => {
+const decide: Work = async (load) => {
+  const { weir, ledger } = load;
   const pending = await weir.call("GET", "/api/v1/decisions/pending");
   if (pending === null) return false;
+  if (isBusy(load, pending.status)) return true;
   if (pending.status !== 200) return noteFault(ledger, "the pending decisions were", pending);
   const decision = anyOf(pending.body.decisions as { id: string }[]);
   if (!decision) return true;
@@ -158,7 +175,8 @@ const decide: Work = async ({ weir, ledger }) => {
       ] as const;
     }),
   );
-  for (const [value, answer] of answers) noteDecision(ledger, decision.id, value, answer);
+  for (const [value, answer] of answers)
+    if (!answer || !isBusy(load, answer.status)) noteDecision(ledger, decision.id, value, answer);
   return answers.every(([, answer]) => answer !== null);
 };
 
@@ -171,7 +189,8 @@ function noteDecision(ledger: Ledger, id: string, value: string, answer: Answer 
   else ledger.decided.set(id, value);
 }
 
-const cancel: Work = async ({ weir, plant, ledger }) => {
+const cancel: Work = async (load) => {
+  const { weir, plant, ledger } = load;
   const id = await anyRun(weir, anyOf([plant.approval, plant.caller, plant.effect, plant.each]), [
     "running",
     "waiting",
@@ -180,6 +199,7 @@ const cancel: Work = async ({ weir, plant, ledger }) => {
   if (id === undefined) return true;
   const answer = await weir.call("POST", `/api/v1/automation-runs/${id}/cancel`);
   if (answer === null) return false;
+  if (isBusy(load, answer.status)) return true;
   if (answer.status === 409) ledger.refused++;
   else if (answer.status !== 200) ledger.faults.push(`the cancel of ${id} was answered ${told(answer)}`);
   else ledger.cancelled.add(id);
@@ -208,6 +228,7 @@ async function anyRun(
   const path = `/api/v1/automations/${automation}/runs?limit=10&status=${anyOf(statuses)}`;
   const answer = await weir.call("GET", path);
   if (answer === null) return null;
+  if (answer.status === 503) return undefined;
   if (answer.status !== 200) throw new Error(`${path}: ${told(answer)}`);
   return anyOf(answer.body.runs as { id: string }[])?.id;
 }

@@ -37,14 +37,21 @@ export interface Place {
 /** A `weir serve` that lives until it is killed. */
 export interface Weir {
   origin: string;
+  pid: number;
   call: Call;
   /** The wall clock's milliseconds at which it answered for the first time. */
   readyAtMs: number;
+  /** Lets it stand still, and go on. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** Gives back the exit code. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
 }
 
-export function makePlace(command: readonly string[], folder: string): Place {
+export async function makePlace(
+  command: readonly string[],
+  folder: string,
+  more: Record<string, string> = {},
+): Promise<Place> {
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: folder,
@@ -54,17 +61,18 @@ export function makePlace(command: readonly string[], folder: string): Place {
     WEIR_CONCURRENCY: "32",
     WEIR_EGRESS_ALLOW: "127.0.0.0/8",
     WEIR_WEBHOOK_SCHEDULE: "0,1,1,1,1,1,1,1,1,1",
+    ...more,
   };
   const owner = ["--email", "chaos@example.com", "--password-stdin", "--org", "Chaos"];
-  const made = Bun.spawnSync([...command, "init", ...owner, "--data", folder, "--json"], {
+  const made = Bun.spawn([...command, "init", ...owner, "--data", folder, "--json"], {
     stdin: Buffer.from(PASSWORD),
+    stdout: "pipe",
+    stderr: "inherit",
     env,
   });
-  if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
-  const { token, organizationId } = JSON.parse(made.stdout.toString()) as Pick<
-    Place,
-    "token" | "organizationId"
-  >;
+  const text = await new Response(made.stdout).text();
+  if ((await made.exited) !== 0) throw new Error("weir init failed");
+  const { token, organizationId } = JSON.parse(text) as Pick<Place, "token" | "organizationId">;
   return { command, folder, env, token, organizationId };
 }
 
@@ -83,8 +91,10 @@ export async function serve({ command, folder, env, token }: Place): Promise<Wei
   }
   return {
     origin,
+    pid: child.pid,
     call: caller(origin, token),
     readyAtMs: Date.now(),
+    signal: (signal) => child.kill(signal),
     end(signal) {
       child.kill(signal);
       return child.exited.finally(() => living.delete(child));

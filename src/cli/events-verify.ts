@@ -3,7 +3,7 @@ import type { Parts } from "../app.ts";
 import { verifyChain } from "../resources/events/verify.ts";
 import type { Verification } from "../resources/events/wire.ts";
 import { organizations } from "../resources/organizations/table.ts";
-import { withApp } from "./host.ts";
+import { withData } from "./host.ts";
 
 /** Recomputes every organization's chain while no server runs; `onChain` gets each by the organization's slug. */
 export async function verifyHere(
@@ -11,7 +11,7 @@ export async function verifyHere(
   onChain: (slug: string, found: Verification) => void,
 ): Promise<Verification> {
   const whole: Verification = { valid: true, checked: 0, firstBadId: null };
-  await withApp(parts, async ({ store }) => {
+  await withData(parts, async ({ store }) => {
     for (const { id, slug } of await store.db.select().from(organizations).orderBy(asc(organizations.id))) {
       const found = await verifyChain(store.db, id);
       whole.valid &&= found.valid;

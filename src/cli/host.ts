@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Opened, Parts } from "../app.ts";
 import { ConfigError } from "../base/config-error.ts";
@@ -84,6 +86,15 @@ export async function withApp<T>(parts: Parts, work: (app: Opened["app"]) => Pro
   } finally {
     await opened.close();
   }
+}
+
+/** As `withApp`, for what makes no sense in a folder that Weir has never been in: one is not made there. */
+export async function withData<T>(parts: Parts, work: (app: Opened["app"]) => Promise<T>): Promise<T> {
+  const { dataFolder, databaseUrl } = parts.config;
+  if (databaseUrl === null && !existsSync(join(dataFolder, "weir.db"))) {
+    throw new AppError("not_found", `There is no database in ${dataFolder}; say with --data where it lies.`);
+  }
+  return withApp(parts, work);
 }
 
 /** A password as it comes through a pipe: without the line break at its end. */

@@ -1,7 +1,7 @@
 import { systemIds } from "../base/ids.ts";
 import { makeToken } from "../crypto/tokens.ts";
 import { resetPassword as reset } from "../resources/sign-in/password.ts";
-import { carryOut, type Host, readArgs, readSecret, UsageError, withApp } from "./host.ts";
+import { carryOut, type Host, readArgs, readSecret, UsageError, withData } from "./host.ts";
 import { usage } from "./usage.ts";
 
 /**
@@ -24,7 +24,7 @@ export const resetPassword = (args: readonly string[], host: Host) =>
       throw new UsageError("One e-mail address is needed: whose password is reset.");
     const made = flags["password-stdin"] ? null : makeToken("", systemIds);
     const password = made ?? (await readSecret(host));
-    const { sessionsEnded } = await withApp(await host.parts({ data: flags.data }), (app) =>
+    const { sessionsEnded } = await withData(await host.parts({ data: flags.data }), (app) =>
       reset(app, { email, password }),
     );
     if (flags.json)

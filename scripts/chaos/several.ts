@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startHrana } from "../../test/peers/hrana.ts";
+import type { Figures } from "./books.ts";
+import type { ChaosOptions } from "./chaos.ts";
+import { calmDown, judge } from "./judge.ts";
+import { newLedger } from "./ledger.ts";
+import { loadUntilDead } from "./load.ts";
+import { setUp } from "./plant.ts";
+import { startReceiver } from "./receiver.ts";
+import { makePlace, SOURCE, serve, type Weir } from "./weir.ts";
+
+/** One that stands still does so for up to so long: past the time after which the others take its work over. */
+const LONGEST_STILL_MS = 45_000;
+const ROUND_MS = 4_000;
+
+export interface VerdictOfSeveral extends Figures {
+  processes: number;
+  rounds: number;
+  kills: number;
+  seconds: number;
+  sent: number;
+  accepted: number;
+  made: number;
+  /** Requests that came too late, or that a server could not take at the moment. */
+  refused: number;
+  /** The longest time that one stood still. */
+  longestStillSeconds: number;
+  faults: string[];
+}
+
+/**
+ * Several Weirs on one database of a libSQL server (the tests' own) and one data directory, under the load of `chaos`. In
+ * each round one is killed and another stands still for a while; then all are there again.
+ */
+export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSeveral> {
+  const { rounds, processes = 3, command = SOURCE, log = () => {} } = options;
+  const began = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "weir-chaos-"));
+  const clear = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", clear);
+  const receiver = startReceiver();
+  const database = startHrana({ path: join(folder, "weir.db") });
+  const place = await makePlace(command, folder, {
+    WEIR_DATABASE_URL: database.url,
+    WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+  });
+  const ledger = newLedger();
+  const kills: number[] = [];
+  let longestStillMs = 0;
+  const weirs: Weir[] = [];
+  for (let n = 0; n < processes; n++) weirs.push(await serve(place));
+  const at = (n: number): Weir => weirs[n % weirs.length] as Weir;
+  try {
+    const plant = await setUp(at(0).call, receiver.url);
+    for (let round = 1; round <= rounds; round++) {
+      await calmDown(folder);
+      let isOver = false;
+      const { organizationId } = place;
+      const shared = { organizationId, plant, ledger, isOver: () => isOver };
+      const [stays, still, dies] = [at(round), at(round + 1), at(round + 2)];
+      const loads = [stays, dies].map((weir, n) => loadUntilDead({ ...shared, weir, round: round * 10 + n }));
+      await Bun.sleep(Math.random() * ROUND_MS);
+      still.signal("SIGSTOP");
+      const stillFrom = performance.now();
+      await Bun.sleep(Math.random() * ROUND_MS);
+      kills.push(Date.now());
+      await dies.end("SIGKILL");
+      weirs[weirs.indexOf(dies)] = await serve(place);
+      await Bun.sleep(Math.random() * LONGEST_STILL_MS);
+      still.signal("SIGCONT");
+      longestStillMs = Math.max(longestStillMs, performance.now() - stillFrom);
+      await Bun.sleep(Math.random() * ROUND_MS);
+      isOver = true;
+      await Promise.all(loads);
+      log(`round ${round}: ${ledger.webhooks.size} webhooks, ${ledger.makings.size} more`);
+    }
+    for (const weir of weirs.splice(1)) {
+      const exit = await weir.end("SIGTERM");
+      if (exit !== 0) ledger.faults.push(`SIGTERM ended with exit code ${exit}`);
+    }
+    const { figures, faults } = await judge(at(0), place, { folder, plant, ledger, receiver, kills }, log);
+    const webhooks = [...ledger.webhooks.values()];
+    return {
+      processes,
+      rounds,
+      kills: kills.length,
+      seconds: Math.round((performance.now() - began) / 1000),
+      sent: webhooks.length,
+      accepted: webhooks.filter(({ runId }) => runId !== null).length,
+      made: [...ledger.makings.values()].filter(({ id }) => id !== null).length,
+      refused: ledger.refused,
+      longestStillSeconds: Math.round(longestStillMs / 1000),
+      ...figures,
+      faults,
+    };
+  } finally {
+    for (const weir of weirs) await weir.end("SIGKILL");
+    await receiver.stop();
+    await database[Symbol.asyncDispose]();
+    clear();
+    process.off("exit", clear);
+  }
+}

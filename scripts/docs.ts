@@ -1,0 +1,148 @@
+/**
+ * The parts of docs/ that the code itself tells: fields of kinds and providers, commands, operations.
+ * `bun scripts/docs.ts` writes them between the marks of each page; what is around them is written by hand.
+ * A kind or provider without a page gets one. test/house/docs.test.ts holds the pages against this.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Usage, usage } from "../src/cli/usage.ts";
+import { executors } from "../src/executors/registry.ts";
+import { HttpTemplate } from "../src/providers/http-definition.ts";
+import { Endpoint } from "../src/providers/http-endpoint.ts";
+import { providers } from "../src/providers/registry.ts";
+import { operations } from "../src/server.ts";
+import { inputTable, outputTable, type Schema, table } from "./docs/fields.ts";
+
+const FOLDER = join(import.meta.dir, "..", "docs");
+
+interface Page {
+  /** Below docs/. */
+  path: string;
+  title: string;
+  /** What stands between the marks, by their name. */
+  parts: Readonly<Record<string, string>>;
+}
+
+export function madePages(): Page[] {
+  return [
+    ...Object.values(executors).map((kind) => ({
+      path: `kinds/${kind.kind}.md`,
+      title: kind.title,
+      parts: {
+        about: `\`${kind.kind}\`: ${kind.description}${connectionsOf(kind.providers)}`,
+        definition: inputTable(kind.definition as Schema),
+        result: outputTable(kind.result as Schema),
+      },
+    })),
+    ...[...providers.values()].map((provider) => ({
+      path: `providers/${provider.id}.md`,
+      title: provider.title,
+      parts: {
+        about: `\`${provider.id}\`: ${provider.description}`,
+        does: abilities(provider),
+        config: inputTable(provider.config as Schema),
+        credentials: inputTable(provider.credentials as Schema),
+      },
+    })),
+    {
+      path: "providers/http.md",
+      title: "Any HTTP API",
+      parts: {
+        template: inputTable(HttpTemplate as Schema),
+        endpoint: inputTable(Endpoint as Schema),
+      },
+    },
+    { path: "commands.md", title: "Commands", parts: { commands: commands() } },
+    { path: "api.md", title: "The API", parts: { operations: operationTable() } },
+    {
+      path: "README.md",
+      title: "Weir's documents",
+      parts: { kinds: kindLinks(), providers: providerLinks() },
+    },
+  ];
+}
+
+function connectionsOf(ids: readonly string[] | null): string {
+  if (ids === null) return " It takes a connection of any provider, or none.";
+  if (ids.length === 0) return " It takes no connection.";
+  return ` It takes connections of ${ids.map((id) => `[\`${id}\`](../providers/${id}.md)`).join(", ")}.`;
+}
+
+function abilities({
+  extract,
+  files,
+  tree,
+  tables,
+  http,
+}: NonNullable<ReturnType<typeof providers.get>>): string {
+  const can = [
+    extract && "`dlt_extract` reads it",
+    tree && (tree.writes ? "`file_sync` copies from it and to it" : "`file_sync` copies from it"),
+    files && "its files can be browsed",
+    tables && "its tables and columns can be browsed",
+    tables?.sql && "`generate_query` and `explain_schema` ask it in its own SQL",
+    http && "`http_request` calls it",
+  ];
+  return can
+    .filter(Boolean)
+    .map((each) => `- ${each}`)
+    .join("\n");
+}
+
+function commands(): string {
+  const all: Readonly<Record<string, Usage>> = usage;
+  return Object.entries(all)
+    .map(([name, { gist, line, verbs = {}, text }]) => {
+      const calls = Object.values(verbs);
+      const lines = calls.length > 0 ? calls : [line];
+      return `## weir ${name}\n\nTo ${gist}.\n\n\`\`\`text\n${lines.join("\n")}\n\n${text}\n\`\`\``;
+    })
+    .join("\n\n");
+}
+
+function operationTable(): string {
+  const rows = [...operations]
+    .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
+    .map(({ method, path, audience, summary }) => [`\`${method} ${path}\``, audience, summary]);
+  return table(["operation", "least role", "what it does"], rows);
+}
+
+const kindLinks = () =>
+  table(
+    ["kind", "what it does"],
+    Object.values(executors).map(({ kind, description }) => [`[\`${kind}\`](kinds/${kind}.md)`, description]),
+  );
+
+const providerLinks = () =>
+  table(
+    ["provider", "what it reaches"],
+    [...providers.values()].map(({ id, description }) => [`[\`${id}\`](providers/${id}.md)`, description]),
+  );
+
+const open = (name: string) => `<!-- made: ${name} -->`;
+const CLOSE = "<!-- /made -->";
+
+/** The page with its made parts as they are now; throws where a mark is missing. */
+export function withParts(text: string, { path, parts }: Page): string {
+  return Object.entries(parts).reduce((whole, [name, part]) => {
+    const from = whole.indexOf(open(name));
+    const to = whole.indexOf(CLOSE, from);
+    if (from < 0 || to < 0) throw new Error(`docs/${path} has no ${open(name)} … ${CLOSE}.`);
+    return `${whole.slice(0, from + open(name).length)}\n${part}\n${whole.slice(to)}`;
+  }, text);
+}
+
+const empty = ({ title, parts }: Page) =>
+  `# ${title}\n\n${Object.keys(parts)
+    .map(
+      (name) =>
+        `${name === "about" ? "" : `## ${name[0]?.toUpperCase()}${name.slice(1)}\n\n`}${open(name)}\n${CLOSE}`,
+    )
+    .join("\n\n")}\n`;
+
+if (import.meta.main) {
+  for (const page of madePages()) {
+    const file = join(FOLDER, page.path);
+    writeFileSync(file, withParts(existsSync(file) ? readFileSync(file, "utf8") : empty(page), page));
+  }
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { usage } from "../../src/cli/usage.ts";
+
+const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
+
+type Failure = readonly [args: string, code: 1 | 2 | 3, says: RegExp];
+
+const NOT_SIGNED_IN = /not signed in/;
+const away = (command: string): Failure => [`${command} --server http://127.0.0.1:1`, 3, NOT_SIGNED_IN];
+const strange = (command: string): Failure => [
+  `${command} --bogus`,
+  2,
+  /Unknown option '--bogus'[\s\S]*Usage: weir/,
+];
+
+/** How each command fails: called wrongly (2), not signed in (3), or for what it finds (1). */
+const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
+  serve: [
+    strange("serve"),
+    ["serve --port 99999", 1, /WEIR_PORT/],
+    ["serve --data broken", 1, /database|weir\.db/i],
+  ],
+  demo: [strange("demo"), ["demo --once --data a-file", 1, /a-file/]],
+  init: [
+    strange("init"),
+    ["init --email me@example.com --org Acme", 2, /--password-stdin/],
+    ["init --email me@example.com --org Acme --password-stdin", 1, /12 character/],
+  ],
+  "reset-password": [
+    strange("reset-password"),
+    ["reset-password me@example.com --data empty", 1, /no database/],
+  ],
+  keys: [strange("keys"), ["keys turn", 2, /keys rotate/], ["keys rotate --data empty", 1, /no secret\.key/]],
+  login: [strange("login"), ["login --server http://127.0.0.1:1", 1, /refused the connection/]],
+  logout: [strange("logout"), away("logout")],
+  whoami: [strange("whoami"), away("whoami")],
+  status: [strange("status"), ["status --server http://127.0.0.1:1", 1, /refused the connection/]],
+  actions: [strange("actions list"), ["actions dance", 2, /Usage: weir actions/], away("actions list")],
+  runs: [strange("runs list"), ["runs get", 2, /Usage: weir runs/], away("runs list")],
+  automations: [
+    strange("automations list"),
+    ["automations run", 2, /Usage: weir automations/],
+    away("automations list"),
+  ],
+  approvals: [
+    strange("approvals list"),
+    ["approvals approve", 2, /Usage: weir approvals/],
+    away("approvals list"),
+  ],
+  connections: [
+    strange("connections list"),
+    ["connections verify", 2, /Usage: weir connections/],
+    away("connections list"),
+  ],
+  query: [strange("query"), ["query", 2, /Usage: weir query/], away("query SELECT")],
+  events: [strange("events tail"), ["events verify --data empty", 1, /no database/i], away("events tail")],
+  webhooks: [
+    strange("webhooks dead-letters"),
+    ["webhooks replay", 2, /Usage: weir webhooks/],
+    away("webhooks dead-letters"),
+  ],
+  openapi: [strange("openapi"), ["openapi extra", 2, /extra/]],
+  api: [strange("api"), ["api GET", 2, /Usage: weir api/], away("api GET /api/v1/meta")],
+  completion: [strange("completion"), ["completion dos", 2, /bash, zsh or fish/]],
+  backup: [
+    strange("backup"),
+    ["backup", 2, /weir backup FILE/],
+    ["backup a.weir --data empty", 1, /no database/],
+    ["backup verify a-file", 1, /no backup/],
+  ],
+  restore: [
+    strange("restore"),
+    ["restore", 2, /Usage: weir restore/],
+    ["restore a-file --data other", 1, /no backup/],
+  ],
+  doctor: [strange("doctor"), ["doctor --data nowhere", 1, /nowhere/]],
+  export: [strange("export"), away("export")],
+  apply: [strange("apply"), ["apply", 2, /Usage: weir apply/], ["apply -f nowhere.yaml", 1, /nowhere\.yaml/]],
+  config: [strange("config"), ["config --data misspelt", 1, /WEIR_BOGUS/]],
+  upgrade: [
+    strange("upgrade"),
+    ["upgrade", 2, /Usage: weir upgrade/],
+    ["upgrade --file nowhere", 1, /nowhere|executable|source/],
+  ],
+  licenses: [strange("licenses"), ["licenses extra", 2, /extra/]],
+  version: [strange("version"), ["version extra", 2, /extra/]],
+  help: [strange("help"), ["help nothing", 2, /no command nothing/]],
+};
+
+describe("a command that fails says why, and ends with the code that tells how", () => {
+  let folder: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "weir-codes-"));
+    for (const name of ["broken", "empty", "misspelt"]) mkdirSync(join(folder, name), { mode: 0o700 });
+    writeFileSync(join(folder, "broken", "weir.db"), "no database at all, but text");
+    writeFileSync(join(folder, "misspelt", "weir.toml"), "bogus = 1\n");
+    writeFileSync(join(folder, "a-file"), "text");
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  for (const [command, failures] of Object.entries(FAILURES)) {
+    test(`weir ${command}`, async () => {
+      const ends = await Promise.all(
+        failures.map(async (failure) => ({ failure, ...(await run(failure[0])) })),
+      );
+      for (const { failure, code, said } of ends) {
+        const [args, expected, says] = failure;
+        expect({ args, code, said }).toEqual({ args, code: expected, said: expect.stringMatching(says) });
+        expect(said).not.toMatch(/^\s+at .*:\d+:\d+/m);
+      }
+    });
+  }
+
+  test("weir and a command that is not there", async () => {
+    expect(await run("dance")).toEqual({
+      code: 2,
+      said: expect.stringContaining("there is no command dance"),
+    });
+  });
+
+  async function run(args: string) {
+    const child = Bun.spawn([process.execPath, MAIN, ...args.split(" ")], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, HOME: folder },
+      stdin: null,
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [out, err, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    return { code, said: out + err };
+  }
+});

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dir, "..", "..");
+
+export interface Doc {
+  /** Below the root, such as docs/install.md. */
+  path: string;
+  text: string;
+}
+
+/** The README and all of docs/. */
+export const docs: readonly Doc[] = [
+  "README.md",
+  ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => `docs/${name}`),
+].map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
+
+/** The contents of its blocks in this language, as it is written after the fence. */
+export const blocks = ({ text }: Doc, language: string): string[] =>
+  [...text.matchAll(/^```(\S*)\n(.*?)^```$/gms)]
+    .filter(([, found]) => found === language)
+    .map(([, , content = ""]) => content);

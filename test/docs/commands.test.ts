@@ -1,0 +1,78 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { blocks, docs } from "./blocks.ts";
+
+const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
+
+/** What goes on until Ctrl-C goes on for a moment; what asks for a person in a browser is signed in with the token. */
+const runnable = (script: string) =>
+  script
+    .replace(/^(.*?)\s+# until Ctrl-C.*$/gm, "timeout -s INT 2 $1 || test $? -eq 124")
+    .replace(
+      /^(weir login --server \S+)\s+# by a code in the browser.*$/gm,
+      'printf %s "$TOKEN" | $1 --token',
+    );
+
+describe("the commands of the documents", () => {
+  for (const doc of docs) {
+    const scripts = blocks(doc, "sh");
+    if (scripts.length === 0) continue;
+
+    test(`of ${doc.path} do what they say, one after the other, in an empty folder`, async () => {
+      await using folder = openFolder();
+      const port = await freePort();
+      const script = runnable(scripts.join("\n")).replaceAll("8484", String(port));
+      const shell = Bun.spawn(
+        [
+          "bash",
+          "-euo",
+          "pipefail",
+          "-c",
+          `trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n${script}`,
+        ],
+        {
+          cwd: folder.path,
+          env: {
+            PATH: `${folder.bin}:${process.env.PATH}`,
+            HOME: folder.path,
+            WEIR_PORT: String(port),
+          },
+          stdout: "pipe",
+          stderr: "pipe",
+        },
+      );
+      const [out, err, code] = await Promise.all([
+        new Response(shell.stdout).text(),
+        new Response(shell.stderr).text(),
+        shell.exited,
+      ]);
+      expect({ code, said: code === 0 ? "" : `${out}\n${err}`.slice(-3000) }).toEqual({ code: 0, said: "" });
+    });
+  }
+});
+
+/** An empty folder, and one with `weir` in it. */
+function openFolder() {
+  const path = mkdtempSync(join(tmpdir(), "weir-docs-"));
+  const bin = mkdtempSync(join(tmpdir(), "weir-docs-bin-"));
+  writeFileSync(join(bin, "weir"), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
+  chmodSync(join(bin, "weir"), 0o755);
+  return {
+    path,
+    bin,
+    async [Symbol.asyncDispose]() {
+      for (const each of [path, bin]) rmSync(each, { recursive: true, force: true });
+    },
+  };
+}
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });

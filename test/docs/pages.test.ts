@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { madePages, withParts } from "../../scripts/docs.ts";
+import { docs } from "./blocks.ts";
+
+const ROOT = join(import.meta.dir, "..", "..");
+
+describe("the documents", () => {
+  test("say of kinds, providers, commands and operations what the code says (bun scripts/docs.ts writes it)", () => {
+    const stale = madePages().filter((page) => {
+      const doc = docs.find(({ path }) => path === `docs/${page.path}`);
+      return !doc || withParts(doc.text, page) !== doc.text;
+    });
+    expect(stale.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("lead to nothing that is not there", () => {
+    const dead = docs.flatMap((doc) =>
+      [...doc.text.matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, to = ""]) => to)
+        .filter((to) => !/^https?:/.test(to) && !isThere(doc.path, to))
+        .map((to) => `${doc.path}: ${to}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  test("can all be reached from their index", () => {
+    const index = docs.find(({ path }) => path === "docs/README.md")?.text ?? "";
+    const lost = docs
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith("docs/") && path !== "docs/README.md")
+      .filter((path) => !index.includes(`(${path.slice("docs/".length)})`));
+    expect(lost).toEqual([]);
+  });
+});
+
+/** A file, or a heading of a page as its anchor writes it. */
+function isThere(from: string, to: string): boolean {
+  const [file = "", anchor] = to.split("#");
+  const path = file === "" ? from : normalize(join(dirname(from), file));
+  if (!existsSync(join(ROOT, path))) return false;
+  if (anchor === undefined) return true;
+  const text = docs.find((doc) => doc.path === path)?.text ?? "";
+  const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, "")
+      .trim()
+      .replace(/\s/g, "-"),
+  );
+  return anchors.includes(anchor);
+}
