@@ -35,7 +35,8 @@ import { Staging } from "./extract/staging.ts";
 export const dltExtract = defineExecutor({
   kind: "dlt_extract",
   title: "Extract",
-  description: "Copies tables or files from a connection into the lake, whole or only what is new.",
+  description:
+    "Copies tables, files or rows of an API from a connection into the lake, whole or only what is new.",
   definition,
   result,
   providers: [
@@ -47,6 +48,7 @@ export const dltExtract = defineExecutor({
     "google_drive",
     "amazon_seller",
     "mysql",
+    "http",
   ],
   writes: ({ layer = "raw", dataset, dryRun }) => (dryRun === true ? null : datasetOf(layer, dataset)),
   sqlFields: ["resources.*.where"],
@@ -250,9 +252,17 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
   const { provider, link } = await bench.connection();
   if (!provider.extract)
     throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
+  if (plan.request.endpoint && !provider.http) {
+    const message = `${plan.resource}: an endpoint is for connections of an HTTP connection template; ${provider.title} knows itself how its resources are asked for.`;
+    throw new AppError("definition_invalid", message);
+  }
   const told: Link = {
     ...link,
     warn: (text) => warn(`${plan.resource}: ${text}`),
+    note(text) {
+      bench.log("info", `${plan.resource}: ${text}`);
+      reporter.note(text);
+    },
     waits: (until) => reporter.waits(until),
   };
   const extraction = await provider.extract(told, plan.request);

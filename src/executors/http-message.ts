@@ -152,14 +152,14 @@ function decoderLabel(charset: string): Bun.Encoding {
 }
 
 /** The house takes JSON of at most 64 levels; deeper replies stay text. */
-function isTooDeep(text: string): boolean {
+export function isTooDeep(text: string, levels = 64): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === 0x22) {
       for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++;
     } else if (c === 0x5b || c === 0x7b) {
-      if (++depth > 64) return true;
+      if (++depth > levels) return true;
     } else if (c === 0x5d || c === 0x7d) depth--;
   }
   return false;

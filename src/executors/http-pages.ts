@@ -178,7 +178,7 @@ function linked(link: string, turn: Turn, reply: Reply): URL {
 }
 
 /** The target of the first link with the relation `next` (RFC 8288). */
-function nextLink(header: string): string | null {
+export function nextLink(header: string): string | null {
   const links = /<([^<>]*)>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+(?:\s*=\s*(?:"[^"]*"|[^\s",;]*))?)*)/g;
   for (const [, target = "", parameters = ""] of header.slice(0, 16_384).matchAll(links)) {
     const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]*))/i.exec(parameters) ?? [];

@@ -22,6 +22,15 @@ export interface PageWalk<Turn> {
   resume?(order: string): Turn | null;
   /** Rows after which a walk begins anew by `resume`, because the API gives no more of one list. */
   resumeAfter?: number;
+  /** After so many rows there is a quicker way to those that are left. */
+  leap?: {
+    after: number;
+    /**
+     * Rows from this order value on, those included, in any order; gives back the value that the pages go on from, or
+     * null where it gave nothing and they go on where they were.
+     */
+    rows(order: string): AsyncGenerator<JsonObject[], string | null>;
+  };
   /** Rows after which nothing more is asked; null for all. */
   maxRows: number | null;
   signal: AbortSignal;
@@ -54,6 +63,7 @@ export async function* walkPages<Turn>(walk: PageWalk<Turn>): AsyncGenerator<Jso
   let turn: Turn | null = walk.first;
   let given = 0;
   let sinceResume = 0;
+  let hasLeapt = false;
   while (turn !== null) {
     walk.signal.throwIfAborted();
     const key = JSON.stringify(turn);
@@ -76,6 +86,19 @@ export async function* walkPages<Turn>(walk: PageWalk<Turn>): AsyncGenerator<Jso
     if (rows.length > 0) yield rows;
     if (walk.maxRows !== null && given >= walk.maxRows) return;
     turn = page.next;
+    if (turn !== null && walk.leap && recent.order !== null && !hasLeapt && given >= walk.leap.after) {
+      hasLeapt = true;
+      const leap = walk.leap.rows(recent.order);
+      let next = await leap.next();
+      for (; !next.done; next = await leap.next()) {
+        const left = recent.unseen(next.value);
+        if (left.length > 0) yield left;
+      }
+      const onward = next.value === null ? null : (walk.resume?.(next.value) ?? null);
+      if (next.value !== null) recent.goOn(next.value);
+      if (onward !== null) turn = onward;
+      sinceResume = 0;
+    }
     if (turn !== null && walk.resumeAfter !== undefined && sinceResume >= walk.resumeAfter) {
       const next = resumed(walk, recent);
       if (next !== null && !asked.has(JSON.stringify(next))) {
@@ -130,6 +153,21 @@ class Recent<Turn> {
     });
     if (rows.length > 0) this.#page = page;
     return fresh;
+  }
+
+  /** Those that did not come before; they are not remembered. */
+  unseen(rows: readonly JsonObject[]): JsonObject[] {
+    return rows.filter((row) => {
+      const key = this.walk.keyOf(row);
+      return key === null || (!this.#page.has(key) && !this.#level.has(key));
+    });
+  }
+
+  /** Nothing that came before comes again from `order` on. */
+  goOn(order: string): void {
+    this.order = order;
+    this.#level = new Set();
+    this.#page = new Set();
   }
 
   #note(row: JsonObject, key: string): void {

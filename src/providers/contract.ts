@@ -19,6 +19,15 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   tokens?: TokenStore;
   /** Where slow limits of the other side are kept over restarts; absent where nothing is kept. */
   quotas?: QuotaStore;
+  /** What the provider remembers from one run to the next; absent where nothing is kept. */
+  marks?: MarkStore;
+  /** Tells people which way the work goes; absent where nobody listens. */
+  note?(text: string): void;
+  /**
+   * Does a longer wait for the other side's limits, during which the work takes nobody's place; absent where there are
+   * no places.
+   */
+  rest?(wait: () => Promise<void>): Promise<void>;
   /** Tells people what the work did not fail over, such as a field that may not be read; absent where nobody listens. */
   warn?(text: string): void;
   /** Tells people until when the work waits for the other side's limits, an ISO instant; null when it goes on. */
@@ -47,6 +56,13 @@ export interface KeptQuota {
 export interface QuotaStore {
   read(): Promise<KeptQuota[]>;
   keep(quota: KeptQuota): Promise<void>;
+}
+
+/** Texts by name, for as long as config and credentials stay as they are. */
+export interface MarkStore {
+  read(name: string): Promise<string | null>;
+  /** Null forgets it. */
+  keep(name: string, value: string | null): Promise<void>;
 }
 
 /** As the interface's section 2 has it. */
@@ -200,6 +216,8 @@ export interface ExtractRequest {
   maxRows: number | null;
   /** Rows for each page or fetch, where the source lets one choose. */
   batchSize: number | null;
+  /** How the path in `spec` is asked for, as `http-endpoint` has it; only HTTP APIs of a template take it. */
+  endpoint?: JsonObject;
 }
 
 /** What a source gives, in the form that costs it least. The caller filters, dedupes and types. */
@@ -216,7 +234,7 @@ export type Extraction =
       kind: "rows";
       pages: AsyncIterable<JsonObject[]>;
       ranged: boolean;
-      /** The source's own count of what it will give, where it has one. */
+      /** The source's own count of what it gives, where it has one; right once all pages were read. */
       total?: number;
     }
   | {

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { jsonObject, map } from "../base/shape.ts";
 import { resolveTemplates } from "../base/template.ts";
-import type { Grant, Link, Provider } from "./contract.ts";
+import { accessToken, type IssuedToken } from "./access-token.ts";
+import type { Grant, HttpAccess, Link, Provider } from "./contract.ts";
 import {
   addressFault,
   authTexts,
@@ -13,6 +13,7 @@ import {
   type HttpTemplate,
   withSchemaDefaults,
 } from "./http-definition.ts";
+import { extractHttp } from "./http-extract.ts";
 
 /** What a connection that was made of a template has as its provider. */
 export const HTTP_PROVIDER = "http";
@@ -20,14 +21,18 @@ export const HTTP_PROVIDER = "http";
 const MAX_TOKEN_BYTES = 64 * 1024;
 /** Of a token whose reply does not say how long it is good. */
 const TOKEN_SECONDS = 300;
-/** A token is not used for its last seconds: the request has to get there. */
-const MARGIN_SECONDS = 30;
+/** Tokens that are good for a minute are common enough: they are used until half a minute before their end. */
+const SHORTER_MARGIN_SECONDS = 30;
 
 /**
  * The provider that a connection template describes: an HTTP API with its own way to carry credentials.
  * Config and credentials are checked against the template's JSON Schemas, by whoever has the definition.
  */
 export function httpTemplateProvider(definition: HttpTemplate): Provider {
+  const http: HttpAccess = {
+    baseUrl: (link) => baseUrlOf(definition, link.config),
+    authorize: (link, options) => authorize(definition, link, options?.isFresh ?? false),
+  };
   return {
     id: HTTP_PROVIDER,
     title: "HTTP API",
@@ -36,10 +41,8 @@ export function httpTemplateProvider(definition: HttpTemplate): Provider {
     credentials: map(Type.String()),
     destination: destinationsOf(definition),
     verify: (link) => verify(definition, link),
-    http: {
-      baseUrl: (link) => baseUrlOf(definition, link.config),
-      authorize: (link, options) => authorize(definition, link, options?.isFresh ?? false),
-    },
+    http,
+    extract: (link, request) => extractHttp(http, link, request),
   };
 }
 
@@ -116,14 +119,18 @@ async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean)
       return { headers: {}, query: { [filled("name")]: value }, secrets: spelt(value) };
     }
     case "oauth2_client_credentials": {
-      const kept = isFresh ? null : ((await link.tokens?.read()) ?? null);
-      const token = kept ?? (await fetchToken(definition, link, auth, filled));
+      let isNew = false;
+      const issue = () => {
+        isNew = true;
+        return fetchToken(definition, link, auth, filled);
+      };
+      const token = await accessToken(link, issue, { isFresh });
       const { headers, query, secrets } = bearer(token);
       return {
         headers,
         query,
         secrets: [...secrets, ...spelt(filled("clientSecret"))],
-        isRenewable: kept !== null,
+        isRenewable: !isNew,
       };
     }
   }
@@ -142,13 +149,13 @@ const spelt = (secret: string): string[] => [
   new URLSearchParams({ s: secret }).toString().slice(2),
 ];
 
-/** Asks for a token by RFC 6749, section 4.4, and has it kept until shortly before its end. */
+/** Asks for a token by RFC 6749, section 4.4. */
 async function fetchToken(
   definition: HttpTemplate,
   link: Link,
   auth: Extract<HttpAuth, { tokenUrl: string }>,
   filled: (field: string) => string,
-): Promise<string> {
+): Promise<IssuedToken> {
   const address = addressOf(definition, auth.tokenUrl, link.config, "token address");
   const [id, secret] = [filled("clientId"), filled("clientSecret")];
   const isInBody = auth.clientAuth === "body";
@@ -188,9 +195,8 @@ async function fetchToken(
     );
   }
   const given = Number(reply.expires_in ?? TOKEN_SECONDS);
-  const seconds = (Number.isFinite(given) ? Math.min(given, 86_400) : TOKEN_SECONDS) - MARGIN_SECONDS;
-  if (seconds > 0) await link.tokens?.keep(token, timestamp(link.clock, seconds * 1000));
-  return token;
+  const seconds = Number.isFinite(given) ? given : TOKEN_SECONDS;
+  return { token, lifetimeSeconds: seconds + SHORTER_MARGIN_SECONDS };
 }
 
 async function readJson({

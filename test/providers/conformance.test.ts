@@ -4,7 +4,9 @@ import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { read } from "../../src/base/shape.ts";
 import type { Provider } from "../../src/providers/contract.ts";
+import { httpTemplateProvider } from "../../src/providers/http-template.ts";
 import { providers } from "../../src/providers/registry.ts";
+import { definitionOf } from "../support/json-api.ts";
 import { failure, link } from "../support/link.ts";
 import { freePort } from "../support/postgres.ts";
 
@@ -42,7 +44,22 @@ const unreachable = (
     config: { baseUrl: `http://127.0.0.1:${port}` },
     credentials: { apiKey: "very-secret" },
   },
+  http: {
+    config: { baseUrl: `http://127.0.0.1:${port}`, tokenUrl: `http://127.0.0.1:${port}/token` },
+    credentials: { clientId: "a", clientSecret: "very-secret" },
+  },
 });
+
+/** Providers of Weir's own, and one that a connection template describes: its schemas are those of the template. */
+const template = definitionOf("oauth2_client_credentials");
+const all: [string, Provider, { config: TSchema; credentials: TSchema }][] = [
+  ...[...providers].map(([id, provider]) => [id, provider, provider] as (typeof all)[number]),
+  [
+    "http",
+    httpTemplateProvider(template),
+    { config: template.configSchema as TSchema, credentials: template.credentialsSchema as TSchema },
+  ],
+];
 
 /** Every object shape inside of a schema, itself first. */
 function objectsOf(schema: TSchema): TSchema[] {
@@ -53,58 +70,53 @@ function objectsOf(schema: TSchema): TSchema[] {
   ];
 }
 
-describe.each([...providers].map(([id, provider]) => [id, provider] as [string, Provider]))(
-  "provider %s",
-  (id, provider) => {
-    test("is registered under its own id, with a title and a description", () => {
-      expect(provider.id).toBe(id);
-      expect(id).toMatch(/^[a-z][a-z0-9_]*$/);
-      expect(provider.title.length).toBeGreaterThan(1);
-      expect(provider.description).toMatch(/\.$/);
-    });
+describe.each(all)("provider %s", (id, provider, schemas) => {
+  test("is registered under its own id, with a title and a description", () => {
+    expect(provider.id).toBe(id);
+    expect(id).toMatch(/^[a-z][a-z0-9_]*$/);
+    expect(provider.title.length).toBeGreaterThan(1);
+    expect(provider.description).toMatch(/\.$/);
+  });
 
-    test("refuses config and credentials that it does not know", () => {
-      for (const schema of [provider.config, provider.credentials]) {
-        expect(schema.type).toBe("object");
-        for (const object of objectsOf(schema)) expect(object.additionalProperties).toBe(false);
-        expect(read(schema, { surprise: 1 }, ["body"]).faults.map(({ type }) => type)).toContain(
-          "extra_forbidden",
-        );
-      }
-    });
-
-    test("takes credentials as texts, as they are stored", () => {
-      for (const property of Object.values(provider.credentials.properties as Record<string, TSchema>)) {
-        expect(property.type).toBe("string");
-      }
-    });
-
-    test("names as destination every field of its config that says where the credentials go", () => {
-      const fields = Object.keys(provider.config.properties as object);
-      const places = ["host", "port", "endpointUrl", "shopDomain", "baseUrl", "tokenUrl", "bucket", "region"];
-      expect([...provider.destination].sort()).toEqual(
-        places.filter((place) => fields.includes(place)).sort(),
+  test("refuses config and credentials that it does not know", () => {
+    for (const schema of [schemas.config, schemas.credentials]) {
+      expect(schema.type).toBe("object");
+      for (const object of objectsOf(schema)) expect(object.additionalProperties).toBe(false);
+      expect(read(schema, { surprise: 1 }, ["body"]).faults.map(({ type }) => type)).toContain(
+        "extra_forbidden",
       );
-    });
+    }
+  });
 
-    test("says in a sentence, with no secret in it, that nobody answers", async () => {
-      const least = unreachable(await freePort())[id];
-      if (!least) return;
-      expect(read(provider.config, least.config, []).faults).toEqual([]);
-      expect(read(provider.credentials, least.credentials, []).faults).toEqual([]);
-      const connection = link(least.config, least.credentials, {
-        clock: { now: () => new Date(), monotonic: () => performance.now(), sleep: async () => undefined },
-      });
-      const error = await failure(provider.verify(connection));
-      expect(error).toBeInstanceOf(AppError);
-      expect(error).toMatchObject({ code: "upstream", retryable: true });
-      expect(error.message).toMatch(/^[A-Z0-9].{20,}[.?]$/);
-      expect(error.message).not.toContain("very-secret");
-    });
+  test("takes credentials as texts, as they are stored", () => {
+    for (const property of Object.values(schemas.credentials.properties as Record<string, TSchema>)) {
+      expect(property.type).toBe("string");
+    }
+  });
 
-    test("has something to give: files, tables or an extract", () => {
-      expect(Boolean(provider.files ?? provider.tables ?? provider.extract)).toBe(true);
-      expect(!provider.tables || provider.extract).toBeTruthy();
+  test("names as destination every field of its config that says where the credentials go", () => {
+    const fields = Object.keys(schemas.config.properties as object);
+    const places = ["host", "port", "endpointUrl", "shopDomain", "baseUrl", "tokenUrl", "bucket", "region"];
+    expect([...provider.destination].sort()).toEqual(places.filter((place) => fields.includes(place)).sort());
+  });
+
+  test("says in a sentence, with no secret in it, that nobody answers", async () => {
+    const least = unreachable(await freePort())[id];
+    if (!least) return;
+    expect(read(schemas.config, least.config, []).faults).toEqual([]);
+    expect(read(schemas.credentials, least.credentials, []).faults).toEqual([]);
+    const connection = link(least.config, least.credentials, {
+      clock: { now: () => new Date(), monotonic: () => performance.now(), sleep: async () => undefined },
     });
-  },
-);
+    const error = await failure(provider.verify(connection));
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({ code: "upstream", retryable: true });
+    expect(error.message).toMatch(/^[A-Z0-9].{20,}[.?]$/);
+    expect(error.message).not.toContain("very-secret");
+  });
+
+  test("has something to give: files, tables or an extract", () => {
+    expect(Boolean(provider.files ?? provider.tables ?? provider.extract)).toBe(true);
+    expect(!provider.tables || provider.extract).toBeTruthy();
+  });
+});

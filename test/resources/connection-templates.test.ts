@@ -566,13 +566,13 @@ describe("the credentials", () => {
   });
 });
 
-test("other kinds than http_request don't take such a connection", async () => {
+test("kinds that work on tables or files don't take such a connection", async () => {
   const made = await connectTo("https://x.test", { type: "none" }, {});
   const refused = await owner("POST", "/api/v1/actions", {
-    kind: "dlt_extract",
+    kind: "file_sync",
     name: "No",
     connectionId: made.id,
-    definition: { dataset: "d", resources: [{ name: "r" }] },
+    definition: {},
   });
   expect(faultsOf(refused)).toEqual(["body.connectionId value_error"]);
   const files = await owner("GET", `${CONNECTIONS}/${made.id}/files`);

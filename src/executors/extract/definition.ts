@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
+import { Endpoint, endpointFaults, specFault } from "../../providers/http-endpoint.ts";
 import { MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
 import { CONTRACT_MODES } from "./resolve.ts";
 
@@ -32,6 +33,7 @@ export const definition = object({
       columns: optional(Type.Array(text(), { minItems: 1, maxItems: 5000 })),
       where: optional(text()),
       parameters: optional(map(anything())),
+      endpoint: optional(Endpoint),
     }),
     { minItems: 1, maxItems: 100 },
   ),
@@ -158,6 +160,7 @@ export function faultsOf({
         message: "A backfill, which endValue asks for, needs an initialValue.",
       });
     }
+    faults.push(...askedFaults(resource).map(({ path, message }) => ({ path: [...at, ...path], message })));
     if (isTemplate(resourceName(resource))) continue;
     const table = tableName(resource);
     const other = tables.get(table);
@@ -168,4 +171,26 @@ export function faultsOf({
     tables.set(table, index);
   }
   return faults;
+}
+
+/** What can't be right about how an HTTP API is asked. */
+function askedFaults({
+  spec,
+  where,
+  endpoint,
+  incremental,
+}: Definition["resources"][number]): { path: string[]; message: string }[] {
+  if (endpoint === undefined) return [];
+  const faults: { path: string[]; message: string }[] = [];
+  const path = spec === undefined ? specFault("") : typeof spec === "string" ? specFault(spec) : null;
+  if (path) faults.push({ path: ["spec"], message: path });
+  if (where !== undefined)
+    faults.push({ path: ["where"], message: "An HTTP API takes no condition; filter by endpoint.params." });
+  return [
+    ...faults,
+    ...endpointFaults(endpoint, incremental !== undefined).map(({ path, message }) => ({
+      path: ["endpoint", ...path],
+      message,
+    })),
+  ];
 }

@@ -1,7 +1,8 @@
 import { AppError } from "../../base/errors.ts";
-import type { Json } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import type { CursorState } from "../../lake/contract.ts";
 import type { ExtractRequest } from "../../providers/contract.ts";
+import type { Endpoint } from "../../providers/http-endpoint.ts";
 import { beforeLag } from "./cursor.ts";
 import { normaliseName } from "./naming.ts";
 import type { SchemaContract } from "./resolve.ts";
@@ -22,6 +23,7 @@ export interface ResourceDefinition {
   columns?: string[];
   where?: string;
   parameters?: Record<string, Json>;
+  endpoint?: Endpoint;
 }
 
 /** What holds for all resources of one definition. */
@@ -119,6 +121,7 @@ export function planResource(
       // Rows at the boundary were loaded before; without room for them a load would never get past them.
       maxRows: limit === null ? null : limit + (incremental?.stored?.boundary.length ?? 0),
       batchSize: options.batchSize,
+      ...(resource.endpoint ? { endpoint: resource.endpoint as JsonObject } : {}),
     },
   };
 }

@@ -68,4 +68,9 @@ async function findUsable(ctx: Context, id: string): Promise<{ row: ConnectionRo
 }
 
 const lacks = (provider: Provider, what: string) =>
-  new AppError("bad_request", `A connection of ${provider.title} has no ${what}.`);
+  new AppError(
+    "bad_request",
+    what === "tables" && provider.http
+      ? `A connection of ${provider.title} has no list of tables: an extract names the path of a resource in its spec.`
+      : `A connection of ${provider.title} has no ${what}.`,
+  );

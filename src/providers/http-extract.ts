@@ -1,0 +1,216 @@
+import { AppError } from "../base/errors.ts";
+import { hideSecrets, withoutSecrets } from "../base/hide.ts";
+import { searchJson } from "../base/jmespath.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { read } from "../base/shape.ts";
+import { walkPages } from "./api-pages.ts";
+import type { Extraction, ExtractRequest, HttpAccess, Link } from "./contract.ts";
+import { type Asking, ask, saidIn } from "./http-ask.ts";
+import { DEFAULT_MAX_PAGES, Endpoint, endpointFaults, type Paginator, specFault } from "./http-endpoint.ts";
+import { firstTurn, nextTurn, type Turn } from "./http-turns.ts";
+
+/** So many pages without a row, one after the other, are taken for a list without end. */
+const MAX_EMPTY_PAGES = 1_000;
+
+/**
+ * The rows of one resource of an HTTP API, page by page, as its endpoint says. The API's own filter may be wider than
+ * the range, so that the caller applies it too. A list that repeats a page, or does not end, fails.
+ * Throws `definition_invalid` for what can't be asked, `upstream` for the rest.
+ */
+export async function extractHttp(
+  access: HttpAccess,
+  link: Link,
+  request: ExtractRequest,
+): Promise<Extraction> {
+  const endpoint = endpointOf(request);
+  const address = access.baseUrl(link).replace(/\/+$/, "") + request.spec;
+  const { host } = new URL(address);
+  const asking: Asking = { access, link, endpoint, spec: request.spec, system: host, secrets: [] };
+  const reading = new Reading(asking, request);
+  const first = firstTurn(endpoint, address, request);
+  const pages = walkPages<Turn>({
+    system: host,
+    first,
+    read: (turn) => reading.page(turn),
+    keyOf: () => null,
+    // Rows that are left out have to be those with the greatest cursors, and nobody knows the order of these.
+    maxRows: request.range === null ? request.maxRows : null,
+    signal: link.signal,
+  });
+  if (endpoint.totalPath === undefined) return { kind: "rows", pages, ranged: false };
+  return {
+    kind: "rows",
+    pages,
+    ranged: false,
+    get total() {
+      return reading.total ?? reading.rows;
+    },
+  };
+}
+
+function endpointOf(request: ExtractRequest): Endpoint {
+  const { spec, endpoint: given = {}, where, range } = request;
+  const fault = specFault(spec);
+  if (fault) throw new AppError("definition_invalid", fault);
+  if (where) {
+    const message = "An HTTP API takes no condition: leave `where` out, and filter by endpoint.params.";
+    throw new AppError("definition_invalid", message);
+  }
+  const { value, faults } = read(Endpoint, given, ["endpoint"]);
+  const told = [
+    ...faults.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`),
+    ...(faults.length > 0
+      ? []
+      : endpointFaults(value, range !== null).map(
+          ({ path, message }) => `${["endpoint", ...path].join(".")}: ${message}`,
+        )),
+  ];
+  if (told.length > 0) throw new AppError("definition_invalid", told.join("; "));
+  return value;
+}
+
+/** Pages of one resource, as they come. */
+class Reading {
+  rows = 0;
+  /** What the API counts, as the last page has it. */
+  total: number | null = null;
+  #pages = 0;
+  #empty = 0;
+  #before: JsonObject[] = [];
+
+  constructor(
+    readonly asking: Asking,
+    readonly request: ExtractRequest,
+  ) {}
+
+  /** Throws with no credential in what it says. */
+  async page(turn: Turn): Promise<{ rows: JsonObject[]; next: Turn | null }> {
+    try {
+      return await this.#read(turn);
+    } catch (error) {
+      throw withoutSecrets(error, this.asking.secrets);
+    }
+  }
+
+  async #read(turn: Turn): Promise<{ rows: JsonObject[]; next: Turn | null }> {
+    const { system, spec, endpoint } = this.asking;
+    const { paginator, maxPages = DEFAULT_MAX_PAGES } = endpoint;
+    if (this.#pages >= maxPages) {
+      const message = `${system} gave ${maxPages} pages of ${spec}, and there are more: the list does not seem to end. If it does, raise maxPages.`;
+      throw new AppError("upstream", message);
+    }
+    this.#pages++;
+    const ends =
+      this.#pages > 1 && paginator && "stopOnStatus" in paginator ? (paginator.stopOnStatus ?? []) : [];
+    const reply = await ask(this.asking, turn, ends);
+    if (ends.includes(reply.status) || reply.status === 204) return { rows: [], next: null };
+    const rows = rowsIn(this.asking, reply.body);
+    this.#look(reply.body, reply.headers, paginator);
+    const page = { ...reply, rows: rows.length };
+    const next = paginator ? nextTurn(paginator, turn, page, this.request.batchSize) : null;
+    this.#checkMoves(rows, next);
+    this.rows += rows.length;
+    return { rows, next };
+  }
+
+  /** A page that is the one before once more, or nothing again and again, leads nowhere. */
+  #checkMoves(rows: JsonObject[], next: Turn | null): void {
+    const { system, spec } = this.asking;
+    this.#empty = rows.length === 0 ? this.#empty + 1 : 0;
+    if (next !== null && this.#empty >= MAX_EMPTY_PAGES) {
+      const message = `${system} gave ${MAX_EMPTY_PAGES} pages of ${spec} without a row, one after the other, and speaks of more.`;
+      throw new AppError("upstream", message);
+    }
+    if (rows.length > 0 && Bun.deepEquals(rows, this.#before)) {
+      const message = `${system} gave the same rows of ${spec} for two pages, one after the other: it passes over what the paginator asks with, or has no more pages and does not say so. Check the paginator's parameters, or give hasNextPath.`;
+      throw new AppError("upstream", message);
+    }
+    if (rows.length > 0) this.#before = rows;
+  }
+
+  /** What a page tells beside its rows. */
+  #look(body: Json, headers: Headers, paginator: Paginator | undefined): void {
+    const { link, endpoint, spec } = this.asking;
+    if (endpoint.totalPath !== undefined) {
+      const total: unknown = searchJson(body, endpoint.totalPath);
+      if (typeof total === "number") this.total = total;
+      else link.warn?.(`The replies have no number at totalPath, so that nothing is compared.`);
+    }
+    if (isObject(body) && Array.isArray(body.errors) && body.errors.length > 0)
+      link.warn?.(`The API gave rows and an error: ${hideSecrets(saidIn(body.errors), this.asking.secrets)}`);
+    const hasNextPath = paginator && "hasNextPath" in paginator ? paginator.hasNextPath : undefined;
+    if (hasNextPath !== undefined && this.#pages === 1 && searchJson(body, hasNextPath) === null)
+      link.warn?.("The first reply has nothing at hasNextPath, so that only one page was read.");
+    const hint = paginator === undefined && this.#pages === 1 ? hintOfMore(body, headers) : null;
+    if (hint !== null) {
+      link.warn?.(
+        `The reply for ${spec} seems to speak of a next page (${hint}), and only one was read: say in endpoint.paginator how pages follow each other, or type none.`,
+      );
+    }
+  }
+}
+
+const NEXT = /^(next|next_?(page|url|link|cursor|token|page_?token|page_?url)|@odata\.nextlink)$/i;
+const MORE = /^(has_?(more|next|next_?page))$/i;
+const AROUND = /^(links?|_links|paging|pagination|page_?info|meta|response_metadata)$/i;
+
+/** What in a reply looks as if there were more pages. */
+function hintOfMore(body: Json, headers: Headers): string | null {
+  if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "the Link header";
+  const search = (value: Json, at: string): string | null => {
+    if (!isObject(value)) return null;
+    for (const [name, item] of Object.entries(value)) {
+      const isNext = NEXT.test(name) && item !== null && item !== "" && item !== false;
+      if (isNext || (MORE.test(name) && item === true)) return at + name;
+      const inner = at === "" && AROUND.test(name) ? search(item, `${name}.`) : null;
+      if (inner !== null) return inner;
+    }
+    return null;
+  };
+  return search(body, "");
+}
+
+function rowsIn({ endpoint, system, spec, link }: Asking, body: Json): JsonObject[] {
+  const { dataPath } = endpoint;
+  const found = dataPath === undefined ? body : searchJson(body, dataPath);
+  if (dataPath !== undefined && isObject(found)) return [found];
+  if (!Array.isArray(found)) throw noRows(system, spec, dataPath, body, found);
+  const items = found.filter((item) => item !== null);
+  if (items.length < found.length)
+    link.warn?.(`${found.length - items.length} items were null and are left out.`);
+  return items.map((item) => (isObject(item) ? item : { value: item }));
+}
+
+function noRows(
+  system: string,
+  spec: string,
+  dataPath: string | undefined,
+  body: Json,
+  found: Json,
+): AppError {
+  const fields = isObject(body) ? Object.keys(body).slice(0, 20).join(", ").slice(0, 500) : "";
+  const shape = isObject(body)
+    ? `an object with ${fields === "" ? "no fields" : fields}`
+    : Array.isArray(body)
+      ? "a list"
+      : "neither a list nor an object";
+  const error = isObject(body) && (body.error !== undefined || body.errors !== undefined) ? saidIn(body) : "";
+  const said = error === "" ? "" : ` It says: ${error}`;
+  if (dataPath === undefined) {
+    const hint = `give dataPath, a JMESPath to its rows${isObject(body) ? ", or @ where it is one row itself" : ""}`;
+    return new AppError(
+      "upstream",
+      `The reply of ${system} for ${spec} is no list but ${shape}; ${hint}.${said}`,
+    );
+  }
+  const what = found === null ? "nothing" : "neither a list nor an object";
+  const hint =
+    found === null && error === ""
+      ? ` Where an empty list may be left out, write ${JSON.stringify(`${dataPath} || \`[]\``)}.`
+      : "";
+  return new AppError(
+    "upstream",
+    `At dataPath ${JSON.stringify(dataPath)} the reply of ${system} for ${spec} has ${what}; it is ${shape}.${said}${hint}`,
+    { details: { dataPath } },
+  );
+}
