@@ -1,10 +1,23 @@
+import { openSetbacks } from "../base/setbacks.ts";
 import type { App } from "../context.ts";
 import { continueDueRuns } from "../resources/automations/continue.ts";
 import { moveLines } from "../resources/automations/line.ts";
 import type { Loop } from "./loop.ts";
 
+/** Lines that can't move on any more are rare: they are looked for only so often. */
+const UNTIE_EVERY_MS = 5_000;
+
 /** Goes on with automation runs whose pause between two tries is over, and with lines that have room. */
-export const continuer = (app: App): Loop => ({
-  name: "continuer",
-  tick: async () => ((await continueDueRuns(app)) + (await moveLines(app)) > 0 ? "more" : "idle"),
-});
+export function continuer(app: App): Loop {
+  const [runs, lines] = [openSetbacks(app.clock), openSetbacks(app.clock)];
+  let untiedMs = Number.NEGATIVE_INFINITY;
+  return {
+    name: "continuer",
+    async tick() {
+      const isThorough = app.clock.monotonic() - untiedMs >= UNTIE_EVERY_MS;
+      if (isThorough) untiedMs = app.clock.monotonic();
+      const wentOn = await continueDueRuns(app, runs);
+      return wentOn + (await moveLines(app, lines, isThorough)) > 0 ? "more" : "idle";
+    },
+  };
+}

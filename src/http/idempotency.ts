@@ -28,6 +28,39 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000;
 export const replyLabel = (row: { organizationId: string; actorId: string; key: string }) =>
   `idempotency:${row.organizationId}:${row.actorId}:${row.key}`;
 
+interface Request {
+  method: string;
+  path: string;
+  body: unknown;
+}
+
+/** Of the reply. */
+interface Kind {
+  status: number;
+  isSealed: boolean;
+}
+
+/**
+ * The same for work that has transactions of its own: its reply is kept at its end, so that what a kill has cut short is
+ * taken up again by the same request.
+ */
+export async function onceAtEnd(
+  ctx: Context,
+  key: string,
+  request: Request,
+  kind: Kind,
+  work: () => Promise<unknown>,
+): Promise<Reply> {
+  const isNew = new Error("Nothing is kept under this key.");
+  try {
+    return await once(ctx, key, request, kind, () => Promise.reject(isNew));
+  } catch (error) {
+    if (error !== isNew) throw error;
+  }
+  const body = await work();
+  return once(ctx, key, request, kind, async () => body);
+}
+
 /**
  * Does `work` and keeps its reply under `key`, in one transaction; the same request again gets the kept
  * reply. A reply that holds a secret is kept sealed. Throws `idempotency_mismatch` when the key came with
@@ -36,8 +69,8 @@ export const replyLabel = (row: { organizationId: string; actorId: string; key: 
 export function once(
   ctx: Context,
   key: string,
-  request: { method: string; path: string; body: unknown },
-  { status, isSealed }: { status: number; isSealed: boolean },
+  request: Request,
+  { status, isSealed }: Kind,
   work: (tx: WriteContext) => Promise<unknown>,
 ): Promise<Reply> {
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {

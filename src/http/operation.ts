@@ -13,7 +13,10 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** Where a request comes from, as far as the operator's proxies can be trusted. */
 export interface Visit {
   readonly request: Request;
+  /** Without the base path. */
   readonly url: URL;
+  /** The base path, such as `/weir`; "" for none. */
+  readonly base: string;
   readonly address: string;
   readonly isSecure: boolean;
   readonly userAgent: string | null;
@@ -88,8 +91,11 @@ export interface Operation {
   readonly consumes?: string;
   /** Of success; 200 where absent. */
   readonly status?: number;
-  /** Takes `Idempotency-Key`: the work and its reply, sealed where it holds a secret, are stored in one transaction. */
-  readonly idempotent?: boolean | "sealed";
+  /**
+   * Takes `Idempotency-Key`: the work and its reply, sealed where it holds a secret, are stored in one transaction.
+   * `batched` work has transactions of its own, and its reply is stored after them.
+   */
+  readonly idempotent?: boolean | "sealed" | "batched";
   /** Is about a person; API keys can't use it. */
   readonly personal?: boolean;
   /** Counts against the limit for each address, besides the one for each credential where there is one. */
@@ -115,7 +121,7 @@ type Described<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
 export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
   described: Described<P, Q, B> & {
     audience: Role | "any";
-    idempotent?: false;
+    idempotent?: false | "batched";
     handle(given: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
   },
 ): Operation;

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { eq } from "drizzle-orm";
+import { eq, like } from "drizzle-orm";
 import { systemClock } from "../../src/base/clock.ts";
 import { ConfigError, readConfig } from "../../src/config.ts";
 import { openLanes } from "../../src/engine/lanes.ts";
+import { startEngine } from "../../src/engine/start.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { outboundDeliveries, webhooks } from "../../src/resources/webhooks/table.ts";
+import { settings } from "../../src/store/settings.ts";
 import { startHrana } from "../peers/hrana.ts";
 import { type StartOptions, startApp } from "../support/app.ts";
 import {
@@ -19,7 +21,7 @@ import {
 } from "../support/outbound.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { until } from "../support/work.ts";
+import { makeAction, until } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -393,6 +395,64 @@ describe("while a subscription is disabled", () => {
     const created = receiver.got.filter(({ text }) => JSON.parse(text).type === "connection.created");
     expect(created.map(idOf).toSorted()).toEqual(ids.toSorted());
   }, 60_000);
+});
+
+describe("an event is for a subscription that was for its type when it happened", () => {
+  const types = (app: Pick<Started, "owner">, id: string, ...events: string[]) =>
+    app.owner("PATCH", `${WEBHOOKS}/${id}`, { events });
+  const turn = (app: Pick<Started, "owner">, id: string, status: string) =>
+    app.owner("PATCH", `${WEBHOOKS}/${id}`, { status });
+  const act = async (app: Started, name: string) => (await makeAction(app.owner, { name })).id as string;
+
+  test("also where its types change while it is disabled, once or more often", async () => {
+    await using receiver = startReceiver();
+    await using app = await startApp();
+    const { id } = await subscribe(app, receiver.url, { events: ["connection.created"] });
+    await turn(app, id, "disabled");
+    const wanted = [await happen(app)];
+    await act(app, "Too early");
+    await types(app, id, "action.created");
+    await happen(app); // too late
+    wanted.push(await act(app, "In time"));
+    await types(app, id, "connection.created");
+    await act(app, "Too late");
+    wanted.push(await happen(app));
+    await turn(app, id, "active");
+    wanted.push(await happen(app));
+    await eventually(() => receiver.got.length >= wanted.length);
+    await eventually(() => isSettled(app));
+    expect(receiver.got.map(idOf).toSorted()).toEqual(wanted.toSorted());
+    expect(await app.app.store.db.$count(settings, like(settings.key, "webhook_former%"))).toBe(0);
+  });
+
+  test("also where they change before the trail was followed, while it catches up, and over a restart", async () => {
+    await using receiver = startReceiver();
+    await using app = await startApp({ engine: false });
+    const { id } = await subscribe(app, receiver.url, { events: ["connection.created"] });
+    const wanted = [await happen(app)];
+    await act(app, "Too early");
+    await types(app, id, "action.created");
+    wanted.push(await act(app, "In time"));
+    await happen(app); // too late
+    await turn(app, id, "disabled");
+    await turn(app, id, "active");
+    await types(app, id, "connection.deleted");
+    await act(app, "Too late");
+    const engine = await startEngine(app.app);
+    await eventually(() => receiver.got.length >= wanted.length);
+    await eventually(() => isSettled(app));
+    expect(receiver.got.map(idOf).toSorted()).toEqual(wanted.toSorted());
+    await engine.stop(0);
+  });
+
+  test("and nothing is left of what a subscription was for that is deleted", async () => {
+    await using app = await startApp({ engine: false });
+    const { id } = await subscribe(app, "http://127.0.0.1:9/", { events: ["connection.created"] });
+    await happen(app);
+    await types(app, id, "action.created");
+    await app.owner("DELETE", `${WEBHOOKS}/${id}`);
+    expect(await app.app.store.db.$count(settings, like(settings.key, "webhook_former%"))).toBe(0);
+  });
 });
 
 test("nothing is lost to kill -9, in whichever state a delivery is", async () => {

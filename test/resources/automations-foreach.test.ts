@@ -548,3 +548,84 @@ describe("concurrency", () => {
     expect(ends).toEqual(["cancelled", "cancelled", "completed", "completed"]);
   });
 });
+
+test("a run waits while all items that have begun wait, and runs while one of them does not", async () => {
+  await using app = await startApp();
+  const open = Promise.withResolvers<void>();
+  await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
+  const ask = { kind: "approval_gate", definition: { title: "Ship {{item}}?" } };
+  const steps = [
+    each({ ...ask, maxParallel: 2 }),
+    { key: "post", kind: "http_request", definition: { url: receiver.url } },
+  ];
+  const flow = await makeAutomation(app.owner, { steps });
+  const { id } = created(
+    await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: ["a", "b", "c"] }),
+  );
+  const path = `${AUTOMATION_RUNS}/${id}`;
+  const pending = (count: number) =>
+    until(app.owner, "/api/v1/decisions/pending", ({ decisions }) => decisions.length === count);
+  const approve = async () => {
+    const [{ id: decision }] = (await pending(2)).decisions;
+    await app.owner("POST", `/api/v1/decisions/${decision}/decide`, { decisionValue: "approved" });
+  };
+  await pending(2);
+  expect((await app.owner("GET", path)).body).toMatchObject({
+    status: "running",
+    steps: [{ status: "waiting" }, { key: "post" }],
+  });
+  open.resolve();
+  const waits = await until(app.owner, path, ({ status }) => status === "waiting");
+  expect(waits).toMatchObject({
+    displayStatus: "Waiting for approval",
+    steps: [{ status: "waiting", items: { total: 3, pending: 1, running: 2 } }, { status: "completed" }],
+  });
+  await approve();
+  await approve();
+  expect(await until(app.owner, path, ({ status }) => status === "waiting")).toMatchObject({
+    steps: [{ status: "waiting", items: { pending: 0, running: 1, completed: 2 } }, { status: "completed" }],
+  });
+  const [{ id: last }] = (await pending(1)).decisions;
+  await app.owner("POST", `/api/v1/decisions/${last}/decide`, { decisionValue: "approved" });
+  expect(await automationRunEnd(app.owner, id)).toMatchObject({
+    status: "completed",
+    displayStatus: "Completed",
+    steps: [{ status: "completed", items: { total: 3, running: 0, completed: 3 } }, { status: "completed" }],
+  });
+});
+
+test("a run that is cancelled among its items tells of none that is still under way", async () => {
+  await using app = await startApp();
+  const step = each({ kind: "approval_gate", definition: { title: "Ship {{item}}?" }, maxParallel: 2 });
+  const flow = await makeAutomation(app.owner, { steps: [step] });
+  const { id } = created(
+    await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: ["a", "b", "c"] }),
+  );
+  const path = `${AUTOMATION_RUNS}/${id}`;
+  await until(app.owner, path, ({ status }) => status === "waiting");
+  const items = { total: 3, pending: 1, running: 0, completed: 0, failed: 2 };
+  expect((await app.owner("POST", `${path}/cancel`)).body).toMatchObject({
+    status: "cancelled",
+    steps: [{ status: "cancelled", items }],
+  });
+});
+
+test("a step whose item is cancelled keeps what hangs on it from being done, whatever else that hangs on", async () => {
+  await using app = await startApp();
+  const ask = { kind: "approval_gate", definition: { title: "Ship?" } };
+  const steps = [each(ask), { key: "other", ...ask }, { key: "join", ...work, dependsOn: ["each", "other"] }];
+  const flow = await makeAutomation(app.owner, { steps });
+  const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: ["a"] }));
+  const path = `${AUTOMATION_RUNS}/${id}`;
+  const waits = await until(app.owner, path, ({ status }) => status === "waiting");
+  const { runs } = (await app.owner("GET", `${RUNS}?automation_run_id=${id}`)).body;
+  const other = waits.steps[1].actionRunId;
+  const item = runs.find((run: { id: string }) => run.id !== other);
+  await app.owner("POST", `${RUNS}/${item.id}/cancel`);
+  const [decision] = (await app.owner("GET", "/api/v1/decisions/pending")).body.decisions;
+  await app.owner("POST", `/api/v1/decisions/${decision.id}/decide`, { decisionValue: "approved" });
+  expect(await automationRunEnd(app.owner, id)).toMatchObject({
+    status: "cancelled",
+    steps: [{ status: "cancelled" }, { status: "completed" }, { status: "skipped" }],
+  });
+});

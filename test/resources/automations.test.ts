@@ -708,4 +708,16 @@ describe("trying a run again", () => {
     await app.owner("PATCH", `${AUTOMATIONS}/${made.id}`, { status: "disabled" });
     expect((await retry()).body.code).toBe("invalid_state");
   });
+
+  test("is refused with a reason once the automation is deleted, though the run stays readable", async () => {
+    await using app = await startApp({ engine: false });
+    const made = await makeAutomation(app.owner, { action: call("http://a.test") });
+    const run = created(await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`));
+    await app.owner("POST", `${AUTOMATION_RUNS}/${run.id}/cancel`);
+    await app.owner("DELETE", `${AUTOMATIONS}/${made.id}`);
+    const refused = await app.owner("POST", `${AUTOMATION_RUNS}/${run.id}/retry`);
+    expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
+    expect(refused.body.detail).toContain("The automation of this run has been deleted");
+    expect((await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`)).body.status).toBe("cancelled");
+  });
 });

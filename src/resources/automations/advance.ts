@@ -9,6 +9,7 @@ import { enqueueRun } from "../runs/enqueue.ts";
 import type { RunRow } from "../runs/table.ts";
 import { readDependency, type Step, stepsOf } from "./config.ts";
 import { beginItems } from "./each.ts";
+import { failBroken, mayPass } from "./fail.ts";
 import { finish } from "./finish.ts";
 import { itemResults } from "./item-results.ts";
 import { findConfig, type Starting, save } from "./save.ts";
@@ -26,11 +27,27 @@ interface Patience {
   decideMs: number;
 }
 
-/** Starts every step that can start, and ends the run when nothing is left to do. */
+/**
+ * Starts every step that can start, and ends the run when nothing is left to do. A run that can't go on for a fault of
+ * ours ends as failed; throws only where the same may go well later.
+ */
 export async function advance(
   tx: WriteContext,
   run: AutomationRunRow,
   starting: Starting | null = null,
+): Promise<AutomationRunRow> {
+  try {
+    return await goOn(tx, run, starting);
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    return failBroken(tx, run, error, starting);
+  }
+}
+
+async function goOn(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  starting: Starting | null,
 ): Promise<AutomationRunRow> {
   const definitions = stepsOf(starting?.config ?? (await findConfig(tx.db, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
@@ -149,7 +166,7 @@ async function startStep(
 ): Promise<RunRow> {
   const work = await workOf(tx, step);
   const input = runOfStep(tx, run, { step, work, scope });
-  await refuseHeldKey(tx.db, run.id, input);
+  await refuseHeldKey(tx, run.id, input);
   const executor = tx.executors[work.kind];
   if (!isDecider(executor) || input.concurrencyKey !== null || patience.decideMs <= 0)
     return enqueueRun(tx, input);

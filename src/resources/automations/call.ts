@@ -6,7 +6,7 @@ import type { AutomationCall } from "../../executors/contract.ts";
 import type { RunError, RunRow } from "../runs/table.ts";
 import { settleWait } from "../runs/waits.ts";
 import type { AutomationConfig } from "./config.ts";
-import { wouldWaitForEver } from "./deadlock.ts";
+import { lineWaitsForEver } from "./deadlock.ts";
 import { placeFor } from "./line.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
 import { startAutomationRun } from "./start.ts";
@@ -29,7 +29,7 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
     });
   const automation = await findCalled(tx, call);
   const cause = run.automationRunId === null ? null : await findLink(tx.db, run.automationRunId);
-  const fault = automation ? await callFault(tx, automation, { cause, wait: call.wait }) : notThere(call);
+  const fault = automation ? await callFault(tx, automation, { cause, wait: call.wait, id }) : notThere(call);
   if (!automation || fault) {
     await fail(fault ?? notThere(call));
     return;
@@ -69,7 +69,7 @@ const notThere = ({ automationId, slug }: AutomationCall) => ({
 async function callFault(
   tx: WriteContext,
   { id, name, status, config }: AutomationRow,
-  { cause, wait }: { cause: Link | null; wait: boolean },
+  { cause, wait, id: newRunId }: { cause: Link | null; wait: boolean; id: string },
 ): Promise<Pick<RunError, "code" | "message"> | null> {
   if (status === "disabled")
     return {
@@ -86,9 +86,10 @@ async function callFault(
     return { code: "call_too_deep", message };
   }
   const { concurrency } = config as AutomationConfig;
-  if (!wait || cause === null || concurrency === undefined) return null;
+  if (!wait || concurrency === undefined) return null;
   if ((await placeFor(tx, id, concurrency)) !== "queue") return null;
-  if (!(await wouldWaitForEver(tx.db, id, cause.id))) return null;
+  const { organizationId } = tx;
+  if (!(await lineWaitsForEver(tx.db, { organizationId, automationId: id, newRunId }))) return null;
   const message = `The automation ${name} lets ${concurrency.max} go at once, and those wait, through what they call, for this run: none would ever end. Raise its concurrency, or call it without waiting.`;
   return { code: "call_deadlock", message };
 }

@@ -5,40 +5,64 @@ import { type Context, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { deliverySettled } from "../inbound/settle.ts";
 import { findRun, isFinal, requestCancel } from "../runs/service.ts";
-import { actionRuns } from "../runs/table.ts";
+import { actionRuns, type RunError } from "../runs/table.ts";
 import { automationRunEnded } from "./ended.ts";
+import { recordEnd } from "./finish.ts";
 import { findAutomationRun, isOver, mine } from "./runs.ts";
-import { automationRunTopic } from "./save.ts";
+import { type Starting, save } from "./save.ts";
 import { isEnded } from "./states.ts";
-import { type AutomationRunRow, automationRuns, type StepState } from "./table.ts";
+import { type AutomationRunRow, automationRuns, type ItemsState, type StepState } from "./table.ts";
 
 /** Cancels the run and every step of it that has not ended. Throws `invalid_state` for one that has ended. */
 export async function cancelAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
   await write(ctx, async (tx) => {
     const run = await findAutomationRun(tx, id);
     if (isOver(run)) throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
-    const at = timestamp(tx.clock);
-    const steps = run.steps.map((step): StepState => {
-      if (isEnded(step.status)) return step;
-      const hasBegun = step.actionRunId !== null || step.items !== undefined;
-      return { ...step, status: hasBegun ? "cancelled" : "skipped", completedAt: at };
-    });
-    await tx.db
-      .update(automationRuns)
-      .set({ status: "cancelled", steps, dueAt: null, completedAt: at, updatedAt: at })
-      .where(mine(tx, id));
-    for (const id of await openRunsOf(tx, run)) {
-      // One that is cancelled may make room in a line, and so let another end on the spot.
-      if (!isFinal(await findRun(tx, id))) await requestCancel(tx, id);
-    }
-    await record(tx, "automation.cancelled", { type: "automation", id: run.automationId }, { runId: run.id });
-    if (run.deliveryId !== null)
-      await deliverySettled(tx, { ...run, status: "cancelled", steps, completedAt: at }, null);
-    await automationRunEnded(tx, { ...run, status: "cancelled", steps, completedAt: at });
-    tx.afterCommit(() => tx.signals.notify(automationRunTopic(id)));
+    await endEarly(tx, run, { status: "cancelled", error: run.error, starting: null });
   });
   return findAutomationRun(ctx, id);
 }
+
+interface Early {
+  status: "cancelled" | "failed";
+  error: RunError | null;
+  /** For a run that is being started: its row is not stored yet. */
+  starting: Starting | null;
+}
+
+/** Ends a run before all of its steps have ended: what they have under way is cancelled, and what waits for it goes on. */
+export async function endEarly(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  { status, error, starting }: Early,
+): Promise<AutomationRunRow> {
+  const completedAt = timestamp(tx.clock);
+  const steps = run.steps.map((step): StepState => {
+    if (isEnded(step.status)) return step;
+    const hasBegun = step.actionRunId !== null || step.items !== undefined;
+    const items = step.items && closed(step.items);
+    return { ...step, ...(items ? { items } : {}), status: hasBegun ? "cancelled" : "skipped", completedAt };
+  });
+  const ended = { ...run, status, error, steps, dueAt: null, completedAt };
+  await save(tx, ended, starting);
+  for (const id of await openRunsOf(tx, run)) {
+    // One that is cancelled may make room in a line, and so let another end on the spot.
+    if (!isFinal(await findRun(tx, id))) await requestCancel(tx, id);
+  }
+  const entity = { type: "automation", id: run.automationId } as const;
+  if (status === "cancelled") await record(tx, "automation.cancelled", entity, { runId: run.id });
+  else await recordEnd(tx, ended);
+  if (run.deliveryId !== null) await deliverySettled(tx, ended, starting?.delivery ?? null);
+  await automationRunEnded(tx, ended);
+  return ended;
+}
+
+const closed = (items: ItemsState): ItemsState => ({
+  ...items,
+  running: 0,
+  waiting: 0,
+  failed: items.failed + items.running,
+});
 
 /** The same for a run that nobody needs any more: one that has ended, or is not kept, stays as it is. */
 export async function cancelUnlessEnded(tx: WriteContext, id: string): Promise<void> {

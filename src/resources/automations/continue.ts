@@ -1,20 +1,30 @@
-import { asc, eq, lte, sql } from "drizzle-orm";
+import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
+import { openSetbacks } from "../../base/setbacks.ts";
 import { type App, type WriteContext, write } from "../../context.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
 import { contextForRun } from "../runs/claim.ts";
 import { advance } from "./advance.ts";
+import { failBroken, mayPass } from "./fail.ts";
 import { again } from "./states.ts";
 import { automationRuns } from "./table.ts";
 
 const BATCH = 50;
 
-/** Goes on with the runs whose pause is over; gives back how many there were. */
-export async function continueDueRuns(app: App): Promise<number> {
+/**
+ * Goes on with the runs whose pause is over; gives back how many there were. One that can't go on fails, and what can't
+ * even be failed rests for a while.
+ */
+export async function continueDueRuns(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
   const due = await app.store.db
     .select()
     .from(automationRuns)
-    .where(lte(automationRuns.dueAt, timestamp(app.clock)))
+    .where(
+      and(
+        lte(automationRuns.dueAt, timestamp(app.clock)),
+        sql`${automationRuns.id} not in (select value from json_each(${setbacks.passedOver()}))`,
+      ),
+    )
     .orderBy(asc(automationRuns.dueAt))
     .limit(BATCH);
   let failed = 0;
@@ -22,11 +32,20 @@ export async function continueDueRuns(app: App): Promise<number> {
     try {
       await write(contextForRun(app, run), (tx) => tryAgain(tx, run.id));
     } catch (error) {
-      failed++; // the others go on; this one is tried again after a rest
-      app.log.report(error, { automationRunId: run.id, correlationId: run.correlationId });
+      failed++; // the others go on; this one is tried again after a rest, and then it fails
+      const tell = (cause: unknown) =>
+        app.log.report(cause, { automationRunId: run.id, correlationId: run.correlationId });
+      tell(error);
+      if (!mayPass(error) && setbacks.note(run.id))
+        await write(contextForRun(app, run), (tx) => giveUp(tx, run.id, error)).catch(tell);
     }
   }
   return due.length - failed;
+}
+
+async function giveUp(tx: WriteContext, id: string, error: unknown): Promise<void> {
+  const [run] = await tx.db.select().from(automationRuns).where(eq(automationRuns.id, id));
+  if (run && run.completedAt === null) await failBroken(tx, run, error);
 }
 
 /** Does the steps that have not completed once more; the webhook delivery counts one more attempt. */

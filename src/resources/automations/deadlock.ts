@@ -4,116 +4,217 @@ import { actionRuns } from "../runs/table.ts";
 import { automationRuns } from "./table.ts";
 
 /** A larger tangle is not looked through: its runs are taken to go on. */
-const MAX_RUNS = 2_000;
+const MAX_NODES = 5_000;
+/** Runs of one key go in order: the one that is under way stands among the first. */
+const FIRST_OF_KEY = 16;
 
-/** Runs under way, and what each of them waits for. */
-interface Tangle {
-  /** By the id of a run under way: the automations in whose lines the runs stand that it has called. */
-  lines: Map<string, Set<string>>;
-  /** By the id of a run under way: the runs under way that it has called. */
-  calls: Map<string, Set<string>>;
-  /** By automation: its runs under way. Its line moves on when one of them ends. */
-  underWay: Map<string, Set<string>>;
+/** What has to end before a run can: all of these, or any one of those whose line it stands in. */
+type Node = { all: readonly string[] } | { any: readonly string[] };
+
+/** What was not looked up yet. */
+interface Open {
+  /** Automation runs. */
+  runs: string[];
+  /** Automations whose lines runs stand in. */
+  lines: Map<string, string[]>;
+  /** Action runs in line behind others of their key, by that. */
+  keyed: Map<string, string[]>;
+}
+
+/** A run that is about to be put in line, as a step of `automationRunId`. */
+interface Keyed {
+  organizationId: string;
+  automationRunId: string;
+  concurrencyKey: string;
+}
+
+/** True where the step would never begin: whoever has its key waits, through what it has called, for the step itself. */
+export async function keyWaitsForEver(db: ReadDb, step: Keyed): Promise<boolean> {
+  const { organizationId, automationRunId, concurrencyKey } = step;
+  const heads = await headsOf(db, organizationId, concurrencyKey);
+  if (heads.length === 0) return false;
+  const nodes = new Map<string, Node>([[automationRunId, { all: [NEW] }]]);
+  const open: Open = { runs: [], lines: new Map(), keyed: new Map() };
+  nodes.set(NEW, { all: heads.map(({ id }) => id) });
+  for (const head of heads) look(nodes, open, head);
+  return !(await goesOn(db, organizationId, nodes, open));
 }
 
 /**
- * True where a run that the automation's line would take in now never begins: each of the automation's runs under way
- * waits, through what it has called, for `callerId`, which is about to wait for the new one.
+ * True where a run that stands in the automation's line never begins: each of the automation's runs under way waits,
+ * through what it has called or what has its keys, for that line. `newRunId` is to be put into it, and its caller waits
+ * for it already.
  */
-export async function wouldWaitForEver(db: ReadDb, automationId: string, callerId: string): Promise<boolean> {
-  const tangle = await readTangle(db, automationId, callerId);
-  if (tangle === null) return false;
-  const goesOn = new Set<string>();
-  const moves = (line: string) => {
-    const ids = [...(tangle.underWay.get(line) ?? [])];
-    return ids.length === 0 || ids.some((id) => goesOn.has(id));
-  };
-  const canEnd = (id: string) =>
-    id !== callerId &&
-    [...(tangle.calls.get(id) ?? [])].every((called) => goesOn.has(called)) &&
-    [...(tangle.lines.get(id) ?? [])].every(moves);
-  const all = new Set([...tangle.underWay.values()].flatMap((ids) => [...ids]));
-  for (const called of tangle.calls.values()) for (const id of called) all.add(id);
+export async function lineWaitsForEver(
+  db: ReadDb,
+  line: { organizationId: string; automationId: string; newRunId?: string },
+): Promise<boolean> {
+  const { organizationId, automationId, newRunId } = line;
+  const nodes = new Map<string, Node>(newRunId === undefined ? [] : [[newRunId, { all: [NEW] }]]);
+  const open: Open = { runs: [], lines: new Map([[automationId, [NEW]]]), keyed: new Map() };
+  return !(await goesOn(db, organizationId, nodes, open));
+}
+
+/** What the question is about; no run has this id. */
+const NEW = "new";
+
+/** Looks up what the ends of these hang on, until it is seen that the new one can begin, or all is known. */
+async function goesOn(
+  db: ReadDb,
+  organizationId: string,
+  nodes: Map<string, Node>,
+  open: Open,
+): Promise<boolean> {
+  const ends = new Set<string>();
+  for (;;) {
+    settle(nodes, ends);
+    if (ends.has(NEW)) return true;
+    if (nodes.size > MAX_NODES) return true;
+    const { runs, lines, keyed } = open;
+    if (runs.length + lines.size + keyed.size === 0) return false;
+    Object.assign(open, { runs: [], lines: new Map(), keyed: new Map() });
+    await readLines(db, nodes, open, lines);
+    await readKeys(db, organizationId, { nodes, open, keyed });
+    await readRuns(db, nodes, open, runs);
+  }
+}
+
+/** Adds to `ends` all that can come to an end as far as is known; what was not looked up yet can't. */
+function settle(nodes: ReadonlyMap<string, Node>, ends: Set<string>): void {
   for (let grew = true; grew; ) {
     grew = false;
-    for (const id of all) {
-      if (goesOn.has(id) || !canEnd(id)) continue;
-      goesOn.add(id);
+    for (const [id, node] of nodes) {
+      if (ends.has(id)) continue;
+      const canEnd =
+        "all" in node
+          ? node.all.every((each) => ends.has(each))
+          : node.any.length === 0 || node.any.some((each) => ends.has(each));
+      if (!canEnd) continue;
+      ends.add(id);
       grew = true;
     }
   }
-  return !moves(automationId);
 }
 
-/** All that the end of one of the automation's runs hangs on; null as soon as one is seen that hangs on nothing. */
-async function readTangle(db: ReadDb, automationId: string, callerId: string): Promise<Tangle | null> {
-  const tangle: Tangle = { lines: new Map(), calls: new Map(), underWay: new Map() };
-  const seen = new Set<string>([callerId]);
-  let lines: string[] = [automationId];
-  let runs: string[] = [];
-  for (let isFirst = true; lines.length > 0 || runs.length > 0; isFirst = false) {
-    for (const { id, line } of await runsUnderWay(db, lines)) {
-      add(tangle.underWay, line, id);
-      if (!seen.has(id)) runs.push(id);
-      seen.add(id);
-    }
-    for (const line of lines) if (!tangle.underWay.has(line)) tangle.underWay.set(line, new Set());
-    if (seen.size > MAX_RUNS) return null;
-    const links = await callsOf(db, runs);
-    if (isFirst && runs.some((id) => links.every((link) => link.id !== id))) return null;
-    lines = [];
-    runs = [];
-    for (const { id, called, automation, status } of links) {
-      if (status === "pending") {
-        add(tangle.lines, id, automation);
-        if (!tangle.underWay.has(automation) && !lines.includes(automation)) lines.push(automation);
-      } else {
-        add(tangle.calls, id, called);
-        if (!seen.has(called)) runs.push(called);
-        seen.add(called);
-      }
-    }
+/** An action run that has not ended, and waits for another. */
+interface Waiting {
+  id: string;
+  status: string;
+  waitKind: string | null;
+  waitId: string | null;
+  concurrencyKey: string | null;
+}
+
+const waiting = {
+  id: actionRuns.id,
+  status: actionRuns.status,
+  waitKind: actionRuns.waitKind,
+  waitId: actionRuns.waitId,
+  concurrencyKey: actionRuns.concurrencyKey,
+};
+
+/** Notes what an action run waits for, and that this is to be looked up. */
+function look(nodes: Map<string, Node>, open: Open, run: Waiting): void {
+  if (nodes.has(run.id)) return;
+  if (run.waitKind === "automation" && run.waitId !== null) {
+    nodes.set(run.id, { all: [run.waitId] });
+    if (!nodes.has(run.waitId)) open.runs.push(run.waitId);
+  } else if (run.waitKind === null && run.concurrencyKey !== null) {
+    push(open.keyed, run.concurrencyKey, run.id);
+  } else {
+    nodes.set(run.id, { all: [] });
   }
-  return tangle;
 }
 
-const add = (sets: Map<string, Set<string>>, key: string, value: string) =>
-  sets.set(key, (sets.get(key) ?? new Set()).add(value));
+const push = (lists: Map<string, string[]>, name: string, id: string) =>
+  lists.set(name, [...(lists.get(name) ?? []), id]);
+
+/** Of the oldest runs of the key that have not ended, those that wait for an automation; all others go on by themselves. */
+async function headsOf(db: ReadDb, organizationId: string, concurrencyKey: string): Promise<Waiting[]> {
+  const first = await db
+    .select(waiting)
+    .from(actionRuns)
+    .where(
+      and(
+        eq(actionRuns.organizationId, organizationId),
+        eq(actionRuns.concurrencyKey, concurrencyKey),
+        sql`${actionRuns.status} in ('pending', 'running', 'waiting')`, // spelt as in `action_runs_by_concurrency`
+      ),
+    )
+    .orderBy(actionRuns.id)
+    .limit(FIRST_OF_KEY);
+  return first.filter(({ status, waitKind }) => status === "waiting" && waitKind === "automation");
+}
+
+interface Behind {
+  nodes: Map<string, Node>;
+  open: Open;
+  keyed: ReadonlyMap<string, string[]>;
+}
+
+async function readKeys(db: ReadDb, organizationId: string, { nodes, open, keyed }: Behind): Promise<void> {
+  for (const [key, ids] of keyed) {
+    const heads = await headsOf(db, organizationId, key);
+    for (const id of ids) nodes.set(id, { all: heads.map((head) => head.id).filter((head) => head < id) });
+    for (const head of heads) look(nodes, open, head);
+  }
+}
 
 /** Spelt as in the index `automation_runs_limited`. */
-const runsUnderWay = async (db: ReadDb, lines: readonly string[]) =>
-  lines.length === 0
-    ? []
-    : db
-        .select({ id: automationRuns.id, line: automationRuns.automationId })
-        .from(automationRuns)
-        .where(
-          and(
-            inArray(automationRuns.automationId, [...lines]),
-            inArray(automationRuns.status, ["running", "waiting"]),
-            sql`${automationRuns.isLimited} = 1`,
-            isNull(automationRuns.completedAt),
-          ),
-        );
+async function readLines(
+  db: ReadDb,
+  nodes: Map<string, Node>,
+  open: Open,
+  lines: ReadonlyMap<string, string[]>,
+): Promise<void> {
+  for (const [automationId, ids] of lines) {
+    const underWay = await db
+      .select({ id: automationRuns.id })
+      .from(automationRuns)
+      .where(
+        and(
+          eq(automationRuns.automationId, automationId),
+          inArray(automationRuns.status, ["running", "waiting"]),
+          sql`${automationRuns.isLimited} = 1`,
+          isNull(automationRuns.completedAt),
+        ),
+      );
+    const any = underWay.map(({ id }) => id);
+    for (const id of ids) nodes.set(id, { any });
+    open.runs.push(...any.filter((id) => !nodes.has(id)));
+  }
+}
 
-/** The runs that these have called and wait for, as long as those have not ended. */
-const callsOf = async (db: ReadDb, runs: readonly string[]) =>
-  runs.length === 0
-    ? []
-    : db
-        .select({
-          id: sql<string>`${actionRuns.automationRunId}`,
-          called: automationRuns.id,
-          automation: automationRuns.automationId,
-          status: automationRuns.status,
-        })
-        .from(actionRuns)
-        .innerJoin(automationRuns, eq(automationRuns.id, actionRuns.waitId))
-        .where(
-          and(
-            inArray(actionRuns.automationRunId, [...runs]),
-            eq(actionRuns.status, "waiting"),
-            eq(actionRuns.waitKind, "automation"),
-            isNull(automationRuns.completedAt),
-          ),
-        );
+async function readRuns(
+  db: ReadDb,
+  nodes: Map<string, Node>,
+  open: Open,
+  wanted: readonly string[],
+): Promise<void> {
+  const ids = [...new Set(wanted)].filter((id) => !nodes.has(id));
+  if (ids.length === 0) return;
+  const rows = await db
+    .select({
+      id: automationRuns.id,
+      automationId: automationRuns.automationId,
+      status: automationRuns.status,
+    })
+    .from(automationRuns)
+    .where(and(inArray(automationRuns.id, ids), isNull(automationRuns.completedAt)));
+  const inLine = new Set(rows.filter(({ status }) => status === "pending").map(({ id }) => id));
+  for (const { id, automationId } of rows) if (inLine.has(id)) push(open.lines, automationId, id);
+  const steps = await db
+    .select({ ...waiting, above: sql<string>`${actionRuns.automationRunId}` })
+    .from(actionRuns)
+    .where(
+      and(
+        inArray(actionRuns.automationRunId, ids),
+        inArray(actionRuns.status, ["pending", "waiting"]),
+        sql`(${actionRuns.waitKind} = 'automation' or ${actionRuns.concurrencyKey} is not null)`,
+      ),
+    );
+  const byRun = Map.groupBy(steps, ({ above }) => above);
+  for (const id of ids)
+    if (!inLine.has(id)) nodes.set(id, { all: (byRun.get(id) ?? []).map((step) => step.id) });
+  for (const step of steps) look(nodes, open, step);
+}

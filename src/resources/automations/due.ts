@@ -1,12 +1,14 @@
-import { and, asc, eq, isNull, lte } from "drizzle-orm";
+import { and, asc, eq, isNull, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
+import { openSetbacks } from "../../base/setbacks.ts";
 import { type Actor, type App, type WriteContext, write } from "../../context.ts";
 import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
 import { contextForRun } from "../runs/claim.ts";
 import type { AutomationConfig, Schedule } from "./config.ts";
+import { internalError, mayPass } from "./fail.ts";
 import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
-import { startAutomationRun } from "./start.ts";
+import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
 import { type AutomationRow, automationRuns, automations } from "./table.ts";
 
 const BATCH = 50;
@@ -23,7 +25,11 @@ const SCHEDULER: Actor = { type: "system", id: "scheduler", process: "weir", ver
  * Starts one run for each due instant of each schedule; gives back how many schedules were due. Instants before the last
  * `upMs`, for which this process has been at work, were missed: `catchUp` says whether the last of them is made up for.
  */
-export async function startDueSchedules(app: App, upMs: number): Promise<number> {
+export async function startDueSchedules(
+  app: App,
+  upMs: number,
+  setbacks = openSetbacks(app.clock),
+): Promise<number> {
   const due = await app.store.db
     .select({
       id: automations.id,
@@ -31,35 +37,78 @@ export async function startDueSchedules(app: App, upMs: number): Promise<number>
       nextRunAt: automations.nextRunAt,
     })
     .from(automations)
-    .where(lte(automations.nextRunAt, timestamp(app.clock)))
+    .where(
+      and(
+        lte(automations.nextRunAt, timestamp(app.clock)),
+        sql`${automations.id} not in (select value from json_each(${setbacks.passedOver()}))`,
+      ),
+    )
     .orderBy(asc(automations.nextRunAt))
     .limit(BATCH);
   let failed = 0;
   for (const { id, organizationId, nextRunAt } of due) {
     const correlationId = app.ids.uuid();
     const ctx = contextForRun(app, { organizationId, actor: { ...SCHEDULER }, correlationId });
+    if (nextRunAt === null) continue;
+    const tell = (error: unknown) => app.log.report(error, { automationId: id, correlationId });
     try {
-      if (nextRunAt !== null) await write(ctx, (tx) => startDue(tx, { id, nextRunAt }, upMs));
+      await write(ctx, (tx) => startDue(tx, { id, nextRunAt }, upMs));
     } catch (error) {
-      failed++; // the others go on; this one is tried again after a rest
-      app.log.report(error, { automationId: id, correlationId });
+      failed++; // the others go on; this one is tried again after a rest, and then its run fails
+      tell(error);
+      if (mayPass(error) || !setbacks.note(id)) continue;
+      await write(ctx, (tx) => failDue(tx, { id, nextRunAt })).then(() => setbacks.clear(id), tell);
     }
   }
   return due.length - failed;
 }
 
-async function startDue(
-  tx: WriteContext,
-  { id, nextRunAt }: { id: string; nextRunAt: string },
-  upMs: number,
-): Promise<void> {
-  const mine = and(
+interface Due {
+  id: string;
+  nextRunAt: string;
+}
+
+const stillDue = ({ id, nextRunAt }: Due) =>
+  and(
     eq(automations.id, id),
     eq(automations.nextRunAt, nextRunAt), // else another process was quicker, or somebody has changed the schedule
     eq(automations.status, "active"),
     isNull(automations.deletedAt),
   );
-  const [automation] = await tx.db.select().from(automations).where(mine);
+
+/** An instant whose run can't be started for a fault of ours has one that failed and says so; the next comes in its turn. */
+async function failDue(tx: WriteContext, due: Due): Promise<void> {
+  const [automation] = await tx.db.select().from(automations).where(stillDue(due));
+  if (!automation) return;
+  const { id, nextRunAt: instant } = due;
+  const next = nextOf(automation, new Date(instant));
+  await tx.db.update(automations).set({ nextRunAt: next }).where(eq(automations.id, id));
+  if (await hasRun(tx, id, instant)) return;
+  const ends =
+    next === null ? " No later instant can be told by it, so that none comes: save the schedule anew." : "";
+  const error = internalError(
+    `The run of this instant could not be started; the server's log tells why.${ends}`,
+  );
+  await refuseAutomationRun(tx, automation, startAt(instant), { error, isCutOff: false });
+}
+
+function nextOf({ config }: AutomationRow, after: Date): string | null {
+  try {
+    return instantAfter((config as AutomationConfig).schedule as Schedule, after);
+  } catch {
+    return null; // what made it so is in the log already
+  }
+}
+
+const startAt = (instant: string): NewAutomationRun => ({
+  trigger: { method: "schedule", sourceType: "system", sourceId: null },
+  input: { scheduledAt: instant },
+  scheduledAt: instant,
+});
+
+async function startDue(tx: WriteContext, due: Due, upMs: number): Promise<void> {
+  const { id, nextRunAt } = due;
+  const [automation] = await tx.db.select().from(automations).where(stillDue(due));
   const { schedule } = (automation?.config ?? {}) as AutomationConfig;
   if (!automation || !schedule) return;
   const sinceMs = Math.min(upMs + (tx.store.remote ? OTHERS_MS : 0), LATE_MS);
@@ -72,11 +121,7 @@ async function startDue(
     .set({ nextRunAt: instantAfter(schedule, after) })
     .where(eq(automations.id, id));
   if (instant === null || (await hasRun(tx, id, instant))) return;
-  await startAutomationRun(tx, automation, {
-    trigger: { method: "schedule", sourceType: "system", sourceId: null },
-    input: { scheduledAt: instant },
-    scheduledAt: instant,
-  });
+  await startAutomationRun(tx, automation, startAt(instant));
 }
 
 /** Tells of the instants that were missed, and which of them has its run after all; null for none. */

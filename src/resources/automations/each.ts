@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Json, storedJson } from "../../base/json.ts";
@@ -11,6 +11,7 @@ import { itemsOf, layOut, layOutNext, reopenItems } from "./lay-out.ts";
 import { namesIn } from "./names.ts";
 import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
+import { isEnded, statusOfItems } from "./states.ts";
 import { automationRunItems, type ItemsState, type StepState } from "./table.ts";
 import { refuseHeldKey, runOfStep, workOf } from "./work.ts";
 
@@ -71,7 +72,7 @@ async function startItems(
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
     return { index, input: runOfStep(tx, run, { step, work, scope: own }) };
   });
-  for (const { input } of runs) await refuseHeldKey(tx.db, run.id, input);
+  for (const { input } of runs) await refuseHeldKey(tx, run.id, input);
   const begun: [index: number, runId: string][] = [];
   for (const { index, input } of runs) begun.push([index, (await enqueueRun(tx, input)).id]);
   await tx.db.statement(BEGIN_ITEMS)([JSON.stringify(begun), run.id, step.key]);
@@ -110,17 +111,11 @@ export async function itemSettled(
   step: Step,
   { state, ended, isStopped }: { state: StepState; ended: RunRow; isStopped: boolean },
 ): Promise<StepState> {
-  if (!state.items || state.status !== "running") return state;
+  if (!state.items || isEnded(state.status)) return state;
   const [item] = await tx.db
-    .select({ index: automationRunItems.itemIndex })
+    .select({ index: automationRunItems.itemIndex, status: automationRunItems.status })
     .from(automationRunItems)
-    .where(
-      and(
-        eq(automationRunItems.actionRunId, ended.id),
-        eq(automationRunItems.automationRunId, run.id),
-        eq(automationRunItems.status, "running"),
-      ),
-    );
+    .where(begunItem(run, ended));
   if (!item) return state;
   const status = ended.status === "completed" || ended.status === "failed" ? ended.status : "cancelled";
   await tx.db
@@ -134,13 +129,44 @@ export async function itemSettled(
     items: {
       ...state.items,
       running: state.items.running - 1,
+      waiting: (state.items.waiting ?? 0) - (item.status === "waiting" ? 1 : 0),
       completed: state.items.completed + (isDone ? 1 : 0),
       failed: state.items.failed + (isDone ? 0 : 1),
     },
   };
   const stops = isStopped || (now.error !== null && step.onError !== "continue");
   const next = stops ? now : await started(tx, run, step, now);
-  return next.items.running > 0 ? next : endOf(tx, next);
+  return next.items.running > 0 ? asItemsAre(next) : endOf(tx, next);
+}
+
+/** The item that a run was begun for, while that has not ended. */
+const begunItem = (run: SlimRun, { id }: RunRow) =>
+  and(
+    eq(automationRunItems.actionRunId, id),
+    eq(automationRunItems.automationRunId, run.id),
+    inArray(automationRunItems.status, ["running", "waiting"]),
+  );
+
+const asItemsAre = (state: StepState & Begun): StepState => {
+  const status = statusOfItems(state.items);
+  return { ...state, status, ...(status === "running" ? { waitKind: undefined } : {}) };
+};
+
+/** Takes note of an item whose run has begun to wait, or goes on. */
+export async function itemTurned(
+  tx: WriteContext,
+  run: SlimRun,
+  { state, turned }: { state: StepState; turned: RunRow },
+): Promise<StepState> {
+  if (!state.items || isEnded(state.status)) return state;
+  const status = turned.status === "waiting" ? "waiting" : "running";
+  const { changes } = await tx.db
+    .update(automationRunItems)
+    .set({ status })
+    .where(and(begunItem(run, turned), ne(automationRunItems.status, status)));
+  if (changes === 0) return state;
+  const waiting = (state.items.waiting ?? 0) + (status === "waiting" ? 1 : -1);
+  return asItemsAre({ ...state, items: { ...state.items, waiting }, waitKind: turned.waitKind ?? undefined });
 }
 
 /** An action that is gone meanwhile fails the step where it stands. */

@@ -80,7 +80,8 @@ async function storedResults(tx: WriteContext, steps: readonly StepState[]): Pro
   return results;
 }
 
-async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+/** The event of a run that has ended by itself. */
+export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const type = {
     completed: "automation.completed",
     failed: "automation.failed",

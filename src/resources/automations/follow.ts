@@ -1,10 +1,11 @@
 import { isNotNull, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
-import { type Actor, type App, write } from "../../context.ts";
+import { type Actor, type App, contextFor, write } from "../../context.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { endOfTrail, movePlace, storedPlace } from "../events/followed.ts";
 import { type EventRow, type EventType, events } from "../events/table.ts";
+import { mayPass } from "./fail.ts";
 import { reactTo } from "./react.ts";
 import { automations } from "./table.ts";
 import { typesOf } from "./trigger.ts";
@@ -160,27 +161,44 @@ async function act(app: App, listeners: readonly Listener[], stretch: Stretch): 
     const [first, ...others] = stretch.batch;
     if (!first) throw error;
     if (others.length > 0) return act(app, listeners, { ...stretch, batch: [first], to: first.seq });
-    // A fault of ours must not hold up all events behind this one.
-    app.log.report(error, { at: "act on an event", eventId: first.id, correlationId: first.correlationId });
-    return move(app, listeners, { ...stretch, batch: [] });
+    // A fault of ours must hold up neither the events behind this one nor what else it is for.
+    const sound = await soundFor(app, listeners, first);
+    return move(app, sound, { ...stretch, batch: sound.length > 0 ? [first] : [] });
   }
 }
+
+/** Of those that the event is for, the ones that can act on it: each tries it alone, and that is undone. */
+async function soundFor(app: App, listeners: readonly Listener[], event: EventRow): Promise<Listener[]> {
+  const sound: Listener[] = [];
+  for (const listener of listeners.filter((each) => isFor(each, event))) {
+    const undone = new Error("This was a try.");
+    try {
+      await write(contextOf(app, event.organizationId), async (tx) => {
+        await reactTo({ ...tx, correlationId: event.correlationId }, event, [listener.id]);
+        await endOfTrail(tx.db); // hears of statements that nobody has waited for
+        throw undone;
+      });
+    } catch (error) {
+      if (error === undone) sound.push(listener);
+      else if (mayPass(error)) throw error;
+      else {
+        const { id: eventId, correlationId } = event;
+        app.log.report(error, { at: "act on an event", eventId, automationId: listener.id, correlationId });
+      }
+    }
+  }
+  return sound;
+}
+
+const contextOf = (app: App, organizationId: string) =>
+  contextFor(app, { organizationId, actor: FOLLOWER, role: "member", correlationId: "" });
 
 async function move(
   app: App,
   listeners: readonly Listener[],
   { batch, stored, to }: Stretch,
 ): Promise<number | null> {
-  const organizationId = batch[0]?.organizationId ?? "";
-  const ctx = {
-    ...app,
-    db: app.store.db,
-    organizationId,
-    actor: FOLLOWER,
-    role: "member",
-    correlationId: "",
-  } as const;
-  return write(ctx, async (tx) => {
+  return write(contextOf(app, batch[0]?.organizationId ?? ""), async (tx) => {
     if (!(await movePlace(tx.db, PLACE, stored, to))) return null;
     for (const event of batch) {
       const own = { ...tx, organizationId: event.organizationId, correlationId: event.correlationId };

@@ -1,12 +1,16 @@
-import { and, asc, count, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
+import { openSetbacks } from "../../base/setbacks.ts";
 import type { Actor, App, WriteContext } from "../../context.ts";
 import { write } from "../../context.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { contextForRun } from "../runs/claim.ts";
 import type { RunError } from "../runs/table.ts";
 import { advance } from "./advance.ts";
+import { endEarly } from "./cancel.ts";
 import type { AutomationConfig, Concurrency } from "./config.ts";
+import { lineWaitsForEver } from "./deadlock.ts";
+import { mayPass } from "./fail.ts";
 import { type AutomationRunRow, automationRuns, automations } from "./table.ts";
 
 /** Runs that one transaction sets going, and how long it goes on with that; a longer line moves on in the next. */
@@ -115,26 +119,62 @@ async function start(tx: WriteContext, run: AutomationRunRow): Promise<void> {
 }
 
 /**
- * Moves every line on that has room: where many runs ended within one transaction, or a `concurrency` was raised.
- * Gives back how many runs started.
+ * Fails the first called run in a line that can't move on any more, as where its `concurrency` was lowered: those under
+ * way wait for it. Gives back how many it failed.
  */
-export async function moveLines(app: App): Promise<number> {
+async function untie(tx: WriteContext, automationId: string): Promise<number> {
+  const { organizationId } = tx;
+  if (!(await lineWaitsForEver(tx.db, { organizationId, automationId }))) return 0;
+  const [called] = await tx.db
+    .select()
+    .from(automationRuns)
+    .where(
+      and(open(automationId), eq(automationRuns.status, "pending"), isNotNull(automationRuns.callerRunId)),
+    )
+    .orderBy(asc(automationRuns.id))
+    .limit(1);
+  if (!called) return 0;
+  const message =
+    "Those runs of this automation that are under way wait, through what they call, for this one, and leave it no room: none would ever end. Raise its concurrency, or call it without waiting.";
+  const error: RunError = { code: "call_deadlock", message, retryable: false, attempt: 1, details: null };
+  await endEarly(tx, called, { status: "failed", error, starting: null });
+  return 1;
+}
+
+/**
+ * Moves every line on that has room: where many runs ended within one transaction, or a `concurrency` was raised.
+ * What
+ * can't move on any more is told, where `isThorough`. Gives back how many runs started or failed.
+ */
+export async function moveLines(
+  app: App,
+  setbacks = openSetbacks(app.clock),
+  isThorough = true,
+): Promise<number> {
   const waiting = await app.store.db
     .select({ automationId: automations.id, organizationId: automations.organizationId })
     .from(automations)
     .where(
       sql`${automations.id} in (select distinct automation_id from automation_runs indexed by automation_runs_limited
-        where is_limited = 1 and completed_at is null and status = 'pending')`,
+        where is_limited = 1 and completed_at is null and status = 'pending')
+        and ${automations.id} not in (select value from json_each(${setbacks.passedOver()}))`,
     );
   let started = 0;
   for (const { automationId, organizationId } of waiting) {
-    if (!(await hasRoom(app.store.db, automationId))) continue;
     const ctx = contextForRun(app, {
       organizationId,
       actor: { type: "automation", id: automationId },
       correlationId: app.ids.uuid(),
     });
-    started += await write(ctx, (tx) => moveUp(tx, automationId));
+    try {
+      const { db } = app.store;
+      if (await hasRoom(db, automationId)) started += await write(ctx, (tx) => moveUp(tx, automationId));
+      else if (isThorough && (await lineWaitsForEver(db, { organizationId, automationId })))
+        started += await write(ctx, (tx) => untie(tx, automationId));
+    } catch (error) {
+      if (!mayPass(error)) setbacks.note(automationId); // the other lines move on
+      app.log.report(error, { automationId, at: "move a line on" });
+    }
   }
   return started;
 }

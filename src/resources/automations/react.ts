@@ -57,7 +57,7 @@ async function start(
   if (!isTooDeep && !(await isChainFull(tx.db, cause))) {
     await startAutomationRun(tx, automation, run);
   } else if (cause !== null && !(await wasCutOff(tx.db, cause, automation.id))) {
-    await refuseAutomationRun(tx, automation, run, loopError(isTooDeep));
+    await refuseAutomationRun(tx, automation, run, { error: loopError(isTooDeep), isCutOff: true });
   }
 }
 

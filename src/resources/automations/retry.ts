@@ -9,6 +9,12 @@ import { refuseDisabled, startAutomationRun } from "./start.ts";
 import { again, fresh } from "./states.ts";
 import type { AutomationRunRow } from "./table.ts";
 
+const deleted = () =>
+  new AppError(
+    "invalid_state",
+    "The automation of this run has been deleted, so that the run can't be tried again; create the automation anew and run that one.",
+  );
+
 /**
  * Sets a run that has ended off again, as a new run. With `fromFailed` the steps that completed keep
  * their results, and only the rest is done again.
@@ -25,7 +31,9 @@ export async function retryAutomationRun(
       "invalid_state",
       `This run is ${run.status}; only one that has ended can be tried again.`,
     );
-  const { automation } = await findAutomation(tx, run.automationId);
+  const { automation } = await findAutomation(tx, run.automationId).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === "not_found" ? deleted() : error;
+  });
   refuseDisabled(automation);
   const kept = new Map(
     run.steps.filter((step) => fromFailed && step.status === "completed").map((step) => [step.key, step]),

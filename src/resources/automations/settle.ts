@@ -2,7 +2,7 @@ import type { WriteContext } from "../../context.ts";
 import type { RunRow } from "../runs/table.ts";
 import { advance } from "./advance.ts";
 import { stepsOf } from "./config.ts";
-import { itemSettled } from "./each.ts";
+import { itemSettled, itemTurned } from "./each.ts";
 import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./save.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 import type { StepState } from "./table.ts";
@@ -48,31 +48,30 @@ async function itemOfStepSettled(tx: WriteContext, run: SlimRun, ended: RunRow):
   const next = await itemSettled(tx, run, definition, { state, ended, isStopped });
   const steps = run.steps.map((each) => (each === state ? next : each));
   if (isEnded(next.status)) await settled(tx, run, steps);
-  else await saveProgress(tx, { ...run, steps });
+  else await saveProgress(tx, { ...run, steps, status: statusOf(steps) });
 }
 
 /** Takes note of a step that waits for something else than a worker or time. */
 export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;
-  const steps = slim.steps.map(
-    (step): StepState =>
-      step.key === run.stepKey && step.actionRunId === run.id
-        ? { ...step, status: "waiting", startedAt: run.startedAt, waitKind: run.waitKind ?? undefined }
-        : step,
-  );
-  await saveProgress(tx, { ...slim, steps, status: statusOf(steps) });
+  const waitKind = run.waitKind ?? undefined;
+  await turn(tx, slim, run, { status: "waiting", startedAt: run.startedAt, waitKind });
 }
 
 /** Takes note of a step that waited and is in line again. */
 export async function stepGoesOn(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;
-  const steps = slim.steps.map(
-    (step): StepState =>
-      step.key === run.stepKey && step.actionRunId === run.id
-        ? { ...step, status: "running", waitKind: undefined }
-        : step,
-  );
+  await turn(tx, slim, run, { status: "running", waitKind: undefined });
+}
+
+async function turn(tx: WriteContext, slim: SlimRun, run: RunRow, now: Partial<StepState>): Promise<void> {
+  const steps: StepState[] = [];
+  for (const state of slim.steps) {
+    const isIts = state.key === run.stepKey;
+    if (isIts && state.items) steps.push(await itemTurned(tx, slim, { state, turned: run }));
+    else steps.push(isIts && state.actionRunId === run.id ? { ...state, ...now } : state);
+  }
   await saveProgress(tx, { ...slim, steps, status: statusOf(steps) });
 }

@@ -146,26 +146,18 @@ async function skip(
   return skipped;
 }
 
-/**
- * Stores a run that may not begin, as failed for `error`.
- */
+/** Stores a run that can't begin, as failed for `error`. Events set off nothing behind one that `isCutOff`. */
 export async function refuseAutomationRun(
   tx: WriteContext,
   automation: Startable,
   start: NewAutomationRun,
-  error: RunError,
+  { error, isCutOff }: { error: RunError; isCutOff: boolean },
 ): Promise<AutomationRunRow> {
   const row = newAutomationRun(tx, automation, start);
   const steps = row.steps.map((step): StepState => ({ ...step, status: "skipped" }));
-  const depth = Math.max(row.depth, MAX_DEPTH + 1);
-  const refused: AutomationRunRow = {
-    ...row,
-    status: "failed",
-    steps,
-    error,
-    depth,
-    completedAt: row.createdAt,
-  };
+  const depth = isCutOff ? Math.max(row.depth, MAX_DEPTH + 1) : row.depth;
+  const completedAt = row.createdAt;
+  const refused: AutomationRunRow = { ...row, status: "failed", steps, error, depth, completedAt };
   await recordTriggered(tx, row);
   await insertAutomationRun(tx, refused);
   const data = { runId: row.id, status: "failed", error: { ...error } };

@@ -1,17 +1,18 @@
 import type { RunStatus } from "../runs/table.ts";
 import type { Step } from "./config.ts";
-import type { StepState } from "./table.ts";
+import type { ItemsState, StepState } from "./table.ts";
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "skipped"];
 
 /** Of a step or a run. */
 export const isEnded = (status: string) => ENDED.includes(status);
 
-/** True once a step has failed whose failure is that of the run. */
+/** True once a step has failed, or was cancelled, whose failure is that of the run. */
 export const hasFailed = (definitions: readonly Step[], states: readonly StepState[]): boolean =>
   definitions.some(
     ({ key, onError }) =>
-      onError !== "continue" && states.some((state) => state.key === key && state.status === "failed"),
+      onError !== "continue" &&
+      states.some((state) => state.key === key && ["failed", "cancelled"].includes(state.status)),
   );
 
 /** `waiting` where no step is in line or under way. */
@@ -21,6 +22,10 @@ export const statusOf = (steps: readonly StepState[]): RunStatus =>
   )
     ? "running"
     : "waiting";
+
+/** Of a `forEach` that has not ended: it waits where all of its items that have begun do. */
+export const statusOfItems = ({ running, waiting = 0 }: ItemsState): "running" | "waiting" =>
+  running > 0 && waiting === running ? "waiting" : "running";
 
 export const fresh = (key: string): StepState => ({
   key,

@@ -71,6 +71,8 @@ export interface ItemsState {
   total: number;
   /** In line, under way or waiting. */
   running: number;
+  /** Of those, the ones that wait for something else than a worker or time. */
+  waiting?: number;
   completed: number;
   /** Failed or cancelled. */
   failed: number;
@@ -145,7 +147,9 @@ export const automationRunItems = sqliteTable(
     itemIndex: integer().notNull(),
     /** JSON text, also where the item is `null`. */
     item: text().notNull(),
-    status: text().$type<"pending" | "running" | "completed" | "failed" | "cancelled">().notNull(),
+    status: text()
+      .$type<"pending" | "running" | "waiting" | "completed" | "failed" | "cancelled">()
+      .notNull(),
     actionRunId: text(),
   },
   (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.itemIndex] })],

@@ -5,12 +5,10 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { resolveTemplates, type Scope } from "../../base/template.ts";
 import type { WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
-import type { ReadDb } from "../../store/store.ts";
 import { actions } from "../actions/table.ts";
 import type { NewRun } from "../runs/enqueue.ts";
-import { actionRuns } from "../runs/table.ts";
 import type { Step } from "./config.ts";
-import { MAX_DEPTH } from "./lineage.ts";
+import { keyWaitsForEver } from "./deadlock.ts";
 import type { AutomationRunRow } from "./table.ts";
 
 /** What a step does, its action looked up. */
@@ -73,24 +71,17 @@ export function runOfStep(
   };
 }
 
-/**
- * Throws `call_deadlock` where a run that waits for this automation run to end has the key: the new one would not begin
- * before that one's end, nor that one end before the new one's.
- */
-export async function refuseHeldKey(db: ReadDb, automationRunId: string, { concurrencyKey }: NewRun) {
+/** Throws `call_deadlock` where the run would never begin, since whoever has its key waits for it. */
+export async function refuseHeldKey(
+  tx: WriteContext,
+  automationRunId: string,
+  { concurrencyKey }: NewRun,
+): Promise<void> {
   if (concurrencyKey == null) return;
-  let at: string | null = automationRunId;
-  for (let calls = 0; at !== null && calls <= MAX_DEPTH; calls++) {
-    const [caller]: { key: string | null; above: string | null }[] = await db
-      .select({ key: actionRuns.concurrencyKey, above: actionRuns.automationRunId })
-      .from(actionRuns)
-      .where(and(eq(actionRuns.waitId, at), eq(actionRuns.status, "waiting")));
-    if (caller?.key === concurrencyKey) {
-      const message = `The concurrencyKey ${concurrencyKey} is held by the run that has called this automation and waits for it: neither would ever end. Give one of them another key, or call without waiting.`;
-      throw new AppError("call_deadlock", message);
-    }
-    at = caller?.above ?? null;
-  }
+  const { organizationId } = tx;
+  if (!(await keyWaitsForEver(tx.db, { organizationId, automationRunId, concurrencyKey }))) return;
+  const message = `The concurrencyKey ${concurrencyKey} is held by a run that waits, through what it has called, for this step to end: neither would ever end. Give one of them another key, or call without waiting.`;
+  throw new AppError("call_deadlock", message);
 }
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -3,7 +3,8 @@ import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { Delivery, toDelivery } from "../inbound/wire.ts";
 import { OutboundDelivery, toOutbound } from "../webhooks/wire.ts";
-import { deleteDeadLetter, listDeadLetters, replayDeadLetter, replayMany } from "./service.ts";
+import { replayMany } from "./replay-many.ts";
+import { deleteDeadLetter, listDeadLetters, replayDeadLetter } from "./service.ts";
 import { DeadLetterPage, DeadLetterQuery, ReplayMany } from "./wire.ts";
 
 const tag = "Dead letters";
@@ -44,7 +45,7 @@ export const deadLetterOperations = [
     summary: "Delivers many dead letters once more: those named, or all of an automation or a webhook",
     body: ReplayMany,
     response: object({ replayed: Type.Integer() }),
-    idempotent: true,
+    idempotent: "batched",
     errors: [409, 410],
     handle: async ({ ctx, body }) => ({ replayed: await replayMany(ctx, body) }),
   }),

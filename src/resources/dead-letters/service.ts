@@ -1,5 +1,5 @@
-import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
-import { AppError, invalid, notFound } from "../../base/errors.ts";
+import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import type { AutomationConfig } from "../automations/config.ts";
@@ -10,9 +10,10 @@ import { type DeliveryRow, webhookDeliveries } from "../inbound/table.ts";
 import { replayOutbound } from "../webhooks/deliveries.ts";
 import type { OutboundRow } from "../webhooks/table.ts";
 import { type DeadLetterRow, deadLetters } from "./table.ts";
-import { type DeadLetterQuery, type ReplayMany, toDeadLetter } from "./wire.ts";
+import { type DeadLetterQuery, toDeadLetter } from "./wire.ts";
 
-const from = (source: "inbound" | "outbound", sourceId: string) =>
+/** The letters of an automation, or of a webhook. */
+export const from = (source: "inbound" | "outbound", sourceId: string) =>
   and(eq(deadLetters.source, source), eq(deadLetters.sourceId, sourceId));
 
 /** Newest first. */
@@ -121,32 +122,6 @@ async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<D
   const [row] = await tx.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, deliveryId));
   if (!row) throw notFound("webhook delivery");
   return row;
-}
-
-const MAX_AT_ONCE = 1000;
-
-/** Replays the named letters, or all dead ones of an automation or a webhook (1,000 at most); gives back how many. */
-export async function replayMany(tx: WriteContext, input: ReplayMany): Promise<number> {
-  const { ids, automationId, webhookId } = input;
-  if ([ids, automationId, webhookId].filter((given) => given !== undefined).length !== 1) {
-    throw invalid(["body"], "Give either ids, or automationId, or webhookId", "value_error");
-  }
-  const letters = await tx.db
-    .select()
-    .from(deadLetters)
-    .where(
-      and(
-        eq(deadLetters.organizationId, tx.organizationId),
-        eq(deadLetters.status, "dead"),
-        ids === undefined ? undefined : inArray(deadLetters.id, ids),
-        automationId === undefined ? undefined : from("inbound", automationId),
-        webhookId === undefined ? undefined : from("outbound", webhookId),
-      ),
-    )
-    .orderBy(deadLetters.id)
-    .limit(MAX_AT_ONCE);
-  for (const letter of letters) await replay(tx, letter);
-  return letters.length;
 }
 
 /** The delivery itself stays. */

@@ -1,6 +1,8 @@
 import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
+import { openSetbacks } from "../../base/setbacks.ts";
 import { type App, contextFor, type WriteContext, write } from "../../context.ts";
+import { mayPass } from "../automations/fail.ts";
 import { record } from "../events/service.ts";
 import { SYSTEM } from "../runs/claim.ts";
 import type { Ending } from "../runs/waits.ts";
@@ -14,12 +16,18 @@ const BATCH = 50;
 const isPending = sql`${decisions.status} = 'pending'`;
 
 /** Ends decisions whose time is over; gives back how many there were. */
-export async function expireDueDecisions(app: App): Promise<number> {
+export async function expireDueDecisions(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
   const { id, organizationId, correlationId, expiresAt } = decisions;
   const due = await app.store.db
     .select({ id, organizationId, correlationId })
     .from(decisions)
-    .where(and(isPending, lte(expiresAt, timestamp(app.clock))))
+    .where(
+      and(
+        isPending,
+        lte(expiresAt, timestamp(app.clock)),
+        sql`${id} not in (select value from json_each(${setbacks.passedOver()}))`,
+      ),
+    )
     .orderBy(asc(expiresAt))
     .limit(BATCH);
   let failed = 0;
@@ -28,6 +36,7 @@ export async function expireDueDecisions(app: App): Promise<number> {
       await write(contextFor(app, { ...where, actor: SYSTEM, role: "member" }), (tx) => expire(tx, id));
     } catch (error) {
       failed++; // the others expire; this one is tried again after a rest
+      if (!mayPass(error)) setbacks.note(id);
       app.log.report(error, { decisionId: id, correlationId: where.correlationId });
     }
   }

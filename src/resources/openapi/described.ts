@@ -18,7 +18,7 @@ export interface Described {
   readonly produces?: string;
   readonly alsoProduces?: readonly string[];
   readonly status?: number;
-  readonly idempotent?: boolean | "sealed";
+  readonly idempotent?: boolean | "sealed" | "batched";
   readonly personal?: boolean;
   readonly limited?: "address";
   readonly errors?: readonly number[];

@@ -125,6 +125,8 @@ export const webhookOperations = [
     audience: "admin",
     tag,
     summary: "Changes the secret; for 24 hours both sign. The new one is shown this once",
+    description:
+      "For 24 hours each delivery is signed with both secrets, the new one's signature first: `X-SVC-Signature` holds two of the form `sha256=<hex>`, parted by a comma, and `webhook-signature` two, parted by a space. A receiver takes a delivery as genuine where any of them fits its secret; libraries of Standard Webhooks do so, and one that compares the whole header is to split it first.",
     params,
     body: SecretRotation,
     bodyOptional: true,

@@ -4,6 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import { hideSecrets } from "../../base/hide.ts";
 import { type Json, parseJson } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
+import { tracedEgress, traceIdOf } from "../../base/trace.ts";
 import type { App } from "../../context.ts";
 import { signMessage } from "../../crypto/signature.ts";
 import type { RunError } from "../runs/table.ts";
@@ -59,7 +60,10 @@ export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Pr
   const attempt = delivery.attempts + 1;
   try {
     const message = { url: hook.url, id: event.id, body: event.body, secrets };
-    const reply = await postSigned(app, message, { timeoutMs: app.config.webhookTimeout * 1000, signal });
+    const reply = await postSigned(tracedApp(app, event.correlationId), message, {
+      timeoutMs: app.config.webhookTimeout * 1000,
+      signal,
+    });
     const replyCode = reply.status;
     const isDone = replyCode >= 200 && replyCode <= 299;
     return ended({
@@ -79,6 +83,13 @@ export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Pr
       retryAfterSeconds: null,
     });
   }
+}
+
+/** What is sent of an event belongs to the trace of its cause. */
+function tracedApp(app: App, correlationId: string): App {
+  if (!app.tracer.isOn) return app;
+  const place = { traceId: traceIdOf(correlationId), spanId: null };
+  return { ...app, egress: tracedEgress(app.egress, app.tracer, app.clock, place) };
 }
 
 function unexpected(status: number, attempt: number): RunError {

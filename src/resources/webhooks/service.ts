@@ -7,6 +7,7 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import { endOfTrail } from "../events/followed.ts";
 import { changesBetween, record } from "../events/service.ts";
+import { changeTypes, forgetFormer } from "./former.ts";
 import { hold, wake } from "./hold.ts";
 import { outboundDeliveries, type WebhookRow, webhookLabel, webhooks } from "./table.ts";
 import type { NewWebhook, WebhookPatch } from "./wire.ts";
@@ -87,10 +88,11 @@ export async function updateWebhook(ctx: Context, id: string, patch: WebhookPatc
     const changes = changesBetween(before, rest);
     const isTurned = status !== undefined && status !== before.status;
     if (changes.length === 0 && !isTurned) return before;
+    const retyped = changes.some(({ field }) => field === "events") ? await changeTypes(tx, before) : {};
     const turned = !isTurned ? {} : status === "active" ? await release(tx, before) : await hold(tx, before);
     const [row] = await tx.db
       .update(webhooks)
-      .set({ ...rest, ...turned, ...touched(tx) })
+      .set({ ...rest, ...retyped, ...turned, ...touched(tx) })
       .where(mine(tx, id))
       .returning();
     if (!row) throw notFound("webhook");
@@ -172,6 +174,7 @@ export async function deleteWebhook(ctx: Context, id: string): Promise<void> {
         ...touched(tx),
       })
       .where(mine(tx, id));
+    await forgetFormer(tx.db, id, Number.POSITIVE_INFINITY);
     await record(tx, "webhook.deleted", entity(id), { url: maskSecrets(url) });
   });
 }

@@ -4,8 +4,9 @@ import type { App } from "../../context.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { endOfTrail, movePlace, storedPlace } from "../events/followed.ts";
 import { eventText, type RawEvent } from "../events/wire.ts";
+import { forgetFormer, formerOf } from "./former.ts";
 import { FOLLOWED } from "./hold.ts";
-import { type Hook, wants } from "./hooks.ts";
+import { type Hook, hookOf, wants } from "./hooks.ts";
 import { type OutboundRow, outboundDeliveries, webhooks } from "./table.ts";
 
 /** An event, and the text of it that is sent. */
@@ -94,11 +95,14 @@ export function openTrail(app: App) {
       return { ...(made ?? NOTHING), more: made === null || to < end };
     },
 
-    /** Makes deliveries of what happened while the subscription was disabled. */
+    /** Makes deliveries of what happened while the subscription was disabled, or was for other types. */
     async catchUp(hook: Hook, hasRoom: HasRoom): Promise<Step> {
       const { heldFrom, heldTo } = hook.row;
       if (heldFrom === null || heldTo === null) return NOTHING;
-      const { found, to } = await findEvents(db, [hook], heldFrom, Math.min(heldTo, heldFrom + WINDOW));
+      const former = (await formerOf(db, hook.id)).find(({ upTo }) => upTo > heldFrom);
+      const then = former ? hookOf({ ...hook.row, events: former.events }) : hook;
+      const reach = Math.min(heldTo, former?.upTo ?? heldTo, heldFrom + WINDOW);
+      const { found, to } = await findEvents(db, [then], heldFrom, reach);
       const isOver = to >= heldTo;
       const move = async (tx: WriteDb) => {
         const moved = await tx
@@ -113,9 +117,10 @@ export function openTrail(app: App) {
             ),
           )
           .returning({ id: webhooks.id });
+        if (former && moved.length > 0) await forgetFormer(tx, hook.id, to);
         return moved.length > 0;
       };
-      const made = await make(app, pair([hook], found), hasRoom, { move, isMoved: sql`true` });
+      const made = await make(app, pair([then], found), hasRoom, { move, isMoved: sql`true` });
       return { ...(made ?? NOTHING), more: made === null || !isOver };
     },
   };

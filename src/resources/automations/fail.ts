@@ -1,0 +1,39 @@
+import { AppError } from "../../base/errors.ts";
+import type { WriteContext } from "../../context.ts";
+import { storeFault } from "../../store/faults.ts";
+import type { RunError } from "../runs/table.ts";
+import { endEarly } from "./cancel.ts";
+import type { Starting } from "./save.ts";
+import type { AutomationRunRow } from "./table.ts";
+
+/** True where the same may go well later, as with a full disk: then nothing is to end for it. */
+export const mayPass = (error: unknown): boolean => {
+  const fault = storeFault(error);
+  return fault instanceof AppError && (fault.retryable || fault.code === "unavailable");
+};
+
+/** What people hear of a fault of ours. */
+export const internalError = (message: string): RunError => ({
+  code: "internal",
+  message,
+  retryable: false,
+  attempt: 1,
+  details: null,
+});
+
+/**
+ * Ends a run that can't go on for a fault of ours, as failed: whatever led to it would do so again, and a run that
+ * nobody can end would hold up what waits for it. Its action runs under way are cancelled.
+ */
+export async function failBroken(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  cause: unknown,
+  starting: Starting | null = null,
+): Promise<AutomationRunRow> {
+  const { id: automationRunId, correlationId } = run;
+  tx.afterCommit(() => tx.log.report(cause, { automationRunId, correlationId, at: "go on with a run" }));
+  const message =
+    "This run could not go on for a fault of the server; its id leads to the cause in the server's log. Retry it once that is mended.";
+  return endEarly(tx, run, { status: "failed", error: internalError(message), starting });
+}

@@ -1,0 +1,97 @@
+import { and, eq, inArray } from "drizzle-orm";
+import { AppError, invalid } from "../../base/errors.ts";
+import { type Context, write } from "../../context.ts";
+import { mayPass } from "../automations/fail.ts";
+import { from, replayDeadLetter } from "./service.ts";
+import { deadLetters } from "./table.ts";
+import type { ReplayMany } from "./wire.ts";
+
+const MAX_AT_ONCE = 1000;
+/** Letters that are replayed in one transaction, since every other write waits for it. */
+const BATCH = 20;
+
+/** What a call has come to so far. */
+interface Tally {
+  replayed: number;
+  /** What kept the first letter from it that could not be replayed. */
+  refusal: AppError | null;
+  /** Automations and webhooks that take no replay: no other letter of theirs is tried. */
+  closed: Set<string>;
+}
+
+/**
+ * Replays the named letters, or all dead ones of an automation or a webhook (1,000 at most), each whole or not at all;
+ * gives back how many. Letters that can't be replayed stay as they are. Throws what kept the first from it where none
+ * could be, and what cut it short, with how far it had come.
+ */
+export async function replayMany(ctx: Context, input: ReplayMany): Promise<number> {
+  const letters = await findDead(ctx, input);
+  const tally: Tally = { replayed: 0, refusal: null, closed: new Set() };
+  try {
+    for (let at = 0; at < letters.length; at += BATCH) {
+      const batch = letters.slice(at, at + BATCH).filter(({ sourceId }) => !tally.closed.has(sourceId));
+      await replayAll(ctx, batch, tally).catch(() => replayEach(ctx, batch, tally));
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || tally.replayed === 0) throw error;
+    const { code, message, retryable } = error;
+    const far = `${tally.replayed} of ${letters.length} dead letters were replayed before that; the others are as they were.`;
+    throw new AppError(code, `${message} ${far}`, { retryable, cause: error });
+  }
+  if (tally.replayed === 0 && tally.refusal !== null) throw tally.refusal;
+  return tally.replayed;
+}
+
+interface Dead {
+  id: string;
+  sourceId: string;
+}
+
+/** The oldest first. */
+async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMany): Promise<Dead[]> {
+  if ([ids, automationId, webhookId].filter((given) => given !== undefined).length !== 1)
+    throw invalid(["body"], "Give either ids, or automationId, or webhookId", "value_error");
+  return ctx.db
+    .select({ id: deadLetters.id, sourceId: deadLetters.sourceId })
+    .from(deadLetters)
+    .where(
+      and(
+        eq(deadLetters.organizationId, ctx.organizationId),
+        eq(deadLetters.status, "dead"),
+        ids === undefined ? undefined : inArray(deadLetters.id, ids),
+        automationId === undefined ? undefined : from("inbound", automationId),
+        webhookId === undefined ? undefined : from("outbound", webhookId),
+      ),
+    )
+    .orderBy(deadLetters.id)
+    .limit(MAX_AT_ONCE);
+}
+
+/** Those of the batch that are dead still: somebody else may have replayed one meanwhile, or taken it off the list. */
+async function replayAll(ctx: Context, batch: readonly Dead[], tally: Tally): Promise<void> {
+  tally.replayed += await write(ctx, async (tx) => {
+    const ids = batch.map(({ id }) => id);
+    const still = await tx.db
+      .select({ id: deadLetters.id })
+      .from(deadLetters)
+      .where(and(inArray(deadLetters.id, ids), eq(deadLetters.status, "dead")))
+      .orderBy(deadLetters.id);
+    for (const { id } of still) await replayDeadLetter(tx, id);
+    return still.length;
+  });
+}
+
+async function replayEach(ctx: Context, batch: readonly Dead[], tally: Tally): Promise<void> {
+  for (const letter of batch) {
+    if (tally.closed.has(letter.sourceId)) continue;
+    try {
+      await replayAll(ctx, [letter], tally);
+    } catch (error) {
+      if (mayPass(error)) throw error;
+      const isKnown = error instanceof AppError;
+      if (!isKnown) ctx.log.report(error, { at: "replay a dead letter", deadLetterId: letter.id });
+      tally.refusal ??= isKnown ? error : new AppError("internal", "The server's log tells why it failed.");
+      if (isKnown && error.code === "invalid_state") tally.closed.add(letter.sourceId);
+    }
+  }
+}
