@@ -3,6 +3,7 @@ import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, write } from "../context.ts";
 import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
+import type { Link } from "../providers/contract.ts";
 import { openAgentNamed } from "../resources/agents/open.ts";
 import { openUse } from "../resources/api-catalog/use.ts";
 import { openLink } from "../resources/connections/link.ts";
@@ -14,7 +15,7 @@ import { SYSTEM } from "../resources/runs/claim.ts";
 import { runTopic } from "../resources/runs/enqueue.ts";
 import { ownerOf, recordProgress } from "../resources/runs/finish.ts";
 import { appendLogs, type NewLog } from "../resources/runs/logs.ts";
-import { saveProgress } from "../resources/runs/progress.ts";
+import { isHeld, saveProgress } from "../resources/runs/progress.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
@@ -45,11 +46,15 @@ interface Setting {
   scope: Scope;
   signal: AbortSignal;
   locks: DatasetLocks;
+  /** Does a wait during which the run takes no place. */
+  rest: NonNullable<Link["rest"]>;
+  /** The same, for what a run that does so may hold. */
+  yieldTo: NonNullable<Link["rest"]>;
 }
 
 /** Lays out what an executor works with. */
 export function openBench(ctx: Context, setting: Setting): OpenBench {
-  const { run, executor, scope, signal, locks } = setting;
+  const { run, executor, scope, signal } = setting;
   const secrets: string[] = [];
   const diary = openDiary(ctx, run, setting.definition, () => secrets);
   const undo = openUndo();
@@ -63,9 +68,9 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
       connectionId,
       providers: executor.providers,
       signal,
-    }).then((opened) => {
-      secrets.push(...Object.values(opened.link.credentials));
-      return opened;
+    }).then(({ provider, link }) => {
+      secrets.push(...Object.values(link.credentials));
+      return { provider, link: { ...link, rest: setting.rest } };
     });
     links.set(connectionId, opening);
     return opening;
@@ -89,7 +94,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     reader: ctx.reader,
     search: ctx.search,
     ids: ctx.ids,
-    lake: lakeBench(ctx, run, locks, undo),
+    lake: lakeBench(ctx, setting, undo),
     workFolder() {
       folder ??= ctx.lake.workFolder(run.id).then(async ({ path, dispose }) => {
         await undo.add(dispose);
@@ -140,8 +145,7 @@ function openUndo() {
 
 function lakeBench(
   ctx: Context,
-  run: RunRow,
-  locks: DatasetLocks,
+  { run, locks, yieldTo }: Setting,
   undo: ReturnType<typeof openUndo>,
 ): LakeBench {
   const { organizationId } = run;
@@ -154,7 +158,9 @@ function lakeBench(
     place: (at, file) => ctx.lake.place({ organizationId, ...at }, file),
     cursor: (resource) => findCursor(ctx, ownerOf(run), resource),
     async lock(layer, dataset) {
-      await undo.add(await locks.take(`${organizationId}/${layer}/${dataset}`));
+      const name = `${organizationId}/${layer}/${dataset}`;
+      const take = async () => undo.add(await locks.take(name));
+      await (locks.isHeld(name) ? yieldTo(take) : take());
     },
   };
 }
@@ -205,6 +211,7 @@ function openDiary(
     const now = ctx.clock.monotonic();
     const tell = shown !== null && isNew && (shown.phase !== toldPhase || now - toldAt > EVENT_MS);
     await write({ ...ctx, actor: SYSTEM }, async (tx) => {
+      if (!(await isHeld(tx.db, run))) return; // another worker has the run by now
       await appendLogs(tx.db, run.id, batch);
       if (shown) await saveProgress(tx, run, shown, definition());
       if (shown && tell) await recordProgress(tx, run, shown);

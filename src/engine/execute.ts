@@ -10,6 +10,7 @@ import type { Outcome } from "../resources/runs/finish.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { type OpenBench, openBench } from "./bench.ts";
 import type { DatasetLocks } from "./locks.ts";
+import type { Places } from "./places.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** After an abort the executor gets so long to let go of what it holds; then the run ends without it. */
@@ -38,8 +39,7 @@ export interface Execution {
 export async function execute(
   ctx: Context,
   run: RunRow,
-  control: AbortController,
-  locks: DatasetLocks,
+  { control, locks, places }: { control: AbortController; locks: DatasetLocks; places: Places },
 ): Promise<Execution> {
   let { definition, isResolved } = run;
   let bench: OpenBench | null = null;
@@ -64,6 +64,8 @@ export async function execute(
       scope,
       signal: control.signal,
       locks,
+      rest: (wait) => places.rest(run.id, control.signal, wait),
+      yieldTo: (wait) => places.yieldTo(run.id, control.signal, wait),
     });
     const done = await untilLetGo(executor.execute(bench.bench, checked), control.signal);
     control.signal.throwIfAborted();

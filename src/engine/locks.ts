@@ -2,11 +2,14 @@
 export interface DatasetLocks {
   /** Resolves once `name` is free; call what comes back to let it go. */
   take(name: string): Promise<() => void>;
+  /** Whether `take` would wait. */
+  isHeld(name: string): boolean;
 }
 
 export function openLocks(): DatasetLocks {
   const last = new Map<string, Promise<void>>();
   return {
+    isHeld: (name) => last.has(name),
     async take(name) {
       const before = last.get(name) ?? Promise.resolve();
       let release = () => {};

@@ -5,10 +5,12 @@ import { decideClaimed } from "../resources/runs/decide.ts";
 import { cancelTopic } from "../resources/runs/enqueue.ts";
 import type { Completed } from "../resources/runs/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
+import { tracedContext, traceTry } from "../resources/runs/trace.ts";
 import { type Endings, openEndings } from "./endings.ts";
 import { Ended, execute } from "./execute.ts";
 import { type DatasetLocks, openLocks } from "./locks.ts";
 import type { Loop } from "./loop.ts";
+import { openPlaces, type Places } from "./places.ts";
 import { rescue } from "./rescuer.ts";
 
 /** The runs that this process has under way. */
@@ -47,6 +49,13 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   let stranded: RunRow[] = [];
   let draining = false;
   let freed = () => {};
+  /** Places that are kept for what is just being claimed. */
+  let claiming = 0;
+  const places = openPlaces(
+    app.config.concurrency,
+    () => jobs.size + claiming,
+    () => freed(),
+  );
 
   const strand = (error: unknown, run: RunRow) => {
     app.log.report(error, { runId: run.id, correlationId: run.correlationId });
@@ -61,12 +70,12 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   const start = (run: RunRow) => {
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
-    const done = carryOut(app, run, { control, locks, endings })
+    const done = carryOut(app, run, { control, locks, endings, places })
       .catch((error) => strand(error, run))
       .finally(() => {
         jobs.delete(run.id);
         unlisten();
-        freed();
+        places.left(run.id);
       });
     jobs.set(run.id, { run, control, done });
   };
@@ -99,20 +108,27 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   return {
     name: "worker",
     async tick(signal) {
-      const places = app.config.concurrency - jobs.size;
+      const free = places.free();
       if (draining || signal.aborted) return "idle";
-      if (places <= 0) {
+      if (free <= 0) {
         const full = new AbortController();
         freed = () => full.abort();
         await app.clock.sleep(FULL_MS, AbortSignal.any([signal, full.signal]));
         return "more";
       }
-      const runs = await claimRuns(app, places);
+      let runs: RunRow[] = [];
+      try {
+        claiming = free;
+        runs = await claimRuns(app, free);
+        if (!draining) for (const run of runs) if (!isInstant(app, run)) start(run);
+      } finally {
+        claiming = 0;
+        places.settle();
+      }
       if (draining) {
         for (const run of runs) await releaseRun(app, run);
         return "idle";
       }
-      for (const run of runs) if (!isInstant(app, run)) start(run);
       await decide(runs.filter((run) => isInstant(app, run)));
       return runs.length > 0 ? "more" : "idle";
     },
@@ -156,18 +172,21 @@ interface Means {
   control: AbortController;
   locks: DatasetLocks;
   endings: Endings;
+  places: Places;
 }
 
-async function carryOut(app: App, run: RunRow, { control, locks, endings }: Means): Promise<void> {
-  const ctx = contextForRun(app, run);
+async function carryOut(app: App, run: RunRow, { control, locks, endings, places }: Means): Promise<void> {
+  const ctx = tracedContext(contextForRun(app, run), run);
+  const startMs = app.clock.now().getTime();
   for (let race = 1; ; race++) {
-    const { outcome, definition, isResolved, bench } = await execute(ctx, run, control, locks);
+    const { outcome, definition, isResolved, bench } = await execute(ctx, run, { control, locks, places });
     try {
       const gathered = bench
         ? await bench.leftover()
         : { progress: run.progress, isProgressNew: false, logs: [] };
       if (outcome === null) return await releaseRun(app, run);
       await endings.conclude(run, outcome, { definition, isResolved, ...gathered });
+      traceTry(app, run, startMs, outcome.status, "error" in outcome ? outcome.error.message : null);
       return;
     } catch (error) {
       if (!(error instanceof AppError && error.code === "dataset_changed") || race >= MAX_RACES) throw error;

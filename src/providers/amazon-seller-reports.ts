@@ -6,7 +6,7 @@ import { instantOf, readPeriod } from "./amazon-seller-period.ts";
 import type { SellerLink } from "./amazon-seller-shape.ts";
 import { readSheet } from "./amazon-seller-sheet.ts";
 import { walkPages } from "./api-pages.ts";
-import { pause } from "./api-throttle.ts";
+import { rest } from "./api-throttle.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { gunzip } from "./file-extract.ts";
 import { readChunks, toStream } from "./streams.ts";
@@ -101,6 +101,7 @@ export async function extractReport(
       ...(from === null || period === null ? {} : { dataStartTime: period.from, dataEndTime: period.to }),
     },
   });
+  link.note?.(`Amazon makes the report ${type}.`);
   const documentId = await awaitReport(link, type, String(made.reportId ?? ""));
   if (documentId === null) {
     link.warn?.(
@@ -151,7 +152,7 @@ async function awaitReport(link: SellerLink, type: string, reportId: string): Pr
           },
         );
     }
-    await pause(link, waitMs);
+    await rest(link, waitMs);
   }
 }
 

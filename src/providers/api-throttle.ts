@@ -16,7 +16,7 @@ export interface Draw extends Quota {
 }
 
 /** What waiting asks of a link. */
-export type Waiter = Pick<Link, "connectionId" | "clock" | "signal" | "waits" | "quotas">;
+export type Waiter = Pick<Link, "connectionId" | "clock" | "signal" | "waits" | "quotas" | "rest">;
 
 interface Bucket extends Quota {
   tokens: number;
@@ -30,6 +30,8 @@ interface Bucket extends Quota {
 
 /** Shorter waits are told nobody. */
 const TOLD_MS = 1_000;
+/** In longer ones the work's place is another's. */
+const REST_MS = 5_000;
 /** Beyond this many, buckets that are full by now are forgotten. */
 const MAX_BUCKETS = 10_000;
 
@@ -153,9 +155,16 @@ export async function pause(link: Waiter, ms: number): Promise<void> {
   link.signal.throwIfAborted();
   const isTold = ms >= TOLD_MS;
   if (isTold) link.waits?.(timestamp(link.clock, ms));
-  await link.clock.sleep(ms, link.signal);
-  link.signal.throwIfAborted();
+  await rest(link, ms);
   if (isTold) link.waits?.(null);
+}
+
+/** Sleeps, and takes nobody's place for longer. Throws the signal's reason when it aborts. */
+export async function rest(link: Pick<Waiter, "clock" | "signal" | "rest">, ms: number): Promise<void> {
+  link.signal.throwIfAborted();
+  const sleep = () => link.clock.sleep(ms, link.signal);
+  await (ms >= REST_MS && link.rest ? link.rest(sleep) : sleep());
+  link.signal.throwIfAborted();
 }
 
 export const throttled = (system: string, waitMs: number): AppError => {

@@ -2,9 +2,10 @@ import { AppError } from "../base/errors.ts";
 import type { Tree, TreeFile } from "./contract.ts";
 import { isNative, openFile } from "./google-drive-export.ts";
 import { type DriveFile, findFile, isFolder } from "./google-drive-files.ts";
+import { recallOrWalk } from "./google-drive-recall.ts";
 import { baseOf, type DriveLink } from "./google-drive-shape.ts";
 import { findPlace } from "./google-drive-tree.ts";
-import { walkDrive } from "./google-drive-walk.ts";
+import { type Walked, walkDrive } from "./google-drive-walk.ts";
 import { changedFile, readChunks, toStream } from "./streams.ts";
 
 /**
@@ -15,14 +16,17 @@ export const driveTree: Tree<DriveLink> = {
   home: ({ config }) => `drive:${baseOf(config)}/${config.rootFolderId ?? "root"}/`,
 
   async *walk(link, path, only) {
-    const place = await findPlace(link, path);
-    if (place.target && !isFolder(place.target))
-      throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
+    const walked = recallOrWalk(link, `tree ${path}`, {
+      async start() {
+        const place = await findPlace(link, path);
+        if (!place.target || isFolder(place.target)) return place;
+        throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
+      },
+      walk: (place, seen) => walkReal(link, place, seen),
+    });
     const wanted = only && wantedBy(only.items, path);
-    for await (const { path: below, file, trail } of walkDrive(link, place, "")) {
-      if (wanted && !wanted.has(below, [file.id, ...trail.slice(1)])) continue;
-      const real = file.target ? await findFile(link, file.target.id, false) : file;
-      if (real) yield fileOf(real, below);
+    for await (const { path: below, file, trail } of walked) {
+      if (!wanted || wanted.has(below, trail.slice(1))) yield fileOf(file, below);
     }
     for (const item of wanted?.left() ?? []) only?.missing(item);
   },
@@ -40,6 +44,20 @@ export const driveTree: Tree<DriveLink> = {
     return { bytes: toStream(checked(readChunks(bytes, link.signal), isSame, file.path)) };
   },
 };
+
+/** Files with what shortcuts lead to in their place; their own ids end the trails. */
+async function* walkReal(
+  link: DriveLink,
+  place: { id: string; driveId: string | null },
+  seen: (file: DriveFile) => void,
+): AsyncGenerator<Walked> {
+  for await (const { path, file, trail } of walkDrive(link, place, "", seen)) {
+    const real = file.target ? await findFile(link, file.target.id, false) : file;
+    if (!real) continue;
+    seen(real);
+    yield { path, file: real, trail: [...trail, file.id] };
+  }
+}
 
 /** What Drive said of a file when it was listed, so that opening it asks nothing again. */
 const details = new WeakMap<TreeFile, DriveFile>();

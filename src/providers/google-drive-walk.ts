@@ -2,6 +2,7 @@ import type { FileSource } from "./file-extract.ts";
 import { exportedName, openFile } from "./google-drive-export.ts";
 import { noSuchItem } from "./google-drive-failure.ts";
 import { type DriveFile, findFile, isFolder, listAll } from "./google-drive-files.ts";
+import { recallOrWalk } from "./google-drive-recall.ts";
 import type { DriveLink } from "./google-drive-shape.ts";
 import { findRoot, seesShared } from "./google-drive-tree.ts";
 
@@ -13,8 +14,11 @@ export function driveSource(link: DriveLink): FileSource {
   const found = new Map<string, DriveFile>();
   return {
     async *walk(prefix) {
-      const root = await findRoot(link, false);
-      for await (const { path, file } of walkDrive(link, root, prefix)) {
+      const walked = recallOrWalk(link, `extract ${prefix}`, {
+        start: () => findRoot(link, false),
+        walk: (root, seen) => walkDrive(link, root, prefix, seen),
+      });
+      for await (const { path, file } of walked) {
         found.set(path, file);
         yield path;
       }
@@ -37,13 +41,14 @@ export interface Walked {
   trail: readonly string[];
 }
 
-/** All files below a folder whose paths start with `prefix`, in order of UTF-8 bytes. */
+/** All files below a folder whose paths start with `prefix`, in order of UTF-8 bytes; `seen` hears of all it comes by. */
 export async function* walkDrive(
   link: DriveLink,
   { id, driveId }: { id: string; driveId: string | null },
   prefix: string,
+  seen: (file: DriveFile) => void = () => undefined,
 ): AsyncGenerator<Walked> {
-  yield* walkFolder({ link, prefix, given: new Set() }, { id, driveId }, "", [id]);
+  yield* walkFolder({ link, prefix, given: new Set(), seen }, { id, driveId }, "", [id]);
 }
 
 interface Walk {
@@ -51,6 +56,7 @@ interface Walk {
   prefix: string;
   /** Contents that were given: a file comes once, whatever shortcuts lead to it. */
   given: Set<string>;
+  seen(file: DriveFile): void;
 }
 
 /** `trail` is the folders on the way here: a shortcut to one of them leads in a circle. */
@@ -63,6 +69,7 @@ async function* walkFolder(
   const { link, prefix, given } = walk;
   const { id: folderId, driveId } = folder;
   const files = await listAll(link, { folderId, driveId, withShared: seesShared(link, folderId) });
+  for (const file of files) walk.seen(file);
   const children = named(files).map(({ name, file }) => ({
     file,
     path: `${path}${name}${isFolder(file) ? "/" : ""}`,
@@ -75,6 +82,7 @@ async function* walkFolder(
       const isWanted = child.path.startsWith(prefix) || prefix.startsWith(child.path);
       if (!isWanted || trail.includes(target)) continue;
       const real = file.target ? await findFile(link, target, false) : file;
+      if (real) walk.seen(real);
       if (real) yield* walkFolder(walk, real, child.path, [...trail, file.id, target]);
     } else if (child.path.startsWith(prefix) && !given.has(target)) {
       given.add(target);

@@ -1,8 +1,9 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { instantMs } from "./api-instants.ts";
-import { type ApiPage, walkPages } from "./api-pages.ts";
+import { type ApiPage, type PageWalk, walkPages } from "./api-pages.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
+import { canLeap, PAGED_FIRST, readBulk } from "./shopify-bulk.ts";
 import { openSession, query, SYSTEM } from "./shopify-client.ts";
 import { isDenied } from "./shopify-failure.ts";
 import { completeNode } from "./shopify-nested.ts";
@@ -60,34 +61,87 @@ async function* rowsOf(
   const sortKey = sort ?? resource.idSort;
   const from = range?.from ?? null;
   const to = resource.rows === undefined ? (range?.to ?? null) : null;
-  const conditions = (turn: Turn) =>
+  const conditions = (start: string | null, end: string | null = to, since: string | null = null) =>
     searchText([
-      filter !== null && from !== null && (sort === null || turn.order === null)
-        ? `${filter}:>='${from}'`
-        : null,
-      filter !== null && to !== null ? `${filter}:<'${to}'` : null,
-      turn.order === null ? null : sort === null ? `id:>=${turn.order}` : `${filter}:>='${turn.order}'`,
+      since === null ? null : `updated_at:>='${since}'`,
+      filter !== null && from !== null && (sort === null || start === null) ? `${filter}:>='${from}'` : null,
+      filter !== null && end !== null ? `${filter}:<'${end}'` : null,
+      start === null ? null : sort === null ? `id:>=${start}` : `${filter}:>='${start}'`,
     ]);
   const isCut = resource.rows === undefined && (range === null || (sort !== null && range.field === filter));
 
-  const pages = walkPages<Turn>({
+  const walk: (since: string | null) => PageWalk<Turn> = (since) => ({
     system: SYSTEM,
     first: { order: null, after: null },
-    read: (turn) => readPage(reading, turn, conditions(turn), sortKey),
+    read: (turn) => readPage(reading, turn, conditions(turn.order, to, since), sortKey),
     keyOf: ({ id, updatedAt }) => (typeof id === "string" ? `${id} ${updatedAt ?? ""}` : null),
     orderOf: (node) => orderOf(node, order),
     ...(resource.hasIdSearch ? { resume: (last: string) => ({ order: last, after: null }) } : {}),
     resumeAfter: OBJECTS_OF_A_LIST,
+    ...(request.maxRows === null && isCut && canLeap(reading)
+      ? {
+          leap: {
+            after: PAGED_FIRST,
+            rows: (start: string) =>
+              readBulk(
+                reading,
+                {
+                  conditions: (begin, end) => conditions(begin, earlier(to, end)),
+                  orderOf: (node) => orderOf(node, order),
+                  isById: order === "id",
+                },
+                start,
+              ),
+          },
+        }
+      : {}),
     maxRows: isCut ? request.maxRows : null,
     signal: link.signal,
   });
-  for await (const nodes of pages) {
+  // In order of ids a list does not come in order of its cursor.
+  const mayMiss = range !== null && sort === null && Object.hasOwn(resource.filters, "updated_at");
+  for await (const nodes of mayMiss ? withLate(link, walk) : walkPages(walk(null))) {
     for (const node of nodes) await completeNode(reading, node);
     yield resource.rows === undefined
       ? nodes.map(toRow)
       : nodes.flatMap((node) => rowsBelow(node, resource.rows));
   }
 }
+
+/** Passes after which what still changes is left to the next load. */
+const MAX_PASSES = 5;
+/** How far this machine's clock may be ahead of Shopify's. */
+const CLOCKS_MS = 120_000;
+
+/**
+ * A walk in order of ids, and whatever changed behind its back: the cursor would go past that for good, where something
+ * that is read later has changed later. Asked for until nothing is new.
+ */
+async function* withLate(
+  link: ShopifyLink,
+  walk: (since: string | null) => PageWalk<Turn>,
+): AsyncGenerator<JsonObject[]> {
+  const beganMs = link.clock.now().getTime() - CLOCKS_MS;
+  const given = new Set<string>();
+  for (let pass = 1, isDone = false; !isDone && pass <= MAX_PASSES; pass++) {
+    isDone = pass > 1;
+    for await (const nodes of walkPages(walk(pass === 1 ? null : wholeSecond(beganMs)))) {
+      const fresh = nodes.filter(({ id, updatedAt }) => {
+        if (!(instantMs(updatedAt) >= beganMs)) return pass === 1;
+        const version = `${id} ${updatedAt}`;
+        if (given.has(version)) return false;
+        given.add(version);
+        isDone = false;
+        return true;
+      });
+      if (fresh.length > 0) yield fresh;
+    }
+  }
+}
+
+/** The earlier one of two instants; null is none. */
+const earlier = (a: string | null, b: string | null): string | null =>
+  a === null || b === null ? (a ?? b) : a < b ? a : b;
 
 /** What a list goes on from: the value of the field it is sorted by, to the second, or the number of the id. */
 function orderOf(node: JsonObject, order: string): string | null {

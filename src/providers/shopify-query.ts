@@ -37,25 +37,51 @@ export function moreQuery(type: string, field: Field, path: string, leftOut: Lef
   return `query more(${variables}) { node(id: $id) { ... on ${type} { ${field.name}(${paging}) { ${inner} } } } }`;
 }
 
+/** Whether a bulk operation takes these fields, and a line of its file tells where it belongs. */
+export const canBeBulk = (fields: readonly Field[]): boolean =>
+  fields.filter(({ kind }) => kind === "connection").length <= 1 && !fields.some(hasListsBelow);
+
+const hasListsBelow = ({ kind, of = [] }: Field): boolean =>
+  kind === "list" || of.some((field) => field.kind !== undefined || hasListsBelow(field));
+
+/** The query that a bulk operation carries out: whole connections by their edges, without pages. */
+export function bulkQuery(
+  { root, type, args }: Resource,
+  fields: readonly Field[],
+  leftOut: LeftOut,
+  search: string | null,
+): string {
+  const given = [...(search === null ? [] : [`query: ${JSON.stringify(search)}`]), ...(args ? [args] : [])];
+  const head = given.length > 0 ? `${root}(${given.join(", ")})` : root;
+  return `{ ${head} { edges { node { ${selection(fields, type, leftOut, "", true)} } } } }`;
+}
+
 /** The fields below an object of `type`; `id` is always among them where the object has one. */
-function selection(fields: readonly Field[], type: string, leftOut: LeftOut, at = ""): string {
+function selection(
+  fields: readonly Field[],
+  type: string,
+  leftOut: LeftOut,
+  at = "",
+  isBulk = false,
+): string {
   return fields
     .filter((field) => !leftOut.has(`${type}.${field.name}`) && !leftOut.has(pathOf(at, field)))
-    .map((field) => fieldText(field, leftOut, pathOf(at, field)))
+    .map((field) => fieldText(field, leftOut, pathOf(at, field), isBulk))
     .join(" ");
 }
 
 export const pathOf = (at: string, { name }: Pick<Field, "name">): string =>
   at === "" ? name : `${at}.${name}`;
 
-function fieldText(field: Field, leftOut: LeftOut, path: string): string {
+function fieldText(field: Field, leftOut: LeftOut, path: string, isBulk: boolean): string {
   const args = [
-    ...(field.first === undefined ? [] : [`first: ${field.first}`]),
+    ...(field.first === undefined || isBulk ? [] : [`first: ${field.first}`]),
     ...(field.args ? [field.args] : []),
   ];
   const head = args.length > 0 ? `${field.name}(${args.join(", ")})` : field.name;
   if (!field.of) return head;
-  const body = selection(field.of, field.type, leftOut, path) || "__typename";
+  const body = selection(field.of, field.type, leftOut, path, isBulk) || "__typename";
+  if (isBulk && field.kind === "connection") return `${head} { edges { node { ${body} } } }`;
   return field.kind === "connection"
     ? `${head} { nodes { ${body} } pageInfo { hasNextPage endCursor } }`
     : `${head} { ${body} }`;

@@ -8,7 +8,7 @@ setDefaultTimeout(30_000);
 let data: Awaited<ReturnType<typeof startData>>;
 let seller: Awaited<ReturnType<typeof startSeller>>;
 beforeAll(async () => {
-  data = await startData({ hurry: 100 });
+  data = await startData({ hurry: 25 });
 });
 afterAll(() => data[Symbol.asyncDispose]());
 beforeEach(async () => {

@@ -22,7 +22,7 @@ setDefaultTimeout(30_000);
 let data: Awaited<ReturnType<typeof startData>>;
 let peer: TestShopify;
 beforeAll(async () => {
-  data = await startData({ hurry: 50 });
+  data = await startData({ hurry: 20 });
 });
 afterAll(async () => data[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -223,6 +223,55 @@ test("a run that is cancelled in the middle of its pages stops asking and leaves
   expect(peer.asked).toHaveLength(asked);
   expect(await data.sums("raw", dataset, "orders")).toBeNull();
   expect(await extract.state()).toEqual({});
+});
+
+test("a large shop comes by a bulk operation, each object once, and what changes afterwards by pages", async () => {
+  peer.store.customers = many(1_200, (n) => customer(n));
+  const { id, dataset } = await open();
+  const extract = await data.extract(id, {
+    dataset,
+    resources: [
+      {
+        name: "customers",
+        primaryKey: ["id"],
+        incremental: { cursorField: "updated_at" },
+        columns: ["email", "numberOfOrders"],
+      },
+    ],
+    batchSize: 250,
+  });
+  peer.bulk.state.cuts = [50];
+  const run = await extract.run();
+  expect(run).toMatchObject({ status: "completed", result: { rows: 1_200, warnings: [] } });
+  expect(await data.logs(run.id)).toContainEqual(
+    "customers: The rest of customers is read by a bulk operation of Shopify.",
+  );
+  const counted = `select count(*) n, count(distinct id) ids, max(id) as top from raw.${dataset}__customers`;
+  expect(await data.rows(counted)).toEqual([{ n: 1_200, ids: 1_200, top: 1_200 }]);
+  expect((await extract.state()).customers).toMatchObject({ lastValue: minute(1_200) });
+  peer.store.customers.push(customer(1_201));
+  expect(await extract.result()).toMatchObject({ rows: 1 });
+  expect(peer.bulk.operations).toHaveLength(1);
+});
+
+test("a bulk operation is taken up by the next run where its own was cut off", async () => {
+  peer.store.customers = many(1_200, (n) => customer(n));
+  peer.bulk.state.looks = Number.POSITIVE_INFINITY;
+  const { id, dataset } = await open();
+  const extract = await data.extract(id, {
+    dataset,
+    resources: [{ name: "customers", columns: ["email"], writeDisposition: "replace" }],
+    batchSize: 250,
+  });
+  const run = await extract.start();
+  while (!peer.asked.some(({ name }) => name === "bulkOperation")) await Bun.sleep(10);
+  await data.owner("POST", `${RUNS}/${run.id}/cancel`);
+  expect((await runEnd(data.owner, run.id)).status).toBe("cancelled");
+  peer.bulk.state.looks = 0;
+  expect(await extract.result()).toMatchObject({ rows: 1_200 });
+  expect(peer.bulk.operations).toHaveLength(1);
+  expect(await extract.result()).toMatchObject({ rows: 1_200 });
+  expect(peer.bulk.operations).toHaveLength(2);
 });
 
 test("a field that may not be read is a warning of the run, a resource ends it and empties no table", async () => {

@@ -73,8 +73,12 @@ export async function startDrive() {
     issued: 0,
     /** Milliseconds that a token takes to come. */
     tokenDelayMs: 0,
+    /** Page tokens of changes that were given out before this one are good no more. */
+    firstToken: 0,
     instead: (_asked: DriveAsked): Instead => null,
   };
+  /** Ids of what changed or went, oldest first; a token is a place in it. */
+  const changes: { id: string; driveId: string | null }[] = [];
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
@@ -165,6 +169,10 @@ export async function startDrive() {
     const query = url.searchParams;
     const [, id, verb] = /^\/drive\/v3\/files(?:\/([^/]+)(\/export)?)?$/.exec(url.pathname) ?? [null];
     if (url.pathname === "/drive/v3/files") return list(query);
+    if (url.pathname === "/drive/v3/changes/startPageToken") {
+      return [200, JSON.stringify({ startPageToken: String(changes.length) })];
+    }
+    if (url.pathname === "/drive/v3/changes") return listChanges(query);
     const entry = id ? find(decodeURIComponent(id)) : undefined;
     if (!entry || (entry.driveId && query.get("supportsAllDrives") !== "true")) {
       return [404, fault(404, "notFound", `File not found: ${id}.`)];
@@ -188,6 +196,29 @@ export async function startDrive() {
       return [403, fault(403, "exportSizeLimitExceeded", "This file is too large to be exported.")];
     }
     return [200, text];
+  }
+
+  /** Of each thing its last change alone, as it is now; a page may be shorter than asked for, or empty. */
+  function listChanges(query: URLSearchParams): [number, string] {
+    const start = Number(query.get("pageToken") ?? Number.NaN);
+    if (!(start >= state.firstToken && start <= changes.length)) {
+      return [state.firstToken > 0 ? 410 : 404, fault(404, "notFound", "Page token is not valid.")];
+    }
+    const drive = query.get("driveId");
+    if (drive !== null && query.get("supportsAllDrives") !== "true")
+      return [403, fault(403, "teamDrivesParentLimit", "No.")];
+    const size = Math.min(Number(query.get("pageSize") ?? 100), state.pageLimit);
+    const end = Math.min(start + size, changes.length);
+    const fields = /file\(([^)]*)\)/.exec(query.get("fields") ?? "")?.[1] ?? "id";
+    const told = changes.slice(start, end).flatMap(({ id, driveId }, index) => {
+      const isOlder = changes.slice(start + index + 1).some((later) => later.id === id);
+      if (isOlder || (drive !== null && driveId !== drive)) return [];
+      const entry = entries.get(id);
+      const file = entry ? { file: shown(entry, fields) } : {};
+      return [{ changeType: "file", removed: entry === undefined, fileId: id, ...file }];
+    });
+    const next = end < changes.length ? { nextPageToken: String(end) } : { newStartPageToken: String(end) };
+    return [200, JSON.stringify({ changes: told, ...next })];
   }
 
   function list(query: URLSearchParams): [number, string] {
@@ -274,7 +305,13 @@ export async function startDrive() {
       for (const entry of given) {
         const times = { createdTime: "2026-01-01T00:00:00.000Z", modifiedTime: "2026-02-01T00:00:00.000Z" };
         entries.set(entry.id, { parents: ["my-drive"], ...times, ...entry });
+        changes.push({ id: entry.id, driveId: entry.driveId ?? null });
       }
+    },
+    /** Deletes for good, past the trash. */
+    drop(id: string) {
+      changes.push({ id, driveId: entries.get(id)?.driveId ?? null });
+      entries.delete(id);
     },
     /** Tokens given out so far are good no more. */
     expireTokens: () => tokens.clear(),

@@ -6,11 +6,14 @@ import { join } from "node:path";
 /**
  * A libSQL server as far as our client sees one: Hrana 2 over HTTP with JSON
  * (https://github.com/tursodatabase/libsql/blob/main/docs/HRANA_2_SPEC.md), each stream with a connection of
- * its own to one SQLite file. Like the real one it has foreign keys on, recursive triggers off, and answers
- * SQLITE_BUSY at once.
+ * its own to one SQLite file. Like the real one it has foreign keys on and recursive triggers off, gives up a stream
+ * that is silent for 10 s, and a transaction that is not over after 5 s
+ * (https://github.com/tursodatabase/libsql/issues/925). Unlike that one, where writers wait, it answers SQLITE_BUSY at once.
  */
 export interface HranaServer extends AsyncDisposable {
   readonly url: string;
+  /** The database's file. */
+  readonly path: string;
   /** How many requests have come in. */
   readonly requests: number;
   /** Streams that are open, each of which may hold a transaction. */
@@ -58,12 +61,18 @@ type Heard = Pick<HranaServer, "log" | "values">;
 interface Stream {
   connection: Database;
   texts: Map<number, string>;
+  /** When its transaction began; null outside of one. */
+  beganMs: number | null;
 }
 
-export function startHrana(options: { token?: string } = {}): HranaServer {
+const STREAM_MS = 10_000;
+const TRANSACTION_MS = 5_000;
+
+/** `path` names the database's file, which then stays; by default it is one of its own. */
+export function startHrana(options: { token?: string; path?: string } = {}): HranaServer {
   const directory = mkdtempSync(join(tmpdir(), "hrana-"));
-  const path = join(directory, "data.db");
-  const streams = new Map<string, Stream>();
+  const path = options.path ?? join(directory, "data.db");
+  const streams = new Map<string, Stream & { expires: Timer }>();
   const log: string[] = [];
   const values: Value[] = [];
   let requests = 0;
@@ -92,11 +101,12 @@ export function startHrana(options: { token?: string } = {}): HranaServer {
       }
       if (new URL(request.url).pathname !== "/v2/pipeline") return new Response("not found", { status: 404 });
       const body = (await request.json()) as { baton?: string; requests: StreamRequest[] };
-      const stream =
-        body.baton === undefined ? { connection: connect(), texts: new Map() } : streams.get(body.baton);
-      if (!stream)
+      const known = body.baton === undefined ? undefined : streams.get(body.baton);
+      if (body.baton !== undefined && !known)
         return Response.json({ message: "The stream has expired", code: "STREAM_EXPIRED" }, { status: 400 });
       if (body.baton !== undefined) streams.delete(body.baton); // a baton is good once
+      clearTimeout(known?.expires);
+      const stream: Stream = known ?? { connection: connect(), texts: new Map(), beganMs: null };
 
       const results = body.requests.map((one) => answer(stream, one, { log, values }));
       if (body.requests.some((one) => one.type === "close")) {
@@ -104,17 +114,30 @@ export function startHrana(options: { token?: string } = {}): HranaServer {
         return Response.json({ baton: null, base_url: null, results });
       }
       const baton = crypto.randomUUID();
-      streams.set(baton, stream);
+      stream.beganMs = stream.connection.inTransaction ? (stream.beganMs ?? performance.now()) : null;
+      const leftMs = TRANSACTION_MS - (performance.now() - (stream.beganMs ?? 0));
+      const expires = setTimeout(
+        () => {
+          streams.delete(baton);
+          stream.connection.close();
+        },
+        stream.beganMs === null ? STREAM_MS : leftMs,
+      );
+      streams.set(baton, Object.assign(stream, { expires }));
       return Response.json({ baton, base_url: null, results });
     },
   });
 
   const forgetStreams = () => {
-    for (const { connection } of streams.values()) connection.close();
+    for (const { connection, expires } of streams.values()) {
+      clearTimeout(expires);
+      connection.close();
+    }
     streams.clear();
   };
   return {
     url: server.url.origin,
+    path,
     get requests() {
       return requests;
     },

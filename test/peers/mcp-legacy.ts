@@ -1,7 +1,12 @@
 /** A server of the Model Context Protocol, revision 2025-11-25: a session, and answers by streams in which it asks back. */
-export function startLegacy(options: { version?: string; tools?: object[]; pings?: number } = {}) {
+export function startLegacy(
+  options: { version?: string; tools?: object[]; pings?: number; breaksOff?: number } = {},
+) {
   const sessions = new Set<string>();
   const pongs: unknown[] = [];
+  /** By which event each stream was taken up again. */
+  const resumed: (string | null)[] = [];
+  let held: object | null = null;
   const ended: string[] = [];
   let count = 0;
   const tools = options.tools ?? [{ name: "echo", inputSchema: { type: "object" } }];
@@ -10,6 +15,16 @@ export function startLegacy(options: { version?: string; tools?: object[]; pings
     hostname: "127.0.0.1",
     async fetch(request) {
       const session = request.headers.get("mcp-session-id") ?? "";
+      if (request.method === "GET") {
+        resumed.push(request.headers.get("last-event-id"));
+        const isOver = resumed.length >= (options.breaksOff ?? 0);
+        const text = isOver
+          ? `data: ${JSON.stringify(held)}\n\n`
+          : `id: e${resumed.length + 1}\nretry: 5\ndata: \n\n`;
+        return held
+          ? new Response(text, { headers: { "content-type": "text/event-stream" } })
+          : new Response(null, { status: 405 });
+      }
       if (request.method === "DELETE") {
         ended.push(session);
         sessions.delete(session);
@@ -38,9 +53,17 @@ export function startLegacy(options: { version?: string; tools?: object[]; pings
       }
       if (id === undefined) return new Response(null, { status: 202 });
       if (method === "tools/list") return Response.json({ jsonrpc: "2.0", id, result: { tools } });
+      if (options.breaksOff) {
+        held = { jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "late" }] } };
+        return new Response("id: e1\nretry: 5\ndata: \n\n", {
+          headers: { "content-type": "text/event-stream" },
+        });
+      }
       const asks = [
         { jsonrpc: "2.0", id: "ping-1", method: "ping" },
         { jsonrpc: "2.0", id: "roots-1", method: "roots/list" },
+        { jsonrpc: "2.0", id: "ask-1", method: "elicitation/create", params: { message: "Which region?" } },
+        { jsonrpc: "2.0", id: "think-1", method: "sampling/createMessage", params: { messages: [] } },
         ...Array.from({ length: options.pings ?? 0 }, (_, n) => ({ jsonrpc: "2.0", id: n, method: "ping" })),
         { jsonrpc: "2.0", id, result: { content: [{ type: "text", text: session }] } },
       ];
@@ -53,6 +76,7 @@ export function startLegacy(options: { version?: string; tools?: object[]; pings
   return {
     url: `http://127.0.0.1:${server.port}/mcp`,
     pongs,
+    resumed,
     ended,
     /** Forgets all sessions, as a server does that starts anew. */
     forget: () => sessions.clear(),

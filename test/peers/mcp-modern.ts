@@ -26,6 +26,12 @@ export interface ModernOptions {
   result?: (name: string, input: Record<string, unknown>) => object;
   /** The token that is asked for. */
   token?: string;
+  /** Answers a request in place of the server; null lets it through. */
+  guard?: (request: Request, name: string | null) => Promise<Response | null>;
+  /** Documents of its host, by path. */
+  documents?: Record<string, object>;
+  /** Asks back before it answers a call: what it then gives, for what was answered. */
+  asks?: { inputRequests?: object; requestState?: string; isNeverContent?: boolean };
 }
 
 export const ECHO: ModernTool = {
@@ -71,12 +77,16 @@ export function startModern(options: ModernOptions = {}) {
         const { status, body, headers } = state.refuses;
         return body ? Response.json(body, { status, headers }) : new Response(null, { status, headers });
       }
+      const document = state.documents?.[new URL(request.url).pathname];
+      if (document) return Response.json(document);
       if (request.method !== "POST") return new Response(null, { status: 405 });
       if (state.token && request.headers.get("authorization") !== `Bearer ${state.token}`)
         return new Response(null, { status: 401, headers: { "www-authenticate": 'Bearer realm="tools"' } });
       const message = await request.json();
       const { id, method, params = {} } = message;
       const headers = Object.fromEntries(request.headers);
+      const refusal = await state.guard?.(request, params.name ?? null);
+      if (refusal) return refusal;
       heard.push({ method, params, headers });
       const fail = (status: number, code: number, text: string, data?: object) =>
         Response.json(
@@ -110,6 +120,15 @@ export function startModern(options: ModernOptions = {}) {
           if (headers["mcp-name"] !== params.name) return fail(400, -32020, "Header mismatch");
           if (!state.tools.some(({ name }) => name === params.name)) return fail(400, -32602, "Unknown tool");
           if (state.drips) return drip(() => closed++);
+          if (state.asks && (params.inputResponses === undefined || state.asks.isNeverContent)) {
+            const { inputRequests, requestState } = state.asks;
+            const wants = {
+              ...(inputRequests ? { inputRequests } : {}),
+              ...(requestState ? { requestState } : {}),
+            };
+            const isOver = inputRequests === undefined && params.requestState !== undefined;
+            if (!isOver) return answer({ resultType: "input_required", ...wants });
+          }
           const result = state.result?.(params.name, params.arguments) ?? {
             content: [{ type: "text", text: JSON.stringify(params.arguments) }],
           };

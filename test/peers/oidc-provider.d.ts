@@ -7,6 +7,14 @@ declare module "oidc-provider" {
     claims(use: string, scope: string): Promise<Record<string, unknown>>;
   }
 
+  export interface Token {
+    accountId?: string;
+    clientId: string;
+    aud: string;
+    scope?: string;
+    isExpired: boolean;
+  }
+
   export default class Provider {
     constructor(issuer: string, configuration: Record<string, unknown>);
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
@@ -15,5 +23,7 @@ declare module "oidc-provider" {
     ): void;
     on(event: string, listener: (...values: unknown[]) => void): void;
     readonly Account: Account;
+    readonly AccessToken: { find(value: string): Promise<Token | undefined> };
+    readonly ClientCredentials: { find(value: string): Promise<Token | undefined> };
   }
 }

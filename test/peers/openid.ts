@@ -131,14 +131,14 @@ const configuration = (
   },
 });
 
-interface Stored {
+export interface Stored {
   grantId?: string;
   uid?: string;
   consumed?: number;
 }
 
 /** Rows in memory, by model and id. */
-function adapterOver(kept: Map<string, Map<string, Stored>>) {
+export function adapterOver(kept: Map<string, Map<string, Stored>>) {
   return class {
     readonly #rows: Map<string, Stored>;
     constructor(model: string) {
@@ -173,7 +173,7 @@ function adapterOver(kept: Map<string, Map<string, Stored>>) {
 }
 
 /** It warns of its runtime and of being set up for tests, both of which are so. */
-async function quietly<T>(work: () => Promise<T>): Promise<T> {
+export async function quietly<T>(work: () => Promise<T>): Promise<T> {
   const { info, warn } = console;
   Object.assign(console, { info: () => undefined, warn: () => undefined });
   try {

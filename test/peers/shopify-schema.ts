@@ -22,7 +22,19 @@ export const shopifySchema: GraphQLSchema = buildSchema(`
   type PageInfo { hasNextPage: Boolean! endCursor: String }
   ${connections}
 
+  enum BulkOperationType { MUTATION QUERY }
+  enum BulkOperationStatus { CANCELED CANCELING COMPLETED CREATED EXPIRED FAILED RUNNING }
+  enum BulkOperationErrorCode { ACCESS_DENIED INTERNAL_SERVER_ERROR TIMEOUT }
+  type BulkOperation implements Node {
+    id: ID! type: BulkOperationType! query: String! status: BulkOperationStatus! errorCode: BulkOperationErrorCode
+    objectCount: UnsignedInt64! rootObjectCount: UnsignedInt64! fileSize: UnsignedInt64
+    url: String partialDataUrl: String createdAt: DateTime! completedAt: DateTime
+  }
+  type BulkOperationUserError { field: [String!] message: String! }
+  type BulkOperationRunQueryPayload { bulkOperation: BulkOperation userErrors: [BulkOperationUserError!]! }
+  type Mutation { bulkOperationRunQuery(query: String!, groupObjects: Boolean!): BulkOperationRunQueryPayload }
   type Query {
+    currentBulkOperation(type: BulkOperationType): BulkOperation
     shop: Shop!
     currentAppInstallation: AppInstallation!
     node(id: ID!): Node

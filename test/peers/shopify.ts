@@ -10,6 +10,7 @@ import {
   type SelectionSetNode,
   validate,
 } from "graphql";
+import { openBulk } from "./shopify-bulk.ts";
 import { shopifySchema } from "./shopify-schema.ts";
 
 type Thing = Record<string, unknown> & { id: string };
@@ -76,7 +77,9 @@ export async function startShopify(options: Options = {}) {
     inventoryItems: [],
     locations: [],
   };
+  const bulk = openBulk(() => baseUrl, runBulk);
   const asked: Asked[] = [];
+  let baseUrl = "";
   let available = state.points.maximum;
   let at = performance.now();
 
@@ -92,14 +95,38 @@ export async function startShopify(options: Options = {}) {
         },
       });
     }
-    if (name === "node") return find(store, String(args.id));
+    if (name === "node" && /BulkOperation/.test(String(args.id))) return bulk.find(String(args.id));
+    if (name === "node" && "id" in args) return find(store, String(args.id));
+    if (name === "currentBulkOperation") return bulk.current();
+    if (name === "bulkOperationRunQuery") return bulk.begin(String(args.query), args.groupObjects === true);
     const value = (source as Record<string, unknown>)[name];
     if (String(returnType).replace("!", "").endsWith("Connection")) {
+      if (info.operation.name?.value === "bulk") return whole((value ?? []) as Thing[], args, info);
       return page((value ?? []) as Thing[], args, info.path.prev === undefined);
     }
     if (Array.isArray(value) && typeof args.first === "number") return value.slice(0, args.first);
     return value ?? null;
   };
+
+  /** All of a connection, as a bulk operation has it, without regard to pages. */
+  function whole(all: Thing[], args: Record<string, unknown>, info: GraphQLResolveInfo) {
+    const isRoot = info.path.prev === undefined;
+    const found = isRoot ? all.filter((thing) => matches(thing, String(args.query ?? ""))) : all;
+    return { edges: found.map((node) => ({ node, cursor: "" })) };
+  }
+
+  /** The data of a bulk operation's query, which may be read as far as the token may. */
+  async function runBulk(query: string) {
+    const document = parse(`query bulk ${query}`);
+    const faults = validate(shopifySchema, document).map(({ message }) => message);
+    if (faults.length > 0) return { refused: faults[0] ?? "" };
+    return execute({
+      schema: shopifySchema,
+      document,
+      rootValue: store,
+      fieldResolver: resolve,
+    });
+  }
 
   /** One page of a connection; at the root with searches, repetitions and nulls. */
   function page(all: Thing[], args: Record<string, unknown>, isRoot: boolean) {
@@ -169,6 +196,7 @@ export async function startShopify(options: Options = {}) {
       document,
       rootValue: {
         ...store,
+        bulkOperationRunQuery: null,
         shop: { name: "Acme", myshopifyDomain: shop, plan: { displayName: "Basic" } },
         currentAppInstallation: { accessScopes: state.scopes.map((handle) => ({ handle })) },
       },
@@ -192,6 +220,7 @@ export async function startShopify(options: Options = {}) {
       outgoing.writeHead(status, { "content-type": "application/json", ...headers });
       outgoing.end(JSON.stringify(value));
     };
+    if (incoming.url?.startsWith("/bulk/")) return bulk.download(incoming, outgoing);
     const version = /^\/admin\/api\/([^/]+)\/graphql\.json$/.exec(incoming.url ?? "")?.[1];
     if (version === undefined || incoming.method !== "POST") return reply(404, { errors: "Not Found" });
     if (incoming.headers["x-shopify-access-token"] !== token) {
@@ -202,7 +231,7 @@ export async function startShopify(options: Options = {}) {
     const seen: Asked = {
       query: body.query,
       variables: body.variables ?? {},
-      name: /^\s*query\s+(\w+)/.exec(body.query)?.[1] ?? "",
+      name: /^\s*(?:query|mutation)\s+(\w+)/.exec(body.query)?.[1] ?? "",
     };
     asked.push(seen);
     const instead = state.instead(seen);
@@ -212,14 +241,17 @@ export async function startShopify(options: Options = {}) {
       outgoing.writeHead(instead.status, { "content-type": "application/json", ...instead.headers });
       return void outgoing.end(instead.body ?? "{}");
     }
+    bulk.version = version;
     reply(200, await answer(body), { "x-shopify-api-version": version, ...state.headers });
     state.afterPage(seen);
   }
 
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
+  baseUrl = `http://127.0.0.1:${port}`;
   return {
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl,
+    bulk,
     shop,
     token,
     state,

@@ -316,6 +316,32 @@ describe("oddities", () => {
     expect(rows.at(-1)).toMatchObject({ note: "changed", updated_at: minute(99) });
   });
 
+  test("what changes behind the back of a list in order of ids comes too, each state once", async () => {
+    const now = (seconds: number) => `2026-06-01T00:00:0${seconds}Z`;
+    const range = { field: "updated_at", from: minute(1), to: null };
+    for (const asked of [
+      request("inventory_items", { range }),
+      request("orders", { range: { ...range, field: "closed_at" } }),
+    ]) {
+      const isOrders = asked.spec === "orders";
+      peer.store.orders = many(60, (n) => order(n));
+      peer.store.inventoryItems = many(60, (n) => inventoryItem(n));
+      const list = (isOrders ? peer.store.orders : peer.store.inventoryItems) ?? [];
+      let pages = 0;
+      peer.state.afterPage = () => {
+        if (++pages === 1) Object.assign(list[2] ?? {}, { updatedAt: now(1), closedAt: now(1) });
+        if (pages === 1) Object.assign(list[58] ?? {}, { updatedAt: now(2), closedAt: now(2) });
+        if (pages === 4) Object.assign(list[1] ?? {}, { updatedAt: now(4), closedAt: now(4) });
+      };
+      const rows = await rowsOf(shopify, to(), { ...asked, batchSize: 25 });
+      const states = rows.map(({ id, updated_at }) => `${id} ${updated_at}`);
+      expect(new Set(states).size).toBe(states.length);
+      for (const state of [`3 ${now(1)}`, `59 ${now(2)}`, `2 ${now(4)}`]) expect(states).toContain(state);
+      expect(rows).toHaveLength(62);
+      peer.state.afterPage = () => undefined;
+    }
+  });
+
   test("a cursor that expires costs nothing: the list goes on from its last row", async () => {
     for (const range of [null, { field: "updated_at", from: minute(2), to: null }]) {
       peer.store.orders = many(90, (n) => order(n, { updatedAt: minute(Math.ceil(n / 10) * 10) }));

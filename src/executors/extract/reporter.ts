@@ -38,6 +38,13 @@ export class Reporter implements Disposable {
     this.#tell();
   }
 
+  /** Shows which way the source goes. */
+  note(text: string): void {
+    this.#progress = { ...this.#progress, message: text };
+    this.#before = null;
+    this.#tell();
+  }
+
   rows(current: number): void {
     this.#progress = { ...this.#progress, current };
     if (this.bench.clock.monotonic() - this.#last >= PAUSE_MS) this.#tell();

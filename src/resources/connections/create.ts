@@ -28,12 +28,13 @@ export function createConnection(ctx: Context, input: ConnectionCreate): Promise
   });
 }
 
-/** Stores a connection whose settings have been checked. Throws `slug_taken`. */
+/** Stores a connection whose settings have been checked. Throws `slug_taken`; `invalid_state` for files that others can't see. */
 export async function insertConnection(
   tx: WriteContext,
   input: Pick<ConnectionCreate, "name" | "slug" | "provider" | "config" | "credentials">,
   origin: Pick<ConnectionRow, "templateId" | "definition">,
 ): Promise<ConnectionRow> {
+  if (input.provider === "local_files") await tx.fellows?.requireTogether("The files of this connection");
   const at = { id: tx.ids.uuid(), organizationId: tx.organizationId };
   const row: ConnectionRow = {
     ...created(tx),

@@ -7,6 +7,7 @@ import { storedJson } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import { providerOf } from "./input.ts";
+import { marksOf } from "./marks.ts";
 import { quotasOf } from "./quotas.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 import { tokensOf } from "./tokens.ts";
@@ -41,6 +42,7 @@ export async function linkOf(
   { signal, runId = null }: { signal: AbortSignal; runId?: string | null },
 ): Promise<{ provider: Provider; link: Link }> {
   const provider = providerOf(ctx, row);
+  if (row.provider === "local_files") await ctx.fellows?.requireTogether("The files of this connection");
   const filesFolder = join(ctx.filesFolder, row.organizationId);
   await mkdir(filesFolder, { recursive: true, mode: 0o700 });
   const link: Link = {
@@ -53,6 +55,7 @@ export async function linkOf(
     filesFolder,
     tokens: tokensOf(ctx, row, runId),
     quotas: quotasOf(ctx, row.id),
+    marks: marksOf(ctx, row),
   };
   return { provider, link };
 }

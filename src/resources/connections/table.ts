@@ -31,7 +31,6 @@ export const connections = sqliteTable("connections", {
 });
 export type ConnectionRow = typeof connections.$inferSelect;
 
-/** The short-lived token that a connection's credentials were last exchanged for. */
 /** How full an API's slow buckets were, by name within the connection. */
 export const connectionQuotas = sqliteTable(
   "connection_quotas",
@@ -46,6 +45,21 @@ export const connectionQuotas = sqliteTable(
   (table) => [primaryKey({ columns: [table.connectionId, table.name] })],
 );
 
+/** What a provider remembers from one run to the next, by name within the connection. */
+export const connectionMarks = sqliteTable(
+  "connection_marks",
+  {
+    connectionId: text().notNull(),
+    name: text().notNull(),
+    value: text().notNull(),
+    /** Of the config and credentials that it was true for. */
+    settingsHash: text().notNull(),
+    keptAt: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.connectionId, table.name] })],
+);
+
+/** The short-lived token that a connection's credentials were last exchanged for. */
 export const connectionTokens = sqliteTable("connection_tokens", {
   connectionId: text().primaryKey(),
   organizationId: text().notNull(),

@@ -13,7 +13,7 @@ export const tokenLabel = (row: { connectionId: string; organizationId: string }
   `connection-token:${row.connectionId}:${row.organizationId}`;
 
 /** The credentials' ciphertext changes whenever somebody gives them anew, so that it tells one set from another. */
-const settingsHash = ({ config, definition, sealedCredentials }: ConnectionRow): string =>
+export const settingsHash = ({ config, definition, sealedCredentials }: ConnectionRow): string =>
   new Bun.CryptoHasher("sha256").update(canonicalJson([config, definition, sealedCredentials])).digest("hex");
 
 /**

@@ -1,0 +1,74 @@
+/** Where the runs of this process hold their places. One that waits for somebody's limits holds none. */
+export interface Places {
+  /** How many are free. */
+  free(): number;
+  /** Waits without a place, and takes one again, as soon as there is one; with too many that do so, in its place. */
+  rest(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
+  /**
+   * The same, however many there are: for what a resting run may hold. In a place of its own it would keep that run
+   * from coming back to let go of it.
+   */
+  yieldTo(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
+  /** Takes note of a run that has ended. */
+  left(runId: string): void;
+  /** Lets in who has come back, where less is under way than was thought. */
+  settle(): void;
+}
+
+/** Runs that wait for limits keep their memory: for each place there are so many of them at most. */
+const RESTING_PER_PLACE = 2;
+
+/** `most` places for what is `underWay`; `freed` hears of each that nobody has come back to. */
+export function openPlaces(most: number, underWay: () => number, freed: () => void): Places {
+  /** How many parts of a run are waiting; none where it waits to come back. */
+  const resting = new Map<string, number>();
+  const returning: { runId: string; enter: () => void }[] = [];
+  const free = () => most - (underWay() - resting.size);
+
+  const letIn = () => {
+    while (free() > 0) {
+      const next = returning.shift();
+      if (!next) return freed();
+      if (resting.get(next.runId) === 0) resting.delete(next.runId);
+      next.enter();
+    }
+  };
+
+  const comeBack = async (runId: string, signal: AbortSignal) => {
+    if (free() <= 0 && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const enter = () => resolve();
+      const place = { runId, enter };
+      returning.push(place);
+      signal.addEventListener("abort", enter, { once: true });
+      await promise;
+      signal.removeEventListener("abort", enter);
+      if (returning.includes(place)) returning.splice(returning.indexOf(place), 1);
+    }
+    if (resting.get(runId) === 0) resting.delete(runId);
+  };
+
+  const leave = async (runId: string, signal: AbortSignal, wait: () => Promise<void>) => {
+    resting.set(runId, (resting.get(runId) ?? 0) + 1);
+    letIn();
+    try {
+      await wait();
+    } finally {
+      const left = (resting.get(runId) ?? 1) - 1;
+      resting.set(runId, left);
+      if (left === 0) await comeBack(runId, signal);
+    }
+  };
+
+  return {
+    free,
+    rest: (runId, signal, wait) =>
+      !resting.has(runId) && resting.size >= most * RESTING_PER_PLACE ? wait() : leave(runId, signal, wait),
+    yieldTo: leave,
+    settle: letIn,
+    left(runId) {
+      resting.delete(runId);
+      letIn();
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { openPlaces } from "../../src/engine/places.ts";
+import { connectFolder, startData } from "../data/place.ts";
+import { startKlaviyo, type TestKlaviyo } from "../peers/klaviyo.ts";
+import { connect } from "../support/connections.ts";
+import { klaviyoConnection, many, profile } from "../support/klaviyo.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { RUNS, runEnd, until } from "../support/work.ts";
+
+setDefaultTimeout(30_000);
+
+const never = new AbortController().signal;
+
+describe("a place", () => {
+  /** `most` places, and the runs that are under way. */
+  function placesFor(most: number, ...runs: string[]) {
+    const underWay = new Set(runs);
+    let freed = 0;
+    const places = openPlaces(
+      most,
+      () => underWay.size,
+      () => void freed++,
+    );
+    return {
+      places,
+      begin: (run: string) => underWay.add(run),
+      end(run: string) {
+        underWay.delete(run);
+        places.left(run);
+      },
+      freed: () => freed,
+    };
+  }
+  const gate = () => Promise.withResolvers<void>();
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  test("is free while its run waits, and taken again when the wait ends", async () => {
+    const { places, freed } = placesFor(1, "a");
+    const wait = gate();
+    const resting = places.rest("a", never, () => wait.promise);
+    expect([places.free(), freed()]).toEqual([1, 1]);
+    wait.resolve();
+    await resting;
+    expect(places.free()).toBe(0);
+  });
+
+  test("that somebody else has taken is waited for, in order, before anybody new gets one", async () => {
+    const { places, begin, end, freed } = placesFor(1, "a", "b");
+    const waits = { a: gate(), b: gate() };
+    const back: string[] = [];
+    const rest = (run: "a" | "b") =>
+      places.rest(run, never, () => waits[run].promise).then(() => back.push(run));
+    void rest("a");
+    void rest("b");
+    begin("c");
+    waits.b.resolve();
+    await settled();
+    waits.a.resolve();
+    await settled();
+    expect([back, places.free()]).toEqual([[], 0]);
+    const before = freed();
+    end("c");
+    await settled();
+    expect([back, places.free(), freed()]).toEqual([["b"], 0, before]);
+    end("b");
+    await settled();
+    expect(back).toEqual(["b", "a"]);
+    end("a");
+    expect(places.free()).toBe(1);
+  });
+
+  test("is given back by a run of several parts until all of them go on", async () => {
+    const { places } = placesFor(1, "a");
+    const waits = [gate(), gate()] as const;
+    const rests = waits.map(({ promise }) => places.rest("a", never, () => promise));
+    waits[0].resolve();
+    await rests[0];
+    expect(places.free()).toBe(1);
+    waits[1].resolve();
+    await rests[1];
+    expect(places.free()).toBe(0);
+  });
+
+  test("is not waited for by a run that is cancelled, nor given up by more runs than memory has room for", async () => {
+    const stop = new AbortController();
+    const { places, begin } = placesFor(1, "a");
+    const wait = gate();
+    const resting = places.rest("a", stop.signal, () => wait.promise);
+    begin("b");
+    wait.resolve();
+    await settled();
+    stop.abort();
+    await resting;
+    expect(places.free()).toBe(-1);
+    const runs = many(6, (n) => `r${n}`);
+    const crowd = placesFor(1, ...runs);
+    for (const run of runs) void crowd.places.rest(run, never, () => gate().promise);
+    expect(crowd.places.free()).toBe(1 - 4);
+    void crowd.places.yieldTo("r6", never, () => gate().promise);
+    expect(crowd.places.free()).toBe(1 - 3);
+  });
+});
+
+describe("a run that waits for a limit of the other side", () => {
+  let data: Awaited<ReturnType<typeof startData>>;
+  let peer: TestKlaviyo;
+  beforeAll(async () => {
+    [data, peer] = await Promise.all([
+      startData({ hurry: 50, env: { WEIR_CONCURRENCY: "1" } }),
+      startKlaviyo(),
+    ]);
+  });
+  afterAll(async () => {
+    await data[Symbol.asyncDispose]();
+    await peer[Symbol.asyncDispose]();
+  });
+
+  test("says until when, and lets another run go on the only place meanwhile", async () => {
+    await using receiver = startReceiver();
+    peer.store.profiles = many(3, profile);
+    peer.state.instead = () => ({ status: 429, headers: { "retry-after": "800" } });
+    const { id } = await connect(data.owner, klaviyoConnection(peer));
+    const extract = await data.extract(id, { dataset: "held", resources: [{ name: "profiles" }] });
+    const run = await extract.start();
+    await until(data.owner, `${RUNS}/${run.id}`, ({ progress }) => /rate limit/.test(progress?.message));
+    expect(await data.end("http_request", { url: receiver.url })).toMatchObject({ status: "completed" });
+    const waiting = (await data.owner("GET", `${RUNS}/${run.id}`)).body;
+    expect([waiting.status, waiting.progress.message]).toEqual([
+      "running",
+      expect.stringMatching(/its rate limit lets it go on at 20\d\d-/),
+    ]);
+    await data.owner("POST", `${RUNS}/${run.id}/cancel`);
+    expect((await runEnd(data.owner, run.id)).status).toBe("cancelled");
+  });
+
+  test("comes back to a dataset that another run waits for meanwhile on the only place", async () => {
+    peer.store.profiles = many(3, profile);
+    let held = 1;
+    peer.state.instead = () => (held-- > 0 ? { status: 429, headers: { "retry-after": "100" } } : null);
+    const { id } = await connect(data.owner, klaviyoConnection(peer, {}, "Both"));
+    const first = await (
+      await data.extract(id, { dataset: "both", resources: [{ name: "profiles" }] })
+    ).start();
+    await until(data.owner, `${RUNS}/${first.id}`, ({ progress }) => /rate limit/.test(progress?.message));
+    const files = await connectFolder(data.owner);
+    await data.upload(files, "/a.csv", "id\n1\n");
+    const definition = {
+      dataset: '{{payload.dataset ?? "both"}}',
+      resources: [{ name: "a", spec: "a.csv" }],
+    };
+    const second = await (await data.extract(files, definition)).start();
+    expect(await runEnd(data.owner, second.id)).toMatchObject({ status: "completed", result: { rows: 1 } });
+    expect(await runEnd(data.owner, first.id)).toMatchObject({ status: "completed", result: { rows: 3 } });
+  });
+});

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { AppError } from "../../src/base/errors.ts";
+import { providers } from "../../src/providers/registry.ts";
+import { startTrouble, TROUBLES } from "../support/trouble.ts";
+import { linkOf, readAll, type Subject, subjects } from "./subjects.ts";
+
+setDefaultTimeout(60_000);
+
+/** So many messages of one extract are struck, one in each try. */
+const MESSAGES = 12;
+
+/** Those that give rows in pages by an instant. */
+const PAGED = ["shopify", "klaviyo", "amazon_seller"];
+
+const outcome = (work: Promise<string[]>) =>
+  work.catch((error: unknown) => {
+    if (error instanceof AppError) return error;
+    throw error;
+  });
+
+test("every provider that asks for credentials has a peer here", () => {
+  const asking = [...providers.values()].filter(({ id }) => id !== "local_files").map(({ id }) => id);
+  expect(Object.keys(subjects).sort()).toEqual(asking.sort());
+});
+
+describe.each(Object.entries(subjects))("%s", (id, open) => {
+  let subject: Subject;
+  beforeAll(async () => {
+    subject = await open();
+  }, 60_000);
+  afterAll(() => subject[Symbol.asyncDispose]());
+
+  test("tells credentials that are wrong, have expired or may not read, and tries them no more", async () => {
+    for (const [what, spoil] of Object.entries(subject.wrong)) {
+      const { credentials = subject.credentials, undo, isVerified } = spoil();
+      const secrets = Object.entries(credentials).flatMap(([name, text]) => (name === "user" ? [] : [text]));
+      const link = linkOf(subject, subject.port, credentials);
+      const verified = await outcome(subject.provider.verify(link).then(() => []));
+      const read = await outcome(readAll(subject, linkOf(subject, subject.port, credentials)));
+      undo?.();
+      for (const error of isVerified ? [read] : [verified, read]) {
+        expect([what, error]).toEqual([what, expect.any(AppError)]);
+        const { code, retryable, message, details } = error as AppError;
+        expect([what, code, retryable]).toEqual([what, "upstream", false]);
+        expect(message).toMatch(/^[A-Z0-9"][\s\S]{15,}[.?]$/);
+        for (const secret of secrets) expect(`${message} ${JSON.stringify(details)}`).not.toContain(secret);
+      }
+      if (isVerified) expect([what, verified]).toEqual([what, []]);
+    }
+    expect((await readAll(subject, linkOf(subject))).length).toBeGreaterThan(0);
+  });
+
+  test("gives the same rows, or ends as one to try again, whichever message meets a gateway or a cut line", async () => {
+    await using trouble = await startTrouble(subject.port, subject);
+    const whole = await readAll(subject, linkOf(subject));
+    expect(await readAll(subject, linkOf(subject, trouble.port))).toEqual(whole);
+    const messages = Math.min(trouble.count(), MESSAGES);
+    expect(messages).toBeGreaterThan(2);
+    for (const kind of TROUBLES.filter((each) => subject.isHttp || each !== "502")) {
+      for (let at = 1; at <= messages; at++) {
+        trouble.strike(kind, at);
+        const ended = await outcome(readAll(subject, linkOf(subject, trouble.port)));
+        if (Array.isArray(ended)) expect([kind, at, ended]).toEqual([kind, at, whole]);
+        else {
+          const { code, retryable, message } = ended;
+          expect([kind, at, message, code, retryable]).toEqual([kind, at, message, "upstream", true]);
+          // What breaks off in the middle of bytes that were given on can't be asked for again.
+          if (kind !== "cut within") expect([kind, at, subject.heals]).toEqual([kind, at, false]);
+        }
+      }
+    }
+  });
+
+  if (!PAGED.includes(id)) return;
+
+  test("gives rows of one instant once each, though one goes away and others come twice", async () => {
+    const { level } = subject;
+    if (!level) throw new Error("Nothing is level there.");
+    level.keep();
+    const before = await readAll(subject, linkOf(subject), level.request);
+    expect([before.length, new Set(before).size]).toEqual([level.rows, level.rows]);
+    level.loseSecond();
+    expect((await readAll(subject, linkOf(subject), level.request)).sort()).toEqual(before.sort());
+  });
+});
