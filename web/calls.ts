@@ -64,6 +64,12 @@ import type {
 } from "../src/resources/automations/wire.ts";
 import type { BundleInstall, BundlePage, BundleQuery, Install } from "../src/resources/bundles/wire.ts";
 import type {
+  ServerSignInRequest,
+  SignInRequest,
+  SignInStarted,
+  SignInView,
+} from "../src/resources/catalog-sign-ins/wire.ts";
+import type {
   BulkDelete,
   BulkDeleted,
   MessagePage,
@@ -422,6 +428,16 @@ interface Calls {
     reply: Of<typeof EntryImportResult>;
   };
   "POST /api/v1/api-catalog/{api_id}/refresh": { reply: Of<typeof RefreshResult> };
+  "POST /api/v1/api-catalog/authorize": {
+    body: { mcpUrl: string } & Asked<typeof ServerSignInRequest>;
+    reply: Of<typeof SignInStarted>;
+  };
+  "POST /api/v1/api-catalog/{api_id}/authorize": {
+    body: Of<typeof SignInRequest>;
+    reply: Of<typeof SignInStarted>;
+  };
+  "GET /api/v1/api-catalog/{api_id}/sign-in": { reply: Of<typeof SignInView> };
+  "DELETE /api/v1/api-catalog/{api_id}/sign-in": { reply: Nothing };
   "POST /api/v1/api-catalog/{api_id}/endpoints/{name}/test": {
     body: Of<typeof EndpointTest>;
     reply: Of<typeof EndpointTestResult>;
@@ -469,6 +485,7 @@ export type CatalogSummary = Reply<"GET /api/v1/api-catalog">["items"][number];
 export type CatalogEntry = Reply<"GET /api/v1/api-catalog/{api_id}">;
 export type CatalogEndpoint = CatalogEntry["endpoints"][number];
 export type CatalogTool = CatalogEntry["tools"][number];
+export type SignIn = Reply<"GET /api/v1/api-catalog/{api_id}/sign-in">;
 export type Discovery = Reply<"POST /api/v1/api-catalog/discover">;
 export type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];
 export type AuditEvent = Reply<"GET /api/v1/events">["items"][number];

@@ -4,6 +4,7 @@ import { openEgress } from "./egress.ts";
 import type { EgressOptions } from "./egress-gate.ts";
 import { AppError } from "./errors.ts";
 import { appErrorIn, explainOpenId } from "./openid-failure.ts";
+import { LIBRARY_TIMEOUT_MS, libraryFetch } from "./openid-fetch.ts";
 
 /** The operator's identity provider and what Weir is registered there as. */
 export interface OpenIdOptions {
@@ -70,8 +71,6 @@ export interface OpenIdProvider {
 }
 
 const DISCOVERY_MS = 60 * 60 * 1000;
-const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 1024 * 1024;
 /** Where a provider does not tell how long its access tokens last. */
 const EXPIRES_IN_SECONDS = 3600;
 
@@ -148,7 +147,7 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
 
 /** Discovery, once for all who ask at the same time. */
 function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, issuer: URL) {
-  const request = fetchThrough({ ...egress, allow: [...egress.allow, placeOf(issuer)] });
+  const request = libraryFetch(openEgress({ ...egress, allow: [...egress.allow, placeOf(issuer)] }));
   let found: { at: number; config: Promise<Client.Configuration> } | null = null;
   return (client: typeof Client): Promise<Client.Configuration> => {
     if (found && clock.monotonic() - found.at < DISCOVERY_MS) return found.config;
@@ -164,7 +163,7 @@ function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, is
     const config = client
       .discovery(issuer, clientId, undefined, authenticate, {
         execute,
-        timeout: TIMEOUT_MS / 1000,
+        timeout: LIBRARY_TIMEOUT_MS / 1000,
         [client.customFetch]: request,
       })
       .then((one) => refuseForeign(one, issuer))
@@ -197,26 +196,6 @@ function notFoundAt(error: unknown, issuer: URL): AppError {
     ? "it calls itself otherwise than WEIR_OIDC_ISSUER says"
     : `no OpenID provider was found at ${issuer.href}: ${error instanceof Error ? error.message : "unknown"}`;
   return new AppError("upstream", reason, { retryable: !differs, cause: error });
-}
-
-/** The library's requests, by the one way to the outside. No endpoint of a provider redirects. */
-function fetchThrough(options: EgressOptions): Client.CustomFetch {
-  const egress = openEgress(options);
-  return async (url, { method, headers, body, signal }) => {
-    const reply = await egress.fetch(url, {
-      method,
-      headers,
-      ...(body === undefined || body === null ? {} : { body: String(body) }),
-      signal: signal ?? undefined,
-      timeoutMs: TIMEOUT_MS,
-      maxRedirects: 0,
-    });
-    const { bytes, truncated } = await reply.bytes(MAX_BYTES);
-    if (truncated)
-      throw new AppError("upstream", `The identity provider answered with more than ${MAX_BYTES} bytes.`);
-    const { status, headers: given } = reply;
-    return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers: given });
-  };
 }
 
 /** As an entry of the allowed places: this host, by this port alone. */

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../base/json.ts";
-import type { Link, Provider } from "../providers/contract.ts";
+import type { Grant, Link, Provider } from "../providers/contract.ts";
 
 export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
 export type HttpMethod = (typeof HTTP_METHODS)[number];
@@ -73,6 +73,19 @@ export const MAX_DESCRIPTION = 2_048;
 export const MAX_ENDPOINTS = 2_000;
 export const MAX_WARNINGS = 100;
 
+/** What requests to an MCP server are made with: a connection, or a sign-in with the server. */
+export interface Authority {
+  /** Asked before each request; null where there is nothing to carry. */
+  authorize(): Promise<Grant | null>;
+  /**
+   * Hears that the server did not take a request (401 or 403), with its `WWW-Authenticate`. True where the same request
+   * is worth sending again. Throws a sentence that says who has to do what.
+   */
+  refused(refusal: { status: number; challenge: string | null }): Promise<boolean>;
+  /** What was granted so far that is told nobody. */
+  secrets(): readonly string[];
+}
+
 /** An endpoint or tool of the catalog, as it may be called at this moment. */
 export interface CatalogUse {
   apiId: string;
@@ -85,9 +98,11 @@ export interface CatalogUse {
   fingerprint: string;
   /** What the call is made with; null for none. */
   connection: { provider: Provider; link: Link } | null;
+  /** Of a tool without a connection: the organization's sign-in with its server. */
+  signIn: Authority | null;
   /**
    * Holds what an MCP server says of its tools against what was accepted, and gives back the tool to call; throws
-   * `invalid_state` where that has changed.
+   * `invalid_state` where that has changed, and with `isHeld` also where what was accepted has, since `fingerprint`.
    */
-  verify(tools: readonly ToolDefinition[]): Promise<ToolDefinition>;
+  verify(tools: readonly ToolDefinition[], isHeld: boolean): Promise<ToolDefinition>;
 }

@@ -43,7 +43,10 @@ function requestOf(entry: Json): RecordedRequest | null {
 function bodyOf(postData: Json | undefined): RecordedRequest["body"] {
   if (!isObject(postData)) return null;
   const type = typeof postData.mimeType === "string" ? postData.mimeType : "";
-  const fields = pairs(postData.params);
+  const params = Array.isArray(postData.params) ? postData.params : [];
+  const fields = pairs(
+    params.map((each) => (isObject(each) && each.fileName !== undefined ? { ...each, value: "@" } : each)),
+  );
   if (fields.length > 0) return { type, fields };
   return typeof postData.text === "string" && postData.text !== "" ? { type, text: postData.text } : null;
 }

@@ -1,14 +1,16 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { inputTemplate } from "./names.ts";
-import { addInput, type Inputs, type Reading, resolve } from "./openapi-inputs.ts";
+import { addInput, fileInput, type Inputs, type Reading, resolve } from "./openapi-inputs.ts";
 import type { Part } from "./openapi-refs.ts";
 import { toJsonSchema } from "./openapi-schema.ts";
 
+const MULTIPART = /^multipart\/form-data\b/i;
 /** Kinds of bodies that can be sent, the best first. */
 const MEDIA = [
   /^application\/json\b/i,
   /[/+]json\b/i,
   /^application\/x-www-form-urlencoded\b/i,
+  MULTIPART,
   /^text\//i,
   /^\*\/\*$/,
 ] as const;
@@ -27,8 +29,21 @@ export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): v
   if (type === undefined) reading.warn(`A body of ${named} can't be sent yet.`);
   const media = content[named];
   const schema = toJsonSchema(reading.refs, isObject(media) ? media.schema : {}, body.base, reading.warn);
-  addBody(inputs, named, schema, body.value.required === true);
+  addBody(inputs, named, MULTIPART.test(named) ? withFiles(schema) : schema, body.value.required === true);
 }
+
+/** The same with its files as they are given; a list of files is one argument. */
+function withFiles(schema: JsonObject): JsonObject {
+  if (!isObject(schema.properties)) return schema;
+  const properties = Object.entries(schema.properties).map(([name, property]): [string, Json] => {
+    if (isFile(property)) return [name, fileInput(isObject(property) ? property.description : undefined)];
+    const isList = isObject(property) && property.type === "array" && isFile(property.items ?? null);
+    return [name, isList ? fileInput(property.description, true) : property];
+  });
+  return { ...schema, properties: Object.fromEntries(properties) };
+}
+
+const isFile = (schema: Json): boolean => isObject(schema) && schema.format === "binary";
 
 /** The parameters of Swagger 2 that make its body. */
 export function readOldBody(
@@ -52,15 +67,13 @@ export function readOldBody(
     properties[value.name] = toJsonSchema(reading.refs, value, base, reading.warn);
     if (value.required === true) required.push(value.name);
   }
-  const isFile = parts.some(({ value }) => isObject(value) && value.type === "file");
-  const type = isFile ? "multipart/form-data" : "application/x-www-form-urlencoded";
-  if (isFile) reading.warn(`A body of ${type} can't be sent yet.`);
-  addBody(
-    inputs,
-    type,
-    { type: "object", properties, ...(required.length > 0 ? { required } : {}) },
-    required.length > 0,
-  );
+  const hasFile = parts.some(({ value }) => isObject(value) && value.type === "file");
+  const type =
+    hasFile || (consumes.length > 0 && consumes.every((each) => MULTIPART.test(each)))
+      ? "multipart/form-data"
+      : "application/x-www-form-urlencoded";
+  const schema = { type: "object", properties, ...(required.length > 0 ? { required } : {}) };
+  addBody(inputs, type, hasFile ? withFiles(schema) : schema, required.length > 0);
 }
 
 /** Fields of a plain object become arguments of their own; anything else is one, called `body`. */

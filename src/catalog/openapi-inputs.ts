@@ -9,6 +9,32 @@ import { toJsonSchema } from "./openapi-schema.ts";
 
 /** How a list or an object is written where a text is asked for; stands beside the schema of the argument. */
 export const STYLE = "x-weir-style";
+/** Of an argument that is sent as a file of a form. */
+export const FILE_STYLE = "file";
+
+const FILE: JsonObject = {
+  anyOf: [
+    { type: "string" },
+    {
+      type: "object",
+      properties: {
+        filename: { type: "string", maxLength: 255 },
+        contentType: { type: "string", maxLength: 255 },
+        content: { type: "string" },
+        base64: { type: "string" },
+      },
+      additionalProperties: false,
+    },
+  ],
+};
+
+/** The argument that a file is given by; `isList` for several of one name. */
+export function fileInput(description: Json | undefined, isList = false): JsonObject {
+  const said = "A file: its text, or {filename, contentType} with its content as text or as base64";
+  const own = typeof description === "string" && description !== "" ? `${description}. ` : "";
+  const schema = isList ? { type: "array", items: FILE } : FILE;
+  return { ...schema, description: `${own.replace(/\.\. $/, ". ")}${said}`, [STYLE]: FILE_STYLE };
+}
 
 /** What one operation takes, as it is gathered. */
 export interface Inputs {

@@ -128,6 +128,13 @@ function followed(schema: JsonObject, ref: string, base: string, walk: Walk, dep
 const cut = ({ type }: JsonObject): JsonObject =>
   typeof type === "string" && TYPES.has(type) ? { type } : {};
 
+/** OpenAPI 3.1 says of bytes what media they are, and no encoding. */
+const isBytes = ({ type, contentMediaType, contentEncoding }: JsonObject): boolean =>
+  type === "string" &&
+  contentEncoding === undefined &&
+  typeof contentMediaType === "string" &&
+  !/^text\/|[/+](json|xml)\b/i.test(contentMediaType);
+
 /** What stands in a schema itself, as JSON Schema of today has it. */
 function plain(schema: JsonObject, { notes }: Walk): JsonObject {
   const made: JsonObject = {};
@@ -144,7 +151,7 @@ function plain(schema: JsonObject, { notes }: Walk): JsonObject {
   if ("const" in schema && !hasReference(schema.const)) made.const = schema.const as Json;
   if (schema.default !== undefined && !hasReference(schema.default)) made.default = schema.default;
   if (typeof schema.format === "string") made.format = schema.format;
-  else if (schema.type === "file") made.format = "binary";
+  else if (schema.type === "file" || isBytes(schema)) made.format = "binary";
   if (typeof schema.pattern === "string" && isPattern(schema.pattern)) made.pattern = schema.pattern;
   for (const key of COUNTS) {
     const value = schema[key];

@@ -99,7 +99,12 @@ function bodyOf(body: JsonObject, variables: Variables): RecordedRequest["body"]
     case "urlencoded":
       return { type: "application/x-www-form-urlencoded", fields: pairs(body.urlencoded) };
     case "formdata":
-      return { type: "multipart/form-data", fields: pairs(body.formdata) };
+      return {
+        type: "multipart/form-data",
+        fields: pairs(
+          listOf(body.formdata).map((each) => (each.type === "file" ? { ...each, value: "@" } : each)),
+        ),
+      };
     case "graphql":
       return { type: "application/json", text: JSON.stringify(body.graphql ?? {}) };
     default:

@@ -14,7 +14,7 @@ import {
 } from "./contract.ts";
 import { endpointName, inputTemplate, uniqueNames } from "./names.ts";
 import { addBody } from "./openapi-body.ts";
-import { addInput, fitted, type Inputs, noInputs } from "./openapi-inputs.ts";
+import { addInput, fileInput, fitted, type Inputs, noInputs } from "./openapi-inputs.ts";
 import { schemaOfSample, schemaOfText } from "./sample-schema.ts";
 
 /** One request as somebody wrote it down or a browser recorded it. */
@@ -26,6 +26,7 @@ export interface RecordedRequest {
   url: string;
   headers: readonly (readonly [name: string, value: string])[];
   /** The body's text, or the fields of a form. */
+  /** A field of parts that begins with `@` is a file, as curl writes it. */
   body:
     | { type: string; text: string }
     | { type: string; fields: readonly (readonly [string, string])[] }
@@ -136,7 +137,7 @@ function endpointOf(
     if (PASSED_OVER.test(header) || isSecretName(header) || headerFault(header)) continue;
     inputs.headers[header] = value.replaceAll("{{", '{{"{{"}}');
   }
-  if (request.body && method !== "GET" && method !== "HEAD") readBody(inputs, request.body);
+  if (request.body && method !== "GET" && method !== "HEAD") readBody(inputs, request.body, warn);
   return {
     name,
     description: request.description?.slice(0, MAX_DESCRIPTION).toWellFormed() ?? null,
@@ -152,9 +153,21 @@ function endpointOf(
   };
 }
 
-function readBody(inputs: Inputs, body: NonNullable<RecordedRequest["body"]>): void {
+function readBody(
+  inputs: Inputs,
+  body: NonNullable<RecordedRequest["body"]>,
+  warn: (text: string) => void,
+): void {
+  const isMultipart = /^multipart\/form-data\b/i.test(body.type);
+  if ("text" in body && isMultipart)
+    return warn("A form of parts that was recorded as one text is left out; add its fields to bodyTemplate.");
   if ("fields" in body) {
-    const properties = Object.fromEntries(body.fields.map(([name, value]) => [name, schemaOfText(value)]));
+    const properties = Object.fromEntries(
+      body.fields.map(([name, value]) => [
+        name,
+        isMultipart && value.startsWith("@") ? fileInput(null) : schemaOfText(value),
+      ]),
+    );
     return addBody(inputs, body.type, { type: "object", properties }, true);
   }
   const sample = jsonOf(body.text);

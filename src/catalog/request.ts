@@ -4,9 +4,10 @@ import { valueFaults } from "../base/json-schema.ts";
 import { isWholeTemplate, resolveTemplates } from "../base/template.ts";
 import { readPieces } from "../base/template-grammar.ts";
 import { textOf } from "../base/template-lookup.ts";
+import { type Part, partsOf } from "../executors/http-multipart.ts";
 import { joinPath } from "./addresses.ts";
 import type { EndpointDefinition } from "./contract.ts";
-import { STYLE } from "./openapi-inputs.ts";
+import { FILE_STYLE, STYLE } from "./openapi-inputs.ts";
 
 type Scalar = string | number | boolean | null;
 
@@ -18,6 +19,8 @@ export interface EndpointRequest {
   query: Record<string, Scalar | Scalar[]>;
   body: Json | undefined;
   bodyType: "json" | "form" | "text";
+  /** A form of parts, in place of a body. */
+  parts?: Part[];
 }
 
 /** Throws `definition_invalid` for arguments that the schema does not take, every fault told. */
@@ -44,10 +47,12 @@ export function checkArguments(schema: JsonObject | null, input: JsonObject, wha
 /** The request for these arguments, which have been checked. Throws `definition_invalid` for what can't be sent. */
 export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: JsonObject): EndpointRequest {
   const type = Object.entries(endpoint.headers).find(([name]) => /^content-type$/i.test(name))?.[1] ?? "";
-  const bodyType = bodyTypeOf(type);
+  const isMultipart = /^multipart\/form-data\b/i.test(type);
+  const bodyType = isMultipart ? "form" : bodyTypeOf(type);
   const body = endpoint.bodyTemplate === null ? undefined : filled(endpoint.bodyTemplate, input);
   const headers: Record<string, string> = {};
   for (const [name, template] of Object.entries(endpoint.headers)) {
+    if (isMultipart && /^content-type$/i.test(name)) continue; // it names the boundary
     const value = filled(template, input);
     if (value !== undefined && value !== null) headers[name] = joined(value, ",");
   }
@@ -56,9 +61,25 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
     url: joinPath(baseUrl, pathOf(endpoint.path, input)),
     headers,
     query: queryOf(endpoint, input),
-    body: bodyType === "form" && isObject(body) ? bracketed(body) : body,
     bodyType,
+    ...(isMultipart
+      ? { body: undefined, parts: formOf(endpoint, body) }
+      : { body: bodyType === "form" && isObject(body) ? bracketed(body) : body }),
   };
+}
+
+/** Each field of the body as parts; files are those that their argument's schema says are such. */
+function formOf({ name, bodyTemplate, inputSchema }: EndpointDefinition, body: Json | undefined): Part[] {
+  if (body === undefined) return [];
+  if (!isObject(body))
+    throw new AppError("definition_invalid", `${name} sends a form of parts: its body is an object of them.`);
+  const templates = isObject(bodyTemplate) ? bodyTemplate : {};
+  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
+  return Object.entries(body).flatMap(([field, value]) => {
+    const template = templates[field];
+    const isFile = typeof template === "string" && styleOf(template, properties) === FILE_STYLE;
+    return partsOf(field, value, isFile);
+  });
 }
 
 function bodyTypeOf(type: string): EndpointRequest["bodyType"] {

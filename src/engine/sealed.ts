@@ -4,6 +4,13 @@ import { idempotencyKeys, replyLabel } from "../http/idempotency.ts";
 import { secretLabel } from "../resources/automations/service.ts";
 import { automations } from "../resources/automations/table.ts";
 import { bundleInstalls, installLabel } from "../resources/bundles/table.ts";
+import {
+  attemptLabel,
+  catalogSignInAttempts,
+  catalogSignIns,
+  clientLabel,
+  tokensLabel,
+} from "../resources/catalog-sign-ins/table.ts";
 import { credentialsLabel } from "../resources/connections/link.ts";
 import { connections, connectionTokens } from "../resources/connections/table.ts";
 import { tokenLabel } from "../resources/connections/tokens.ts";
@@ -84,6 +91,25 @@ export const SEALED: readonly SealedColumn[] = [
     webhooks.sealedPreviousSecret,
     { id: webhooks.id, organizationId: webhooks.organizationId },
     webhookLabel,
+  ),
+  sealed(
+    catalogSignIns,
+    catalogSignIns.sealedClientSecret,
+    { id: catalogSignIns.id, organizationId: catalogSignIns.organizationId },
+    clientLabel,
+  ),
+  sealed(
+    catalogSignIns,
+    catalogSignIns.sealedTokens,
+    { id: catalogSignIns.id, organizationId: catalogSignIns.organizationId },
+    tokensLabel,
+  ),
+  sealed(
+    catalogSignInAttempts,
+    catalogSignInAttempts.sealedFacts,
+    { stateHash: catalogSignInAttempts.stateHash },
+    attemptLabel,
+    [catalogSignInAttempts.stateHash],
   ),
   sealed(sessions, sessions.sealedRefreshToken, { id: sessions.id }, refreshLabel),
   sealed(

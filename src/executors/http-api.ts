@@ -3,12 +3,12 @@ import { hideSecrets, withoutSecrets } from "../base/hide.ts";
 import { searchJson } from "../base/jmespath.ts";
 import { canonicalJson, type Json, type JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
-import type { CatalogUse } from "../catalog/contract.ts";
+import type { Authority, CatalogUse } from "../catalog/contract.ts";
 import { checkArguments, requestOf } from "../catalog/request.ts";
 import { openMcp } from "../mcp/client.ts";
 import { failureText, readResult } from "../mcp/result.ts";
 import type { DecisionRequest } from "./contract.ts";
-import { type Access, accessOf, type Outbox, sender, startOf } from "./http-send.ts";
+import { type Access, accessOf, authorityOf, type Outbox, sender, startOf } from "./http-send.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 const MAX_APPROVED_CHARACTERS = 65_536;
@@ -21,6 +21,8 @@ export interface CallOptions {
   maxBytes?: number;
   /** True where a failure of the other side is told in the result, as a model or a tester wants it. */
   tellsFailures?: boolean;
+  /** True where nothing but what `use` has the fingerprint of may be called, also if it changes at this very moment. */
+  isHeld?: boolean;
 }
 
 /** As `http_request` tells it. */
@@ -91,11 +93,11 @@ export async function callApi(
   options: CallOptions = {},
 ): Promise<CallResult> {
   const access = use.connection && accessOf(use.connection);
-  const secrets = () => access?.secrets() ?? [];
+  const secrets = () => (access ?? use.signIn)?.secrets() ?? [];
   try {
     const result = await (use.target.kind === "endpoint"
       ? callEndpoint(outbox, access, use.target, input, options)
-      : callTool(outbox, { access, verify: use.verify }, use.target, input, options));
+      : callTool(outbox, { access, use }, use.target, input, options));
     return hideSecrets(result, secrets());
   } catch (error) {
     throw withoutSecrets(error, secrets());
@@ -111,10 +113,11 @@ async function callEndpoint(
   input: JsonObject,
   { expectStatus, followRedirects, responseExtract, maxBytes, tellsFailures = false }: CallOptions,
 ): Promise<CallResult> {
-  const { body, ...request } = requestOf(endpoint, baseUrl, input);
+  const { body, parts, ...request } = requestOf(endpoint, baseUrl, input);
   const definition = {
     ...request,
     ...(body === undefined ? {} : { body }),
+    ...(parts === undefined ? {} : { parts }),
     ...(expectStatus || tellsFailures ? { expectStatus: expectStatus ?? ALL_STATUSES } : {}),
     ...(followRedirects === undefined ? {} : { followRedirects }),
   };
@@ -141,27 +144,32 @@ const ALL_STATUSES = Array.from({ length: 400 }, (_, index) => index + 200);
 
 async function callTool(
   outbox: Outbox,
-  { access, verify }: { access: Access | null; verify: CatalogUse["verify"] },
+  { access, use }: { access: Access | null; use: CatalogUse },
   { url, transport }: Target<"tool">,
   input: JsonObject,
-  { responseExtract, tellsFailures = false }: CallOptions,
+  { responseExtract, tellsFailures = false, isHeld = false }: CallOptions,
 ): Promise<CallResult> {
   if (access && new URL(access.baseUrl).origin !== new URL(url).origin) {
     const message = `The connection's credentials only go to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
     throw new AppError("definition_invalid", message);
   }
   const { egress, signal } = outbox;
-  const authorize = access ? () => access.authorize() : null;
-  const client = await openMcp({ url, transport, egress, signal, authorize });
+  const authority: Authority | null = access ? authorityOf(access) : use.signIn;
+  const client = await openMcp({ url, transport, egress, signal, authority });
   try {
-    const tool = await verify((await client.listTools()).tools);
+    const tool = await use.verify((await client.listTools()).tools, isHeld);
     const result = readResult(await client.callTool(tool, input));
+    const declined = client.declined.join(" ");
+    if (declined !== "") outbox.log("warn", declined);
     outbox.log(result.isError ? "warn" : "info", `${tool.upstreamName} gave ${result.bytes} bytes.`);
-    if (result.isError && !tellsFailures)
-      throw new AppError("upstream", `The tool ${tool.upstreamName} failed: ${failureText(result)}`);
+    if (result.isError && !tellsFailures) {
+      const told = `The tool ${tool.upstreamName} failed: ${failureText(result)}`;
+      throw new AppError("upstream", declined === "" ? told : `${told} ${declined}`);
+    }
     const { body, bytes, truncated, isError } = result;
     const found = responseExtract === undefined || isError ? null : searchJson(body, responseExtract);
-    return { status: isError ? 500 : 200, headers: {}, body, extracted: found, pages: 1, bytes, truncated };
+    const headers: Record<string, string> = declined === "" ? {} : { declined };
+    return { status: isError ? 500 : 200, headers, body, extracted: found, pages: 1, bytes, truncated };
   } finally {
     await client.close();
   }

@@ -1,7 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { jmespathFault } from "../base/jmespath.ts";
-import { anything, jsonObject, map, object, oneOf, uuid } from "../base/shape.ts";
+import { anything, described, jsonObject, map, object, oneOf, uuid } from "../base/shape.ts";
 import { headerFault } from "./http-message.ts";
+import type { Part } from "./http-multipart.ts";
 import { Pagination, pagingFaults } from "./http-pages.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
@@ -14,6 +15,13 @@ const ApiCall = object(
     endpoint: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an HTTP API" })),
     tool: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an MCP server" })),
     arguments: Type.Optional(jsonObject({ description: "As the inputSchema of the endpoint or tool asks" })),
+    fingerprint: Type.Optional(
+      Type.String({
+        pattern: "^[0-9a-f]{64}$",
+        description:
+          "Of what is to be called, as approvals are for it: nothing is sent once it is something else",
+      }),
+    ),
   },
   { description: "An endpoint or a tool of the API catalog, instead of url and what belongs to it" },
 );
@@ -28,9 +36,14 @@ export const Definition = object({
     }),
   ),
   api: Type.Optional(ApiCall),
-  headers: Type.Optional(map(scalar)),
-  query: Type.Optional(map(Type.Union([scalar, Type.Array(scalar)]))),
-  body: Type.Optional(anything()),
+  headers: Type.Optional(described("Those of the connection are added", map(scalar))),
+  query: Type.Optional(
+    described(
+      "Parameters of the address; a list stands for one repeated",
+      map(Type.Union([scalar, Type.Array(scalar)])),
+    ),
+  ),
+  body: Type.Optional(described("Any JSON, or a text", anything())),
   bodyType: Type.Optional(
     oneOf(["json", "form", "text"], { description: "text for a string, json for all else" }),
   ),
@@ -59,8 +72,8 @@ export const Definition = object({
   pagination: Type.Optional(Pagination),
 });
 export type Definition = Static<typeof Definition>;
-/** A definition that says itself what is sent. */
-export type Request = Omit<Definition, "api"> & { url: string };
+/** A definition that says itself what is sent; an endpoint of the catalog may have a form of parts in place of a body. */
+export type Request = Omit<Definition, "api"> & { url: string; parts?: readonly Part[] };
 
 /** Said by the endpoint or tool that is called. */
 const OF_A_URL = ["url", "method", "headers", "query", "body", "bodyType", "pagination"] as const;

@@ -94,22 +94,26 @@ async function callCatalog(bench: Bench, definition: Definition, api: ApiCall): 
   const input = api.arguments ?? {};
   const use = await bench.catalog(api);
   checkInput(use, input);
+  const isHeld = use.approvalRequired || api.fingerprint !== undefined;
+  if (api.fingerprint !== undefined && api.fingerprint !== use.fingerprint) throw changed();
   if (use.approvalRequired) {
     const approved = await bench.approvedHash();
     if (approved === null) {
       bench.log("info", "The call needs approval, and waits for it.");
       return { wait: "approval", request: approvalOf(use, input) };
     }
-    if (approved !== callHash(use, input)) {
-      throw new AppError(
-        "invalid_state",
-        "What was approved is not what would be sent now: the endpoint, the API or its connection has changed. Run it again.",
-      );
-    }
+    if (approved !== callHash(use, input)) throw changed();
+    bench.log("info", `Sends what was approved, hash ${approved}.`);
   }
   bench.progress({ phase: "requesting", message: `${api.endpoint ?? api.tool} of ${use.apiName}` });
-  return { result: await callApi(bench, use, input, definition) };
+  return { result: await callApi(bench, use, input, { ...definition, isHeld }) };
 }
+
+const changed = () =>
+  new AppError(
+    "invalid_state",
+    "What was approved is not what would be sent now: the endpoint, the API or its connection has changed. Run it again.",
+  );
 
 async function readOne(bench: Bench, definition: Request, turn: Turn, send: Send): Promise<Reply> {
   bench.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${turn.url.host}` });

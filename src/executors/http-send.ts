@@ -1,8 +1,10 @@
 import { AppError } from "../base/errors.ts";
+import type { Authority } from "../catalog/contract.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../providers/contract.ts";
 import type { Bench } from "./contract.ts";
 import { isBodiless, type Request, urlFault } from "./http-definition.ts";
 import { bodyOf, headersOf, type Reply, readReply, unexpectedStatus, withQuery } from "./http-message.ts";
+import { multipartOf } from "./http-multipart.ts";
 import type { Turn } from "./http-pages.ts";
 
 /** For one request, its reply included; the run's own limit comes on top. */
@@ -42,6 +44,24 @@ export function accessOf({ provider, link }: { provider: Provider; link: Link })
   };
 }
 
+/** A connection for an MCP server. A kept token that has ended is renewed once. */
+export function authorityOf(access: Access): Authority {
+  let last: Grant | null = null;
+  let isFresh = false;
+  return {
+    async authorize() {
+      last = await access.authorize(isFresh ? { isFresh } : undefined);
+      return last;
+    },
+    async refused({ status }) {
+      const mayHaveEnded = status === 401 && last?.isRenewable === true && !isFresh;
+      isFresh ||= mayHaveEnded;
+      return mayHaveEnded;
+    },
+    secrets: access.secrets,
+  };
+}
+
 /** The first request, before its pages are counted. */
 export function startOf({ url: text, query, body }: Request, access: Access | null): Turn {
   const fault = urlFault(text);
@@ -71,12 +91,12 @@ export type Outbox = Pick<Bench, "egress" | "signal" | "clock" | "log"> & {
 export type Send = (turn: Turn, page: number, maxBytes: number) => Promise<Reply>;
 
 export function sender(bench: Outbox, definition: Request, access: Access | null): Send {
-  const { method = "GET", followRedirects = true, expectStatus, bodyType } = definition;
+  const { method = "GET", followRedirects = true, expectStatus } = definition;
   const isExpected = (status: number) =>
     expectStatus ? expectStatus.includes(status) : status >= 200 && status < (followRedirects ? 300 : 400);
 
   const ask = (turn: Turn, page: number, grant: Grant | undefined) => {
-    const body = turn.body === undefined ? null : bodyOf(turn.body, bodyType);
+    const body = sentBody(definition, turn);
     const headers = {
       ...(body ? { "content-type": body.contentType } : {}),
       ...(isSafe(method) ? {} : { "idempotency-key": page === 1 ? bench.run.id : `${bench.run.id}-${page}` }),
@@ -89,7 +109,7 @@ export function sender(bench: Outbox, definition: Request, access: Access | null
     return bench.egress.fetch(url.href, {
       method,
       headers,
-      ...(body ? { body: body.text } : {}),
+      ...(body ? { body: body.content } : {}),
       signal: bench.signal,
       timeoutMs: REQUEST_TIMEOUT_MS,
       credentialHeaders: Object.keys(grant?.headers ?? {}),
@@ -111,6 +131,13 @@ export function sender(bench: Outbox, definition: Request, access: Access | null
     if (!good) throw unexpectedStatus(method, reply, bench.clock.now());
     return reply;
   };
+}
+
+function sentBody({ bodyType, parts }: Request, turn: Turn) {
+  if (parts !== undefined) return multipartOf(parts);
+  if (turn.body === undefined) return null;
+  const { text: content, contentType } = bodyOf(turn.body, bodyType);
+  return { content, contentType };
 }
 
 const isSafe = (method: string) => isBodiless(method) || method === "OPTIONS";

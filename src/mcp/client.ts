@@ -13,6 +13,8 @@ export type { McpPlace };
 /** An MCP server that is spoken with, of any revision. */
 export interface McpClient {
   readonly era: McpWire["era"];
+  /** What the server asked of the person or of a model meanwhile, and was not given; in sentences. */
+  readonly declined: readonly string[];
   /** All of its tools, cleaned; what can't be used is told in `warnings`. */
   listTools(): Promise<{ tools: ToolDefinition[]; warnings: string[] }>;
   /** Throws `upstream` where the server refuses; a tool that fails says so in its result. */
@@ -77,6 +79,7 @@ async function legacyOrSse(place: McpPlace): Promise<McpWire> {
 
 const clientOf = (wire: McpWire, patience: Patience): McpClient => ({
   era: wire.era,
+  declined: wire.declined,
   listTools: () => listTools(wire),
   close: () => wire.close(),
   async callTool({ upstreamName, inputSchema }, input) {

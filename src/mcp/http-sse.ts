@@ -16,6 +16,7 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
   const leave = () => life.abort(place.signal.reason);
   if (place.signal.aborted) leave();
   place.signal.addEventListener("abort", leave, { once: true });
+  const declined: string[] = [];
   const pending = new Map<number, (message: Settled | Error) => void>();
   const listeners = new Set<() => void>();
   const opened = Promise.withResolvers<string>();
@@ -38,7 +39,7 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
       else
         for (const message of readMessages(data)) {
           if (message.kind === "request") {
-            if (++replies <= MAX_REPLIES) void tell(replyTo(message)).catch(waitedForBelow);
+            if (++replies <= MAX_REPLIES) void tell(replyTo(host, message, declined)).catch(waitedForBelow);
           } else if (message.kind !== "notification" && typeof message.id === "number") {
             pending.get(message.id)?.(message);
             pending.delete(message.id);
@@ -96,7 +97,7 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
     await close();
     throw error;
   }
-  return { era: "sse", request: ask, close };
+  return { era: "sse", declined, request: ask, close };
 }
 
 /** The address that requests go to, which the stream begins with; at the same server, or it is not followed. */

@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { DECLINE, ELICIT, noteDecline, SAMPLE } from "./declined.ts";
 import { LIST_PATIENCE, type Patience } from "./limits.ts";
 import { type RpcMessage, rpcFailure, statusFailure } from "./rpc.ts";
 import { watchOver } from "./watch.ts";
@@ -12,10 +13,14 @@ import {
   noAnswer,
   OtherEra,
   post,
+  resume,
   send,
 } from "./wire.ts";
 
 const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+
+/** A stream that goes on ending before its answer is taken up so often. */
+const MAX_RESUMES = 20;
 
 /** What a server asks meanwhile is answered so often: each answer is a request of ours. */
 export const MAX_REPLIES = 100;
@@ -32,11 +37,22 @@ export function agreedVersion(host: string, { protocolVersion }: JsonObject): st
   throw new AppError("upstream", `${host} speaks a version of MCP that Weir does not know.`);
 }
 
-/** What we say to a server that asks us something: we are there, and can do nothing else. */
-export const replyTo = ({ id, method }: Extract<RpcMessage, { kind: "request" }>): JsonObject =>
-  method === "ping"
-    ? { jsonrpc: "2.0", id, result: {} }
-    : { jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } };
+/** What we say to a server that asks us something: we are there, and nobody answers its questions. */
+export function replyTo(
+  host: string,
+  { id, ...asked }: Extract<RpcMessage, { kind: "request" }>,
+  declined: string[],
+): JsonObject {
+  const { method } = asked;
+  if (method === "ping") return { jsonrpc: "2.0", id, result: {} };
+  noteDecline(declined, host, asked);
+  if (method === ELICIT) return { jsonrpc: "2.0", id, result: DECLINE };
+  const isSampling = method === SAMPLE; // the code that the revision of 2025-11-25 gives for a no
+  const error = isSampling
+    ? { code: -1, message: "User rejected sampling request" }
+    : { code: -32_601, message: "Method not found" };
+  return { jsonrpc: "2.0", id, error };
+}
 
 /**
  * Streamable HTTP of 2025-03-26 to 2025-11-25: a session that begins with `initialize`. Throws `OtherEra` where the
@@ -44,6 +60,7 @@ export const replyTo = ({ id, method }: Extract<RpcMessage, { kind: "request" }>
  */
 export async function legacyWire(place: McpPlace): Promise<McpWire> {
   const host = hostOf(place);
+  const declined: string[] = [];
   let lastId = 0;
   let session: { id: string | null; version: string } | null = null;
 
@@ -58,11 +75,19 @@ export async function legacyWire(place: McpPlace): Promise<McpWire> {
     const asked = (message: Extract<RpcMessage, { kind: "request" }>) => {
       if (++replies > MAX_REPLIES) return;
       const own = watchOver(place.signal, LIST_PATIENCE, host);
-      const reply = { url: place.url, body: replyTo(message), headers: headersOf(), watch: own };
+      const body = replyTo(host, message, declined);
+      const reply = { url: place.url, body, headers: headersOf(), watch: own };
       post(place, reply).catch(notHeard).finally(own.close);
     };
     try {
-      return await post(place, { url: place.url, body, headers: headersOf(), watch, asked });
+      const request = { url: place.url, body, headers: headersOf(), watch, asked };
+      let answer = await post(place, request);
+      for (let tries = 0; answer.resume !== null && tries < MAX_RESUMES; tries++) {
+        const next = await resume(place, request, answer.resume);
+        if (next === null) break;
+        answer = next;
+      }
+      return answer;
     } catch (error) {
       throw watch.signal.aborted ? watch.signal.reason : error;
     } finally {
@@ -91,6 +116,7 @@ export async function legacyWire(place: McpPlace): Promise<McpWire> {
   await initialize();
   return {
     era: "legacy",
+    declined,
     async request(method, params, patience) {
       let answer = await ask(method, params, patience);
       if (answer.status === 404 && session?.id) {

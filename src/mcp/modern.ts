@@ -1,5 +1,5 @@
-import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { answerTo, asksForMore } from "./declined.ts";
 import { LIST_PATIENCE, type Patience } from "./limits.ts";
 import { headerText } from "./param-headers.ts";
 import {
@@ -31,18 +31,32 @@ const META = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
+/** A request is sent so often at most: a server that still asks after a no is left. */
+const MAX_ROUNDS = 3;
+
 /** The revision of 2026-07-28: no session, each request says all about itself. */
 export function modernWire(place: McpPlace): McpWire {
+  const host = hostOf(place);
+  const declined: string[] = [];
   let lastId = 0;
   return {
     era: "modern",
+    declined,
     async request(method, params, patience, headers = {}) {
-      const answer = await exchange(place, ++lastId, method, params, patience, headers);
-      const { status, message } = answer;
-      if (message?.kind === "result") return complete(place, method, message.result);
-      if (message?.kind === "error") throw rpcFailure(hostOf(place), method, message.error);
-      if (status >= 300) throw statusFailure(hostOf(place), status, answer.headers.get("www-authenticate"));
-      throw noAnswer(place, method);
+      let given: JsonObject = {};
+      for (let round = 1; ; round++) {
+        const answer = await exchange(place, ++lastId, method, { ...params, ...given }, patience, headers);
+        const { status, message } = answer;
+        if (message?.kind === "error") throw rpcFailure(host, method, message.error);
+        if (message?.kind !== "result") {
+          if (status >= 300) throw statusFailure(host, status, answer.headers.get("www-authenticate"));
+          throw noAnswer(place, method);
+        }
+        const { resultType = "complete" } = message.result;
+        if (resultType === "complete") return message.result;
+        given = answerTo(host, method, message.result, declined);
+        if (round >= MAX_ROUNDS) throw asksForMore(host, method, declined);
+      }
     },
     close: async () => undefined,
   };
@@ -51,7 +65,11 @@ export function modernWire(place: McpPlace): McpWire {
 /** Asks the server what it is. Throws `OtherEra` for one of before, `upstream` for one that can't be spoken with. */
 export async function probeModern(place: McpPlace, patience: Patience = LIST_PATIENCE): Promise<void> {
   const { status, headers, message } = await exchange(place, 0, "server/discover", {}, patience, {});
-  if (message?.kind === "result") return;
+  if (message?.kind === "result") {
+    const { supportedVersions: versions } = message.result;
+    if (Array.isArray(versions) && versions.includes(MODERN_VERSION)) return;
+    throw new OtherEra(); // some of before answer whatever they are asked
+  }
   const host = hostOf(place);
   const code = message?.kind === "error" ? message.error.code : null;
   if (message?.kind === "error") {
@@ -92,13 +110,4 @@ async function exchange(
   } finally {
     watch.close();
   }
-}
-
-function complete(place: McpPlace, method: string, result: JsonObject): JsonObject {
-  const { resultType } = result;
-  if (resultType === undefined || resultType === "complete") return result;
-  throw new AppError(
-    "upstream",
-    `${hostOf(place)} asks for more before it answers ${method} (${String(resultType).slice(0, 50)}), which Weir can't give it.`,
-  );
 }

@@ -15,11 +15,17 @@ export interface RpcError {
   data: Json;
 }
 
+/** What a server asks of us: a method, and what it says to the person where it does. */
+export interface Asked {
+  method: string;
+  message: string | null;
+}
+
 /** One message of JSON-RPC, as far as it is one. */
 export type RpcMessage =
   | { kind: "result"; id: string | number; result: JsonObject }
   | { kind: "error"; id: string | number | null; error: RpcError }
-  | { kind: "request"; id: string | number; method: string }
+  | ({ kind: "request"; id: string | number } & Asked)
   | { kind: "notification"; method: string };
 
 /** The messages of a text: one, or a batch as the revision of 2025-03-26 has them. Empty where it is no JSON-RPC. */
@@ -48,7 +54,17 @@ function readMessage(value: Json): RpcMessage | null {
   if (typeof value.method !== "string") return null;
   return id === null
     ? { kind: "notification", method: value.method }
-    : { kind: "request", id, method: value.method };
+    : { kind: "request", id, ...asked(value) };
+}
+
+/** As far as it is a request at all; its text is for people to read, and nothing more. */
+export function asked({ method, params }: JsonObject): Asked {
+  const message = isObject(params) ? params.message : null;
+  const text = typeof message === "string" ? withoutUnseen(message).replace(/\s+/g, " ").trim() : "";
+  return {
+    method: typeof method === "string" ? withoutUnseen(method).slice(0, 100) : "",
+    message: text === "" ? null : text.slice(0, 300),
+  };
 }
 
 /** The failure that an error of the server is; what it says is its own text. */

@@ -4,6 +4,10 @@ import { MAX_WIRE_BYTES } from "./limits.ts";
 export interface SseEvent {
   event: string;
   data: string;
+  /** The last id that the stream has named, by which it can be taken up again; null for none. */
+  id: string | null;
+  /** How long to wait before that, where the stream says so. */
+  retryMs: number | null;
 }
 
 /** What is left of an event that is longer than this is not waited for. */
@@ -24,6 +28,8 @@ export async function* readEvents(
   let heldSize = 0;
   let total = 0;
   let event = "";
+  let id: string | null = null;
+  let retryMs: number | null = null;
   let data: string[] = [];
   let size = 0;
   try {
@@ -43,7 +49,7 @@ export async function* readEvents(
       heldSize = rest.length;
       for (const line of lines) {
         if (line === "") {
-          if (data.length > 0) yield { event: event || "message", data: data.join("\n") };
+          if (data.length > 0) yield { event: event || "message", data: data.join("\n"), id, retryMs };
           event = "";
           data = [];
           size = 0;
@@ -53,6 +59,8 @@ export async function* readEvents(
         const field = colon < 0 ? line : line.slice(0, colon);
         const content = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
         if (field === "event") event = content;
+        else if (field === "id" && /^[\x21-\x7e]{1,1000}$/.test(content)) id = content;
+        else if (field === "retry" && /^\d{1,9}$/.test(content)) retryMs = Number(content);
         else if (field === "data") {
           data.push(content);
           size += content.length;

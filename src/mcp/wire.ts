@@ -1,13 +1,12 @@
 import type { Egress, EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Transport } from "../catalog/contract.ts";
-import type { Grant } from "../providers/contract.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { Authority, Transport } from "../catalog/contract.ts";
 import { version } from "../version.ts";
 import type { Patience } from "./limits.ts";
 import { MAX_ERROR_BYTES, MAX_WIRE_BYTES } from "./limits.ts";
 import { type RpcError, type RpcMessage, readMessages } from "./rpc.ts";
-import { readEvents, tooLarge } from "./sse.ts";
+import { readEvents, type SseEvent, tooLarge } from "./sse.ts";
 import type { Watch } from "./watch.ts";
 
 /** An MCP server, and what to reach it with. */
@@ -16,13 +15,15 @@ export interface McpPlace {
   transport: Transport;
   egress: Egress;
   /** What carries the credentials; null for none. Asked before each request. */
-  authorize: (() => Promise<Grant>) | null;
+  authority: Pick<Authority, "authorize" | "refused"> | null;
   signal: AbortSignal;
 }
 
 /** A way of speaking with one server. */
 export interface McpWire {
   readonly era: "modern" | "legacy" | "sse";
+  /** What the server asked of the person or of a model meanwhile, and was not given; in sentences. */
+  readonly declined: string[];
   /** The result of one request. `headers` go with it where the protocol has a place for them. */
   request(
     method: string,
@@ -43,6 +44,8 @@ export interface Answer {
   status: number;
   headers: Headers;
   message: Extract<RpcMessage, { kind: "result" | "error" }> | null;
+  /** Of a stream that ended before its answer: where to take it up again, and when. */
+  resume: { id: string; retryMs: number } | null;
 }
 
 interface Post {
@@ -54,13 +57,38 @@ interface Post {
   asked?: (message: Extract<RpcMessage, { kind: "request" }>) => void;
 }
 
-/** Sends one request as the caller's, with its credentials; redirects go through the same gate. */
-export async function send(
-  place: McpPlace,
-  url: string,
-  request: { method: string; headers: Record<string, string>; body?: string; signal: AbortSignal },
-): Promise<EgressResponse> {
-  const grant = await place.authorize?.();
+interface Sent {
+  method: string;
+  headers: Record<string, string>;
+  body?: string;
+  signal: AbortSignal;
+}
+
+/** Once for a token that has ended, once for one that may too little. */
+const MAX_TRIES = 3;
+
+/**
+ * Sends one request as the caller's, with its credentials; redirects go through the same gate. A refusal is told to the
+ * place's authority, which may have the request sent again.
+ */
+export async function send(place: McpPlace, url: string, request: Sent): Promise<EgressResponse> {
+  const { authority } = place;
+  for (let tries = 1; ; tries++) {
+    const response = await sendOnce(place, url, request);
+    const { status, headers } = response;
+    if (authority === null || (status !== 401 && status !== 403) || tries >= MAX_TRIES) return response;
+    let isWorthIt = true;
+    try {
+      isWorthIt = await authority.refused({ status, challenge: headers.get("www-authenticate") });
+    } finally {
+      if (isWorthIt) await response.body.cancel();
+    }
+    if (!isWorthIt) return response;
+  }
+}
+
+async function sendOnce(place: McpPlace, url: string, request: Sent): Promise<EgressResponse> {
+  const grant = await place.authority?.authorize();
   const target = new URL(url);
   for (const [name, value] of Object.entries(grant?.query ?? {})) target.searchParams.set(name, value);
   return place.egress.fetch(target.href, {
@@ -90,34 +118,69 @@ export async function post(place: McpPlace, { url, body, headers, watch, asked }
   const type = response.headers.get("content-type") ?? "";
   const isGood = status >= 200 && status < 300;
   if (isGood && /^text\/event-stream\b/i.test(type)) {
-    const message = await answerIn(response.body, body.id as number, watch, asked);
-    return { status, headers: response.headers, message };
+    return { status, headers: response.headers, ...(await answerIn(response.body, body.id, watch, asked)) };
   }
   const { bytes, truncated } = await response.bytes(isGood ? MAX_WIRE_BYTES : MAX_ERROR_BYTES);
   if (truncated && isGood) throw tooLarge();
   const found = readMessages(new TextDecoder().decode(bytes)).find(
     (each) => each.kind === "error" || (each.kind === "result" && each.id === body.id),
   );
-  return { status, headers: response.headers, message: (found as Answer["message"]) ?? null };
+  return { status, headers: response.headers, message: (found as Answer["message"]) ?? null, resume: null };
 }
+
+/** Takes up a stream that ended before it gave the answer to `body` (2025-11-25); null where the server does not. */
+export async function resume(
+  place: McpPlace,
+  { url, body, headers, watch, asked }: Post,
+  { id, retryMs }: NonNullable<Answer["resume"]>,
+): Promise<Answer | null> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, retryMs); // as real as the network that it waits for
+    watch.signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
+  });
+  const response = await send(place, url, {
+    method: "GET",
+    headers: { accept: "text/event-stream", ...headers, "last-event-id": id },
+    signal: watch.signal,
+  });
+  watch.heard();
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  if (response.status === 200 && isStream) {
+    const answer = await answerIn(response.body, body.id, watch, asked);
+    return { status: 200, headers: response.headers, ...answer };
+  }
+  await response.body.cancel();
+  return null;
+}
+
+/** Where a stream does not say when it may be taken up again, and at most. */
+const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
 
 async function answerIn(
   stream: ReadableStream<Uint8Array>,
-  id: number,
+  id: Json | undefined,
   watch: Watch,
   asked: Post["asked"],
-): Promise<Answer["message"]> {
-  for await (const { data } of readEvents(stream, watch.heard, MAX_WIRE_BYTES)) {
+): Promise<Pick<Answer, "message" | "resume">> {
+  let last: SseEvent | null = null;
+  for await (const event of readEvents(stream, watch.heard, MAX_WIRE_BYTES)) {
+    const { data } = event;
+    last = event;
     for (const message of readMessages(data)) {
       if (message.kind === "request") asked?.(message);
       else if (
         message.kind !== "notification" &&
         (message.id === id || (message.kind === "error" && message.id === null))
       )
-        return message;
+        return { message, resume: null };
     }
   }
-  return null;
+  if (last === null || last.id === null) return { message: null, resume: null };
+  return {
+    message: null,
+    resume: { id: last.id, retryMs: Math.min(last.retryMs ?? RETRY_MS, MAX_RETRY_MS) },
+  };
 }
 
 export const noAnswer = (place: McpPlace, method: string) =>

@@ -15,7 +15,7 @@ const placeOf = (url: string, more: Partial<McpPlace> = {}): McpPlace => ({
   url,
   transport: "http",
   egress,
-  authorize: null,
+  authority: null,
   signal: new AbortController().signal,
   ...more,
 });
@@ -205,6 +205,77 @@ describe("a server of 2026-07-28", () => {
       expect((await call).code).toBe("cancelled");
     }));
 
+  test("that asks a person is told no, once, with its own state as it came, and answers then", () =>
+    using(
+      {
+        asks: {
+          inputRequests: {
+            who: { method: "elicitation/create", params: { mode: "form", message: "Who\u202e are\n you?" } },
+            where: { method: "roots/list" },
+          },
+          requestState: "opaque {state}",
+        },
+      },
+      async (peer) => {
+        const client = await openMcp(placeOf(peer.url));
+        const tool = { upstreamName: "echo", inputSchema: null };
+        expect(readResult(await client.callTool(tool, { text: "x" })).body).toEqual({ text: "x" });
+        const [first, second] = peer.heard.filter(({ method }) => method === "tools/call");
+        expect(first?.params).not.toContainAnyKeys(["inputResponses", "requestState"]);
+        expect(second?.params).toMatchObject({
+          name: "echo",
+          arguments: { text: "x" },
+          inputResponses: { who: { action: "decline" }, where: { roots: [] } },
+          requestState: "opaque {state}",
+        });
+        expect(client.declined).toEqual([
+          expect.stringMatching(/asked for a person's answer \("Who are you\?"\) and was told no/),
+          expect.stringMatching(/asked for folders of this machine and was told no/),
+        ]);
+        await client.callTool(tool, { text: "y" }); // another call begins anew
+        const third = peer.heard.filter(({ method }) => method === "tools/call")[2];
+        expect(third?.params).not.toContainAnyKeys(["inputResponses", "requestState"]);
+      },
+    ));
+
+  test("that goes on asking is left after a few rounds, with a sentence about what it wanted", () =>
+    using(
+      {
+        asks: {
+          inputRequests: { who: { method: "elicitation/create", params: { message: "Who are you?" } } },
+          isNeverContent: true,
+        },
+      },
+      async (peer) => {
+        const client = await openMcp(placeOf(peer.url));
+        const failure = await failureOf(client.callTool({ upstreamName: "echo", inputSchema: null }, {}));
+        expect(failure.code).toBe("upstream");
+        expect(failure.message).toContain('asked for a person\'s answer ("Who are you?") and was told no');
+        expect(peer.heard.filter(({ method }) => method === "tools/call")).toHaveLength(3);
+      },
+    ));
+
+  test("that wants a model's answer gets none, at once", () =>
+    using(
+      { asks: { inputRequests: { think: { method: "sampling/createMessage", params: { messages: [] } } } } },
+      async (peer) => {
+        const client = await openMcp(placeOf(peer.url));
+        const failure = await failureOf(client.callTool({ upstreamName: "echo", inputSchema: null }, {}));
+        expect(failure.message).toContain("asked for a language model's answer and was told no");
+        expect(peer.heard.filter(({ method }) => method === "tools/call")).toHaveLength(1);
+      },
+    ));
+
+  test("that needs to be asked again later is, with its state and nothing else", () =>
+    using({ asks: { requestState: "step 2" } }, async (peer) => {
+      const client = await openMcp(placeOf(peer.url));
+      await client.callTool({ upstreamName: "echo", inputSchema: null }, { text: "x" });
+      const second = peer.heard.filter(({ method }) => method === "tools/call")[1];
+      expect(second?.params.requestState).toBe("step 2");
+      expect(second?.params).not.toContainAnyKeys(["inputResponses"]);
+      expect(client.declined).toEqual([]);
+    }));
+
   test("that redirects inward is not followed", () =>
     using({ redirectsTo: "http://169.254.169.254/latest/meta-data" }, async (peer) => {
       expect((await failureOf(openMcp(placeOf(peer.url)))).code).toBe("egress_blocked");
@@ -220,7 +291,8 @@ describe("a server of 2026-07-28", () => {
         query: {},
         secrets: ["secret-token"],
       };
-      const client = await openMcp(placeOf(peer.url, { authorize: async () => grant }));
+      const authority = { authorize: async () => grant, refused: async () => false };
+      const client = await openMcp(placeOf(peer.url, { authority }));
       expect(await named(client)).toEqual(["echo"]);
     }));
 
@@ -267,7 +339,15 @@ describe("a server of sessions", () => {
       const echo = { upstreamName: "echo", inputSchema: null };
       expect(readResult(await client.callTool(echo, {})).body).toBe("session-1");
       for (let n = 0; peer.pongs.length < 2 && n < 200; n++) await Bun.sleep(10);
+      for (let n = 0; peer.pongs.length < 4 && n < 200; n++) await Bun.sleep(10);
       expect(peer.pongs).toContainEqual({});
+      expect(peer.pongs).toContainEqual({ action: "decline" });
+      expect(peer.pongs).toContainEqual({ code: -1, message: "User rejected sampling request" });
+      expect(client.declined).toEqual([
+        expect.stringContaining("folders of this machine"),
+        expect.stringContaining('a person\'s answer ("Which region?")'),
+        expect.stringContaining("a language model's answer"),
+      ]);
       expect(peer.pongs).toContainEqual({ code: -32601, message: "Method not found" });
       peer.forget();
       expect(readResult(await client.callTool(echo, {})).body).toBe("session-2");
@@ -288,6 +368,18 @@ describe("a server of sessions", () => {
       for (let n = 0; peer.pongs.length < 100 && n < 200; n++) await Bun.sleep(10);
       await Bun.sleep(200);
       expect(peer.pongs).toHaveLength(100);
+    } finally {
+      await peer.stop();
+    }
+  });
+
+  test("that ends a stream before its answer is asked for the rest, by the last event that came", async () => {
+    const peer = startLegacy({ breaksOff: 2 });
+    try {
+      const client = await openMcp(placeOf(peer.url));
+      const result = await client.callTool({ upstreamName: "echo", inputSchema: null }, {});
+      expect(readResult(result).text).toBe("late");
+      expect(peer.resumed).toEqual(["e1", "e2"]);
     } finally {
       await peer.stop();
     }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { contextFor } from "../../src/context.ts";
+import { outsideTool } from "../../src/resources/mcp/tools.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { join, neighbour } from "../support/people.ts";
@@ -137,6 +138,33 @@ describe("the official client", () => {
     expect((await called(client, "query", { sql: "SELECT * FROM raw.shop__orders" })).isError).toBe(true);
     await client.close();
   });
+});
+
+test("the called tool alone is opened, however many there are", async () => {
+  const ctx = contextFor(weir.app, {
+    organizationId: weir.ids.organizationId,
+    role: "owner",
+    actor: { type: "user", id: weir.ids.userId },
+    correlationId: "test-cost",
+  });
+  const reads = async (name: string) => {
+    let count = 0;
+    const db = new Proxy(ctx.db, {
+      get(target, key) {
+        if (key === "select") count++;
+        const value = Reflect.get(target, key);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const tool = await outsideTool({ ...ctx, db }, { id: "test", name: "MCP" }, name);
+    return [tool?.name ?? null, count];
+  };
+  const before = await reads("action_nightly");
+  expect(before[0]).toBe("action_nightly");
+  for (let n = 0; n < 5; n++) await makeAction(weir.owner, { slug: `another-${n}` });
+  expect(await reads("action_nightly")).toEqual(before);
+  expect(await reads("query")).toEqual(["query", 0]);
+  expect(await reads("nothing")).toEqual([null, 0]);
 });
 
 describe("on the wire", () => {

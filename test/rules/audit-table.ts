@@ -3,6 +3,7 @@ import { contextFor } from "../../src/context.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { startModern } from "../peers/mcp-modern.ts";
+import { startForgedSignIn } from "../peers/oauth-forger.ts";
 import { type Answer, type Client, PASSWORD, type startApp } from "../support/app.ts";
 import { addHttp, addMcp, httpApi, mcpApi } from "../support/catalog.ts";
 import { connect, localFiles } from "../support/connections.ts";
@@ -853,6 +854,36 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       const tools = [{ upstreamName: "echo", inputSchema: { type: "object" } }];
       const entry = await addMcp(weir.owner, mcpApi("Audited drift", { url, tools }));
       return { path: api(`api-catalog/${entry.id}/refresh`) };
+    },
+  },
+  "POST /api/v1/api-catalog/authorize": {
+    events: ["catalog.sign_in_started catalog_sign_in"],
+    about: unsaid,
+    call: async () => ({
+      path: api("api-catalog/authorize"),
+      body: { mcpUrl: (await startForgedSignIn({})).url, clientId: "audited" },
+    }),
+  },
+  "POST /api/v1/api-catalog/{api_id}/authorize": {
+    events: ["catalog.sign_in_started catalog_sign_in"],
+    about: unsaid,
+    async call({ weir }) {
+      const { url } = await startForgedSignIn({});
+      const entry = await addMcp(weir.owner, mcpApi("Audited sign-in", { url }));
+      return { path: api(`api-catalog/${entry.id}/authorize`), body: { clientId: "audited" } };
+    },
+  },
+  "DELETE /api/v1/api-catalog/{api_id}/sign-in": {
+    events: ["catalog.signed_out catalog_sign_in"],
+    about: unsaid,
+    async call({ weir }) {
+      const { url } = await startForgedSignIn({});
+      const entry = await addMcp(weir.owner, mcpApi("Audited sign-out", { url }));
+      const begun = await weir.owner("POST", api(`api-catalog/${entry.id}/authorize`), {
+        clientId: "audited",
+      });
+      if (begun.status !== 200) throw new Error(begun.text);
+      return { path: api(`api-catalog/${entry.id}/sign-in`) };
     },
   },
   "POST /api/v1/api-catalog/{api_id}/endpoints/{name}/test": {

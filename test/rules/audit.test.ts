@@ -233,6 +233,9 @@ const INTERFACE: Readonly<Record<string, readonly string[]>> = {
 const SEEN_ELSEWHERE = new Set([
   "backup.failed",
   "connection.token_refreshed",
+  "catalog.signed_in",
+  "catalog.sign_in_needed",
+  "catalog.token_refreshed",
   "decision.expired",
   "automation.schedule_missed",
   "automation.stale",

@@ -7,6 +7,7 @@ import { Button, IconButton } from "../parts/button.tsx";
 import { ApiConnection, Check, LongField } from "../parts/catalog-fields.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog-import.tsx";
 import { CatalogItems } from "../parts/catalog-items.tsx";
+import { SignInFacts, SignInWanted } from "../parts/catalog-sign-in.tsx";
 import { Mono } from "../parts/copy.tsx";
 import { Held } from "../parts/detail.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -61,6 +62,7 @@ function Whole({ api }: { api: CatalogEntry }) {
           what was accepted.
         </p>
       )}
+      <SignInWanted api={api} />
       {refreshed && <NewTools api={api} found={refreshed} onDone={() => setRefreshed(null)} />}
       {tabs.bar}
       {tabs.current === "import" ? (
@@ -72,6 +74,7 @@ function Whole({ api }: { api: CatalogEntry }) {
               {(held, onDirty) => <Settings api={held} onDirty={onDirty} />}
             </Held>
           )}
+          <SignInFacts api={api} />
           <Section title="Facts">
             <Facts
               of={[

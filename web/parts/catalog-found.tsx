@@ -4,6 +4,7 @@ import { useChange, useMay } from "../data.ts";
 import { Button } from "./button.tsx";
 import { ApiConnection, Check, LongField } from "./catalog-fields.tsx";
 import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
+import { SignInDialog } from "./catalog-sign-in.tsx";
 import type { Found } from "./catalog-source.tsx";
 import { FormFrame, toldBy } from "./form-frame.tsx";
 import { TextField } from "./labelled.tsx";
@@ -180,6 +181,7 @@ function Hints({ found: { existingApi, authRequired, authHints, warnings } }: { 
 function NothingFound({ found, onBack }: Props) {
   return (
     <Section title="Nothing was found" aside={<Button onClick={onBack}>Begin again</Button>}>
+      <SignInFirst found={found} />
       {found.attempts.length > 0 ? (
         <>
           <p className="mb-2 text-sm text-soft">These places were looked at:</p>
@@ -205,5 +207,28 @@ function NothingFound({ found, onBack }: Props) {
         </p>
       ))}
     </Section>
+  );
+}
+
+/** A server that shows its tools only to who is signed in. */
+function SignInFirst({ found }: { found: Found }) {
+  const isAdmin = useMay("admin");
+  const [isOpen, setOpen] = useState(false);
+  const { type, url, transport, authHints, connectionId } = found;
+  const isAsking =
+    type === "mcp" && authHints.some((hint) => hint.type === "oauth2") && connectionId === null;
+  if (!isAsking || url === null) return null;
+  return (
+    <div className="mb-3 flex flex-wrap items-center justify-between gap-3 text-sm">
+      <p>The server shows its tools only to who is signed in.{!isAdmin && " Admins sign in."}</p>
+      {isAdmin && (
+        <Button kind="main" onClick={() => setOpen(true)}>
+          Sign in
+        </Button>
+      )}
+      {isOpen && (
+        <SignInDialog server={{ url, transport: transport ?? "http" }} onClose={() => setOpen(false)} />
+      )}
+    </div>
   );
 }

@@ -22,6 +22,7 @@ const toItem = (item: Any): Item => (isTool(item) ? toolItem(item) : endpointIte
 interface Flags {
   enabled?: boolean;
   approvalRequired?: boolean;
+  trusted?: boolean;
   status?: "active";
 }
 
@@ -158,6 +159,19 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
           isDisabled={!isAdmin || api.approvalRequired || save.isPending}
           onChange={(approvalRequired) => set({ approvalRequired })}
         />
+        {isTool(item) && item.annotations?.readOnlyHint === true && (
+          <Check
+            label="Only reads"
+            about={
+              isAdmin
+                ? "Its server says so. Believed, agents call it without asking."
+                : "Its server says so; admins decide whether that is believed."
+            }
+            value={wanted.trusted ?? item.trusted}
+            isDisabled={!isAdmin || save.isPending}
+            onChange={(trusted) => set({ trusted })}
+          />
+        )}
         <div className="text-sm">
           <p className="text-xs text-soft">Models call it</p>
           <Mono text={item.modelName} />

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { useSearchParams } from "wouter";
 import type { Discovery } from "../calls.ts";
 import { useChange } from "../data.ts";
 import { ApiConnection, LongField } from "./catalog-fields.tsx";
@@ -72,7 +73,8 @@ export function ByAddress({ onFound }: Props) {
 
 /** Asks an MCP server for its tools. */
 export function ByServer({ onFound }: Props) {
-  const [address, setAddress] = useState("");
+  const [search] = useSearchParams(); // a sign-in leads back to here
+  const [address, setAddress] = useState(search.get("url") ?? "");
   const [transport, setTransport] = useState<"http" | "sse">("http");
   const [connectionId, setConnectionId] = useState("");
   const look = useChange("POST /api/v1/api-catalog/discover", {

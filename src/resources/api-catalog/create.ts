@@ -6,11 +6,15 @@ import { type Context, created, type WriteContext, write } from "../../context.t
 import { record } from "../events/service.ts";
 import { checkConnection } from "./faults.ts";
 import { entity } from "./find.ts";
-import { insertItems, newEndpoint, newTool } from "./items.ts";
+import { adminOnly, insertItems, newEndpoint, newTool } from "./items.ts";
+import { isAdmin } from "./protect.ts";
 import { type ApiRow, apiCatalog, type ItemRow } from "./table.ts";
 import type { HttpApiCreate, McpApiCreate, WholeApi } from "./wire.ts";
 
-/** Throws `conflict` where the name is taken, `InvalidInput` for a connection that is not there. */
+/**
+ * Throws `conflict` where the name is taken, `forbidden` for a tool that somebody else than an admin trusts,
+ * `InvalidInput` for a connection that is not there.
+ */
 export function createHttpApi(ctx: Context, input: HttpApiCreate): Promise<WholeApi> {
   return write(ctx, (tx) =>
     insertApi(tx, input, (place) => ({
@@ -41,6 +45,7 @@ async function insertApi(
   await refuseTaken(tx, input.name);
   const id = tx.ids.uuid();
   const { row: own, items } = make({ apiId: id, organizationId: tx.organizationId });
+  if (!isAdmin(tx) && items.some(({ trusted }) => trusted)) throw adminOnly("trusted");
   const row: ApiRow = {
     ...created(tx),
     ...own,

@@ -1,15 +1,37 @@
-import { eq } from "drizzle-orm";
-import { type Context, write } from "../../context.ts";
+import { and, eq } from "drizzle-orm";
+import { addressKey } from "../../catalog/addresses.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { forget } from "../catalog-sign-ins/end.ts";
 import { record } from "../events/service.ts";
-import { entity, findApi, mine } from "./find.ts";
+import { entity, findWhole, mine } from "./find.ts";
+import { refuseUnprotecting } from "./protect.ts";
 import { apiCatalog, apiCatalogItems } from "./table.ts";
 
-/** With all that belongs to it. Throws `not_found`. */
+/** With all that belongs to it. Throws `not_found`, `forbidden` for what only an admin takes away. */
 export function deleteApi(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
-    const { name, type } = await findApi(tx, id);
+    const { row, items } = await findWhole(tx, id);
+    refuseUnprotecting(tx, row, items);
+    const { name, type, url } = row;
     await tx.db.delete(apiCatalogItems).where(eq(apiCatalogItems.apiId, id));
     await tx.db.delete(apiCatalog).where(mine(tx, id));
+    if (url !== null && !(await isUsed(tx, url))) await forget(tx, url);
     await record(tx, "catalog.deleted", entity(id), { name, type });
   });
+}
+
+/** Whether another entry is at the same address: a sign-in is there for all of them. */
+async function isUsed(tx: WriteContext, url: string): Promise<boolean> {
+  const others = await tx.db
+    .select({ id: apiCatalog.id })
+    .from(apiCatalog)
+    .where(
+      and(
+        eq(apiCatalog.organizationId, tx.organizationId),
+        eq(apiCatalog.type, "mcp"),
+        eq(apiCatalog.addressKey, addressKey(url)),
+      ),
+    )
+    .limit(1);
+  return others.length > 0;
 }

@@ -8,8 +8,9 @@ import { hintsOfChallenge } from "../../catalog/openapi-auth.ts";
 import { toolHash } from "../../catalog/tools.ts";
 import { yamlBy } from "../../catalog/yaml.ts";
 import type { Context } from "../../context.ts";
-import type { Access } from "../../executors/http-send.ts";
+import { type Access, authorityOf } from "../../executors/http-send.ts";
 import { openMcp } from "../../mcp/client.ts";
+import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { addressFaults } from "./faults.ts";
 import { findByAddress } from "./find.ts";
 import { accessFor } from "./reach.ts";
@@ -92,7 +93,7 @@ const nothing = {
 
 const isOfOrigin = ({ baseUrl }: Access, url: string) => new URL(url).origin === new URL(baseUrl).origin;
 
-const hidden = (attempts: Attempt[], access: Access | null): Attempt[] =>
+const hidden = (attempts: Attempt[], access: Pick<Access, "secrets"> | null): Attempt[] =>
   attempts.map(({ error, ...attempt }) => {
     const told =
       error === null ? null : withoutSecrets(new AppError("upstream", error), access?.secrets() ?? []);
@@ -110,14 +111,14 @@ async function discoverTools(
     const message = `The connection's credentials only go to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
     throw new AppError("invalid", message, { loc: ["body", "connectionId"] });
   }
+  const authority = access ? authorityOf(access) : signInAuthority(ctx, { url, entryId: null });
   const attempt: Attempt = { url, status: null, error: null };
   let tools: ToolDefinition[] = [];
   let warnings: string[] = [];
   let authHints: AuthHint[] = [];
   let authRequired = false;
   try {
-    const authorize = access ? () => access.authorize() : null;
-    const client = await openMcp({ url, transport, egress: ctx.egress, signal, authorize });
+    const client = await openMcp({ url, transport, egress: ctx.egress, signal, authority });
     try {
       ({ tools, warnings } = await client.listTools());
     } finally {
@@ -145,7 +146,7 @@ async function discoverTools(
     existingApi: await findByAddress(ctx, "mcp", addressKey(url)),
     authRequired,
     authHints,
-    attempts: hidden([attempt], access),
+    attempts: hidden([attempt], authority),
     warnings,
   };
 }

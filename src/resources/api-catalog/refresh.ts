@@ -3,7 +3,9 @@ import { withoutSecrets } from "../../base/hide.ts";
 import type { ToolDefinition } from "../../catalog/contract.ts";
 import { toolHash } from "../../catalog/tools.ts";
 import type { Context } from "../../context.ts";
+import { authorityOf } from "../../executors/http-send.ts";
 import { openMcp } from "../../mcp/client.ts";
+import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { holdTools } from "./drift.ts";
 import { findApi, findWhole } from "./find.ts";
 import { accessFor } from "./reach.ts";
@@ -28,14 +30,14 @@ export async function refreshApi(
     );
   const limited = AbortSignal.any([signal, AbortSignal.timeout(BUDGET_MS)]);
   const access = await accessFor(ctx, row.connectionId, limited);
-  const authorize = access ? () => access.authorize() : null;
+  const authority = access ? authorityOf(access) : signInAuthority(ctx, { url: row.url, entryId: row.id });
   try {
     const client = await openMcp({
       url: row.url,
       transport: row.transport,
       egress: ctx.egress,
       signal: limited,
-      authorize,
+      authority,
     });
     try {
       const { tools, warnings } = await client.listTools();
@@ -48,6 +50,6 @@ export async function refreshApi(
       await client.close();
     }
   } catch (error) {
-    throw withoutSecrets(error, access?.secrets() ?? []);
+    throw withoutSecrets(error, authority.secrets());
   }
 }

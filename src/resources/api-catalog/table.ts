@@ -51,6 +51,8 @@ export const apiCatalogItems = sqliteTable(
     position: integer().notNull(),
     enabled: integer({ mode: "boolean" }).notNull(),
     approvalRequired: integer({ mode: "boolean" }).notNull(),
+    /** Of a tool: an admin believes its server that it only reads. */
+    trusted: integer({ mode: "boolean" }).notNull(),
     status: text().$type<ItemStatus>().notNull(),
     definition: json<EndpointDefinition | ToolDefinition>().notNull(),
     /** Of a tool: over what was accepted of its definition; null until the server was asked for the first time. */

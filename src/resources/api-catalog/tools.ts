@@ -72,7 +72,7 @@ function toolOf(row: ApiRow, item: ItemRow): CatalogTool {
   const { annotations } = item.definition as ToolDefinition;
   return {
     ...common,
-    writes: annotations?.readOnlyHint !== true,
+    writes: !(item.trusted && annotations?.readOnlyHint === true), // a hint is the server's word alone
     reference: { apiId: row.id, tool: item.name },
   };
 }
@@ -112,5 +112,6 @@ export async function callCatalogTool(
     log: () => undefined,
     run: { id: call.id },
   };
-  return callApi(outbox, use, call.input, { tellsFailures: true, maxBytes: MAX_BYTES });
+  const isHeld = call.approvedFingerprint !== null;
+  return callApi(outbox, use, call.input, { tellsFailures: true, maxBytes: MAX_BYTES, isHeld });
 }

@@ -6,7 +6,6 @@ import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.
 import { toolHash } from "../../catalog/tools.ts";
 import { type Context, touched, type WriteContext, write } from "../../context.ts";
 import { changesBetween, record } from "../events/service.ts";
-import { ROLES } from "../organizations/table.ts";
 import { refuseTaken } from "./create.ts";
 import { checkConnection } from "./faults.ts";
 import { entity, findWhole, mine } from "./find.ts";
@@ -19,6 +18,7 @@ import {
   refuseIncomplete,
   toolOf,
 } from "./items.ts";
+import { calledBy, isAdmin, protectedLike } from "./protect.ts";
 import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import type { CatalogPatch, EndpointInput, ToolInput, WholeApi } from "./wire.ts";
 
@@ -36,12 +36,13 @@ export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promis
     const before = await findWhole(tx, id);
     const { endpoints, tools, ...fields } = patch;
     refuseForeignList(before.row, patch);
-    const isAdmin = ROLES.indexOf(tx.role) >= ROLES.indexOf("admin");
     const changes = changesBetween<Partial<ApiRow>>(before.row, fields) as Change[];
-    if (!isAdmin && changes.some(({ field }) => field === "approvalRequired"))
+    if (!isAdmin(tx) && changes.some(({ field }) => field === "approvalRequired"))
       throw adminOnly("approvalRequired");
-    const items = itemsAfter(tx, before, endpoints, tools);
-    const moved = itemChanges(before.row, before.items, items, isAdmin);
+    const wanted = itemsAfter(tx, before, endpoints, tools);
+    const isFree = wanted === before.items || isAdmin(tx);
+    const items = isFree ? wanted : protectedLike(before.items, wanted);
+    const moved = itemChanges(before.row, before.items, items, isAdmin(tx));
     if (moved.length === 0 && isReordered(before.items, items)) moved.push(reordering(before, items));
     if (changes.length === 0 && moved.length === 0) return before;
     if (fields.name !== undefined && fields.name !== before.row.name) await refuseTaken(tx, fields.name);
@@ -92,6 +93,7 @@ function itemsAfter(
 const flagsOf = (input: EndpointInput | ToolInput, before: ItemRow) => ({
   enabled: input.enabled ?? before.enabled,
   approvalRequired: input.approvalRequired ?? before.approvalRequired,
+  trusted: ("trusted" in input ? input.trusted : undefined) ?? before.trusted,
 });
 
 /** `status` accepts what the server says now; a definition that is given anew is what the server is held to. */
@@ -122,29 +124,35 @@ function itemChanges(
   row: ApiRow,
   before: readonly ItemRow[],
   after: readonly ItemRow[],
-  isAdmin: boolean,
+  mayUnprotect: boolean,
 ): Change[] {
   if (before === after) return [];
   const list = row.type === "http" ? "endpoints" : "tools";
   const known = new Map(before.map((item) => [item.name, item]));
   const changes: Change[] = [];
+  const refuse = (what: string) => {
+    if (!mayUnprotect) throw adminOnly(what);
+  };
   for (const item of after) {
     const old = known.get(item.name);
     known.delete(item.name);
+    if (item.trusted !== (old?.trusted ?? false)) refuse("trusted");
     if (!old) {
       changes.push({ field: `${list}.${item.name}`, from: null, to: told(item) });
       continue;
     }
-    if (item.approvalRequired !== old.approvalRequired && !isAdmin) throw adminOnly("approvalRequired");
-    const held = item.status !== old.status || item.definitionHash !== old.definitionHash;
-    if (held && !isAdmin) throw adminOnly("What a tool is held to");
+    if (item.approvalRequired !== old.approvalRequired) refuse("approvalRequired");
+    if (old.approvalRequired && calledBy(item) !== calledBy(old))
+      refuse(`What ${item.name} calls, which needs approval,`);
+    if (item.status !== old.status || item.definitionHash !== old.definitionHash)
+      refuse("What a tool is held to");
     for (const { field, from, to } of changesBetween(told(old), told(item))) {
       changes.push({ field: `${list}.${item.name}.${field}`, from: from as Json, to: to as Json });
     }
   }
   for (const gone of known.values()) {
-    if (!isAdmin && (gone.approvalRequired || gone.status === "changed"))
-      throw adminOnly(`${gone.name}, which needs approval or was held back,`);
+    if (gone.approvalRequired || gone.status === "changed")
+      refuse(`${gone.name}, which needs approval or was held back,`);
     changes.push({ field: `${list}.${gone.name}`, from: told(gone), to: null });
   }
   return changes;
@@ -159,11 +167,12 @@ const shortened = (changes: readonly Change[]): Change[] =>
     : [...changes.slice(0, MAX_TOLD), { field: "more", from: null, to: changes.length - MAX_TOLD }];
 
 function told(item: ItemRow): JsonObject {
-  const { enabled, approvalRequired, status } = item;
+  const { enabled, approvalRequired, trusted, status } = item;
   const { description, method, path } = item.definition as EndpointDefinition;
   return {
     enabled,
     approvalRequired,
+    ...(trusted ? { trusted } : {}),
     status,
     ...(method === undefined ? {} : { method, path }),
     description,

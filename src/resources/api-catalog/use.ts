@@ -5,6 +5,7 @@ import { type Context, write } from "../../context.ts";
 import type { ApiReference } from "../../executors/contract.ts";
 import { type CallResult, callApi, checkInput } from "../../executors/http-api.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
+import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { record } from "../events/service.ts";
 import { holdTools } from "./drift.ts";
 import { entity, findApi, findItem } from "./find.ts";
@@ -74,7 +75,17 @@ export async function openUse(ctx: Context, reference: ApiReference, open: Open)
     approvalRequired,
     fingerprint: fingerprintOf(row, item),
     connection: await open(connectionId),
-    verify: (tools) => verified(ctx, row, item.name, tools),
+    signIn:
+      type === "mcp" && connectionId === null && url !== null
+        ? signInAuthority(ctx, { url, entryId: row.id })
+        : null,
+    async verify(tools, isHeld) {
+      const now = await verified(ctx, row, item.name, tools);
+      const isSame = fingerprintOf(await findApi(ctx, row.id), now) === fingerprintOf(row, item);
+      if (isHeld && !isSame)
+        throw new AppError("invalid_state", `${item.name} is not what was approved any more; ask again.`);
+      return now.definition as ToolDefinition;
+    },
   };
 }
 
@@ -83,12 +94,12 @@ async function verified(
   row: ApiRow,
   name: string,
   tools: readonly ToolDefinition[],
-): Promise<ToolDefinition> {
+): Promise<ItemRow> {
   await holdTools(ctx, row.id, tools);
   const item = await findItem(ctx, row.id, name);
   if (!item) throw new AppError("not_found", `The API ${row.name} has no tool ${name} any more.`);
   refuseDrifted(row, item);
-  return item.definition as ToolDefinition;
+  return item;
 }
 
 /** For a call that no run makes. */

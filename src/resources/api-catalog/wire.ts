@@ -78,6 +78,7 @@ export const CatalogTool = object({
     Type.String({ description: "Of what was accepted; null until the server was asked" }),
   ),
   ...flags,
+  trusted: Type.Boolean({ description: "An admin believes the server that it only reads (readOnlyHint)" }),
   status: oneOf(ITEM_STATUSES),
   pending: nullable(object({ ...tool }, { description: "What the server says now, where that changed" })),
   firstSeenAt: nullable(instant()),
@@ -171,6 +172,12 @@ const toolInput = {
   annotations: optional(nullable(jsonObject())),
   definitionHash: optional(nullable(Type.String({ pattern: "^[0-9a-f]{64}$" }))),
   ...itemFlags,
+  trusted: optional(
+    Type.Boolean({
+      description:
+        "The server's readOnlyHint is believed, so that agents call the tool without asking; false by default, said by admins only",
+    }),
+  ),
 };
 const ToolCreate = object(toolInput);
 const ToolPatch = object(
@@ -263,6 +270,7 @@ const toTool = (row: ApiRow, item: ItemRow): Static<typeof CatalogTool> => ({
   definitionHash: item.definitionHash,
   enabled: item.enabled,
   approvalRequired: item.approvalRequired,
+  trusted: item.trusted,
   status: item.status,
   pending: item.pending,
   firstSeenAt: item.firstSeenAt,

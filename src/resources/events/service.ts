@@ -28,6 +28,7 @@ export interface Entity {
     | "template"
     | "bundle"
     | "catalog_entry"
+    | "catalog_sign_in"
     | "agent_spec"
     | "chat_thread"
     | "webhook"

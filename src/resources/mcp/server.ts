@@ -4,7 +4,7 @@ import { valueFaults } from "../../base/json-schema.ts";
 import type { Context } from "../../context.ts";
 import { version } from "../../version.ts";
 import type { ToolUser } from "../agents/tools/contract.ts";
-import { type OutsideTool, outsideTools } from "./tools.ts";
+import { type OutsideTool, outsideTool, outsideTools } from "./tools.ts";
 
 const INSTRUCTIONS =
   "Weir runs automations and keeps a data lake. query reads the lake with SQL, datasets lists its tables; action_ and automation_ tools run what the team has set up and wait for its end. Everything is done as the person whose token this is, and stands in the audit trail.";
@@ -35,7 +35,7 @@ export async function answerMcp(
     }));
     server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
       const input = isObject(params.arguments as Json) ? (params.arguments as JsonObject) : {};
-      const tool = (await outsideTools(ctx, user)).find(({ name }) => name === params.name);
+      const tool = await outsideTool(ctx, user, params.name);
       const signal = AbortSignal.any([mcpReq.signal, request.signal]);
       return tool ? carryOut(ctx, tool, input, signal) : failed(`There is no tool ${params.name}.`);
     });

@@ -6,6 +6,7 @@ import type { AgentTool } from "../../models/contract.ts";
 import { actions } from "../actions/table.ts";
 import { refuseViewers } from "../agents/tools/child.ts";
 import type { ToolSource, ToolUser } from "../agents/tools/contract.ts";
+import { toolName } from "../agents/tools/names.ts";
 import { toolSources } from "../agents/tools/registry.ts";
 import { listApprovals, settleApproval } from "../approvals/service.ts";
 import { toApproval } from "../approvals/wire.ts";
@@ -23,44 +24,90 @@ export interface OutsideTool extends Pick<AgentTool, "name" | "description" | "i
   call(id: string, input: JsonObject, signal: AbortSignal): Promise<Json>;
 }
 
+/** One tool, or none where it went away meanwhile; opening it is what costs. */
+interface Offer {
+  name: string;
+  open(): Promise<OutsideTool[]>;
+}
+
 /** All that the person of `ctx` may have an outside agent do, by their role of the moment. */
 export async function outsideTools(ctx: Context, user: ToolUser): Promise<OutsideTool[]> {
-  const reading = [
-    ...(await opened(ctx, toolSources.query, "", user)),
-    ...(await opened(ctx, toolSources.datasets, "", user)),
-  ];
-  const tools = reading.map((tool) => outside(tool, true));
-  tools.push(approvalList(ctx));
-  if (ROLES.indexOf(ctx.role) < ROLES.indexOf("member")) return tools;
-  tools.push(approvalDecision(ctx));
-  const isMine = (table: typeof actions | typeof automations) =>
-    and(eq(table.organizationId, ctx.organizationId), eq(table.status, "active"), isNull(table.deletedAt));
-  for (const [source, table] of [
-    [toolSources.action, actions],
-    [toolSources.automation, automations],
-  ] as const) {
-    const rows = await ctx.db
-      .select({ slug: table.slug })
-      .from(table)
-      .where(isMine(table))
-      .orderBy(asc(table.slug))
-      .limit(MAX_EACH);
-    for (const { slug } of rows)
-      for (const tool of await opened(ctx, source, slug, user))
-        tools.push(outside(tool, !tool.approvalRequired));
-  }
+  const tools: OutsideTool[] = [];
+  for (const offer of [...fixedOffers(ctx, user), ...(await runOffers(ctx, user, RUN_KINDS))])
+    tools.push(...(await offer.open()));
   return tools;
 }
 
-const opened = async (ctx: Context, source: ToolSource | undefined, named: string, user: ToolUser) =>
-  source ? source.open(ctx, named, user) : [];
+/** The one tool of this name, which alone is opened; null where the person has none. */
+export async function outsideTool(ctx: Context, user: ToolUser, name: string): Promise<OutsideTool | null> {
+  const isNamed = (offer: Offer) => offer.name === name;
+  const kinds = RUN_KINDS.filter((kind) => name.startsWith(`${kind}_`));
+  const offer = fixedOffers(ctx, user).find(isNamed) ?? (await runOffers(ctx, user, kinds)).find(isNamed);
+  const opened = offer ? await offer.open() : [];
+  return opened.find((tool) => tool.name === name) ?? null;
+}
+
+const isMember = ({ role }: Context) => ROLES.indexOf(role) >= ROLES.indexOf("member");
+
+function fixedOffers(ctx: Context, user: ToolUser): Offer[] {
+  const reading = (["query", "datasets"] as const).map((name) => ({
+    name,
+    open: () => opened(ctx, toolSources[name], "", user, true),
+  }));
+  const approvals = isMember(ctx) ? [approvalList(ctx), approvalDecision(ctx)] : [approvalList(ctx)];
+  return [...reading, ...approvals.map((tool) => ({ name: tool.name, open: async () => [tool] }))];
+}
+
+const RUN_KINDS = ["action", "automation"] as const;
+
+/** What the team has set up, by its slugs. */
+async function runOffers(
+  ctx: Context,
+  user: ToolUser,
+  kinds: readonly (typeof RUN_KINDS)[number][],
+): Promise<Offer[]> {
+  if (!isMember(ctx)) return [];
+  const offers: Offer[] = [];
+  for (const kind of kinds) {
+    const table = kind === "action" ? actions : automations;
+    const isMine = and(
+      eq(table.organizationId, ctx.organizationId),
+      eq(table.status, "active"),
+      isNull(table.deletedAt),
+    );
+    const rows = await ctx.db
+      .select({ slug: table.slug })
+      .from(table)
+      .where(isMine)
+      .orderBy(asc(table.slug))
+      .limit(MAX_EACH);
+    for (const { slug } of rows)
+      offers.push({
+        name: toolName(kind, slug),
+        open: () => opened(ctx, toolSources[kind], slug, user, false),
+      });
+  }
+  return offers;
+}
+
+/** `isReading`: of a tool that only reads; of others those that nobody has to agree to are. */
+async function opened(
+  ctx: Context,
+  source: ToolSource | undefined,
+  named: string,
+  user: ToolUser,
+  isReading: boolean,
+): Promise<OutsideTool[]> {
+  const tools = source ? await source.open(ctx, named, user) : [];
+  return tools.map((tool) => outside(tool, isReading || !tool.approvalRequired));
+}
 
 const outside = ({ name, description, inputSchema, call }: AgentTool, isReading: boolean): OutsideTool => ({
   name,
   description,
   inputSchema,
   isReading,
-  call: (id, input, signal) => call({ id, input, signal }),
+  call: (id, input, signal) => call({ id, input, signal, isApproved: false }),
 });
 
 const approvalList = (ctx: Context): OutsideTool => ({
@@ -70,7 +117,7 @@ const approvalList = (ctx: Context): OutsideTool => ({
   isReading: true,
   async call() {
     const { rows, total } = await listApprovals(ctx, "pending");
-    return JSON.parse(JSON.stringify({ items: rows.slice(0, 50).map(toApproval), total }));
+    return JSON.parse(JSON.stringify({ items: rows.slice(0, 50).map((row) => toApproval(row, ctx)), total }));
   },
 });
 
@@ -104,6 +151,6 @@ const approvalDecision = (ctx: Context): OutsideTool => ({
       decision,
       answer as Parameters<typeof settleApproval>[3],
     );
-    return JSON.parse(JSON.stringify(toApproval(settled)));
+    return JSON.parse(JSON.stringify(toApproval(settled, ctx)));
   },
 });

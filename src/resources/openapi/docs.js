@@ -1,5 +1,8 @@
 /** Renders /openapi.json. Everything is put in as text, never as HTML. */
 
+/** The path that Weir stands below; empty where it has its host for itself. */
+const base = document.documentElement.dataset.base ?? "";
+
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
 /** An element with attributes and children; texts become text nodes. */
@@ -146,7 +149,7 @@ function responsesOf(operation) {
 
 /** The request as one would type it. */
 function curlOf(method, path, operation) {
-  const parts = [`curl -X ${method.toUpperCase()} '${location.origin}${path}'`];
+  const parts = [`curl -X ${method.toUpperCase()} '${location.origin}${base}${path}'`];
   if (operation.security?.length > 0) parts.push(`-H "Authorization: Bearer $WEIR_TOKEN"`);
   const json = operation.requestBody?.content?.["application/json"];
   if (json) {
@@ -250,7 +253,7 @@ function openNamed() {
   node?.scrollIntoView();
 }
 
-fetch("/openapi.json")
+fetch(`${base}/openapi.json`)
   .then((reply) => reply.json())
   .then((loaded) => {
     whole = loaded;

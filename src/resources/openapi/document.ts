@@ -12,8 +12,8 @@ const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts
 
 Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
 
-/** The OpenAPI 3.1 document of the operations; `codes` are those that an error of each status may have. */
-export function openApiDocument(operations: readonly Described[], codes: ErrorCodes): JsonObject {
+/** The OpenAPI 3.1 document of the operations below `base`; `codes` are those that an error of each status may have. */
+export function openApiDocument(operations: readonly Described[], codes: ErrorCodes, base = ""): JsonObject {
   const replies = sharedSchemas(() => true);
   for (const operation of operations) successOf(operation, replies.refer);
   replies.all(); // what they refer to themselves goes out too
@@ -33,7 +33,7 @@ export function openApiDocument(operations: readonly Described[], codes: ErrorCo
       description: ABOUT,
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/", description: "This Weir" }],
+    servers: [{ url: base || "/", description: "This Weir" }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? `All about ${name.toLowerCase()}.` })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {

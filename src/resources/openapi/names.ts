@@ -9,6 +9,7 @@ import * as approvals from "../approvals/wire.ts";
 import * as artifacts from "../artifacts/wire.ts";
 import * as automations from "../automations/wire.ts";
 import * as bundles from "../bundles/wire.ts";
+import * as catalogSignIns from "../catalog-sign-ins/wire.ts";
 import * as chat from "../chat/wire.ts";
 import * as connections from "../connections/wire.ts";
 import * as datasets from "../datasets/wire.ts";
@@ -44,6 +45,7 @@ const WIRES: readonly object[] = [
   artifacts,
   automations,
   bundles,
+  catalogSignIns,
   chat,
   connections,
   datasets,

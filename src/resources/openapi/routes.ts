@@ -10,7 +10,7 @@ const Document = Type.Object({ openapi: Type.String() });
 
 /** `all` gives every operation that is mounted, these among them; it is asked at the first request. */
 export function openApiOperations(all: () => readonly Operation[]): Operation[] {
-  let text: string | null = null;
+  const texts = new Map<string, string>();
   return [
     openOperation({
       method: "GET",
@@ -20,8 +20,9 @@ export function openApiOperations(all: () => readonly Operation[]): Operation[] 
       summary: "Describes every operation, as an OpenAPI 3.1 document",
       response: Document,
       example: { openapi: "3.1.0" },
-      async handle() {
-        text ??= JSON.stringify(openApiDocument(all(), STATUS));
+      async handle({ visit: { base } }) {
+        const text = texts.get(base) ?? JSON.stringify(openApiDocument(all(), STATUS, base));
+        texts.set(base, text);
         return new Reply(200, new Blob([text]), { "content-type": "application/json" });
       },
     }),

@@ -1,8 +1,10 @@
 import { createHmac } from "node:crypto";
 import { eq, lt } from "drizzle-orm";
+import { isBelow, withBase } from "../../base/base-path.ts";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
 import type { OpenIdChecks, OpenIdProvider } from "../../base/openid.ts";
+import { basePathOf } from "../../config.ts";
 import type { App } from "../../context.ts";
 import { hashToken, isWellFormed, makeToken } from "../../crypto/tokens.ts";
 import { openidAttempts } from "./table.ts";
@@ -95,11 +97,13 @@ function checksFor(app: App, state: string, browser: string): OpenIdChecks {
 
 /** The path, with what follows it, of a place on this Weir. Throws `invalid` for any other place. */
 function placeOnWeir(app: App, text: string): string {
-  const base = app.baseUrl();
-  const url = URL.parse(text, base);
+  const own = app.baseUrl();
+  const base = basePathOf(app.config);
+  const url = URL.parse(text, own);
   const isOwn =
-    url !== null && url.origin === new URL(base).origin && url.username === "" && url.password === "";
-  const isPath = /^\/(?![/\\])/.test(text) || /^https?:\/\/[^/\\]/i.test(text);
+    url !== null && url.origin === new URL(own).origin && url.username === "" && url.password === "";
+  const isPath =
+    /^\/(?![/\\])/.test(text) || (/^https?:\/\/[^/\\]/i.test(text) && isBelow(base, url?.pathname ?? ""));
   if (!isOwn || !isPath || url.pathname.startsWith("//") || /[\\\p{Cc}]/u.test(text)) {
     throw invalid(
       ["query", "return_to"],
@@ -107,5 +111,5 @@ function placeOnWeir(app: App, text: string): string {
       "foreign_address",
     );
   }
-  return url.pathname + url.search + url.hash;
+  return withBase(base, url.pathname) + url.search + url.hash;
 }

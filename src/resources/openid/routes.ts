@@ -1,8 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import { cookieOf, sessionCookie } from "../../http/cookie.ts";
 import { openOperation, Reply, type Visit } from "../../http/operation.ts";
-import { PAGE_POLICY } from "../../http/page.ts";
-import { problemOf } from "../../http/problem.ts";
+import { orPage } from "../../http/refusal-page.ts";
 import { visitorOf } from "../../http/visit.ts";
 import { ATTEMPT_MS, beginSignIn } from "./attempts.ts";
 import { finishSignIn, tell } from "./service.ts";
@@ -11,6 +10,8 @@ import { CallbackQuery, StartQuery } from "./wire.ts";
 const tag = "Sign-in";
 const failure =
   "What goes wrong is told as a page, with the same status, to whoever prefers `text/html`: browsers are sent here.";
+
+const PAGE = { title: "Signing in did not work", back: ["/login", "Back to signing in"] } as const;
 
 export const openIdOperations = [
   openOperation({
@@ -26,7 +27,7 @@ export const openIdOperations = [
     errors: [404, 429, 502, 504],
     replies: { 302: { description: "To the provider, as `Location` says." } },
     handle: ({ app, query, visit }) =>
-      orPage(visit, async () => {
+      orPage(visit, PAGE, async () => {
         const begun = beginSignIn(app, {
           returnTo: query.return_to,
           browser: cookieOf(visit.request.headers.get("cookie"), cookieName(visit)),
@@ -51,7 +52,7 @@ export const openIdOperations = [
     errors: [401, 403, 404, 410, 502, 504],
     replies: { 302: { description: "Signed in, and on to `return_to`; the session is in the cookie." } },
     handle: ({ app, visit }) =>
-      orPage(visit, async () => {
+      orPage(visit, PAGE, async () => {
         const answer = visit.url.searchParams;
         const browser = cookieOf(visit.request.headers.get("cookie"), cookieName(visit));
         const { token, returnTo } = await finishSignIn(app, { answer, browser }, visitorOf(visit));
@@ -65,42 +66,3 @@ const cookieName = ({ isSecure }: Visit) => (isSecure ? "__Host-svc_openid" : "s
 
 const browserCookie = (value: string, visit: Visit) =>
   `${cookieName(visit)}=${value}; Path=/; Max-Age=${ATTEMPT_MS / 1000}; HttpOnly; SameSite=Lax${visit.isSecure ? "; Secure" : ""}`;
-
-/** A browser that was sent here shows what it gets: it gets a page that says what went wrong. */
-async function orPage(visit: Visit, work: () => Promise<Reply>): Promise<Reply> {
-  try {
-    return await work();
-  } catch (error) {
-    const { status, headers, isBug } = problemOf(error, visit.correlationId);
-    const wantsPage = visit.request.headers.get("accept")?.includes("text/html") === true;
-    if (!wantsPage || isBug || !(error instanceof AppError)) throw error;
-    const page = new Blob([failurePage(error, visit.correlationId)]);
-    return new Reply(status, page, {
-      ...headers,
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": PAGE_POLICY,
-    });
-  }
-}
-
-const failurePage = (error: AppError, correlationId: string) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>Signing in did not work</title>
-<link rel="stylesheet" href="/sign-in/page.css">
-</head>
-<body>
-<main>
-<h1>Signing in did not work</h1>
-<p class="bad">${escaped(error.message)}</p>
-<p><a class="button" href="/login">Back to signing in</a></p>
-<p><small>${escaped(correlationId)}</small></p>
-</main>
-</body>
-</html>
-`;
-
-const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);

@@ -1,0 +1,25 @@
+import type * as Client from "openid-client";
+import type { Egress } from "./egress.ts";
+import { AppError } from "./errors.ts";
+
+export const LIBRARY_TIMEOUT_MS = 10_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** The library's requests, by the one way to the outside. No endpoint of a provider redirects. */
+export function libraryFetch(egress: Egress): Client.CustomFetch {
+  return async (url, { method, headers, body, signal }) => {
+    const reply = await egress.fetch(url, {
+      method,
+      headers,
+      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      signal: signal ?? undefined,
+      timeoutMs: LIBRARY_TIMEOUT_MS,
+      maxRedirects: 0,
+    });
+    const { bytes, truncated } = await reply.bytes(MAX_BYTES);
+    if (truncated)
+      throw new AppError("upstream", `The identity provider answered with more than ${MAX_BYTES} bytes.`);
+    const { status, headers: given } = reply;
+    return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers: given });
+  };
+}

@@ -1,0 +1,73 @@
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { textOf } from "../base/template-lookup.ts";
+
+/** One part of a form: a field, or a file by its text or in base64. */
+export type Part = {
+  name: string;
+  contentType?: string;
+  filename?: string;
+} & ({ content: string } | { base64: string });
+
+/** The parts of one field: a list is one part for each of its items. */
+export function partsOf(name: string, value: Json, isFile: boolean): Part[] {
+  if (Array.isArray(value)) return value.flatMap((item) => partsOf(name, item, isFile));
+  if (value === null) return [];
+  if (isFile) return [filePart(name, value)];
+  if (!isObject(value)) return [{ name, content: textOf(value) }];
+  return [{ name, contentType: "application/json", content: JSON.stringify(value) }];
+}
+
+function filePart(name: string, value: Json): Part {
+  const { filename, contentType, content, base64 } = isObject(value) ? value : { content: textOf(value) };
+  const isText = base64 === undefined;
+  const named = {
+    name,
+    filename: typeof filename === "string" && filename !== "" ? filename : name,
+    contentType:
+      typeof contentType === "string" ? contentType : isText ? "text/plain" : "application/octet-stream",
+  };
+  return isText ? { ...named, content: textOf(content ?? "") } : { ...named, base64: textOf(base64) };
+}
+
+const LINE = "\r\n";
+const CONTENT_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(;\s*[\w-]{1,50}=("?)[\w.-]{1,100}\2)*$/;
+
+/**
+ * Parts as `multipart/form-data` writes them (RFC 7578; names as browsers escape them). The same parts give the same
+ * bytes. Throws `definition_invalid` for a type or base64 that is none.
+ */
+export function multipartOf(parts: readonly Part[]): {
+  content: Uint8Array<ArrayBuffer>;
+  contentType: string;
+} {
+  const written = parts.map((part) => [headOf(part), bytesOf(part)] as const);
+  const hash = new Bun.CryptoHasher("sha256");
+  for (const [head, bytes] of written) hash.update(head).update(bytes);
+  const boundary = `weir-${hash.digest("hex").slice(0, 48)}`; // stands in no part that did not know them all
+  const pieces = written.flatMap(([head, bytes]) => [
+    Buffer.from(`--${boundary}${LINE}${head}${LINE}${LINE}`),
+    bytes,
+    Buffer.from(LINE),
+  ]);
+  const content = new Uint8Array(Buffer.concat([...pieces, Buffer.from(`--${boundary}--${LINE}`)]));
+  return { content, contentType: `multipart/form-data; boundary=${boundary}` };
+}
+
+function headOf({ name, filename, contentType }: Part): string {
+  const named = `Content-Disposition: form-data; name="${escaped(name)}"`;
+  const head = filename === undefined ? named : `${named}; filename="${escaped(filename)}"`;
+  if (contentType === undefined) return head;
+  if (CONTENT_TYPE.test(contentType)) return `${head}${LINE}Content-Type: ${contentType}`;
+  throw new AppError("definition_invalid", `${name}: ${JSON.stringify(contentType)} is no type of a file.`);
+}
+
+const escaped = (name: string) =>
+  name.toWellFormed().replaceAll("\r", "%0D").replaceAll("\n", "%0A").replaceAll('"', "%22");
+
+function bytesOf(part: Part): Buffer {
+  if ("content" in part) return Buffer.from(part.content.toWellFormed());
+  if (/^[A-Za-z0-9+/]*={0,2}$/.test(part.base64) && part.base64.length % 4 === 0)
+    return Buffer.from(part.base64, "base64");
+  throw new AppError("definition_invalid", `${part.name}: base64 is not valid.`);
+}

@@ -1,0 +1,58 @@
+import { placePage } from "../base/base-path.ts";
+import { AppError } from "../base/errors.ts";
+import { Reply, type Visit } from "./operation.ts";
+import { PAGE_POLICY } from "./page.ts";
+import { problemOf } from "./problem.ts";
+
+/** What a browser reads where something went wrong on its way through. */
+interface RefusalPage {
+  title: string;
+  /** A way on: its path and what it is called. */
+  back: readonly [place: string, name: string];
+}
+
+/** A browser that was sent here shows what it gets: it gets a page that says what went wrong. */
+export async function orPage(visit: Visit, page: RefusalPage, work: () => Promise<Reply>): Promise<Reply> {
+  try {
+    return await work();
+  } catch (error) {
+    const { status, headers, isBug } = problemOf(error, visit.correlationId);
+    const wantsPage = visit.request.headers.get("accept")?.includes("text/html") === true;
+    if (!wantsPage || isBug || !(error instanceof AppError)) throw error;
+    return new Reply(
+      status,
+      new Blob([placePage(refusalPage(page, error, visit.correlationId), visit.base)]),
+      {
+        ...headers,
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": PAGE_POLICY,
+      },
+    );
+  }
+}
+
+const refusalPage = (
+  { title, back: [place, name] }: RefusalPage,
+  error: AppError,
+  correlationId: string,
+) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<link rel="stylesheet" href="/sign-in/page.css">
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p class="bad">${escaped(error.message)}</p>
+<p><a class="button" href="${place}">${name}</a></p>
+<p><small>${escaped(correlationId)}</small></p>
+</main>
+</body>
+</html>
+`;
+
+const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);

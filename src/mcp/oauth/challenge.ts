@@ -1,0 +1,36 @@
+/** What a `WWW-Authenticate` of the Bearer scheme says (RFC 6750, RFC 9728). */
+export interface Challenge {
+  /** Where the server describes who lets people in; null where it does not say. */
+  resourceMetadata: string | null;
+  /** The rights that the request needed, by spaces. */
+  scope: string | null;
+  /** Such as `insufficient_scope`. */
+  error: string | null;
+}
+
+const MAX_CHARACTERS = 8_192;
+
+/** Null where the header asks for something else than a bearer token. A refusal without the header may want one too. */
+export function readChallenge(header: string | null): Challenge | null {
+  if (header === null || header.trim() === "") return { resourceMetadata: null, scope: null, error: null };
+  const text = header.slice(0, MAX_CHARACTERS);
+  const start = /(?:^|,)\s*bearer(?=[\s,]|$)/i.exec(text);
+  if (!start) return null;
+  const own = text.slice(start.index + start[0].length);
+  const value = (name: string): string | null => {
+    const [, quoted, plain] =
+      new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s",]+))`, "i").exec(own) ?? [];
+    const found = quoted?.replace(/\\(.)/g, "$1") ?? plain ?? "";
+    return found === "" ? null : found;
+  };
+  return { resourceMetadata: value("resource_metadata"), scope: value("scope"), error: value("error") };
+}
+
+const MAX_SCOPES = 50;
+
+/** All rights of several texts, each once and in their order; null for none. What is no name of a right is left out. */
+export function scopesOf(...texts: readonly (string | null | undefined)[]): string | null {
+  const names = texts.flatMap((text) => text?.split(/\s+/) ?? []);
+  const good = names.filter((name) => /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(name));
+  return [...new Set(good)].slice(0, MAX_SCOPES).join(" ") || null;
+}

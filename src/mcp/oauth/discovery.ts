@@ -1,0 +1,195 @@
+import type { Egress } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Challenge } from "./challenge.ts";
+
+/** What is kept of an authorization server's own description (RFC 8414, OpenID Connect Discovery). */
+export interface AuthorizationServer {
+  /** As the server writes it; compared as it is. */
+  issuer: string;
+  /** Null where nobody can be sent there: only `client_credentials` are left. */
+  authorizationEndpoint: string | null;
+  tokenEndpoint: string;
+  registrationEndpoint: string | null;
+  revocationEndpoint: string | null;
+  /** How clients show who they are at the token endpoint. */
+  authMethods: string[];
+  scopes: string[];
+  hasPkce: boolean;
+  /** RFC 9207: its answers name it. */
+  namesItself: boolean;
+  /** Takes the address of a document for a client id. */
+  takesDocuments: boolean;
+}
+
+/** What stands between us and an MCP server. */
+export interface Authorization {
+  /** What tokens are asked for, as the server names itself (RFC 8707). */
+  resource: string;
+  server: AuthorizationServer;
+  /** The rights that the server says it is about; null where it says nothing. */
+  scope: string | null;
+}
+
+/** How the other side is reached. */
+export interface Reach {
+  egress: Egress;
+  signal: AbortSignal;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 256 * 1024;
+/** Authorization servers that are looked at. */
+const MAX_ISSUERS = 10;
+
+/**
+ * Finds out who lets people in at the MCP server `url`. `issuer` picks one where the server names several.
+ *
+ * Throws `upstream` with a sentence where that can't be found out or is not to be trusted, `egress_blocked`, `timeout`.
+ */
+export async function discoverAuthorization(
+  reach: Reach,
+  { url, challenge, issuer = null }: { url: string; challenge: Challenge | null; issuer?: string | null },
+): Promise<Authorization> {
+  const found = await readResource(reach, url, challenge?.resourceMetadata ?? null);
+  const own = new URL(url);
+  if (found === null) {
+    // before 2025-06-18 a server let people in itself
+    const server = await readServer(reach, own.origin);
+    return { resource: canonical(own), server, scope: null };
+  }
+  const { resource, authorization_servers: servers, scopes_supported: scopes } = found;
+  if (typeof resource !== "string" || !isFor(resource, own))
+    throw distrust(own.host, `describes ${shown(resource)} instead of itself`);
+  const issuers = textsIn(servers).slice(0, MAX_ISSUERS);
+  const chosen = issuer ?? issuers[0];
+  if (chosen === undefined) throw distrust(own.host, "names nobody who lets people in");
+  if (!issuers.includes(chosen))
+    throw distrust(own.host, `does not name ${shown(chosen)}; it names ${issuers.map(shown).join(", ")}`);
+  return { resource, server: await readServer(reach, chosen), scope: textsIn(scopes).join(" ") || null };
+}
+
+/** The server's metadata as a protected resource (RFC 9728); null where it has none. */
+async function readResource(reach: Reach, url: string, told: string | null): Promise<JsonObject | null> {
+  const { origin, pathname } = new URL(url);
+  const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
+  if (told !== null) {
+    const place = URL.parse(told, url);
+    if (place === null) throw distrust(new URL(url).host, "says where it is described by no address");
+    const found = await readJson(reach, secure(place.href, new URL(url).host));
+    if (found === null) throw distrust(new URL(url).host, `is not described at ${shown(place.href)}`);
+    return found;
+  }
+  const places = pathname === "/" ? [wellKnown] : [wellKnown + pathname.replace(/\/$/, ""), wellKnown];
+  for (const place of places) {
+    const found = await readJson(reach, place);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** An authorization server's metadata, from the places that it may lie at. Throws where none is what it should be. */
+async function readServer(reach: Reach, issuer: string): Promise<AuthorizationServer> {
+  const place = URL.parse(issuer);
+  if (place === null || place.search !== "" || place.hash !== "")
+    throw distrust(shown(issuer), "is no address of an authorization server");
+  secure(issuer, place.host);
+  const path = place.pathname.replace(/\/$/, "");
+  const places = [
+    `${place.origin}/.well-known/oauth-authorization-server${path}`,
+    `${place.origin}/.well-known/openid-configuration${path}`,
+    ...(path === "" ? [] : [`${place.origin}${path}/.well-known/openid-configuration`]),
+  ];
+  for (const each of places) {
+    const found = await readJson(reach, each);
+    if (found !== null) return serverOf(found, issuer);
+  }
+  throw distrust(place.host, "lets people in for this server, and does not say how");
+}
+
+function serverOf(found: JsonObject, issuer: string): AuthorizationServer {
+  const { host } = new URL(issuer);
+  // simple comparison, as RFC 8414 has it: what calls itself otherwise may be somebody else's
+  if (found.issuer !== issuer)
+    throw distrust(host, `calls itself ${shown(found.issuer)}, not ${shown(issuer)}`);
+  const endpoint = (name: string): string | null => {
+    const value = found[name];
+    if (value === undefined || value === null) return null;
+    if (typeof value !== "string" || !URL.canParse(value)) throw distrust(host, `has no address as ${name}`);
+    return secure(value, host);
+  };
+  const tokenEndpoint = endpoint("token_endpoint");
+  if (tokenEndpoint === null) throw distrust(host, "has no token_endpoint");
+  const methods = textsIn(found.token_endpoint_auth_methods_supported);
+  return {
+    issuer,
+    authorizationEndpoint: endpoint("authorization_endpoint"),
+    tokenEndpoint,
+    registrationEndpoint: endpoint("registration_endpoint"),
+    revocationEndpoint: endpoint("revocation_endpoint"),
+    authMethods: methods.length > 0 ? methods : ["client_secret_basic"],
+    scopes: textsIn(found.scopes_supported),
+    hasPkce: textsIn(found.code_challenge_methods_supported).includes("S256"),
+    namesItself: found.authorization_response_iss_parameter_supported === true,
+    takesDocuments: found.client_id_metadata_document_supported === true,
+  };
+}
+
+/** An address that codes and tokens may go to: https, or this very machine. */
+function secure(address: string, host: string): string {
+  const { protocol, hostname, username, password } = new URL(address);
+  const isSafe = protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+  if (isSafe && username === "" && password === "") return address;
+  throw distrust(host, `wants ${shown(address)} to be used, which is not https`);
+}
+
+export const isLoopback = (hostname: string): boolean =>
+  /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(hostname);
+
+/** Null where there is no such document. */
+async function readJson({ egress, signal }: Reach, url: string): Promise<JsonObject | null> {
+  const headers = { accept: "application/json" };
+  const response = await egress.fetch(url, { headers, signal, timeoutMs: TIMEOUT_MS, maxRedirects: 2 });
+  const { bytes, truncated } = await response.bytes(MAX_BYTES);
+  if (response.status >= 500 || response.status === 429)
+    throw new AppError(
+      "upstream",
+      `${new URL(url).host} answered ${response.status} when asked who lets people in.`,
+      {
+        retryable: true,
+      },
+    );
+  if (response.status !== 200 || truncated) return null;
+  let value: Json;
+  try {
+    value = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return null; // a page
+  }
+  return isObject(value) ? value : null;
+}
+
+/** Whether a resource's name is that of the server, or of a place above it at the same origin. */
+function isFor(resource: string, server: URL): boolean {
+  const named = URL.parse(resource);
+  if (named === null || named.origin !== server.origin || named.hash !== "" || named.search !== "")
+    return false;
+  const below = named.pathname.replace(/\/$/, "");
+  return server.pathname === below || server.pathname.startsWith(`${below}/`);
+}
+
+/** The server's address as RFC 8707 has it, without a slash that says nothing. */
+const canonical = ({ origin, pathname }: URL): string => origin + (pathname === "/" ? "" : pathname);
+
+const textsIn = (value: Json | undefined): string[] =>
+  Array.isArray(value)
+    ? (value.filter((each) => typeof each === "string" && each !== "").slice(0, 200) as string[])
+    : [];
+
+const shown = (value: unknown): string =>
+  typeof value === "string" ? value.replace(/[^\x20-\x7e]/g, "").slice(0, 200) || "nothing" : "nothing";
+
+const distrust = (host: string, fault: string) =>
+  new AppError("upstream", `No sign-in is possible: ${host} ${fault}.`, {
+    details: { signIn: "impossible" },
+  });

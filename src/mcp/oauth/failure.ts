@@ -1,0 +1,45 @@
+import type * as Library from "openid-client";
+import { AppError } from "../../base/errors.ts";
+import { appErrorIn } from "../../base/openid-failure.ts";
+
+/** What went wrong at an authorization server. Neither tokens nor the server's own prose stand in it. */
+export function explainOAuth(library: typeof Library, error: unknown, host: string): AppError {
+  const own = appErrorIn(error);
+  if (own) return own;
+  if (error instanceof library.AuthorizationResponseError)
+    return new AppError("forbidden", `${host} did not let Weir in (${codeOf(error.error)}).`);
+  if (error instanceof library.ResponseBodyError) {
+    const isSpent = error.error === "invalid_grant";
+    const message = isSpent
+      ? `${host} does not take the answer of this sign-in any more (invalid_grant); begin it again.`
+      : `${host} gave no token (${error.status} ${codeOf(error.error)}).`;
+    const details = { oauthError: codeOf(error.error) };
+    return new AppError(isSpent ? "unauthenticated" : "upstream", message, {
+      retryable: error.status >= 500,
+      details,
+    });
+  }
+  if (error instanceof library.WWWAuthenticateChallengeError)
+    return new AppError("upstream", `${host} does not know Weir as a client (${error.status}).`, {
+      details: { oauthError: "invalid_client" },
+    });
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "OAUTH_INVALID_RESPONSE" || code === "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED")
+    return new AppError(
+      "unauthenticated",
+      `What came back is not ${host}'s answer to this sign-in; begin it again.`,
+      {
+        cause: new Error(code),
+      },
+    );
+  return new AppError(
+    "upstream",
+    `${host} gave no token that can be used${code === "" ? "" : ` (${code})`}.`,
+    {
+      cause: new Error(code),
+    },
+  );
+}
+
+/** Error codes of OAuth are short words; anything else is not shown. */
+const codeOf = (error: string) => (/^[a-z_]{1,60}$/.test(error) ? error : "an error");

@@ -1,0 +1,34 @@
+import type { EndpointDefinition } from "../../catalog/contract.ts";
+import type { Context } from "../../context.ts";
+import { ROLES } from "../organizations/table.ts";
+import { adminOnly } from "./items.ts";
+import type { ApiRow, ItemRow } from "./table.ts";
+
+export const isAdmin = ({ role }: Pick<Context, "role">): boolean =>
+  ROLES.indexOf(role) >= ROLES.indexOf("admin");
+
+/** True for what an admin has put under approval, and for a tool that is held back. */
+const isHeld = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
+
+/** Taking away what is held would let anybody add it again without its flag. Throws `forbidden`. */
+export function refuseUnprotecting(ctx: Context, row: ApiRow, items: readonly ItemRow[]): void {
+  if (!isAdmin(ctx) && (row.approvalRequired || items.some(isHeld)))
+    throw adminOnly(`${row.name}, which needs approval or holds a tool back,`);
+}
+
+/** What an endpoint or tool calls, whatever it is named here. */
+export function calledBy({ name, definition }: ItemRow): string {
+  const { method, path } = definition as Partial<EndpointDefinition>;
+  if (method === undefined || path === undefined) return name;
+  return `${method} ${path.replace(/\{[^{}/]*\}/g, "{}").replace(/^\/*|\/+$/g, "")}`;
+}
+
+/** `after`, where what comes to call the same as something that `before` had under approval is so too, whatever its name. */
+export function protectedLike(before: readonly ItemRow[], after: readonly ItemRow[]): ItemRow[] {
+  const held = new Set(before.filter(isHeld).map(calledBy));
+  const was = new Map(before.map((item) => [item.name, calledBy(item)]));
+  return after.map((item) => {
+    const calls = calledBy(item);
+    return was.get(item.name) !== calls && held.has(calls) ? { ...item, approvalRequired: true } : item;
+  });
+}

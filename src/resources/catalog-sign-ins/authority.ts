@@ -1,0 +1,100 @@
+import { AppError } from "../../base/errors.ts";
+import type { Authority } from "../../catalog/contract.ts";
+import type { Context } from "../../context.ts";
+import { type Challenge, readChallenge, scopesOf } from "../../mcp/oauth/challenge.ts";
+import { renew } from "./renew.ts";
+import { findSignIn, noteNeeded, openTokens, placeOf } from "./store.ts";
+import type { SignInRow } from "./table.ts";
+
+/** A token that ends sooner is renewed before it is used. */
+const AHEAD_MS = 30_000;
+
+/** An MCP server without a connection; `entryId` is null before it is in the catalog. */
+interface Server {
+  url: string;
+  entryId: string | null;
+}
+
+/**
+ * The organization's sign-in with an MCP server. Its token goes to that address alone. Where the server asks for a
+ * sign-in that is not there, the failure says who has to do what and where, and the entry's page shows it too.
+ */
+export function signInAuthority(ctx: Context, { url, entryId }: Server): Authority {
+  const place = placeOf(url);
+  const { host } = new URL(place);
+  const secrets: string[] = [];
+  let isRenewed = false;
+  let isRaised = false;
+  let used: SignInRow | null = null;
+
+  const where = entryId === null ? "" : ` at ${ctx.baseUrl()}/catalog/${entryId}`;
+  const wanted = (text: string, status: number, challenge: string | null) =>
+    new AppError("upstream", `${host} ${text}`, {
+      details: { status, ...(challenge === null ? {} : { challenge: challenge.slice(0, 2_000) }) },
+    });
+  const needed = (status: number, challenge: string | null) =>
+    wanted(
+      `asks for a sign-in (${status}): an admin signs in${where}, or gives the entry a connection that carries the authorization.`,
+      status,
+      challenge,
+    );
+
+  const refusedToken = async (row: SignInRow, challenge: Challenge | null, header: string | null) => {
+    const current = await findSignIn(ctx, place);
+    const isRow = current?.state === "signed_in" && current.generation === row.generation;
+    if (row.isRenewable && !isRenewed) {
+      isRenewed = true;
+      if (current?.state === "signed_in" && !isRow) return true; // another call has renewed it
+      if ((await renew(ctx, row)) !== null) return true;
+    } else if (isRow) {
+      const problem = `${host} does not take the token of the sign-in any more.`;
+      await noteNeeded(ctx, place, { challenge, wantedScope: null, problem, isOver: true });
+    }
+    throw needed(401, header);
+  };
+
+  const tooLittle = async (row: SignInRow, challenge: Challenge, header: string | null) => {
+    const scope = scopesOf(row.scope, challenge.scope);
+    if (row.grantType === "client_credentials" && !isRaised) {
+      isRaised = true;
+      if ((await renew(ctx, row, scope)) !== null) return true;
+    }
+    await noteNeeded(ctx, place, { challenge, wantedScope: scope, problem: null, isOver: false });
+    const rights = scopesOf(challenge.scope) ?? "more rights";
+    throw wanted(
+      `asks for rights that its sign-in does not have (${rights}): an admin signs in again${where}.`,
+      403,
+      header,
+    );
+  };
+
+  return {
+    async authorize() {
+      used = null;
+      const row = await findSignIn(ctx, place);
+      if (row?.state !== "signed_in") return null;
+      const isEnding =
+        row.expiresAt !== null && Date.parse(row.expiresAt) - ctx.clock.now().getTime() < AHEAD_MS;
+      const current = isEnding && row.isRenewable ? await renew(ctx, row) : row;
+      if (current === null) throw needed(401, null);
+      const tokens = openTokens(ctx, current);
+      if (tokens === null) return null;
+      used = current;
+      for (const token of [tokens.accessToken, tokens.refreshToken])
+        if (token !== null && !secrets.includes(token)) secrets.push(token);
+      return { headers: { authorization: `Bearer ${tokens.accessToken}` }, query: {}, secrets };
+    },
+    async refused({ status, challenge: header }) {
+      const challenge = readChallenge(header);
+      if (challenge === null) return false; // it wants something else than a token
+      if (status === 401 && used !== null) return refusedToken(used, challenge, header);
+      if (status === 403 && used !== null && challenge.error === "insufficient_scope")
+        return tooLittle(used, challenge, header);
+      if (status !== 401 || entryId === null) return false;
+      const wantedScope = scopesOf(challenge.scope);
+      await noteNeeded(ctx, place, { challenge, wantedScope, problem: null, isOver: false });
+      throw needed(status, header);
+    },
+    secrets: () => secrets,
+  };
+}

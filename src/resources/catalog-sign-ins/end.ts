@@ -1,0 +1,40 @@
+import { eq } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { revokeToken } from "../../mcp/oauth/client.ts";
+import { record } from "../events/service.ts";
+import { clientOf, entity, findSignIn, openTokens } from "./store.ts";
+import { catalogSignIns, type SignInRow } from "./table.ts";
+
+const TELL_MS = 10_000;
+
+/** Forgets the tokens and what Weir is at the other side, which is told of it where it can be. */
+export async function signOut(ctx: Context, url: string): Promise<void> {
+  const row = await findSignIn(ctx, url);
+  if (!row) return;
+  await giveUp(ctx, row);
+  await write(ctx, async (tx) => {
+    if (!(await findSignIn(tx, url))) return;
+    await forget(tx, url);
+    await record(tx, "catalog.signed_out", entity(row.id), { url: row.url });
+  });
+}
+
+/** Takes away all that is known of the sign-in; for the last entry at this address. */
+export async function forget(tx: WriteContext, url: string): Promise<void> {
+  const row = await findSignIn(tx, url);
+  if (row) await tx.db.delete(catalogSignIns).where(eq(catalogSignIns.id, row.id));
+}
+
+async function giveUp(ctx: Context, row: SignInRow): Promise<void> {
+  const client = clientOf(ctx, row);
+  const tokens = openTokens(ctx, row);
+  if (client === null || tokens === null || row.server === null) return;
+  const reach = { egress: ctx.egress, signal: AbortSignal.timeout(TELL_MS) };
+  try {
+    await revokeToken(reach, { server: row.server, client }, tokens.refreshToken ?? tokens.accessToken);
+  } catch (error) {
+    const reason = error instanceof AppError ? error.message : "unknown";
+    ctx.log.write("warn", "A server was not told that its sign-in has ended.", { url: row.url, reason });
+  }
+}

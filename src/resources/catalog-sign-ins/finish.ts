@@ -1,0 +1,53 @@
+import { eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { storedJson } from "../../base/json.ts";
+import type { App, Context } from "../../context.ts";
+import { hashToken, isWellFormed } from "../../crypto/tokens.ts";
+import { redeem } from "../../mcp/oauth/client.ts";
+import type { Facts } from "./begin.ts";
+import { keepSignIn } from "./store.ts";
+import { attemptLabel, catalogSignInAttempts } from "./table.ts";
+
+export type Attempt = typeof catalogSignInAttempts.$inferSelect;
+
+const WORK_MS = 20_000;
+
+/**
+ * The sign-in that `state` belongs to; nobody finds it again. Throws `bad_request` for a state that Weir did not give or
+ * that was used, `forbidden` for one of somebody else, `gone` after ten minutes.
+ */
+export async function takeAttempt(app: App, states: readonly string[], userId: string): Promise<Attempt> {
+  const again = "Begin again on the page of the API.";
+  const [state] = states;
+  const [attempt] =
+    states.length === 1 && state !== undefined && isWellFormed(state, "")
+      ? await app.store.write((db) =>
+          db
+            .delete(catalogSignInAttempts)
+            .where(eq(catalogSignInAttempts.stateHash, hashToken(state)))
+            .returning(),
+        )
+      : [];
+  if (!attempt)
+    throw new AppError("bad_request", `This sign-in was not begun here, or it has been used. ${again}`);
+  if (attempt.userId !== userId)
+    throw new AppError("forbidden", `This sign-in was begun by somebody else. ${again}`);
+  if (attempt.expiresAt <= timestamp(app.clock))
+    throw new AppError("gone", `This sign-in took longer than ten minutes. ${again}`);
+  return attempt;
+}
+
+/** Redeems what the browser brought back, and keeps the tokens. Throws what `redeem` throws. */
+export async function finishSignIn(ctx: Context, attempt: Attempt, answer: URLSearchParams): Promise<void> {
+  const { url, sealedFacts } = attempt;
+  const facts: Facts = storedJson(ctx.secrets.open(sealedFacts, attemptLabel(attempt)));
+  const reach = { egress: ctx.egress, signal: AbortSignal.timeout(WORK_MS) };
+  const checks = {
+    redirectUri: facts.redirectUri,
+    state: answer.get("state") ?? "",
+    verifier: facts.verifier,
+  };
+  const tokens = await redeem(reach, facts, answer, checks);
+  await keepSignIn(ctx, url, { ...facts, grantType: "authorization_code", facts, tokens });
+}

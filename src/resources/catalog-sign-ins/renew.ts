@@ -1,0 +1,110 @@
+import { and, eq, isNull, lte, or } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { type Context, write } from "../../context.ts";
+import { ownTokens, refreshTokens, type Tokens } from "../../mcp/oauth/client.ts";
+import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { clientOf, entity, findSignIn, noteNeeded, openTokens, save, tokenColumns } from "./store.ts";
+import { catalogSignIns, type SignInRow } from "./table.ts";
+
+/** Longer than a server may take; whoever dies with a lease is waited for so long. */
+const LEASE_MS = 30_000;
+const WORK_MS = 20_000;
+const LOOK_AGAIN_MS = 200;
+
+/** Renewals under way in this process, by what is renewed. */
+const underWay = new Map<string, Promise<SignInRow | null>>();
+
+/**
+ * New tokens in place of those of `row`, fetched once for all who want them at the same time, over all processes. Null
+ * where a person is needed. Throws `upstream` or `timeout` where another try may help.
+ */
+export function renew(
+  ctx: Context,
+  row: SignInRow,
+  scope: string | null = row.scope,
+): Promise<SignInRow | null> {
+  const key = `${row.id}:${row.generation}:${scope}`;
+  const known = underWay.get(key);
+  if (known) return known;
+  const work = renewOnce(ctx, row, scope).finally(() => underWay.delete(key));
+  underWay.set(key, work);
+  return work;
+}
+
+async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Promise<SignInRow | null> {
+  while (!(await claim(ctx, row))) {
+    const now = await findSignIn(ctx, row.url);
+    if (now?.generation !== row.generation) return now?.state === "signed_in" ? now : null;
+    await ctx.clock.sleep(LOOK_AGAIN_MS); // another process is at it
+  }
+  let tokens: Tokens | null;
+  try {
+    tokens = await fetchTokens(ctx, row, scope);
+  } catch (error) {
+    await release(ctx, row);
+    throw error;
+  }
+  if (tokens === null) {
+    const host = row.server === null ? "Its server" : new URL(row.server.issuer).host;
+    const problem = `${host} does not renew the sign-in any more.`;
+    await noteNeeded(ctx, row.url, { challenge: null, wantedScope: null, problem, isOver: true });
+    return null;
+  }
+  const fresh = tokens;
+  return write(ctx, async (tx) => {
+    const now = await findSignIn(tx, row.url);
+    if (now?.generation !== row.generation) return now; // signed out or in anew meanwhile
+    const system = { ...tx, actor: SYSTEM };
+    const next = await save(system, row.url, (before) =>
+      tokenColumns(tx, before, { tokens: fresh, scope }, row.grantType ?? "authorization_code"),
+    );
+    const { url, expiresAt } = next;
+    await record(system, "catalog.token_refreshed", entity(row.id), { url, expiresAt });
+    return next;
+  });
+}
+
+/** Null where the server refuses for good. */
+async function fetchTokens(ctx: Context, row: SignInRow, scope: string | null): Promise<Tokens | null> {
+  const client = clientOf(ctx, row);
+  const { server, resource } = row;
+  if (client === null || server === null || resource === null) return null;
+  const reach = { egress: ctx.egress, signal: AbortSignal.timeout(WORK_MS) };
+  const party = { server, client, resource };
+  if (row.grantType === "client_credentials") {
+    try {
+      return await ownTokens(reach, party, scope);
+    } catch (error) {
+      const isFinal =
+        error instanceof AppError && error.details?.oauthError !== undefined && !error.retryable;
+      if (isFinal) return null;
+      throw error;
+    }
+  }
+  const refreshToken = openTokens(ctx, row)?.refreshToken ?? null;
+  return refreshToken === null ? null : refreshTokens(reach, party, refreshToken);
+}
+
+const claim = (ctx: Context, { id, generation }: SignInRow): Promise<boolean> =>
+  ctx.store.write(async (db) => {
+    const isFree = or(
+      isNull(catalogSignIns.leaseUntil),
+      lte(catalogSignIns.leaseUntil, timestamp(ctx.clock)),
+    );
+    const claimed = await db
+      .update(catalogSignIns)
+      .set({ leaseUntil: timestamp(ctx.clock, LEASE_MS) })
+      .where(and(eq(catalogSignIns.id, id), eq(catalogSignIns.generation, generation), isFree))
+      .returning({ id: catalogSignIns.id });
+    return claimed.length > 0;
+  });
+
+const release = (ctx: Context, { id, generation }: SignInRow): Promise<void> =>
+  ctx.store.write(async (db) => {
+    await db
+      .update(catalogSignIns)
+      .set({ leaseUntil: null })
+      .where(and(eq(catalogSignIns.id, id), eq(catalogSignIns.generation, generation)));
+  });

@@ -1,0 +1,187 @@
+import { AppError } from "../../base/errors.ts";
+import { object, uuid } from "../../base/shape.ts";
+import { type App, type Context, contextFor } from "../../context.ts";
+import { actorOf, enter, identify } from "../../http/identity.ts";
+import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { orPage } from "../../http/refusal-page.ts";
+import { addressFaults } from "../api-catalog/faults.ts";
+import { findApi } from "../api-catalog/find.ts";
+import { ROLES } from "../organizations/table.ts";
+import { beginSignIn, CALLBACK, DOCUMENT } from "./begin.ts";
+import { signOut } from "./end.ts";
+import { type Attempt, finishSignIn, takeAttempt } from "./finish.ts";
+import { findSignIn, placeOf } from "./store.ts";
+import {
+  ClientDocument,
+  exampleStarted,
+  exampleView,
+  ServerSignInRequest,
+  SignInAnswer,
+  SignInRequest,
+  SignInStarted,
+  SignInView,
+  toView,
+} from "./wire.ts";
+
+const tag = "API catalog";
+const params = object({ api_id: uuid() });
+const description =
+  "Finds out who lets people in there (RFC 9728, RFC 8414), makes Weir known to them, and tells where the person goes: " +
+  "in a browser that is signed in to Weir as the same person, within ten minutes. What comes of it is the " +
+  "organization's: all entries at this address without a connection use it. With client_credentials no browser is needed.";
+
+export const catalogSignInOperations = [
+  operation({
+    method: "POST",
+    path: "/api/v1/api-catalog/authorize",
+    audience: "admin",
+    tag,
+    summary: "Begins a sign-in with an MCP server that is not in the catalog yet",
+    description,
+    body: ServerSignInRequest,
+    faults: (_, raw) => addressFaults((raw as { mcpUrl?: string }).mcpUrl, "mcpUrl", "mcp"),
+    response: SignInStarted,
+    errors: [502],
+    bodyExample: { mcpUrl: "https://mcp.example.com/mcp" },
+    example: exampleStarted,
+    handle({ ctx, body, visit }) {
+      const { mcpUrl: url, mcpTransport: transport, ...wish } = body;
+      const returnTo = `/catalog/new?${new URLSearchParams({ from: "server", url })}`;
+      return beginSignIn(ctx, { url, transport, returnTo }, wish, visit.request.signal);
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/api-catalog/{api_id}/authorize",
+    audience: "admin",
+    tag,
+    summary: "Begins a sign-in with an MCP server of the catalog",
+    description,
+    params,
+    body: SignInRequest,
+    bodyOptional: true,
+    response: SignInStarted,
+    errors: [404, 409, 502],
+    bodyExample: { grant: "authorization_code" },
+    example: exampleStarted,
+    async handle({ ctx, params, body, visit }) {
+      const { url, transport } = await findServer(ctx, params.api_id);
+      const place = { url, transport, returnTo: `/catalog/${params.api_id}` };
+      return beginSignIn(ctx, place, body, visit.request.signal);
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/api-catalog/{api_id}/sign-in",
+    audience: "viewer",
+    tag,
+    summary: "Shows how an MCP server of the catalog is signed in to, and whether it wants that",
+    params,
+    response: SignInView,
+    errors: [404, 409],
+    example: exampleView,
+    async handle({ ctx, params }) {
+      const { url } = await findServer(ctx, params.api_id);
+      return toView(placeOf(url), await findSignIn(ctx, url));
+    },
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/api-catalog/{api_id}/sign-in",
+    audience: "admin",
+    tag,
+    summary: "Signs out of an MCP server: the tokens are given up and forgotten",
+    params,
+    status: 204,
+    errors: [404, 409],
+    async handle({ ctx, params }) {
+      const { url } = await findServer(ctx, params.api_id);
+      await signOut(ctx, url);
+    },
+  }),
+  openOperation({
+    method: "GET",
+    path: CALLBACK,
+    audience: "public",
+    tag,
+    summary: "Ends a sign-in with an MCP server, and leads back to its page",
+    description:
+      "Browsers are sent here. The sign-in is ended only by the person who began it, in a browser where they are signed in, and once. What goes wrong is told as a page to whoever prefers `text/html`.",
+    query: SignInAnswer,
+    status: 302,
+    errors: [401, 403, 410, 502, 504],
+    replies: { 302: { description: "Signed in, and on to the page of the API." } },
+    handle: ({ app, visit }) =>
+      orPage(visit, { title: "Signing in did not work", back: ["/catalog", "To the APIs"] }, async () => {
+        const answer = visit.url.searchParams;
+        const { ctx, attempt } = await admitted(app, visit, answer);
+        await finishSignIn(ctx, attempt, answer).catch((error: unknown) => {
+          if (error instanceof AppError)
+            app.log.write("warn", "A sign-in with an MCP server did not work.", {
+              ...{
+                correlationId: visit.correlationId,
+                url: attempt.url,
+                code: error.code,
+                reason: error.message,
+              },
+            });
+          throw error;
+        });
+        return new Reply(302, null, { location: attempt.returnTo });
+      }),
+  }),
+  openOperation({
+    method: "GET",
+    path: DOCUMENT,
+    audience: "public",
+    tag,
+    summary: "Describes Weir to authorization servers of MCP servers",
+    response: ClientDocument,
+    async handle({ app }) {
+      const base = app.baseUrl();
+      return {
+        client_id: base + DOCUMENT,
+        client_name: "Weir",
+        client_uri: base,
+        redirect_uris: [base + CALLBACK],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "none",
+        application_type: "web",
+      };
+    },
+  }),
+];
+
+/** Throws `not_found`, and `invalid_state` for what has no sign-in of its own. */
+async function findServer(ctx: Context, id: string) {
+  const { name, type, url, transport, connectionId } = await findApi(ctx, id);
+  if (type !== "mcp" || url === null || transport === null)
+    throw new AppError("invalid_state", `${name} is an HTTP API; its connection carries the authorization.`);
+  if (connectionId !== null)
+    throw new AppError(
+      "invalid_state",
+      `${name} is reached with a connection; take that off to sign in instead.`,
+    );
+  return { url, transport };
+}
+
+/** The attempt of whoever is signed in to this browser, seen from the organization that it was begun in. */
+async function admitted(
+  app: App,
+  visit: Visit,
+  answer: URLSearchParams,
+): Promise<{ ctx: Context; attempt: Attempt }> {
+  const identity = await identify(app, visit.request.headers);
+  if (identity === null)
+    throw new AppError(
+      "unauthenticated",
+      "Sign in to Weir in this browser first, as who began this; then load this page again.",
+    );
+  const attempt = await takeAttempt(app, answer.getAll("state"), identity.userId);
+  const place = await enter(app, identity, attempt.organizationId);
+  if (!place || ROLES.indexOf(place.role) < ROLES.indexOf("admin"))
+    throw new AppError("forbidden", "Only an admin can sign in to an MCP server for the organization.");
+  const actor = actorOf(identity, visit.address, visit.userAgent);
+  return { ctx: contextFor(app, { ...place, actor, correlationId: visit.correlationId }), attempt };
+}

@@ -1,0 +1,197 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { storedJson } from "../../base/json.ts";
+import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import type { Challenge } from "../../mcp/oauth/challenge.ts";
+import type { OAuthClient, Tokens } from "../../mcp/oauth/client.ts";
+import type { AuthorizationServer } from "../../mcp/oauth/discovery.ts";
+import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import {
+  catalogSignIns,
+  clientLabel,
+  type GrantType,
+  type KeptClient,
+  type KeptTokens,
+  type SignInRow,
+  tokensLabel,
+} from "./table.ts";
+
+/** One address in one spelling. */
+export const placeOf = (url: string): string => new URL(url).href;
+
+export const entity = (id: string) => ({ type: "catalog_sign_in" as const, id });
+
+/** Null where nothing is known of the server at this address. */
+export async function findSignIn(ctx: Context, url: string): Promise<SignInRow | null> {
+  const mine = and(
+    eq(catalogSignIns.organizationId, ctx.organizationId),
+    eq(catalogSignIns.url, placeOf(url)),
+  );
+  const [row] = await ctx.db.select().from(catalogSignIns).where(mine);
+  return row ?? null;
+}
+
+/** The client, with its secret. */
+export function clientOf(ctx: Context, row: SignInRow): OAuthClient | null {
+  if (row.client === null) return null;
+  const { id, method } = row.client;
+  const sealed = row.sealedClientSecret;
+  return { id, method, secret: sealed === null ? null : ctx.secrets.open(sealed, clientLabel(row)) };
+}
+
+export const openTokens = (ctx: Context, row: SignInRow): KeptTokens | null =>
+  row.sealedTokens === null ? null : storedJson(ctx.secrets.open(row.sealedTokens, tokensLabel(row)));
+
+const BLANK = {
+  state: "needed",
+  grantType: null,
+  server: null,
+  resource: null,
+  client: null,
+  sealedClientSecret: null,
+  scope: null,
+  wantedScope: null,
+  resourceMetadata: null,
+  sealedTokens: null,
+  isRenewable: false,
+  expiresAt: null,
+  signedInAt: null,
+  signedInBy: null,
+  problem: null,
+  generation: 0,
+  leaseUntil: null,
+} as const;
+
+type Change = Partial<Omit<SignInRow, "id" | "organizationId" | "url">>;
+
+/** Changes what is known of the server at `url`, or begins to know it. */
+export async function save(
+  tx: WriteContext,
+  url: string,
+  change: (row: SignInRow) => Change,
+): Promise<SignInRow> {
+  const before = await findSignIn(tx, url);
+  if (before) {
+    const row = { ...before, ...change(before), ...touched(tx) };
+    await tx.db.update(catalogSignIns).set(row).where(eq(catalogSignIns.id, row.id));
+    return row;
+  }
+  const blank: SignInRow = { ...BLANK, ...created(tx), id: tx.ids.uuid(), url: placeOf(url) };
+  const row = { ...blank, ...change(blank) };
+  await tx.db.insert(catalogSignIns).values(row);
+  return row;
+}
+
+/** The columns of what we are at an authorization server. */
+export const clientColumns = (
+  ctx: Context,
+  row: SignInRow,
+  { id, method, secret }: OAuthClient,
+  facts: Pick<KeptClient, "kind" | "redirectUri">,
+): Change => ({
+  client: { id, method, ...facts },
+  sealedClientSecret: secret === null ? null : ctx.secrets.seal(secret, clientLabel(row)),
+});
+
+/** What a sign-in led to. */
+export interface SignedIn {
+  grantType: GrantType;
+  server: AuthorizationServer;
+  resource: string;
+  client: OAuthClient;
+  facts: Pick<KeptClient, "kind" | "redirectUri">;
+  /** What was asked for. */
+  scope: string | null;
+  tokens: Tokens;
+}
+
+/** Keeps the tokens of a new sign-in, in place of those that there were. */
+export function keepSignIn(ctx: Context, url: string, given: SignedIn): Promise<SignInRow> {
+  const { grantType, server, resource, client, facts } = given;
+  return write(ctx, async (tx) => {
+    const row = await save(tx, url, (before) => ({
+      ...clientColumns(tx, before, client, facts),
+      ...tokenColumns(tx, before, given, grantType),
+      grantType,
+      server,
+      resource,
+      signedInAt: timestamp(tx.clock),
+      signedInBy: tx.actor.id,
+    }));
+    const { issuer } = server;
+    const { scope, expiresAt } = row;
+    await record(tx, "catalog.signed_in", entity(row.id), {
+      url: row.url,
+      issuer,
+      grantType,
+      scope,
+      expiresAt,
+    });
+    return row;
+  });
+}
+
+/** The columns of a set of tokens. */
+export function tokenColumns(
+  ctx: Context,
+  row: SignInRow,
+  { tokens, scope }: Pick<SignedIn, "tokens" | "scope">,
+  grantType: GrantType,
+): Change {
+  const { accessToken, refreshToken, expiresInSeconds } = tokens;
+  const kept: KeptTokens = { accessToken, refreshToken };
+  return {
+    state: "signed_in",
+    sealedTokens: ctx.secrets.seal(JSON.stringify(kept), tokensLabel(row)),
+    scope: tokens.scope ?? scope,
+    isRenewable: grantType === "client_credentials" || refreshToken !== null,
+    expiresAt: expiresInSeconds === null ? null : timestamp(ctx.clock, expiresInSeconds * 1000),
+    wantedScope: null,
+    problem: null,
+    generation: row.generation + 1,
+    leaseUntil: null,
+  };
+}
+
+/**
+ * Notes that a person has to sign in (again). `isOver`: the tokens are of no use any more; else the server only wants
+ * more rights than they have.
+ */
+export async function noteNeeded(
+  ctx: Context,
+  url: string,
+  {
+    challenge,
+    wantedScope,
+    problem,
+    isOver,
+  }: {
+    challenge: Challenge | null;
+    wantedScope: string | null;
+    problem: string | null;
+    isOver: boolean;
+  },
+): Promise<void> {
+  const next = (row: SignInRow): Change => ({
+    resourceMetadata: challenge?.resourceMetadata ?? row.resourceMetadata,
+    wantedScope: wantedScope ?? row.wantedScope,
+    problem: problem ?? row.problem,
+    ...(isOver
+      ? { state: "needed", sealedTokens: null, isRenewable: false, expiresAt: null, leaseUntil: null }
+      : {}),
+  });
+  const known = await findSignIn(ctx, url);
+  if (known && isSame(known, next(known))) return; // each failing call comes here
+  await write(ctx, async (tx) => {
+    const before = await findSignIn(tx, url);
+    if (before && isSame(before, next(before))) return;
+    const system = { ...tx, actor: SYSTEM };
+    const row = await save(system, url, next);
+    const { wantedScope: scope, problem: why } = row;
+    await record(system, "catalog.sign_in_needed", entity(row.id), { url: row.url, scope, problem: why });
+  });
+}
+
+const isSame = (row: SignInRow, change: Change) =>
+  Object.entries(change).every(([name, value]) => row[name as keyof SignInRow] === value);

@@ -1,0 +1,89 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { OAuthClient, Tokens } from "../../mcp/oauth/client.ts";
+import type { AuthorizationServer } from "../../mcp/oauth/discovery.ts";
+import { json, owned } from "../../store/columns.ts";
+
+export const GRANTS = ["authorization_code", "client_credentials"] as const;
+/** A person's sign-in, or the client's own for sites where nobody signs in. */
+export type GrantType = (typeof GRANTS)[number];
+
+/** `none`: the server was never signed in to, and has not asked for it yet. */
+export const SIGN_IN_STATES = ["none", "needed", "signed_in"] as const;
+/** needed → signed_in by a sign-in; signed_in → needed where the server or a refresh refuses. */
+export type SignInState = Exclude<(typeof SIGN_IN_STATES)[number], "none">;
+
+/** A client that we are at one authorization server, without its secret. */
+export interface KeptClient extends Omit<OAuthClient, "secret"> {
+  /** `registered` by ourselves, `document`: the address of our own description, `given` by a person. */
+  kind: "registered" | "document" | "given";
+  /** As it was registered. */
+  redirectUri: string;
+}
+
+/** What of an organization's tokens is sealed. */
+export type KeptTokens = Pick<Tokens, "accessToken" | "refreshToken">;
+
+/** An organization's sign-in with the MCP server at one address; all of its entries there use it. */
+export const catalogSignIns = sqliteTable("catalog_sign_ins", {
+  ...owned(),
+  /** As `URL` writes it. */
+  url: text().notNull(),
+  state: text().$type<SignInState>().notNull(),
+  grantType: text().$type<GrantType>(),
+  server: json<AuthorizationServer>(),
+  /** What the tokens are for (RFC 8707). */
+  resource: text(),
+  client: json<KeptClient>(),
+  /** Null for a client that has none. */
+  sealedClientSecret: text(),
+  /** The rights that were asked for or granted. */
+  scope: text(),
+  /** The rights that the server asked for, which the tokens lack. */
+  wantedScope: text(),
+  /** Where the server says that it is described. */
+  resourceMetadata: text(),
+  /** JSON of `KeptTokens`. */
+  sealedTokens: text(),
+  /** True where no person is needed once the access token ends. */
+  isRenewable: integer({ mode: "boolean" }).notNull(),
+  /** Of the access token; null where nobody tells. */
+  expiresAt: text(),
+  signedInAt: text(),
+  signedInBy: text(),
+  /** Why a sign-in is needed again, as a sentence. */
+  problem: text(),
+  /** Another one with each set of tokens. */
+  generation: integer().notNull(),
+  /** Whoever renews the tokens has so long; a refresh token that is used twice is taken for stolen. */
+  leaseUntil: text(),
+});
+export type SignInRow = typeof catalogSignIns.$inferSelect;
+
+/** A sign-in that waits for its browser to come back; the row goes when it does. */
+export const catalogSignInAttempts = sqliteTable("catalog_sign_in_attempts", {
+  /** SHA-256 of `state`, hex. */
+  stateHash: text().primaryKey(),
+  organizationId: text().notNull(),
+  /** Who began it, and alone may end it. */
+  userId: text().notNull(),
+  url: text().notNull(),
+  /** A path of the page. */
+  returnTo: text().notNull(),
+  sealedFacts: text().notNull(),
+  expiresAt: text().notNull(),
+});
+
+interface Place {
+  readonly id: string;
+  readonly organizationId: string;
+}
+
+/** What a client's secret is sealed with. */
+export const clientLabel = ({ id, organizationId }: Place) =>
+  `catalog-sign-in:${id}:${organizationId}:client`;
+/** What tokens are sealed with. */
+export const tokensLabel = ({ id, organizationId }: Place) =>
+  `catalog-sign-in:${id}:${organizationId}:tokens`;
+/** What an attempt is sealed with. */
+export const attemptLabel = ({ stateHash }: { readonly stateHash: string }) =>
+  `catalog-sign-in-attempt:${stateHash}`;

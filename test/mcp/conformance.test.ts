@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const SUITE = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
+const CLIENT = join(import.meta.dir, "../support/conformance-client.ts");
+
+/** Of a revision: what is asked for and isn't had, with the reason. */
+const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
+  "2026-07-28": [],
+  "2025-11-25": [
+    "elicitation-sep1034-client-defaults", // nobody answers questions of servers here: they are told no
+  ],
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "weir-conformance-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The suite's servers against our client, one process for each scenario; how each scenario ended. */
+async function conformance(revision: string): Promise<Map<string, boolean>> {
+  const expected = join(folder, `${revision}.yaml`);
+  await Bun.write(expected, JSON.stringify({ client: LEFT_OUT[revision] }));
+  const command = `${process.execPath} ${CLIENT}`;
+  const args = ["client", "--command", command, "--requirements", revision, "--expected-failures", expected];
+  const child = Bun.spawn([process.execPath, SUITE, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? "", NO_COLOR: "1" },
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const text = await new Response(child.stdout).text();
+  expect([revision, await child.exited, text.split("=== SUITE SUMMARY ===")[1]?.slice(0, 6_000)]).toEqual([
+    revision,
+    0,
+    expect.any(String),
+  ]);
+  const lines = text.matchAll(/^([✓✗]) (\S+): \d+ passed/gmu);
+  return new Map([...lines].map(([, mark, scenario = ""]) => [scenario, mark === "✓"]));
+}
+
+test.each(["2026-07-28", "2025-11-25"])(
+  "the client does what %s requires of clients",
+  async (revision) => {
+    const scenarios = await conformance(revision);
+    expect(scenarios.get("auth/scope-step-up")).toBe(true);
+    expect(scenarios.get("auth/client-credentials-basic")).toBe(true);
+    expect([...scenarios.values()].filter(Boolean).length).toBeGreaterThanOrEqual(
+      revision === "2026-07-28" ? 33 : 18,
+    );
+  },
+  30_000,
+);

@@ -1,0 +1,411 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startGuarded } from "../peers/mcp-guarded.ts";
+import { startModern } from "../peers/mcp-modern.ts";
+import { startApp } from "../support/app.ts";
+import { addHttp, addMcp, CATALOG, httpApi, mcpApi } from "../support/catalog.ts";
+import { connect, localFiles } from "../support/connections.ts";
+import { join, neighbour } from "../support/people.ts";
+import { addGuarded, callTool, signIn, stateOf } from "../support/sign-ins.ts";
+import { NOBODY } from "../support/work.ts";
+
+let weir: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  weir = await startApp({ engine: false });
+});
+afterAll(() => weir[Symbol.asyncDispose]());
+
+const eventsOf = async (type: string) =>
+  (await weir.owner("GET", `/api/v1/events?type=${type}&limit=100`)).body.items;
+
+describe("a person's sign-in", () => {
+  test("is asked for by the entry, leads to the server's own page, and lets its tools be called", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    expect(await stateOf(weir, id)).toEqual({
+      ...{ state: "none", url: peer.url, grant: null, issuer: null, resource: null, clientId: null },
+      ...{ scope: null, wantedScope: null, isRenewable: false, expiresAt: null },
+      ...{ signedInAt: null, signedInBy: null, problem: null },
+    });
+
+    const refused = await callTool(weir, id);
+    expect([refused.status, refused.body.code]).toEqual([502, "upstream"]);
+    expect(refused.body.detail).toContain(`an admin signs in at ${weir.origin}/catalog/${id}`);
+    expect(await stateOf(weir, id)).toMatchObject({ state: "needed", wantedScope: "tools:read" });
+    await callTool(weir, id);
+    const wanted = (await eventsOf("catalog.sign_in_needed")).filter(
+      ({ data }: { data: { url: string } }) => data.url === peer.url,
+    );
+    expect(wanted).toMatchObject([
+      { actor: { type: "system" }, data: { scope: "tools:read", problem: null } },
+    ]);
+
+    const { begun, landing } = await signIn(weir, id);
+    expect(begun).toEqual({
+      state: "needed",
+      authorizationUrl: expect.stringContaining(`${peer.issuer}/auth?`),
+      expiresAt: expect.any(String),
+      issuer: peer.issuer,
+      host: new URL(peer.issuer).host,
+      isElsewhere: true,
+      resource: peer.url,
+      scope: "tools:read offline_access",
+      clientId: expect.any(String),
+    });
+    const sent = new URL(begun.authorizationUrl).searchParams;
+    expect(Object.fromEntries(sent)).toMatchObject({
+      response_type: "code",
+      redirect_uri: `${weir.origin}/api/v1/api-catalog/oauth/callback`,
+      resource: peer.url,
+      code_challenge_method: "S256",
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      state: expect.any(String),
+    });
+    expect(landing.url.pathname).toBe(`/catalog/${id}`);
+
+    const answer = await callTool(weir, id);
+    expect(answer.body).toMatchObject({ status: 200, body: { text: "hello" } });
+    expect(peer.uses.at(-1)).toMatchObject({ accountId: "grace", aud: peer.url, clientId: begun.clientId });
+    const state = await stateOf(weir, id);
+    expect(state).toEqual({
+      ...{ state: "signed_in", url: peer.url, grant: "authorization_code", issuer: peer.issuer },
+      ...{ resource: peer.url, clientId: begun.clientId, scope: expect.stringContaining("tools:read") },
+      ...{ wantedScope: null, isRenewable: true, expiresAt: expect.any(String) },
+      ...{ signedInAt: expect.any(String), signedInBy: weir.ids.userId, problem: null },
+    });
+    expect((await weir.owner("POST", `${CATALOG}/${id}/refresh`)).status).toBe(200);
+    const [told] = await eventsOf("catalog.signed_in");
+    expect(told).toMatchObject({
+      actor: { type: "user", id: weir.ids.userId },
+      data: { url: peer.url, issuer: peer.issuer, grantType: "authorization_code" },
+    });
+    expect((await eventsOf("catalog.sign_in_started"))[0].data).toMatchObject({ url: peer.url });
+  });
+
+  test("works for a server that is not in the catalog yet, and leads back to where it is added", async () => {
+    await using peer = await startGuarded();
+    const look = { sourceType: "mcp", mcpUrl: peer.url };
+    const before = (await weir.owner("POST", `${CATALOG}/discover`, look)).body;
+    expect(before).toMatchObject({ count: 0, authRequired: true, authHints: [{ type: "oauth2" }] });
+    const begun = await weir.owner("POST", `${CATALOG}/authorize`, { mcpUrl: peer.url });
+    const { surferOf } = await import("../support/sign-ins.ts");
+    const landing = await (await surferOf(weir)).go(begun.body.authorizationUrl, "grace", {
+      turn: (url) => (url.pathname === "/catalog/new" ? null : url),
+    });
+    expect(landing.url.search).toBe(`?${new URLSearchParams({ from: "server", url: peer.url })}`);
+    const after = (await weir.owner("POST", `${CATALOG}/discover`, look)).body;
+    expect(after).toMatchObject({ count: 2, authRequired: false });
+    const { id } = await addMcp(weir.owner, mcpApi("Found", { url: peer.url, tools: after.tools }));
+    expect((await callTool(weir, id)).body.status).toBe(200);
+
+    const twin = await addMcp(weir.owner, mcpApi("Found again", { url: peer.url, tools: after.tools }));
+    expect((await callTool(weir, twin.id)).body.status).toBe(200);
+    await weir.owner("DELETE", `${CATALOG}/${twin.id}`);
+    expect((await stateOf(weir, id)).state).toBe("signed_in");
+    await weir.owner("DELETE", `${CATALOG}/${id}`);
+    const again = await addGuarded(weir, peer);
+    expect((await stateOf(weir, again.id)).state).toBe("none");
+  });
+
+  test("is asked for again with more rights where a tool wants them, besides those that it had", async () => {
+    await using peer = await startGuarded({ rights: { write: "tools:write" } });
+    const { id } = await addGuarded(weir, peer);
+    await signIn(weir, id);
+    expect((await callTool(weir, id)).body.status).toBe(200);
+    const refused = await callTool(weir, id, "write");
+    expect(refused.body.detail).toContain("(tools:write)");
+    expect(refused.body.detail).toContain(`/catalog/${id}`);
+    const wanted = await stateOf(weir, id);
+    expect(wanted.state).toBe("signed_in");
+    expect(wanted.wantedScope.split(" ")).toEqual(expect.arrayContaining(["tools:read", "tools:write"]));
+    expect((await callTool(weir, id)).body.status).toBe(200);
+    const { begun } = await signIn(weir, id);
+    expect(begun.scope.split(" ")).toEqual(expect.arrayContaining(["tools:read", "tools:write"]));
+    expect((await callTool(weir, id, "write")).body.status).toBe(200);
+    expect((await stateOf(weir, id)).wantedScope).toBeNull();
+  });
+
+  test("uses a client that somebody registered by hand, also the next time", async () => {
+    const client = {
+      client_id: "made-by:hand",
+      client_secret: "a secret of:hand+made/things",
+      redirect_uris: [`${weir.origin}/api/v1/api-catalog/oauth/callback`],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+    };
+    await using peer = await startGuarded({ registers: false, clients: [client] });
+    const { id } = await addGuarded(weir, peer);
+    const none = await weir.owner("POST", `${CATALOG}/${id}/authorize`);
+    expect([none.status, none.body.detail]).toEqual([502, expect.stringContaining("give its client id")]);
+    const given = { clientId: client.client_id, clientSecret: client.client_secret };
+    const { begun } = await signIn(weir, id, given);
+    expect(begun.clientId).toBe("made-by:hand");
+    expect((await callTool(weir, id)).body.status).toBe(200);
+    expect((await signIn(weir, id)).begun.clientId).toBe("made-by:hand");
+    expect((await callTool(weir, id)).body.status).toBe(200);
+    expect(JSON.stringify(await stateOf(weir, id))).not.toContain("hand+made");
+  });
+
+  test("registers once, however often it is begun", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    const first = (await weir.owner("POST", `${CATALOG}/${id}/authorize`)).body;
+    const second = (await weir.owner("POST", `${CATALOG}/${id}/authorize`)).body;
+    expect(second.clientId).toBe(first.clientId);
+    expect(peer.requests.filter((each) => each === "POST /reg")).toHaveLength(1);
+  });
+
+  test("is ended by signing out, of which the server hears", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    await signIn(weir, id);
+    const gone = await weir.owner("DELETE", `${CATALOG}/${id}/sign-in`);
+    expect([gone.status, gone.text]).toEqual([204, ""]);
+    expect(peer.requests).toContain("POST /token/revocation");
+    expect((await stateOf(weir, id)).state).toBe("none");
+    expect((await callTool(weir, id)).body.detail).toContain("asks for a sign-in");
+    expect((await eventsOf("catalog.signed_out"))[0].data).toEqual({ url: peer.url });
+    expect((await weir.owner("DELETE", `${CATALOG}/${id}/sign-in`)).status).toBe(204);
+  });
+});
+
+describe("the client's own sign-in", () => {
+  const client = {
+    client_id: "site",
+    client_secret: "secret-of-the-site",
+    redirect_uris: [],
+    response_types: [],
+    grant_types: ["client_credentials"],
+  };
+
+  test("needs no browser, gets more rights by itself, and is renewed", async () => {
+    await using peer = await startGuarded({
+      ...{ clients: [client], lifetimeSeconds: 60, rights: { write: "tools:write" } },
+    });
+    const { id } = await addGuarded(weir, peer);
+    const body = { grant: "client_credentials", clientId: "site", clientSecret: client.client_secret };
+    const begun = await weir.owner("POST", `${CATALOG}/${id}/authorize`, body);
+    expect([begun.status, begun.body]).toEqual([
+      200,
+      {
+        ...{ state: "signed_in", authorizationUrl: null, expiresAt: null, issuer: peer.issuer },
+        ...{ host: new URL(peer.issuer).host, isElsewhere: true, resource: peer.url },
+        ...{ scope: "tools:read", clientId: "site" },
+      },
+    ]);
+    expect((await callTool(weir, id)).body.status).toBe(200);
+    expect((await callTool(weir, id, "write")).body.status).toBe(200);
+    expect(await stateOf(weir, id)).toMatchObject({ scope: "tools:read tools:write", wantedScope: null });
+    peer.forget("AccessToken");
+    weir.clock.turn(61_000);
+    const asked = peer.requests.filter((each) => each === "POST /token").length;
+    expect((await callTool(weir, id)).body.status).toBe(200);
+    expect(peer.requests.filter((each) => each === "POST /token")).toHaveLength(asked + 1);
+  });
+
+  test("is asked for its secret, and told where that is wrong", async () => {
+    await using peer = await startGuarded({ clients: [client] });
+    const { id } = await addGuarded(weir, peer);
+    const begin = (body: object) => weir.owner("POST", `${CATALOG}/${id}/authorize`, body);
+    const lacking = await begin({ grant: "client_credentials", clientId: "site" });
+    expect([lacking.status, lacking.body.detail[0].loc]).toEqual([422, ["body", "clientSecret"]]);
+    const wrong = { grant: "client_credentials", clientId: "site", clientSecret: "not-this" };
+    const refused = await begin(wrong);
+    expect([refused.status, refused.body.detail]).toEqual([502, expect.not.stringContaining("not-this")]);
+  });
+});
+
+describe("tokens", () => {
+  test("that end are renewed once for all who want them at the same time", async () => {
+    await using peer = await startGuarded({ lifetimeSeconds: 300 });
+    const { id } = await addGuarded(weir, peer);
+    await signIn(weir, id);
+    const asked = () => peer.requests.filter((each) => each === "POST /token").length;
+    const before = asked();
+    expect((await callTool(weir, id)).body.status).toBe(200);
+    expect(asked()).toBe(before);
+    weir.clock.turn(271_000);
+    const all = await Promise.all([1, 2, 3, 4].map(() => callTool(weir, id)));
+    expect(all.map(({ body }) => body.status)).toEqual([200, 200, 200, 200]);
+    expect(asked()).toBe(before + 1);
+    expect((await eventsOf("catalog.token_refreshed"))[0]).toMatchObject({ actor: { type: "system" } });
+  });
+
+  test("that the server forgot are renewed when it says so", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    await signIn(weir, id);
+    peer.forget("AccessToken");
+    expect((await callTool(weir, id)).body.status).toBe(200);
+  });
+
+  test("that can't be renewed at the moment are tried again; those that are refused need a person", async () => {
+    await using peer = await startGuarded({ lifetimeSeconds: 300 });
+    const { id } = await addGuarded(weir, peer);
+    await signIn(weir, id);
+    weir.clock.turn(301_000);
+    peer.faults.failsTokens = true;
+    const unwell = await callTool(weir, id);
+    expect([unwell.status, (await stateOf(weir, id)).state]).toEqual([502, "signed_in"]);
+    peer.faults.failsTokens = false;
+    expect((await callTool(weir, id)).body.status).toBe(200);
+
+    weir.clock.turn(301_000);
+    peer.forget("RefreshToken");
+    const refused = await callTool(weir, id);
+    expect(refused.body.detail).toContain(`an admin signs in at ${weir.origin}/catalog/${id}`);
+    expect(await stateOf(weir, id)).toMatchObject({
+      state: "needed",
+      isRenewable: false,
+      expiresAt: null,
+      problem: expect.stringContaining("does not renew the sign-in any more"),
+    });
+    const asked = peer.requests.length;
+    await callTool(weir, id);
+    expect(peer.requests).toHaveLength(asked);
+    await signIn(weir, id);
+    expect((await callTool(weir, id)).body.status).toBe(200);
+  });
+
+  test("that the server does not take although they are new end the sign-in, and nothing goes round in circles", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    await signIn(weir, id);
+    peer.faults.refusesAll = true;
+    const asked = peer.requests.length;
+    expect((await callTool(weir, id)).status).toBe(502);
+    expect(peer.requests.slice(asked)).toEqual(["POST /token"]);
+    expect((await stateOf(weir, id)).state).toBe("needed");
+  });
+});
+
+describe("who may do what", () => {
+  test("admins sign in and out, others look", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    const path = `${CATALOG}/${id}`;
+    for (const [role, begin, look, end] of [
+      ["viewer", 403, 200, 403],
+      ["member", 403, 200, 403],
+      ["admin", 200, 200, 204],
+    ] as const) {
+      const { call } = await join(weir, role);
+      const statuses = [
+        (await call("POST", `${path}/authorize`)).status,
+        (await call("POST", `${CATALOG}/authorize`, { mcpUrl: peer.url })).status,
+        (await call("GET", `${path}/sign-in`)).status,
+        (await call("DELETE", `${path}/sign-in`)).status,
+      ];
+      expect([role, ...statuses]).toEqual([role, begin, begin, look, end]);
+    }
+  });
+
+  test("an entry of another organization is not there, as a random one", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    const { call } = await neighbour(weir);
+    for (const [method, end] of [
+      ["POST", "authorize"],
+      ["GET", "sign-in"],
+      ["DELETE", "sign-in"],
+    ] as const) {
+      const [own, random] = [
+        await call(method, `${CATALOG}/${id}/${end}`),
+        await call(method, `${CATALOG}/${NOBODY}/${end}`),
+      ];
+      expect([own.status, own.body.detail]).toEqual([404, random.body.detail]);
+    }
+  });
+
+  test("another organization's sign-in with the same server is its own", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    await signIn(weir, id);
+    const { call } = await neighbour(weir);
+    const theirs = await addMcp(call, mcpApi("Theirs", { url: peer.url, tools: [{ upstreamName: "echo" }] }));
+    expect((await call("GET", `${CATALOG}/${theirs.id}/sign-in`)).body.state).toBe("none");
+    const tried = await call("POST", `${CATALOG}/${theirs.id}/endpoints/echo/test`, { input: { text: "x" } });
+    expect(tried.body.detail).toContain("asks for a sign-in");
+  });
+
+  test("an API key begins no person's sign-in", async () => {
+    await using peer = await startGuarded();
+    const { id } = await addGuarded(weir, peer);
+    const { key } = (await weir.owner("POST", "/api/v1/api-keys", { name: "k", roleSlug: "admin" })).body;
+    const begun = await weir.anonymous("POST", `${CATALOG}/${id}/authorize`, {}, { "x-api-key": key });
+    expect([begun.status, begun.body.detail[0].loc]).toEqual([422, ["body", "grant"]]);
+  });
+});
+
+describe("what is asked for", () => {
+  test("fits: entries that are no MCP servers or have a connection have no sign-in", async () => {
+    const http = await addHttp(weir.owner, httpApi("No server"));
+    const { connectionId } = await connectedEntry();
+    for (const id of [http.id, connectionId])
+      for (const [method, end] of [
+        ["POST", "authorize"],
+        ["GET", "sign-in"],
+        ["DELETE", "sign-in"],
+      ] as const)
+        expect((await weir.owner(method, `${CATALOG}/${id}/${end}`)).body.code).toBe("invalid_state");
+  });
+
+  const connectedEntry = async () => {
+    const { id } = await connect(weir.owner, localFiles("Files"));
+    const entry = await addMcp(weir.owner, mcpApi("Connected", { connectionId: id }));
+    return { connectionId: entry.id as string };
+  };
+
+  test("is told field by field where it is wrong", async () => {
+    const faults = async (body: object) =>
+      (await weir.owner("POST", `${CATALOG}/authorize`, body)).body.detail.map(
+        ({ loc, type }: { loc: string[]; type: string }) => [loc.join("."), type],
+      );
+    expect(await faults({})).toEqual([["body.mcpUrl", "missing"]]);
+    expect(await faults({ mcpUrl: "ftp://x" })).toEqual([["body.mcpUrl", "url_parsing"]]);
+    const long = "x".repeat(4_097);
+    const wrong = {
+      mcpUrl: "https://x.example",
+      grant: "password",
+      clientId: "",
+      clientSecret: long,
+      extra: 1,
+    };
+    expect((await faults(wrong)).map(([loc]: [string]) => loc).sort()).toEqual(
+      ["body.clientId", "body.clientSecret", "body.extra", "body.grant"].sort(),
+    );
+  });
+
+  test("is refused where there is nothing to sign in to", async () => {
+    const open = startModern();
+    try {
+      const { id } = await addMcp(
+        weir.owner,
+        mcpApi("Open", { url: open.url, tools: [{ upstreamName: "echo" }] }),
+      );
+      const begun = await weir.owner("POST", `${CATALOG}/${id}/authorize`);
+      expect([begun.status, begun.body.detail]).toEqual([
+        502,
+        expect.stringContaining("No sign-in is possible"),
+      ]);
+    } finally {
+      await open.stop();
+    }
+  });
+});
+
+test("Weir describes itself to authorization servers", async () => {
+  const { status, body } = await weir.anonymous("GET", `${CATALOG}/oauth/client.json`);
+  expect([status, body]).toEqual([
+    200,
+    {
+      client_id: `${weir.origin}/api/v1/api-catalog/oauth/client.json`,
+      client_name: "Weir",
+      client_uri: weir.origin,
+      redirect_uris: [`${weir.origin}/api/v1/api-catalog/oauth/callback`],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+      application_type: "web",
+    },
+  ]);
+});

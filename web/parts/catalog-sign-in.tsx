@@ -1,0 +1,243 @@
+import { LogIn } from "lucide-react";
+import { useState } from "react";
+import type { CatalogEntry, Reply, SignIn } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Mono } from "./copy.tsx";
+import { Confirm, Dialog } from "./dialog.tsx";
+import { Refusal, toldBy } from "./form-frame.tsx";
+import { Labelled, TextField } from "./labelled.tsx";
+import { Facts, Section } from "./page.tsx";
+import { Tag } from "./status.tsx";
+import { When } from "./time.tsx";
+
+type Started = Reply<"POST /api/v1/api-catalog/authorize">;
+
+/** Whether an entry is one that people sign in to. */
+const hasSignIn = ({ type, connectionId }: CatalogEntry) => type === "mcp" && connectionId === null;
+
+const useSignIn = (api: CatalogEntry) =>
+  useApi(
+    "GET /api/v1/api-catalog/{api_id}/sign-in",
+    { path: { api_id: api.id } },
+    { enabled: hasSignIn(api) },
+  );
+
+/** Above the tools, where the server wants a person. */
+export function SignInWanted({ api }: { api: CatalogEntry }) {
+  const isAdmin = useMay("admin");
+  const [isOpen, setOpen] = useState(false);
+  const { data } = useSignIn(api);
+  const isNeeded = data?.state === "needed";
+  if (!data || !hasSignIn(api) || !(isNeeded || data.wantedScope !== null)) return null;
+  return (
+    <div
+      role="status"
+      className="mb-5 flex flex-wrap items-center justify-between gap-3 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn"
+    >
+      <p className="min-w-0">
+        {isNeeded
+          ? "The server asks for a sign-in."
+          : "The server asks for more rights than its sign-in has."}{" "}
+        {data.problem}
+        {!isAdmin && " Admins sign in."}
+      </p>
+      {isAdmin && (
+        <Button kind="main" icon={LogIn} onClick={() => setOpen(true)}>
+          Sign in
+        </Button>
+      )}
+      {isOpen && <SignInDialog entryId={api.id} onClose={() => setOpen(false)} />}
+    </div>
+  );
+}
+
+/** How the server is signed in to, with what may be done about it. */
+export function SignInFacts({ api }: { api: CatalogEntry }) {
+  const isAdmin = useMay("admin");
+  const [open, setOpen] = useState<"in" | "out" | null>(null);
+  const { data } = useSignIn(api);
+  const signOut = useChange("DELETE /api/v1/api-catalog/{api_id}/sign-in", {
+    touches: ["/api-catalog"],
+    done: "Signed out",
+    onDone: () => setOpen(null),
+  });
+  if (!data || !hasSignIn(api)) return null;
+  return (
+    <Section
+      title="Sign-in"
+      aside={
+        isAdmin && (
+          <span className="flex gap-2">
+            {data.state !== "none" && <Button onClick={() => setOpen("out")}>Sign out</Button>}
+            <Button icon={LogIn} onClick={() => setOpen("in")}>
+              {data.state === "signed_in" ? "Sign in again" : "Sign in"}
+            </Button>
+          </span>
+        )
+      }
+    >
+      <Facts of={factsOf(data)} />
+      {open === "in" && <SignInDialog entryId={api.id} onClose={() => setOpen(null)} />}
+      {open === "out" && (
+        <Confirm
+          title={`Sign out of ${api.name}?`}
+          verb="Sign out"
+          isBusy={signOut.isPending}
+          onClose={() => setOpen(null)}
+          onConfirm={() => signOut.mutate({ path: { api_id: api.id } })}
+        >
+          <p>The tokens are given up. Its tools can't be called until somebody signs in again.</p>
+        </Confirm>
+      )}
+    </Section>
+  );
+}
+
+const STATES = {
+  none: "None; the server has not asked for one",
+  needed: "Needs sign-in",
+  signed_in: "Signed in",
+} as const;
+
+const factsOf = (of: SignIn): Parameters<typeof Facts>[0]["of"] => [
+  ["State", STATES[of.state]],
+  ...(of.issuer === null ? [] : [["With", <Mono key="with" text={of.issuer} />] as const]),
+  ...(of.clientId === null ? [] : [["As client", <Mono key="client" text={of.clientId} />] as const]),
+  ...(of.scope === null ? [] : [["Rights", <Scopes key="scope" of={of.scope} />] as const]),
+  ...(of.wantedScope === null ? [] : [["Asked for", <Scopes key="more" of={of.wantedScope} />] as const]),
+  ...(of.signedInAt === null ? [] : [["Since", <When key="since" at={of.signedInAt} />] as const]),
+  ...(of.expiresAt === null
+    ? []
+    : [[of.isRenewable ? "Renewed" : "Ends", <When key="until" at={of.expiresAt} />] as const]),
+];
+
+const Scopes = ({ of }: { of: string }) => (
+  <span className="flex flex-wrap gap-1">
+    {of.split(" ").map((scope) => (
+      <Tag key={scope}>{scope}</Tag>
+    ))}
+  </span>
+);
+
+interface DialogProps {
+  onClose: () => void;
+  /** Of the catalog; else `server` says where. */
+  entryId?: string;
+  server?: { url: string; transport: "http" | "sse" };
+}
+
+/** Begins a sign-in, shows where it leads, and goes there. */
+export function SignInDialog({ entryId, server, onClose }: DialogProps) {
+  const [grant, setGrant] = useState<"authorization_code" | "client_credentials">("authorization_code");
+  const [clientId, setClientId] = useState("");
+  const [clientSecret, setClientSecret] = useState("");
+  const [started, setStarted] = useState<Started | null>(null);
+  const options = {
+    touches: ["/api-catalog"],
+    tellsErrors: false as const,
+    onDone: (reply: Started) => (reply.authorizationUrl === null ? onClose() : setStarted(reply)),
+  };
+  const ofEntry = useChange("POST /api/v1/api-catalog/{api_id}/authorize", options);
+  const ofServer = useChange("POST /api/v1/api-catalog/authorize", options);
+  const begin = entryId === undefined ? ofServer : ofEntry;
+  const told = toldBy(begin.error);
+  const send = () => {
+    const wish = {
+      grant,
+      ...(clientId.trim() ? { clientId: clientId.trim() } : {}),
+      ...(clientSecret ? { clientSecret } : {}),
+    };
+    if (entryId !== undefined) ofEntry.mutate({ path: { api_id: entryId }, body: wish });
+    else if (server)
+      ofServer.mutate({ body: { mcpUrl: server.url, mcpTransport: server.transport, ...wish } });
+  };
+  if (started) return <Leave started={started} onClose={onClose} />;
+  return (
+    <Dialog
+      title="Sign in to the server"
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="main" busy={begin.isPending} onClick={send}>
+            Go on
+          </Button>
+        </>
+      }
+    >
+      <Refusal error={begin.error} />
+      <div className="space-y-4">
+        <p className="text-soft">
+          All of this organization use the sign-in: each call of a tool is made in the name of whoever signs
+          in.
+        </p>
+        <Labelled label="Who signs in" fault={told("grant")}>
+          {(wiring) => (
+            <select
+              {...wiring}
+              className="field"
+              value={grant}
+              onChange={({ target: { value } }) =>
+                setGrant(value === "client_credentials" ? value : "authorization_code")
+              }
+            >
+              <option value="authorization_code">A person, in this browser</option>
+              <option value="client_credentials">Weir itself, with a client's secret</option>
+            </select>
+          )}
+        </Labelled>
+        <TextField
+          label="Client id"
+          isRequired={grant === "client_credentials"}
+          value={clientId}
+          onChange={setClientId}
+          fault={told("clientId")}
+          about="Only where Weir was registered there by hand."
+          maxLength={2048}
+        />
+        <TextField
+          label="Client secret"
+          type="password"
+          isRequired={grant === "client_credentials"}
+          value={clientSecret}
+          onChange={setClientSecret}
+          fault={told("clientSecret")}
+          maxLength={4096}
+        />
+      </div>
+    </Dialog>
+  );
+}
+
+/** Says whom the person is about to trust. */
+function Leave({ started, onClose }: { started: Started; onClose: () => void }) {
+  const { host, isElsewhere, resource, scope, authorizationUrl } = started;
+  return (
+    <Dialog
+      title={`Go to ${host}?`}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="main" onClick={() => authorizationUrl && location.assign(authorizationUrl)}>
+            Go there
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-3">
+        <p>
+          The server says that <strong>{host}</strong> lets people in.
+          {isElsewhere && " That is another host than its own: go there only if you know it."}
+        </p>
+        <Facts
+          of={[
+            ["For", <Mono key="for" text={resource} />],
+            ["Rights", scope === null ? "Whatever it gives" : <Scopes key="rights" of={scope} />],
+          ]}
+        />
+      </div>
+    </Dialog>
+  );
+}
