@@ -1,7 +1,24 @@
-import { parseCidr } from "./base/cidr.ts";
+import { pathOf } from "./base/base-path.ts";
 import { ConfigError } from "./base/config-error.ts";
 import type { Rate } from "./base/limit.ts";
 import { type Level, LOG_LEVELS } from "./base/log.ts";
+import {
+  bucketUrl,
+  choice,
+  integer,
+  isCidr,
+  issuer,
+  list,
+  maybe,
+  memory,
+  rate,
+  ratio,
+  schedule,
+  site,
+  text,
+  url,
+  yes,
+} from "./base/setting.ts";
 import { PLANS, type Plan } from "./resources/organizations/table.ts";
 
 /** Everything the operator can set (decisions, section 2), checked. Secrets are apart, in `Secrets`. */
@@ -11,8 +28,11 @@ export interface Config {
   host: string;
   /** 0 picks a free one. */
   port: number;
-  /** Null: `http://HOST:PORT`, known once the server listens. */
+  /** Null: `http://HOST:PORT`, known once the server listens. With a path Weir stands below it: `basePathOf`. */
   baseUrl: string | null;
+  /** PEM files of the certificate and its key; null: HTTP is spoken. */
+  tlsCert: string | null;
+  tlsKey: string | null;
   databaseUrl: string | null;
   egressAllow: readonly string[];
   trustedProxies: readonly string[];
@@ -47,6 +67,11 @@ export interface Config {
   backupEvery: number;
   /** So many of them are kept. */
   backupKeep: number;
+  /** `s3://BUCKET/PREFIX` that scheduled backups are put into; null: they stay in the data directory. */
+  backupUrl: string | null;
+  /** Address of a store that is not Amazon's. */
+  backupEndpoint: string | null;
+  backupRegion: string | null;
   logLevel: Level;
   adminEmail: string | null;
   adminPasswordFile: string | null;
@@ -72,6 +97,16 @@ export interface Config {
   llmTimeoutSeconds: number;
   /** Tokens that an organization may use in a day (UTC); 0 for no bound. */
   llmTokensPerDay: number;
+  /** A collector of OpenTelemetry that takes OTLP over HTTP, without a slash at its end; null: no traces are made. */
+  otlpUrl: string | null;
+  /** What the collector knows this installation by. */
+  otlpService: string;
+  /** So much of all traces is sent, from 0 to 1. */
+  otlpRatio: number;
+  /** Seconds that one turn of a chat may be at work, waits for people not counted. */
+  llmTurnSeconds: number;
+  /** Tokens that one turn of a chat may use; 0 for no bound. */
+  llmTokensPerTurn: number;
 }
 
 /** Kept away from `Config`, so that printing the one never shows the other. */
@@ -86,12 +121,18 @@ export interface Secrets {
   lakeAccessKeyId: string | null;
   lakeSecretAccessKey: string | null;
   lakeSessionToken: string | null;
+  /** Of the bucket for backups. */
+  backupAccessKeyId: string | null;
+  backupSecretAccessKey: string | null;
+  backupSessionToken: string | null;
   llmApiKey: string | null;
   anthropicApiKey: string | null;
   braveKey: string | null;
   slackSigningSecret: string | null;
   slackBotToken: string | null;
   tavilyKey: string | null;
+  /** Sent to the collector with each batch, `NAME=VALUE` with commas between. */
+  otlpHeaders: string | null;
 }
 
 export { ConfigError };
@@ -101,12 +142,20 @@ type Sources = Readonly<Record<string, string | undefined>>;
 /** At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h (decisions, section 8). */
 const WEBHOOK_SCHEDULE = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const;
 
+/** What our own paths begin with, those of the page too: no base path does (test/http/base-path.test.ts). */
+const OWN_NAMES =
+  "api assets device docs health invite login mcp metrics setup sign-in webhooks access actions agents approvals artifacts automation-runs automations bundles catalog chat connections dashboards datasets dead-letters deliveries events link organization runs sql team templates".split(
+    " ",
+  );
+
 /** Where each setting comes from, and how it is read. `flag` settings may stand on the command line. */
 const SETTINGS = {
   dataFolder: { env: "WEIR_DATA", read: text("./weir-data") },
   host: { env: "WEIR_HOST", read: text("127.0.0.1") },
   port: { env: "WEIR_PORT", read: integer(8484, 0, 65_535) },
-  baseUrl: { env: "WEIR_BASE_URL", read: url(["http:", "https:"]) },
+  baseUrl: { env: "WEIR_BASE_URL", read: site(OWN_NAMES) },
+  tlsCert: { env: "WEIR_TLS_CERT", read: maybe },
+  tlsKey: { env: "WEIR_TLS_KEY", read: maybe },
   databaseUrl: { env: "WEIR_DATABASE_URL", read: url(["libsql:", "http:", "https:"]) },
   egressAllow: { env: "WEIR_EGRESS_ALLOW", read: list(null) },
   trustedProxies: { env: "WEIR_TRUSTED_PROXIES", read: list(isCidr) },
@@ -129,6 +178,9 @@ const SETTINGS = {
   lakeHistoryDays: { env: "WEIR_LAKE_HISTORY_DAYS", read: integer(1, 0, 3_650) },
   backupEvery: { env: "WEIR_BACKUP_EVERY", read: integer(0, 0, 8_760) },
   backupKeep: { env: "WEIR_BACKUP_KEEP", read: integer(7, 1, 10_000) },
+  backupUrl: { env: "WEIR_BACKUP_URL", read: bucketUrl },
+  backupEndpoint: { env: "WEIR_BACKUP_ENDPOINT", read: url(["http:", "https:"]) },
+  backupRegion: { env: "WEIR_BACKUP_REGION", read: maybe },
   logLevel: { env: "WEIR_LOG", read: choice(LOG_LEVELS, "info") },
   adminEmail: { env: "WEIR_ADMIN_EMAIL", read: maybe },
   adminPasswordFile: { env: "WEIR_ADMIN_PASSWORD_FILE", read: maybe },
@@ -147,6 +199,11 @@ const SETTINGS = {
   tavilyUrl: { env: "TAVILY_BASE_URL", read: url(["http:", "https:"]) },
   llmTimeoutSeconds: { env: "WEIR_LLM_TIMEOUT", read: integer(120, 1, 3600) },
   llmTokensPerDay: { env: "WEIR_LLM_TOKENS_PER_DAY", read: integer(0, 0, 1_000_000_000_000) },
+  otlpUrl: { env: "OTEL_EXPORTER_OTLP_ENDPOINT", read: url(["http:", "https:"]) },
+  otlpService: { env: "OTEL_SERVICE_NAME", read: text("weir") },
+  otlpRatio: { env: "OTEL_TRACES_SAMPLER_ARG", read: ratio(1) },
+  llmTurnSeconds: { env: "WEIR_LLM_TURN_TIMEOUT", read: integer(900, 1, 86_400) },
+  llmTokensPerTurn: { env: "WEIR_LLM_TOKENS_PER_TURN", read: integer(1_000_000, 0, 1_000_000_000) },
 } satisfies {
   [K in keyof Config]: { env: string; read: (value: string | undefined, name: string) => Config[K] };
 };
@@ -159,15 +216,19 @@ const SECRETS = {
   lakeAccessKeyId: "WEIR_LAKE_ACCESS_KEY_ID",
   lakeSecretAccessKey: "WEIR_LAKE_SECRET_ACCESS_KEY",
   lakeSessionToken: "WEIR_LAKE_SESSION_TOKEN",
+  backupAccessKeyId: "WEIR_BACKUP_ACCESS_KEY_ID",
+  backupSecretAccessKey: "WEIR_BACKUP_SECRET_ACCESS_KEY",
+  backupSessionToken: "WEIR_BACKUP_SESSION_TOKEN",
   llmApiKey: "WEIR_LLM_API_KEY",
   anthropicApiKey: "ANTHROPIC_API_KEY",
   braveKey: "BRAVE_API_KEY",
   slackSigningSecret: "WEIR_SLACK_SIGNING_SECRET",
   slackBotToken: "WEIR_SLACK_BOT_TOKEN",
   tavilyKey: "TAVILY_API_KEY",
+  otlpHeaders: "OTEL_EXPORTER_OTLP_HEADERS",
 } as const;
 
-/** What Amazon's own tools call these in the environment; that counts where the lake is in a bucket. */
+/** What Amazon's own tools call these in the environment; that counts where the lake is in a bucket, and for backups. */
 const AMAZON_NAMES: Readonly<Record<string, readonly string[]>> = {
   WEIR_LAKE_ENDPOINT: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
   WEIR_LAKE_REGION: ["AWS_REGION", "AWS_DEFAULT_REGION"],
@@ -193,7 +254,9 @@ export function readConfig(
   const given = (name: string, flag?: string) =>
     (flag && flags[flag]) || env[name] || filed.get(name) || undefined;
   const amazons = (name: string) =>
-    given("WEIR_LAKE_URL") ? AMAZON_NAMES[name]?.map((each) => env[each]).find(Boolean) : undefined;
+    given("WEIR_LAKE_URL") || name.startsWith("WEIR_BACKUP_")
+      ? AMAZON_NAMES[name.replace("_BACKUP_", "_LAKE_")]?.map((each) => env[each]).find(Boolean)
+      : undefined;
   const get = (name: string, flag?: string) => given(name, flag) ?? amazons(name);
   const config = Object.fromEntries(
     Object.entries(SETTINGS).map(([key, { env: name, read }]) => [key, read(get(name, FLAGS[key]), name)]),
@@ -206,20 +269,32 @@ export function readConfig(
     lakeAccessKeyId: get(SECRETS.lakeAccessKeyId) ?? null,
     lakeSecretAccessKey: get(SECRETS.lakeSecretAccessKey) ?? null,
     lakeSessionToken: get(SECRETS.lakeSessionToken) ?? null,
+    backupAccessKeyId: get(SECRETS.backupAccessKeyId) ?? null,
+    backupSecretAccessKey: get(SECRETS.backupSecretAccessKey) ?? null,
+    backupSessionToken: get(SECRETS.backupSessionToken) ?? null,
     llmApiKey: get(SECRETS.llmApiKey) ?? null,
     anthropicApiKey: get(SECRETS.anthropicApiKey) ?? null,
     braveKey: get(SECRETS.braveKey) ?? null,
     slackSigningSecret: get(SECRETS.slackSigningSecret) ?? null,
     slackBotToken: get(SECRETS.slackBotToken) ?? null,
     tavilyKey: get(SECRETS.tavilyKey) ?? null,
+    otlpHeaders: get(SECRETS.otlpHeaders) ?? null,
   };
   if (secrets.secretKeyPrevious !== null && secrets.secretKey === null) {
     throw new ConfigError(
       "WEIR_SECRET_KEY_PREVIOUS is set without WEIR_SECRET_KEY; set that to the new key, or remove the old one.",
     );
   }
+  if ((config.tlsCert === null) !== (config.tlsKey === null)) {
+    throw new ConfigError("WEIR_TLS_CERT and WEIR_TLS_KEY go together; one of them is missing.");
+  }
   refusePartOfProvider(config, secrets);
   refusePartOfBucket(config, secrets);
+  if (config.backupUrl !== null && (!secrets.backupAccessKeyId || !secrets.backupSecretAccessKey)) {
+    throw new ConfigError(
+      "WEIR_BACKUP_URL is set without WEIR_BACKUP_ACCESS_KEY_ID and WEIR_BACKUP_SECRET_ACCESS_KEY; set the keys of the bucket.",
+    );
+  }
   if (secrets.llmApiKey !== null && config.llmBaseUrl === null) {
     throw new ConfigError(
       "WEIR_LLM_API_KEY is set without WEIR_LLM_BASE_URL; set the address of the endpoint that the key is for.",
@@ -258,12 +333,18 @@ function refusePartOfBucket(config: Config, secrets: Secrets): void {
     throw new ConfigError(`${lonely} is set without WEIR_LAKE_URL; set it to s3://BUCKET/PREFIX.`);
 }
 
+/** The path of its host that Weir stands below, such as `/weir`; "" for none. */
+export const basePathOf = ({ baseUrl }: Pick<Config, "baseUrl">): string => pathOf(baseUrl);
+
+/** What the server itself speaks. */
+export const schemeOf = ({ tlsCert }: Pick<Config, "tlsCert">) => (tlsCert === null ? "http" : "https");
+
 /** For `weir config`: each setting's name and value, written as one would set it. */
 export function describeConfig(config: Config, secrets: Secrets): [name: string, value: string][] {
   const { host, port, apiRate } = config;
   const shown = {
     ...config,
-    baseUrl: config.baseUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    baseUrl: config.baseUrl ?? `${schemeOf(config)}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     apiRate: apiRate === null ? "off" : `${apiRate.perMinute}:${apiRate.burst}`,
   };
   return [
@@ -285,131 +366,5 @@ const fileKey = (key: string) => {
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toUpperCase()
     .replace(/[^A-Z0-9]/g, "_");
-  return /^(WEIR|ANTHROPIC|BRAVE|TAVILY)_/.test(upper) ? upper : `WEIR_${upper}`;
+  return /^(WEIR|ANTHROPIC|BRAVE|TAVILY|OTEL)_/.test(upper) ? upper : `WEIR_${upper}`;
 };
-
-function text(fallback: string) {
-  return (value: string | undefined) => value ?? fallback;
-}
-
-function maybe(value: string | undefined): string | null {
-  return value ?? null;
-}
-
-function yes(value: string | undefined): boolean {
-  return value === "1" || value === "true";
-}
-
-function integer(fallback: number, least: number, most: number) {
-  return (value: string | undefined, name: string) => {
-    if (value === undefined) return fallback;
-    const number = Number(value);
-    if (!/^\d+$/.test(value.trim()) || number < least || number > most) {
-      throw new ConfigError(`${name} is ${quote(value)}; it takes a whole number from ${least} to ${most}.`);
-    }
-    return number;
-  };
-}
-
-/** A first try always comes at once, whether the list says so with a 0 or begins with the pause after it. */
-function schedule(fallback: readonly number[]) {
-  return (value: string | undefined, name: string): readonly number[] => {
-    if (value === undefined) return fallback;
-    const steps = value.split(",").map((step) => step.trim());
-    if (steps.length > 50 || !steps.every((step) => /^\d{1,7}$/.test(step))) {
-      throw new ConfigError(
-        `${name} is ${quote(value)}; it takes at most 50 pauses in whole seconds, such as 0,5,300,1800.`,
-      );
-    }
-    const pauses = steps.map(Number);
-    return pauses[0] === 0 ? pauses : [0, ...pauses];
-  };
-}
-
-function choice<const T extends readonly string[]>(values: T, fallback: T[number]) {
-  return (value: string | undefined, name: string): T[number] => {
-    if (value === undefined) return fallback;
-    if (values.includes(value)) return value;
-    throw new ConfigError(`${name} is ${quote(value)}; it takes ${values.join(", ")}.`);
-  };
-}
-
-function url(schemes: readonly string[]) {
-  return (value: string | undefined, name: string): string | null => {
-    if (value === undefined) return null;
-    const parsed = URL.canParse(value) ? new URL(value) : null;
-    if (parsed && schemes.includes(parsed.protocol) && parsed.hostname) return value.replace(/\/+$/, "");
-    throw new ConfigError(
-      `${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`,
-    );
-  };
-}
-
-/** `s3://BUCKET` with an optional prefix, which is the folder that the lake lies in. */
-function bucketUrl(value: string | undefined, name: string): string | null {
-  if (value === undefined) return null;
-  const isFine = /^s3:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9](\/[^\s?#]*)?$/.test(value);
-  if (isFine && !/\/\.{1,2}(\/|$)/.test(value)) return value.replace(/\/+$/, "");
-  throw new ConfigError(`${name} is ${quote(value)}; it takes s3://BUCKET/PREFIX.`);
-}
-
-/** Left as it is written: a slash at its end belongs to the name. */
-function issuer(value: string | undefined, name: string): string | null {
-  if (value === undefined) return null;
-  const parsed = URL.parse(value);
-  const isPlain = parsed !== null && /^https?:$/.test(parsed.protocol) && !/[?#@\s]/.test(value);
-  if (isPlain) return value;
-  throw new ConfigError(
-    `${name} is ${quote(value)}; it takes the address that an OpenID provider names itself by, such as https://login.example.com.`,
-  );
-}
-
-function list(check: ((item: string) => boolean) | null) {
-  return (value: string | undefined, name: string): readonly string[] => {
-    const items = (value ?? "")
-      .split(",")
-      .map((item) => item.trim())
-      .filter(Boolean);
-    const bad = items.find((item) => check && !check(item));
-    if (bad !== undefined)
-      throw new ConfigError(
-        `${name} has ${quote(bad)}; it takes a comma list of CIDR ranges such as 10.0.0.0/8.`,
-      );
-    return items;
-  };
-}
-
-function isCidr(value: string): boolean {
-  try {
-    return parseCidr(value) !== null;
-  } catch {
-    return false; // the caller tells which item it was
-  }
-}
-
-function rate(fallback: Rate) {
-  return (value: string | undefined, name: string): Rate | null => {
-    if (value === undefined) return fallback;
-    if (value === "off") return null;
-    const [, perMinute, burst] = /^(\d{1,9})(?::(\d{1,9}))?$/.exec(value) ?? [];
-    if (!perMinute || Number(perMinute) < 1 || Number(burst ?? 1) < 1) {
-      throw new ConfigError(
-        `${name} is ${quote(value)}; it takes requests a minute such as 1200, with a burst such as 1200:300, or off.`,
-      );
-    }
-    return {
-      perMinute: Number(perMinute),
-      burst: Number(burst ?? Math.max(1, Math.ceil(Number(perMinute) / 4))),
-    };
-  };
-}
-
-function memory(fallback: string) {
-  return (value: string | undefined, name: string) => {
-    if (value === undefined) return fallback;
-    if (/^\d{1,6}(\.\d+)?\s?(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i.test(value)) return value;
-    throw new ConfigError(`${name} is ${quote(value)}; it takes an amount of memory such as 512MB or 2GB.`);
-  };
-}
-
-const quote = (value: string) => JSON.stringify(value.slice(0, 100));

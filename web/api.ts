@@ -1,3 +1,4 @@
+import { base } from "./base.ts";
 import type { Call, Given, Reply } from "./calls.ts";
 
 /** One fault of an input, with its place: `["body", "definition", "url"]`. */
@@ -44,7 +45,7 @@ export function chooseOrganization(id: string | null): void {
 /** To the start page of another organization; what was read here is forgotten with the page. */
 export function switchTo(id: string): void {
   chooseOrganization(id);
-  location.assign("/");
+  location.assign(`${base}/`);
 }
 
 type Listener = () => void;
@@ -71,7 +72,8 @@ interface Options {
 /** The address of a call, with its names and query filled in. */
 function addressOf(call: Call, { path = {}, query = {} }: Parts): string {
   const template = call.slice(call.indexOf(" ") + 1);
-  const address = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+  const address =
+    base + template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null || value === "") continue;
@@ -205,7 +207,7 @@ export interface Answer {
   durationSeconds: number;
 }
 
-/** Sends `body` to an address of this server outside the API, such as an automation's webhook. */
+/** Sends `body` to a path of this host outside the API, such as an automation's webhook. */
 export async function post(path: string, body: string, headers: Record<string, string>): Promise<Answer> {
   const started = performance.now();
   const reply = await fetch(path, { method: "POST", body, headers, credentials: "omit" });

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { ApiError, whenSignedOut } from "./api.ts";
+import { base } from "./base.ts";
 import { useApi } from "./data.ts";
 import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
@@ -13,7 +14,7 @@ import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
 
 /** Leads to the sign-in page, and back here afterwards. */
 const leaveToSignIn = () =>
-  location.replace(`/login?return_to=${encodeURIComponent(location.pathname + location.search)}`);
+  location.replace(`${base}/login?return_to=${encodeURIComponent(location.pathname + location.search)}`);
 
 export function App() {
   const [at] = useLocation();
@@ -31,7 +32,7 @@ export function App() {
     return me.error ? <Failed error={me.error} again={() => void me.refetch()} /> : <Loading />;
   }
   return (
-    <Router aroundNav={askFirst}>
+    <Router base={base} aroundNav={askFirst}>
       <Frame>
         <Boundary key={at}>
           <Switch>

@@ -17,6 +17,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { call, chooseOrganization, switchTo } from "./api.ts";
 import { AREAS, type Area } from "./areas.ts";
+import { base } from "./base.ts";
 import { client, useApi, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { useLink } from "./live.ts";
@@ -228,7 +229,7 @@ async function signOut(): Promise<void> {
   await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session there is nothing to end
   chooseOrganization(null);
   client.clear();
-  location.assign("/login");
+  location.assign(`${base}/login`);
 }
 
 function Person({ onKeys }: { onKeys: () => void }) {
@@ -266,7 +267,7 @@ function Person({ onKeys }: { onKeys: () => void }) {
         })),
         "line",
         { name: "Keyboard", icon: Keyboard, onPick: onKeys },
-        { name: "API", icon: KeyRound, onPick: () => location.assign("/docs") },
+        { name: "API", icon: KeyRound, onPick: () => location.assign(`${base}/docs`) },
         "line",
         { name: "Sign out", icon: LogOut, onPick: () => void signOut() },
       ]}

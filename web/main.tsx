@@ -1,6 +1,7 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { base } from "./base.ts";
 import { client } from "./data.ts";
 import { loadFonts } from "./fonts.ts";
 import { fetchPages } from "./routes.tsx";
@@ -8,9 +9,12 @@ import { applyTheme } from "./theme.ts";
 
 applyTheme();
 loadFonts();
-fetchPages(location.pathname);
+const isBelow = `${location.pathname}/`.startsWith(`${base}/`);
+// who comes past the proxy, as on the machine itself, goes to where the page knows its addresses
+if (!isBelow) location.replace(base + location.pathname + location.search);
+else fetchPages(location.pathname.slice(base.length) || "/");
 const box = document.getElementById("page");
-if (box) {
+if (box && isBelow) {
   createRoot(box).render(
     <QueryClientProvider client={client}>
       <App />

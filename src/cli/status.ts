@@ -38,10 +38,17 @@ export const status = singleCommand(
         signedIn(host, flags.server);
         return;
       }
-      const { version, account, attention } = await whileSignedIn(server, lookAround(server, client));
+      const { version, model, account, attention } = await whileSignedIn(server, lookAround(server, client));
       if (flags.json)
         host.out(
-          JSON.stringify({ ...account, version, health: health.status, checks: health.checks, attention }),
+          JSON.stringify({
+            ...account,
+            version,
+            model,
+            health: health.status,
+            checks: health.checks,
+            attention,
+          }),
         );
       else {
         const { organizationSlug, role } = account;
@@ -51,6 +58,7 @@ export const status = singleCommand(
           health: health.text,
           "signed in": account.email,
           organization: organizationSlug === null ? null : `${organizationSlug}, as ${role}`,
+          model: model ?? "none is configured, so agents can't answer",
           attention: attentionText(attention),
         });
       }
@@ -91,17 +99,19 @@ async function lookAround(server: string, client: Client) {
   const since = timestamp(systemClock, -DAY_MS);
   const count = async (path: string, query: Parameters<typeof queryText>[0]) =>
     (await client.get<{ total: number }>(path + queryText(query))).total;
-  const [{ version }, account, failedRuns, pendingApprovals, brokenConnections, letters] = await Promise.all([
-    client.get<{ version: string }>("/api/v1/meta"),
-    accountAt(server, client),
-    count("/api/v1/action-runs", { statuses: "failed", since, limit: 1 }),
-    count("/api/v1/approvals", { status: "pending" }),
-    count("/api/v1/connections", { status: "error", limit: 1 }),
-    client.get<{ items: { status: string }[] }>(`/api/v1/dead-letters?limit=${MOST_LETTERS}`),
-  ]);
+  const [{ version, limits }, account, failedRuns, pendingApprovals, brokenConnections, letters] =
+    await Promise.all([
+      client.get<{ version: string; limits?: { model?: { model: string } | null } }>("/api/v1/meta"),
+      accountAt(server, client),
+      count("/api/v1/action-runs", { statuses: "failed", since, limit: 1 }),
+      count("/api/v1/approvals", { status: "pending" }),
+      count("/api/v1/connections", { status: "error", limit: 1 }),
+      client.get<{ items: { status: string }[] }>(`/api/v1/dead-letters?limit=${MOST_LETTERS}`),
+    ]);
   const deadLetters = letters.items.filter((letter) => letter.status === "dead").length;
   const attention: Attention = { failedRuns, pendingApprovals, brokenConnections, deadLetters };
-  return { version, account: account satisfies Account, attention };
+  const model = limits?.model?.model ?? null;
+  return { version, model, account: account satisfies Account, attention };
 }
 
 function attentionText({ failedRuns, pendingApprovals, brokenConnections, deadLetters }: Attention): string {

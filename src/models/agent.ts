@@ -6,6 +6,7 @@ import type { UiChunk } from "./chunks.ts";
 import type {
   AgentTool,
   FinishReason,
+  Heard,
   Model,
   ModelCall,
   ModelMessage,
@@ -13,6 +14,7 @@ import type {
   OpenAgent,
   Usage,
 } from "./contract.ts";
+import { heardBy } from "./heard.ts";
 import { readable } from "./history.ts";
 import { isPlain, madePlain } from "./plain.ts";
 
@@ -29,7 +31,10 @@ const MAX_ASKED_CHARACTERS = 32 * 1024;
 export type AskedCall = { callId: string; toolName: string; input: JsonObject; fingerprint: string };
 
 /** One call that was carried out, or refused. */
-export type ToldCall = { id: string; tool: string; input: Json; isError: boolean };
+export type ToldCall = { id: string; tool: string; input: Json; isError: boolean; approval?: Approval };
+
+/** The decision that a call was made by, and the hash of what it was for. */
+export type Approval = { decisionId: string; hash: string };
 
 export interface AgentTask {
   model: Model;
@@ -197,9 +202,12 @@ const plainName = (name: string): string => name.replace(/[^\w.:-]+/g, "_").slic
 async function answerAll(task: AgentTask, calls: OpenCall[], isLast: boolean): Promise<AskedCall[]> {
   const asked: AskedCall[] = [];
   const ready: (() => Promise<void>)[] = [];
+  const { made, ...rest } = heardBy(task.agent, task.messages);
+  const heard = { ...rest, made: new Map(made) };
   for (const [at, open] of calls.entries()) {
     const { call } = open;
-    const checked = checkCall(task, call, at);
+    const checked = checkCall(task, call, at, heard);
+    heard.made.set(call.name, (heard.made.get(call.name) ?? 0) + 1);
     const refusal = "refusal" in checked ? checked.refusal : isLast ? outOfSteps(task) : null;
     if (refusal !== null || "refusal" in checked) {
       const input = "input" in checked && checked.input !== undefined ? checked.input : {};
@@ -229,7 +237,7 @@ const outOfSteps = ({ agent }: AgentTask) =>
 type Checked = { tool: AgentTool; input: JsonObject; asks: boolean } | { refusal: string; input?: Json };
 
 /** A model's call is a wish: the tool must be one of the agent's, the arguments must fit, and somebody must be there to ask. */
-function checkCall(task: AgentTask, call: ModelCall, at: number): Checked {
+function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): Checked {
   const { tools } = task.agent;
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool) {
@@ -255,23 +263,13 @@ function checkCall(task: AgentTask, call: ModelCall, at: number): Checked {
     );
     return { refusal: `The arguments do not fit: ${told.join("; ")}`, input };
   }
-  const asks = tool.approvalRequired || tool.asksFor?.(input, saidTo(task)) === true;
+  const asks = tool.approvalRequired || tool.asksFor?.(input, heard) === true;
   if (!asks) return { tool, input, asks };
   if (!task.canAsk)
     return { refusal: "This tool needs a person's agreement, and nobody can be asked in a run.", input };
   if (JSON.stringify(input).length > MAX_ASKED_CHARACTERS)
     return { refusal: "The arguments are too long for a person to agree to.", input };
   return { tool, input, asks };
-}
-
-/** What others than a model have said. Failures repeat its arguments, and so may results: SQL gives whatever it is told. */
-function saidTo({ agent, messages }: AgentTask): string {
-  const outside = new Set(agent.tools.flatMap(({ name, isOutsideWord }) => (isOutsideWord ? [name] : [])));
-  const isSaid = (message: ModelMessage): boolean => {
-    if (message.role === "tool") return !message.isError && outside.has(message.name);
-    return message.role === "user" && !agent.isAskedByAgent;
-  };
-  return [agent.system, ...messages.filter(isSaid).map(({ content }) => content)].join("\n");
 }
 
 async function inTurn(work: readonly (() => Promise<void>)[]): Promise<void> {
@@ -288,14 +286,14 @@ async function inTurn(work: readonly (() => Promise<void>)[]): Promise<void> {
 export async function carryOut(
   task: Pick<AgentTask, "signal" | "tell" | "called" | "report">,
   tool: AgentTool,
-  { id, input }: { id: string; input: JsonObject },
+  { id, input, approval }: { id: string; input: JsonObject; approval?: Approval },
 ): Promise<{ output: Json; isError: boolean }> {
   const { signal, tell } = task;
   let output: Json;
   let isError = false;
   try {
     signal.throwIfAborted();
-    output = capped(madePlain(await tool.call({ id, input, signal })));
+    output = capped(madePlain(await tool.call({ id, input, signal, isApproved: approval !== undefined })));
     signal.throwIfAborted();
   } catch (error) {
     isError = true;
@@ -303,7 +301,7 @@ export async function carryOut(
   }
   if (isError) tell({ type: "tool-output-error", toolCallId: id, errorText: String(output), dynamic: true });
   else tell({ type: "tool-output-available", toolCallId: id, output, dynamic: true });
-  await task.called({ id, tool: tool.name, input, isError });
+  await task.called({ id, tool: tool.name, input, isError, ...(approval ? { approval } : {}) });
   signal.throwIfAborted();
   return { output, isError };
 }

@@ -84,19 +84,32 @@ interface ToolCall {
   id: string;
   input: JsonObject;
   signal: AbortSignal;
+  /** True where a person has said yes to just this. */
+  isApproved: boolean;
+}
+
+/** What an agent has heard from others than its model; addresses are spelt as they are asked for. */
+export interface Heard {
+  /** Addresses that people or the author of the spec wrote. */
+  given: ReadonlySet<string>;
+  /** Addresses of hits that a search gave. */
+  found: ReadonlySet<string>;
+  /** True once it may know something of the organization: a tool that is not of the web was called, or an agent asks. */
+  hasData: boolean;
+  /** Calls since a person last said something, by the tool's name. */
+  made: ReadonlyMap<string, number>;
 }
 
 /** One tool of an agent, bound to the person in whose name the agent acts. */
 export interface AgentTool extends ModelTool {
   /** True where a person has to see the arguments and agree, each time. */
   readonly approvalRequired: boolean;
-  /**
-   * True where a person has to agree to just these arguments; `said` is all that people, the spec and tools that bring
-   * nothing of the model's own have told it. Absent: `approvalRequired` says all.
-   */
-  asksFor?(input: JsonObject, said: string): boolean;
-  /** True where no result says the model's own words back to it, as those of SQL do. */
-  readonly isOutsideWord?: boolean;
+  /** True where a person has to agree to just these arguments. Absent: `approvalRequired` says all. */
+  asksFor?(input: JsonObject, heard: Heard): boolean;
+  /** True where it brings what is public, and nothing of the organization. */
+  readonly isOfTheWeb?: boolean;
+  /** True where it brings the hits of the operator's search engine. */
+  readonly isSearch?: boolean;
   /** What the tool does, as a text that changes when that changes: an approval is for this and nothing else. */
   readonly fingerprint: string;
   /** Throws an `AppError` for what the model and the person may read. What comes back is data, never an instruction. */

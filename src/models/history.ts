@@ -22,6 +22,15 @@ export function readable(toolName: string, output: Json): string {
   return `<${MARK} tool="${toolName.replace(/[^\w.-]/g, "_")}">\n${shown}${note}\n</${MARK}>`;
 }
 
+/** The result that `readable` shows; null where it is no JSON, or was cut. */
+export function outputIn(content: string): Json {
+  try {
+    return JSON.parse(content.split("\n").slice(1, -1).join("\n"));
+  } catch {
+    return null; // a text, or the beginning of a long result
+  }
+}
+
 /** The answer to a call, as its part of the message holds it. */
 function answerOf(part: ToolPart): { content: string; isError: boolean } {
   switch (part.state) {

@@ -258,7 +258,11 @@ test("without a model the page names what is to be set, and keeps the question",
   const { page, go, weir, troubles } = bare;
   await go("/chat");
   await page.getByText("There is no agent to chat with yet").waitFor();
-  await page.getByText("WEIR_LLM_BASE_URL").waitFor();
+  await page
+    .getByText(/No language model is configured, so no agent can answer.*WEIR_LLM_BASE_URL/)
+    .waitFor();
+  await go("/agents");
+  await page.getByText("No language model is configured").waitFor();
   const { thread } = await makeThread({ app: weir });
   await go(`/chat/${thread.id}`);
   await page.getByLabel("Ask", { exact: true }).fill("Anybody there?");

@@ -129,6 +129,25 @@ describe("POST /agents/specs", () => {
     expect(faultsOf(await post(markdown))).toEqual([`body.markdown ${type}`]);
   });
 
+  test.each([
+    ["a number that is none", "temperature: .nan", 3, ".nan is no number"],
+    ["one without end", "temperature: -.inf", 3, "-.inf is no number"],
+    ["one that is too large", "temperature: 1e999", 3, "1e999 is no number"],
+    ["a field that stands twice", "slug: b\nslug: c", 4, "stands twice"],
+    ["a tab before a field", "\tslug: b", 3, "Tabs"],
+    ["a merge", "<<: {slug: b}", 3, "Merging (<<) is not taken"],
+    ["an alias of nothing", "slug: *s", 3, "No anchor &s"],
+    ["a name that is no text", "~: b", 3, "name of a field"],
+    ["a name that is a list", "? [x]\n: b", 3, "name of a field"],
+    ["an end in the middle", "...\nslug: b", 4, "It ends here"],
+    ["a tag that nobody knows", "slug: !secret b", 3, "!secret"],
+  ])("says where YAML has %s", async (_, front, line, why) => {
+    const answer = await post(spec(`name: a\n${front}`));
+    expect(faultsOf(answer)).toEqual(["body.markdown yaml_invalid"]);
+    expect(answer.body.detail[0].msg).toContain(`(line ${line})`);
+    expect(answer.body.detail[0].msg).toContain(why);
+  });
+
   test("says on which line the YAML goes wrong", async () => {
     const { body } = await post(spec("name: a\ndescription: b\ntools: [query"));
     expect(body.detail[0].msg).toMatch(/\(line [45]\)/);

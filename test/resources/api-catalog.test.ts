@@ -186,7 +186,13 @@ test("adding an MCP server gives it with all of its fields", async () => {
   ];
   const body = mcpApi(fresh("Tools"), { tools, transport: "sse" });
   const entry = await addMcp(owner, body);
-  const common = { outputSchema: null, annotations: null, enabled: true, approvalRequired: false };
+  const common = {
+    outputSchema: null,
+    annotations: null,
+    enabled: true,
+    approvalRequired: false,
+    trusted: false,
+  };
   expect(entry).toEqual({
     id: expect.any(String),
     name: body.name,
@@ -378,6 +384,68 @@ describe("changing an API", () => {
       false,
       false,
     ]);
+  });
+});
+
+describe("what an admin has put under approval", () => {
+  const held = { endpoints: [endpoint("list_orders", { approvalRequired: true }), endpoint("other")] };
+  const refused = (reply: { status: number; body: { code: string } }) =>
+    expect([reply.status, reply.body.code]).toEqual([403, "forbidden"]);
+
+  test("is taken away by admins only, item or whole; what is not, by members too", async () => {
+    const free = await addHttp(member, httpApi(fresh()));
+    expect((await member("DELETE", `${CATALOG}/${free.id}`)).body).toEqual({ deleted: true });
+    for (const flag of [{ approvalRequired: true }, held]) {
+      const entry = await addHttp(
+        member,
+        httpApi(fresh(), { endpoints: [endpoint(), endpoint("other", { path: "/other" })] }),
+      );
+      const at = `${CATALOG}/${entry.id}`;
+      await owner("PATCH", at, flag);
+      refused(await member("DELETE", at));
+      expect((await member("GET", at)).body.endpoints).toHaveLength(2);
+      expect((await owner("DELETE", at)).status).toBe(200);
+    }
+  });
+
+  test("calls what it called, and what calls the same comes under approval with it", async () => {
+    const made = [endpoint("one", { method: "POST", path: "/refunds/{id}" }), endpoint("other")];
+    const entry = await addHttp(member, httpApi(fresh(), { endpoints: made }));
+    const at = `${CATALOG}/${entry.id}`;
+    const flagged = await owner("PATCH", at, {
+      endpoints: [{ name: "one", approvalRequired: true }, { name: "other" }],
+    });
+    expect(flagged.status).toBe(200);
+    for (const change of [{ path: "/nowhere" }, { method: "GET" }])
+      refused(await member("PATCH", at, { endpoints: [{ name: "one", ...change }, { name: "other" }] }));
+    refused(
+      await member("PATCH", at, {
+        endpoints: [{ name: "one" }, { name: "other", method: "POST", path: "/refunds/{x}/" }],
+      }),
+    );
+    const twin = endpoint("twin", { method: "POST", path: "/refunds/{order}" });
+    const added = await member("PATCH", at, { endpoints: [{ name: "one" }, { name: "other" }, twin] });
+    expect(
+      added.body.endpoints.map(({ approvalRequired }: { approvalRequired: boolean }) => approvalRequired),
+    ).toEqual([true, false, true]);
+  });
+
+  test("also holds a tool that was held back, and a tool is trusted by admins only", async () => {
+    const tools = [{ upstreamName: "read", annotations: { readOnlyHint: true }, inputSchema: {} }];
+    refused(
+      await member("POST", `${CATALOG}/mcp`, mcpApi(fresh(), { tools: [{ ...tools[0], trusted: true }] })),
+    );
+    const entry = await addMcp(member, mcpApi(fresh(), { tools }));
+    const at = `${CATALOG}/${entry.id}`;
+    const trust = (trusted: boolean) => ({ tools: [{ upstreamName: "read", trusted }] });
+    refused(await member("PATCH", at, trust(true)));
+    expect((await owner("PATCH", at, trust(true))).body.tools[0].trusted).toBe(true);
+    expect((await member("PATCH", at, { tools: [{ upstreamName: "read" }] })).body.tools[0].trusted).toBe(
+      true,
+    );
+    refused(await member("PATCH", at, trust(false)));
+    const [change] = (await trailOf(weir, entry.id)).filter(({ type }) => type === "catalog.updated");
+    expect(JSON.stringify(change)).toContain("trusted");
   });
 });
 

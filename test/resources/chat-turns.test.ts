@@ -4,6 +4,7 @@ import { calls, type Script, says, startModel } from "../peers/model.ts";
 import { startApp } from "../support/app.ts";
 import { ask, type Chat, HEADERS, makeThread, open, readStream, startChat, stored } from "../support/chat.ts";
 import { neighbour } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { faultsOf } from "../support/work.ts";
 
 let chat: Chat;
@@ -558,5 +559,66 @@ describe("the budget of an organization", () => {
     expect((await other.call("POST", `${theirs.at}/turns/stream`, { content: "x" })).status).toBe(200);
     chat.app.clock.turn(24 * 60 * 60 * 1000);
     expect((await open({ app: chat.app }, at, { content: "Tomorrow" })).status).not.toBe(429);
+  });
+});
+
+describe("the bounds of one turn", () => {
+  const ended = (chunks: { type: string }[], sentence: string) =>
+    expect(chunks.slice(-2)).toMatchObject([
+      { type: "error", errorText: sentence },
+      { type: "finish", finishReason: "error" },
+    ]);
+
+  test("end one that is at work for too long, in the midst of a reply or of a tool, and the message says so", async () => {
+    const env = { WEIR_LLM_TURN_TIMEOUT: "1" };
+    await using chat = await startChat([], { env });
+    const never = Promise.withResolvers<void>().promise;
+    const sentence = "The turn was at work for 1 s, which is all that one turn has, and was ended.";
+    chat.play([{ moves: [{ text: "Well" }, { hold: never }] }]);
+    const { at } = await makeThread(chat);
+    const { chunks, reply, thread } = await ask(chat, at);
+    ended(chunks, sentence);
+    expect([reply.content, thread.lastTurnStatus]).toEqual([`Well\n\n${sentence}`, "failed"]);
+    const hung = startReceiver(() => never as never);
+    chat.play([calls("fetch_page", { url: hung.url }), says("x")]);
+    const second = await makeThread(chat, ["fetch_page"]);
+    const other = await ask(chat, second.at, { content: `Read ${hung.url}` });
+    expect(other.reply.content).toBe(sentence);
+    ended(other.chunks, sentence);
+    await hung[Symbol.asyncDispose]();
+    const trail = (await chat.app.owner("GET", `/api/v1/events?entityId=${second.thread.id}`)).body.items;
+    expect(trail[0]).toMatchObject({
+      type: "chat_turn.failed",
+      data: { error: { code: "timeout", message: sentence }, usage: { inputTokens: 20, outputTokens: 10 } },
+    });
+    expect(Object.keys(trail[0].data.usage)).toEqual(["inputTokens", "outputTokens"]);
+  });
+
+  test("end one that uses too many tokens, also where the endpoint counts none; the next turn has its own", async () => {
+    const env = { WEIR_LLM_TOKENS_PER_TURN: "60" };
+    await using chat = await startChat(() => calls("datasets", {}), { env });
+    const { at } = await makeThread(chat, ["datasets"]);
+    const { chunks, reply } = await ask(chat, at);
+    const sentence = "The turn has used 60 tokens and came to no answer; one turn has 60, and was ended.";
+    expect(chat.heard).toHaveLength(2);
+    ended(chunks, sentence);
+    expect(reply.content).toBe(sentence);
+    chat.play(() => ({ moves: [{ call: "datasets", arguments: {} }] }));
+    const uncounted = await ask(chat, at);
+    expect(chat.heard).toHaveLength(1);
+    expect(uncounted.reply.content).toMatch(/^The turn has used \d+ tokens/);
+    chat.play([says("Fine.")]);
+    expect((await ask(chat, at)).reply.content).toBe("Fine.");
+  });
+
+  test("end one that makes too many calls", async () => {
+    const many = Array.from({ length: 40 }, (_, n) => ({ call: "nothing", arguments: {}, id: `c${n}` }));
+    await using chat = await startChat(() => ({ moves: many }));
+    const { at } = await makeThread(chat, "maxSteps: 100");
+    const { chunks, reply } = await ask(chat, at);
+    const sentence = "The agent made 200 calls and came to no answer; one turn has 200, and was ended.";
+    expect(chat.heard).toHaveLength(5);
+    ended(chunks, sentence);
+    expect(reply.content).toBe(sentence);
   });
 });

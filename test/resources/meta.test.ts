@@ -36,6 +36,27 @@ describe("meta", () => {
     });
     expect((await weir.anonymous("GET", "/api/v1/meta")).status).toBe(401);
   });
+
+  test("tells the language model and its limits, or that none is configured", async () => {
+    await using bare = await startApp({ engine: false });
+    expect((await bare.owner("GET", "/api/v1/meta")).body.limits.model).toBeNull();
+    const env = {
+      WEIR_LLM_BASE_URL: "http://127.0.0.1:1/v1",
+      WEIR_LLM_MODEL: "small",
+      WEIR_LLM_API_KEY: "the-key",
+      WEIR_LLM_TOKENS_PER_DAY: "7",
+    };
+    await using weir = await startApp({ engine: false, env });
+    const { body, text } = await weir.owner("GET", "/api/v1/meta");
+    expect(body.limits.model).toEqual({
+      provider: "openai-compatible",
+      model: "small",
+      tokensPerDay: 7,
+      tokensPerTurn: 1_000_000,
+      turnSeconds: 900,
+    });
+    expect(text).not.toContain("the-key");
+  });
 });
 
 describe("health", () => {

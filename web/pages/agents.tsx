@@ -3,6 +3,7 @@ import type { AgentSpec } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
 import { Choice, FilterBar } from "../parts/filters.tsx";
+import { NoModel } from "../parts/no-model.tsx";
 import { Empty, PageHead, Shown } from "../parts/page.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
 import { When } from "../parts/time.tsx";
@@ -53,6 +54,7 @@ export default function Agents() {
           </LinkButton>
         )}
       </PageHead>
+      <NoModel />
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice

@@ -6,6 +6,7 @@ import { Button, LinkButton } from "../parts/button.tsx";
 import { ChatWith, useStartChat } from "../parts/chat-start.tsx";
 import { DeleteThreads, titleOf } from "../parts/chat-threads.tsx";
 import { Menu } from "../parts/menu.tsx";
+import { NoModel } from "../parts/no-model.tsx";
 import { Older, useOlder } from "../parts/older.tsx";
 import { Empty, PageHead, Shown } from "../parts/page.tsx";
 import { Status } from "../parts/status.tsx";
@@ -72,6 +73,7 @@ export default function Chat() {
         )}
         {may && <NewChat agents={agents.data?.specs ?? []} />}
       </PageHead>
+      <NoModel />
       <div className="card">
         <Older of={threads}>
           {(items) =>
@@ -139,8 +141,7 @@ function First({ agents, may }: { agents: readonly AgentSpec[]; may: boolean }) 
           )
         }
       >
-        An agent answers from your data, and asks before it changes anything. It needs a language model, which
-        whoever runs Weir sets with WEIR_LLM_BASE_URL or ANTHROPIC_API_KEY.
+        An agent answers from your data, and asks before it changes anything.
       </Empty>
     );
   return (

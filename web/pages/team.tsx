@@ -1,5 +1,6 @@
 import { UserMinus } from "lucide-react";
 import { useState } from "react";
+import { base } from "../base.ts";
 import type { TeamMember } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { IconButton } from "../parts/button.tsx";
@@ -129,7 +130,7 @@ function Remove({ member, onClose }: { member: TeamMember; onClose: () => void }
   const remove = useChange("DELETE /api/v1/organizations/team/members/{membership_id}", {
     touches: ["/organizations"],
     done: `${personName(member)} is not a member any more`,
-    onDone: () => (member.isCurrentUser ? location.assign("/") : onClose()),
+    onDone: () => (member.isCurrentUser ? location.assign(`${base}/`) : onClose()),
   });
   return (
     <Confirm

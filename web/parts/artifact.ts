@@ -1,3 +1,4 @@
+import { base } from "../base.ts";
 import type { Artifact } from "../calls.ts";
 
 /** What is known of the file of an artifact; null where its content stands in the artifact itself. */
@@ -33,4 +34,4 @@ export const isDashboard = (artifact: Artifact): boolean => isBoard(artifact) ||
 export const titleOf = (artifact: Artifact): string =>
   artifact.title ?? fileOf(artifact)?.name ?? `${artifact.kind} ${artifact.id.slice(-12)}`;
 
-export const contentUrl = ({ id }: Artifact): string => `/api/v1/artifacts/${id}/content`;
+export const contentUrl = ({ id }: Pick<Artifact, "id">): string => `${base}/api/v1/artifacts/${id}/content`;

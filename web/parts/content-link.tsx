@@ -1,6 +1,7 @@
 import { Download } from "lucide-react";
 import { fetchFile } from "../api.ts";
 import { useMe } from "../data.ts";
+import { contentUrl } from "./artifact.ts";
 import { download } from "./grid.tsx";
 import { tell } from "./toast.tsx";
 
@@ -29,7 +30,7 @@ export function ContentLink({ id, file, name }: Props) {
   };
   return (
     <a
-      href={`/api/v1/artifacts/${id}/content`}
+      href={contentUrl({ id })}
       className="inline-flex items-center gap-1 text-accent hover:underline"
       download
       onClick={(event) => {

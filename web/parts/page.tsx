@@ -149,7 +149,7 @@ export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: 
       {tabs.map(([id, name], at) => (
         <Link
           key={id}
-          href={at === 0 ? "?" : `?tab=${id}`}
+          href={`~${location.pathname}${at === 0 ? "" : `?tab=${id}`}`}
           aria-current={id === current ? "page" : undefined}
           className={`-mb-px border-b-2 px-3 py-2 text-sm whitespace-nowrap ${
             id === current

@@ -1,5 +1,6 @@
 import { Ban, ClipboardCopy, RotateCcw, Terminal } from "lucide-react";
 import { useLocation } from "wouter";
+import { base } from "../base.ts";
 import type { Run } from "../calls.ts";
 import { useChange, useMay } from "../data.ts";
 import { Button } from "./button.tsx";
@@ -13,7 +14,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 function commandsFor({ id, actionId, definition }: Run) {
   const curl = (method: string, path: string, body?: object) =>
     [
-      `curl${method === "GET" ? "" : ` -X ${method}`} ${quoted(location.origin + path)}`,
+      `curl${method === "GET" ? "" : ` -X ${method}`} ${quoted(location.origin + base + path)}`,
       `  -H "Authorization: Bearer $WEIR_TOKEN"`,
       ...(body ? [`  -H 'Content-Type: application/json'`, `  -d ${quoted(JSON.stringify(body))}`] : []),
     ].join(" \\\n");

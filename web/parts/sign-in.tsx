@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { base } from "../base.ts";
 import { useApi, useChange } from "../data.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -47,7 +48,7 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
         {methods.data?.oidc && (
           <p className="text-soft">
             Or{" "}
-            <a href="/login" target="_blank" rel="noreferrer" className="text-accent underline">
+            <a href={`${base}/login`} target="_blank" rel="noreferrer" className="text-accent underline">
               sign in with {methods.data.oidc.name} in another tab
             </a>
             , then{" "}

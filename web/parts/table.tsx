@@ -1,6 +1,7 @@
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
+import { base } from "../base.ts";
 import { IconButton } from "./button.tsx";
 import { counted } from "./time.tsx";
 
@@ -54,7 +55,7 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
                 className={`border-t border-line ${href ? "cursor-pointer hover:bg-sunken/60" : ""}`}
                 onClick={(event) => {
                   if (href === null || (event.target as Element).closest("a, button, input, label")) return;
-                  if (event.metaKey || event.ctrlKey) window.open(href);
+                  if (event.metaKey || event.ctrlKey) window.open(base + href);
                   else go(href);
                 }}
               >

@@ -129,6 +129,7 @@ const ITEM_FALLBACKS: JsonObject = {
   unverified: false,
   enabled: true,
   approvalRequired: false,
+  trusted: false,
 };
 const ITEM_FIELDS = {
   endpoints: [
@@ -156,6 +157,7 @@ const ITEM_FIELDS = {
     "annotations",
     "enabled",
     "approvalRequired",
+    "trusted",
   ],
 } as const;
 

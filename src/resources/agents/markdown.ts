@@ -1,3 +1,4 @@
+import type * as Yaml from "yaml";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
@@ -75,20 +76,21 @@ function split(markdown: string): { front: string; body: string } | null {
 }
 
 async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault: string }> {
-  const { parseDocument } = await import("yaml");
+  const yaml = await import("yaml");
+  const told = (why: string, at: number) => ({
+    fault: `The front matter is not valid YAML${placeIn(text, at)}: ${why}`,
+  });
   try {
-    const document = parseDocument(text, {
+    const document = yaml.parseDocument(text, {
       version: "1.2",
       uniqueKeys: true,
       strict: true,
       prettyErrors: false,
     });
     const [problem] = [...document.errors, ...document.warnings];
-    if (problem)
-      return {
-        fault: `The front matter is not valid YAML${placeIn(text, problem.pos[0])}: ${problem.message}`,
-      };
-    // Through JSON: what YAML has beyond it has no place in a spec.
+    if (problem) return told(SAID[problem.code] ?? problem.message, problem.pos[0]);
+    const lost = lostIn(yaml, document);
+    if (lost) return told(lost.why, lost.at);
     const value: unknown = JSON.parse(
       JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null",
     );
@@ -98,6 +100,39 @@ async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault:
     const why = error instanceof Error ? error.message : "it can't be read";
     return { fault: `The front matter is not valid YAML: ${why}` };
   }
+}
+
+/** Where the words of the parser are those of a program. */
+const SAID: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: "This field stands twice",
+  MULTIPLE_DOCS: "It ends here (a line of ... ends YAML), and there is more",
+};
+
+/** What YAML can say and JSON can't, and so would get lost; null for nothing. */
+function lostIn(yaml: typeof Yaml, document: Yaml.Document): { why: string; at: number } | null {
+  let lost: { why: string; at: number } | null = null;
+  const anchors = new Set<string>();
+  yaml.visit(document, (_, node) => {
+    const why = lostBy(yaml, node, anchors);
+    if (why === null) return;
+    const at = yaml.isPair(node) ? node.key : node;
+    lost = { why, at: (yaml.isNode(at) ? at.range?.[0] : undefined) ?? 0 };
+    return yaml.visit.BREAK;
+  });
+  return lost;
+}
+
+function lostBy(yaml: typeof Yaml, node: unknown, anchors: Set<string>): string | null {
+  if (yaml.isPair(node)) {
+    const name = yaml.isScalar(node.key) ? node.key.value : null;
+    if (name === "<<") return "Merging (<<) is not taken; write the fields out";
+    return typeof name === "string" || typeof name === "number" ? null : "The name of a field is a text";
+  }
+  if (yaml.isAlias(node))
+    return anchors.has(node.source) ? null : `No anchor &${node.source} stands before this`;
+  if ((yaml.isScalar(node) || yaml.isCollection(node)) && node.anchor) anchors.add(node.anchor);
+  const isLost = yaml.isScalar(node) && typeof node.value === "number" && !Number.isFinite(node.value);
+  return isLost ? `${node.source ?? "This"} is no number that can be used` : null;
 }
 
 /** Lines count from the top of the text, the fence included. */

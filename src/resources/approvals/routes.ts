@@ -20,7 +20,7 @@ export const approvalOperations = [
     response: ApprovalPage,
     async handle({ ctx, query }) {
       const { rows, total } = await listApprovals(ctx, query.status);
-      return { items: rows.map(toApproval), total };
+      return { items: rows.map((row) => toApproval(row, ctx)), total };
     },
   }),
   operation({
@@ -35,7 +35,7 @@ export const approvalOperations = [
     response: Approval,
     errors: [409],
     handle: async ({ ctx, params, body }) =>
-      toApproval(await settleApproval(ctx, params.approval_id, "approved", body ?? {})),
+      toApproval(await settleApproval(ctx, params.approval_id, "approved", body ?? {}), ctx),
   }),
   operation({
     method: "POST",
@@ -49,6 +49,6 @@ export const approvalOperations = [
     response: Approval,
     errors: [409],
     handle: async ({ ctx, params, body }) =>
-      toApproval(await settleApproval(ctx, params.approval_id, "rejected", body ?? {})),
+      toApproval(await settleApproval(ctx, params.approval_id, "rejected", body ?? {}), ctx),
   }),
 ];

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { instant, jsonObject, nullable, object, oneOf, uuid } from "../../base/shape.ts";
 import { DECISION_TYPES, type DecisionRow } from "../decisions/table.ts";
-import { question } from "../decisions/wire.ts";
+import { question, type Viewer } from "../decisions/wire-question.ts";
 
 const STATUSES = ["pending", "decided"] as const;
 
@@ -29,9 +29,12 @@ export interface NamedDecision {
 }
 
 /** An approval knows two statuses: what is no longer open, by whatever end, is `decided`. */
-export const toApproval = ({ decision: row, automationName }: NamedDecision): Static<typeof Approval> => ({
+export const toApproval = (
+  { decision: row, automationName }: NamedDecision,
+  viewer: Viewer,
+): Static<typeof Approval> => ({
   id: row.id,
-  ...question(row),
+  ...question(row, viewer),
   decisionType: row.decisionType,
   formSchema: row.formSchema,
   status: row.status === "pending" ? "pending" : "decided",

@@ -5,6 +5,7 @@ import type { DecisionRequest } from "../../executors/contract.ts";
 import type { AskedCall } from "../../models/agent.ts";
 import type { OpenAgent } from "../../models/contract.ts";
 import { openDecision } from "../decisions/open.ts";
+import { callContext } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
 import { entityOf, startedData } from "../runs/claim.ts";
 import { insertRunRow, newRun } from "../runs/enqueue.ts";
@@ -41,7 +42,12 @@ export async function askForAll(
       description: "Approved, exactly these arguments are used, once.",
       decisionType: "approve_reject",
       formSchema: null,
-      context: { agent: agent.name, tool: call.toolName, arguments: call.input, hash: call.hash },
+      context: callContext({
+        agent: agent.name,
+        tool: call.toolName,
+        arguments: call.input,
+        hash: call.hash,
+      }),
       assignedTo: tx.actor.type === "user" ? tx.actor.id : null,
       expiresInSeconds: EXPIRES_SECONDS,
       onReject: "continue",

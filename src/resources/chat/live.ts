@@ -4,7 +4,7 @@ import { applyChunk, chunksOf, type UiChunk, type UiMessage } from "../../models
 /** Why a turn's signal aborts. */
 export class TurnEnded extends Error {
   override readonly name = "TurnEnded";
-  readonly why: "cancelled" | "stopped" | "lost";
+  readonly why: "cancelled" | "stopped" | "lost" | "late";
   constructor(why: TurnEnded["why"]) {
     super(why);
     this.why = why;

@@ -197,7 +197,7 @@ async function settleCall(
   const now = hashOf({ callId: toolCallId, toolName, input, fingerprint: tool.fingerprint });
   if (now !== call.hash || now !== hashShown(gate))
     return refuse("Not called: the tool or its arguments are not what was approved; ask again.");
-  await carryOut(task, tool, { id: toolCallId, input });
+  await carryOut(task, tool, { id: toolCallId, input, approval: { decisionId: approvalId, hash: now } });
 }
 
 /** The hash of what the person saw. */

@@ -9,10 +9,10 @@ import type { ModelMessage, OpenAgent, Usage } from "../../models/contract.ts";
 import { messagesOf } from "../../models/history.ts";
 import { record } from "../events/service.ts";
 import { SYSTEM } from "../runs/claim.ts";
-import { modelFor } from "../usage/model.ts";
 import { askForAll, preparePending } from "./ask.ts";
+import { boundedModel, isBound, tooLong } from "./limits.ts";
 import { type LiveTurn, liveTurns, openLive, TurnEnded } from "./live.ts";
-import { close, openCalls, type Settlement, settleTurn } from "./settle.ts";
+import { close, countsOf, openCalls, type Settlement, settleTurn } from "./settle.ts";
 import { chatMessages, chatTurns, type TurnRow } from "./table.ts";
 
 /** A reply is stored at most this often while it grows. */
@@ -62,9 +62,8 @@ export function launch(stretch: Stretch): LiveTurn {
 
 async function carryOut(stretch: Stretch, live: LiveTurn): Promise<void> {
   const { ctx, turn, agent, message } = stretch;
-  const used: Usage = { ...turn.usage };
   const keeper = keepStored(ctx, turn, live);
-  const model = counting(ctx, used);
+  const { model, spent: used, stop } = boundedModel(ctx, turn, live);
   const signal = live.control.signal;
   const task = {
     model,
@@ -89,6 +88,7 @@ async function carryOut(stretch: Stretch, live: LiveTurn): Promise<void> {
   } catch (error) {
     settlement = fail(ctx, live, turn, { error, steps: stepsOf(), used });
   } finally {
+    stop();
     await keeper.stop();
   }
   const { cancelRequest } = live;
@@ -113,24 +113,8 @@ const startOf = (turn: TurnRow, agent: OpenAgent) => ({
   },
 });
 
-/** The organization's model, its use also counted for the turn. */
-function counting(ctx: Context, used: Usage) {
-  const model = modelFor(ctx);
-  return {
-    async *stream(...asked: Parameters<typeof model.stream>) {
-      for await (const event of model.stream(...asked)) {
-        if (event.type === "finish") {
-          used.inputTokens += event.usage.inputTokens;
-          used.outputTokens += event.usage.outputTokens;
-        }
-        yield event;
-      }
-    },
-  };
-}
-
 const metadata = (ctx: Context, turn: TurnRow, used: Usage) => ({
-  usage: { ...used },
+  usage: countsOf(used),
   durationSeconds: Math.max(0, (ctx.clock.now().getTime() - Date.parse(turn.startedAt)) / 1000),
 });
 
@@ -178,6 +162,7 @@ function fail(
   }
   for (const { toolCallId } of openCalls(message))
     live.tell({ type: "tool-output-error", toolCallId, errorText: why, dynamic: true });
+  if (isBound(error)) sayEnd(live, known.message);
   const own = { message: close(message, why), turn: { steps, usage: used } };
   if (isCancelled) {
     live.tell({ type: "abort", reason: "cancelled" }, true);
@@ -188,7 +173,19 @@ function fail(
   return { ...own, status: "failed", error: { code: known.code, message: known.message } };
 }
 
+/** The reply says itself why it ends: what a stream tells of a failure is not part of the message. */
+function sayEnd(live: LiveTurn, sentence: string): void {
+  const id = "t-end";
+  const gap = textOf(live.message) === "" ? "" : "\n\n";
+  live.tell({ type: "start-step" });
+  live.tell({ type: "text-start", id });
+  live.tell({ type: "text-delta", id, delta: `${gap}${sentence}` });
+  live.tell({ type: "text-end", id });
+  live.tell({ type: "finish-step" });
+}
+
 function knownError(ctx: Context, turn: TurnRow, error: unknown): AppError {
+  if (error instanceof TurnEnded && error.why === "late") return tooLong(ctx.config);
   if (error instanceof TurnEnded)
     return new AppError("unavailable", "The server was stopped while the agent was answering; ask again.");
   if (error instanceof AppError && error.code !== "internal") return error;
@@ -210,12 +207,17 @@ function keepStored(ctx: Context, turn: TurnRow, live: LiveTurn) {
     const { message } = live;
     const row = { content: textOf(message), rawData: structuredClone(message), updatedAt: at };
     const found = await ctx.store.write(async (db) => {
-      if (isDirty) await db.update(chatMessages).set(row).where(eq(chatMessages.id, turn.messageId));
-      return db
+      const held = await db
         .update(chatTurns)
         .set({ leaseUntil: timestamp(ctx.clock, LEASE_MS), updatedAt: at })
-        .where(and(eq(chatTurns.id, turn.id), eq(chatTurns.status, "streaming")))
+        .where(
+          and(eq(chatTurns.id, turn.id), eq(chatTurns.status, "streaming"), eq(chatTurns.bootId, ctx.bootId)),
+        )
         .returning({ asked: chatTurns.cancelRequestedAt, partialText: chatTurns.partialText });
+      // a turn that another process has ended meanwhile keeps the reply that it ended with
+      if (isDirty && held.length > 0)
+        await db.update(chatMessages).set(row).where(eq(chatMessages.id, turn.messageId));
+      return held;
     });
     const [own] = found;
     if (!own) return live.control.abort(new TurnEnded("lost"));
@@ -253,6 +255,7 @@ const recordCall = (ctx: Context, turn: TurnRow, call: Parameters<AgentTask["cal
         tool: call.tool,
         isError: call.isError,
         argumentsHash: Bun.SHA256.hash(canonicalJson(call.input), "hex"),
+        ...(call.approval ? { decisionId: call.approval.decisionId, approvedHash: call.approval.hash } : {}),
       },
     ),
   );

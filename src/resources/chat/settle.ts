@@ -3,6 +3,7 @@ import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { textOf, toolParts, type UiMessage } from "../../models/chunks.ts";
+import type { Usage } from "../../models/contract.ts";
 import { record } from "../events/service.ts";
 import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
 
@@ -62,13 +63,15 @@ export async function settleTurn(
   const data: JsonObject = {
     turnId: turn.id,
     steps: given.turn.steps,
-    usage: { ...given.turn.usage },
+    usage: countsOf(given.turn.usage),
     ...(error ? { error: { ...error } } : {}),
     ...(status === "waiting" ? { decisionIds: pending.map(({ decisionId }) => decisionId) } : {}),
   };
   await record(tx, `chat_turn.${status}`, { type: "chat_thread", id: turn.threadId }, data);
   return true;
 }
+
+export const countsOf = ({ inputTokens, outputTokens }: Usage) => ({ inputTokens, outputTokens });
 
 /** A message that will not go on: nothing in it is open any more. */
 export function close(message: UiMessage, why: string): UiMessage {

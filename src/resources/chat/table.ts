@@ -52,6 +52,9 @@ export interface PendingCall extends AskedCall {
   decisionId: string;
 }
 
+/** What a turn has used, and how long it was at work. */
+export type Spent = Usage & { workMs?: number };
+
 export const chatTurns = sqliteTable("chat_turns", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
@@ -63,7 +66,7 @@ export const chatTurns = sqliteTable("chat_turns", {
   /** Of the person, an IANA name. */
   timezone: text(),
   steps: integer().notNull(),
-  usage: json<Usage>().notNull(),
+  usage: json<Spent>().notNull(),
   pending: json<PendingCall[]>().notNull(),
   error: json<{ code: string; message: string } | null>(),
   /** On whose behalf; an `Actor`. */

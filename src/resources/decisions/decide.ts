@@ -6,13 +6,13 @@ import { valueFaults } from "../../base/json-schema.ts";
 import { measure } from "../../base/measure.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
-import { ROLES } from "../organizations/table.ts";
 import { type Ending, resumeWait, settleWait } from "../runs/waits.ts";
 import { users } from "../users/table.ts";
 import { about, entityOf, maskedText } from "./open.ts";
 import { findDecision } from "./service.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 import type { Decide } from "./wire.ts";
+import { mayDecide } from "./wire-question.ts";
 
 const MAX_RESPONSE_CHARACTERS = 65_536;
 
@@ -83,8 +83,7 @@ export function endingOf(row: DecisionRow): Ending {
 }
 
 async function refuseOthers(tx: WriteContext, { assignedTo }: DecisionRow): Promise<void> {
-  if (assignedTo === null || assignedTo === tx.actor.id) return;
-  if (ROLES.indexOf(tx.role) >= ROLES.indexOf("admin")) return;
+  if (assignedTo === null || mayDecide(tx, { assignedTo })) return;
   const name = await nameOf(tx, assignedTo);
   throw new AppError(
     "forbidden",

@@ -27,7 +27,13 @@ export const decisionOperations = [
     async handle({ ctx, query }) {
       const { rows, total } = await listDecisions(ctx, query);
       const { limit, offset } = query;
-      return { decisions: rows.map(toDecision), hasNext: offset + rows.length < total, limit, offset, total };
+      return {
+        decisions: rows.map((row) => toDecision(row, ctx)),
+        hasNext: offset + rows.length < total,
+        limit,
+        offset,
+        total,
+      };
     },
   }),
   operation({
@@ -42,7 +48,7 @@ export const decisionOperations = [
     response: PendingPage,
     async handle({ ctx, query }) {
       const { rows, total } = await listPending(ctx, query.assigned_to_me);
-      return { decisions: rows.map(toDecision), total };
+      return { decisions: rows.map((row) => toDecision(row, ctx)), total };
     },
   }),
   operation({
@@ -53,7 +59,7 @@ export const decisionOperations = [
     summary: "Shows one decision",
     params,
     response: Decision,
-    handle: async ({ ctx, params }) => toDecision(await findDecision(ctx, params.decision_id)),
+    handle: async ({ ctx, params }) => toDecision(await findDecision(ctx, params.decision_id), ctx),
   }),
   operation({
     method: "POST",
@@ -67,6 +73,6 @@ export const decisionOperations = [
     body: Decide,
     response: Decision,
     errors: [409],
-    handle: async ({ ctx, params, body }) => toDecision(await decide(ctx, params.decision_id, body)),
+    handle: async ({ ctx, params, body }) => toDecision(await decide(ctx, params.decision_id, body), ctx),
   }),
 ];

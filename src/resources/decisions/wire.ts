@@ -1,6 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { JsonObject } from "../../base/json.ts";
-import { maskSecrets } from "../../base/mask.ts";
 import {
   instant,
   jsonObject,
@@ -12,6 +10,7 @@ import {
   uuid,
 } from "../../base/shape.ts";
 import { DECISION_STATUSES, DECISION_TYPES, DECISION_VALUES, type DecisionRow } from "./table.ts";
+import { question, type Viewer } from "./wire-question.ts";
 
 export const Decision = object({
   id: uuid(),
@@ -68,16 +67,10 @@ export const Decide = object({
 });
 export type Decide = Static<typeof Decide>;
 
-/** What people are asked. It came through templates: secrets in it are masked. */
-export function question({ title, description, context }: DecisionRow) {
-  const shown = maskSecrets({ title, description, context });
-  return shown as { title: string; description: string | null; context: JsonObject | null };
-}
-
-export const toDecision = (row: DecisionRow): Static<typeof Decision> => ({
+export const toDecision = (row: DecisionRow, viewer: Viewer): Static<typeof Decision> => ({
   id: row.id,
   tenantId: row.organizationId,
-  ...question(row),
+  ...question(row, viewer),
   decisionType: row.decisionType,
   status: row.status,
   subjectType: row.subjectType,

@@ -16,7 +16,7 @@ import { TEMPLATE_STATUSES } from "../templates/table.ts";
 import { OUTBOUND_STATUSES, WEBHOOK_STATUSES } from "../webhooks/table.ts";
 
 /** What this version can do and where its limits lie. */
-export const describeSelf = ({ config, providers }: App) => ({
+export const describeSelf = ({ config, providers, models }: App) => ({
   version,
   limits: {
     bodyBytes: config.maxBodyBytes,
@@ -36,6 +36,13 @@ export const describeSelf = ({ config, providers }: App) => ({
     idempotencyHours: 24,
     retentionDays: config.retentionDays,
     retentionFailedDays: config.retentionFailedDays,
+    /** Null where none is configured: no agent answers then. */
+    model: models.configured && {
+      ...models.configured,
+      tokensPerDay: config.llmTokensPerDay,
+      tokensPerTurn: config.llmTokensPerTurn,
+      turnSeconds: config.llmTurnSeconds,
+    },
   },
   actionKinds: [...ACTION_KINDS],
   providers: [...providers.keys()],

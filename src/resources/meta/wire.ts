@@ -5,7 +5,10 @@ import { EVENT_TYPES } from "../events/table.ts";
 
 export const Meta = object({
   version: Type.String(),
-  limits: jsonObject(),
+  limits: jsonObject({
+    description:
+      "Also `model`: the language model that agents use, and its limits; null where none is configured",
+  }),
   actionKinds: Type.Array(oneOf(ACTION_KINDS)),
   providers: Type.Array(Type.String()),
   eventTypes: Type.Array(oneOf(EVENT_TYPES)),

@@ -1,7 +1,23 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { actionRuns, type RunProgress, type RunRow } from "./table.ts";
+
+const leaseOf = prepared((db: ReadDb) =>
+  db
+    .select({ leaseToken: actionRuns.leaseToken })
+    .from(actionRuns)
+    .where(and(eq(actionRuns.id, sql.placeholder("id")), eq(actionRuns.status, "running")))
+    .prepare(),
+);
+
+/** True while the lease that `run` was claimed with is good: a process that stood still may have lost it. */
+export async function isHeld(db: ReadDb, run: RunRow): Promise<boolean> {
+  const [row] = await leaseOf(db).all({ id: run.id });
+  return row !== undefined && row.leaseToken !== null && row.leaseToken === run.leaseToken;
+}
 
 /** Shows how far a running run has come, and the definition that it runs; nothing when the lease is lost. */
 export async function saveProgress(

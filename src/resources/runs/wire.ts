@@ -14,6 +14,7 @@ import {
   uuid,
 } from "../../base/shape.ts";
 import { ACTION_KINDS, type WaitKind } from "../../executors/contract.ts";
+import { withoutArguments } from "../decisions/wire-question.ts";
 import { People } from "../users/wire.ts";
 import { RUN_STATUSES, type RunRow, type RunStatus, TRIGGER_METHODS } from "./table.ts";
 
@@ -132,7 +133,11 @@ export function toRun(row: RunRow): Run {
   };
 }
 
+/** Without secrets, and without what a private thread asks for: who may decide sees that in the decision. */
 export function masked(definition: JsonObject): JsonObject {
-  const shown = maskSecrets(definition);
+  const { context } = definition;
+  const shown = maskSecrets(
+    context === undefined ? definition : { ...definition, context: withoutArguments(context) },
+  );
   return isObject(shown) ? shown : {};
 }

@@ -32,7 +32,8 @@ export function modelFor(ctx: Context): Model {
   };
 }
 
-function estimate({ system, messages }: ModelRequest, written: number): Usage {
+/** What a request and so many characters of its reply come to, roughly. */
+export function estimate({ system, messages }: ModelRequest, written: number): Usage {
   const read = messages.reduce((sum, { content }) => sum + content.length, system.length);
   return {
     inputTokens: Math.ceil(read / CHARACTERS_PER_TOKEN),

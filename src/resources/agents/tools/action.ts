@@ -1,7 +1,8 @@
 import { AppError } from "../../../base/errors.ts";
 import { canonicalJson } from "../../../base/json.ts";
-import { findActionBySlug, runAction } from "../../actions/service.ts";
-import { runToEnd, triggerOf } from "./child.ts";
+import { findAction, findActionBySlug, runAction } from "../../actions/service.ts";
+import type { ActionRow } from "../../actions/table.ts";
+import { changedMeanwhile, runToEnd, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
 import { inputsOf } from "./inputs.ts";
 import { toolName } from "./names.ts";
@@ -19,7 +20,8 @@ export const actionTool: ToolSource = {
     });
     if (action.status === "disabled") throw new AppError("invalid_state", `the action ${slug} is disabled`);
     const inputs = [...inputsOf(action.definition)];
-    const { kind, definition, connectionId } = action;
+    const { kind, definition } = action;
+    const fingerprint = fingerprintOf(action);
     return [
       {
         name: toolName("action", slug),
@@ -31,10 +33,21 @@ export const actionTool: ToolSource = {
           additionalProperties: false,
         },
         approvalRequired: ctx.executors[kind].hasEffects?.(definition) ?? true,
-        fingerprint: canonicalJson({ id: action.id, kind, definition, connectionId }),
+        fingerprint,
         call: ({ id, input, signal }) =>
-          runToEnd(ctx, (tx) => runAction(tx, action.id, {}, triggerOf(agent), id, input), signal),
+          runToEnd(
+            ctx,
+            async (tx) => {
+              const now = await findAction(tx, action.id);
+              if (fingerprintOf(now.action) !== fingerprint) throw changedMeanwhile(`The action ${slug}`);
+              return runAction(tx, action.id, {}, triggerOf(agent), id, input);
+            },
+            signal,
+          ),
       },
     ];
   },
 };
+
+const fingerprintOf = ({ id, kind, definition, connectionId }: ActionRow): string =>
+  canonicalJson({ id, kind, definition, connectionId });

@@ -8,8 +8,9 @@ import type { ToolSource } from "./contract.ts";
 const MAX_DESCRIPTION_CHARACTERS = 1024;
 
 /**
- * The endpoints or tools of one entry of the API catalog, by its name. A call is a run of `http_request`; one that an
- * admin wants approved each time is made here, since the chat has asked for it already.
+ * The endpoints or tools of one entry of the API catalog, by its name. A call is a run of `http_request`, sent
+ * only as long as it is what it was when the agent was opened; one that an admin wants approved each time is made here,
+ * since the chat has asked for it already.
  */
 export const apiTool: ToolSource = {
   async open(ctx, named, agent) {
@@ -22,14 +23,16 @@ export const apiTool: ToolSource = {
       inputSchema: tool.inputSchema,
       approvalRequired: tool.approvalRequired || tool.writes,
       fingerprint: tool.fingerprint,
-      async call({ id, input, signal }) {
+      async call({ id, input, signal, isApproved }) {
         if (tool.approvalRequired) {
           refuseViewers(ctx);
-          const approvedFingerprint = tool.fingerprint; // nothing calls it before a person has said yes to just this
+          const approvedFingerprint = isApproved ? tool.fingerprint : null;
           const reply = await callCatalogTool(ctx, tool, { id, input, signal, approvedFingerprint });
           return reply as unknown as Json;
         }
-        const definition = { api: { ...tool.reference, arguments: input } };
+        const definition = {
+          api: { ...tool.reference, arguments: input, fingerprint: tool.fingerprint },
+        };
         return runToEnd(
           ctx,
           (tx) =>

@@ -1,14 +1,15 @@
 import { and, eq, inArray, isNull } from "drizzle-orm";
 import { AppError } from "../../../base/errors.ts";
+import { canonicalJson } from "../../../base/json.ts";
 import { type Context, write } from "../../../context.ts";
-import { actions } from "../../actions/table.ts";
+import { type ActionRow, actions } from "../../actions/table.ts";
 import { cancelAutomationRun } from "../../automations/cancel.ts";
 import { type AutomationConfig, stepsOf } from "../../automations/config.ts";
 import { findAutomationRun, isOver } from "../../automations/runs.ts";
 import { automationRunTopic } from "../../automations/save.ts";
 import { runAutomation } from "../../automations/start.ts";
 import { automations } from "../../automations/table.ts";
-import { awaited, checkMayRun, told, triggerOf } from "./child.ts";
+import { awaited, changedMeanwhile, checkMayRun, told, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
 import { toolName } from "./names.ts";
 
@@ -28,7 +29,9 @@ export const automationTool: ToolSource = {
     if (!automation) throw new AppError("not_found", `there is no automation ${slug}`);
     if (automation.status === "disabled")
       throw new AppError("invalid_state", `the automation ${slug} is disabled`);
-    const { id: automationId, name, description, version } = automation;
+    const { id: automationId, name, description } = automation;
+    const steps = await stepsWithActions(ctx, automation.config as AutomationConfig);
+    const fingerprint = fingerprintOf(automation, steps);
     return [
       {
         name: toolName("automation", slug),
@@ -42,12 +45,16 @@ export const automationTool: ToolSource = {
           properties: { input: { description: "What the automation's templates see as {{input}}" } },
           additionalProperties: false,
         },
-        approvalRequired: await writes(ctx, automation.config as AutomationConfig),
-        fingerprint: `${automationId} ${version}`,
+        approvalRequired: writes(ctx, steps),
+        fingerprint,
         async call({ input, signal }) {
           signal.throwIfAborted();
           const { id } = await write(ctx, async (tx) => {
             await checkMayRun(tx);
+            const [now] = await tx.db.select().from(automations).where(eq(automations.id, automationId));
+            const same = now && (await stepsWithActions(tx, now.config as AutomationConfig));
+            if (!now || !same || fingerprintOf(now, same) !== fingerprint)
+              throw changedMeanwhile(`The automation ${slug}`);
             return runAutomation(tx, automationId, input.input ?? null, triggerOf(agent));
           });
           const run = await awaited(
@@ -67,18 +74,30 @@ export const automationTool: ToolSource = {
   },
 };
 
-/** Whether any of its steps does; one whose work is not known is taken for one that does. */
-async function writes(ctx: Context, config: AutomationConfig): Promise<boolean> {
+type Steps = { step: ReturnType<typeof stepsOf>[number]; action: ActionRow | undefined }[];
+
+async function stepsWithActions(ctx: Context, config: AutomationConfig): Promise<Steps> {
   const steps = stepsOf(config);
   const ids = steps.flatMap(({ actionId }) => (actionId === undefined ? [] : [actionId]));
   const named = await ctx.db
     .select()
     .from(actions)
     .where(and(eq(actions.organizationId, ctx.organizationId), inArray(actions.id, ids)));
-  return steps.some((step) => {
-    const action = named.find(({ id }) => id === step.actionId);
+  return steps.map((step) => ({ step, action: named.find(({ id }) => id === step.actionId) }));
+}
+
+/** Changes with the automation, and with each action that it runs. */
+function fingerprintOf({ id, version }: { id: string; version: number }, steps: Steps): string {
+  const run = steps.flatMap(({ action }) =>
+    action ? [{ id: action.id, definition: action.definition, connectionId: action.connectionId }] : [],
+  );
+  return `${id} ${version} ${Bun.SHA256.hash(canonicalJson(run), "hex")}`;
+}
+
+/** Whether any of its steps does; one whose work is not known is taken for one that does. */
+const writes = (ctx: Context, steps: Steps): boolean =>
+  steps.some(({ step, action }) => {
     const kind = step.kind ?? action?.kind;
     const hasEffects = kind && ctx.executors[kind].hasEffects;
     return hasEffects ? hasEffects({ ...action?.definition, ...step.definition }) : true;
   });
-}

@@ -21,6 +21,10 @@ export const triggerOf = (agent: ToolUser): Trigger => ({
   sourceId: agent.id,
 });
 
+/** What an agent calls is what it was when the agent was opened, and when a person agreed to it. */
+export const changedMeanwhile = (what: string) =>
+  new AppError("invalid_state", `${what} has changed since the agent was given it; ask again.`);
+
 /** Throws `forbidden` for who may not run things. */
 export function refuseViewers({ role }: Pick<Context, "role">): void {
   if (ROLES.indexOf(role) < ROLES.indexOf("member"))

@@ -6,12 +6,12 @@ import { enqueueRun } from "../../runs/enqueue.ts";
 import { runToEnd, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
 
-/** A kind of action as a tool of its own: each call is a run, whose definition is what the agent gives. */
+/** A kind of action that reads the web as a tool of its own: each call is a run, whose definition is what the agent gives. */
 export const kindTool = (
   kind: ActionKind,
   description: string,
   inputSchema: JsonObject,
-  asksFor?: AgentTool["asksFor"],
+  more: Pick<AgentTool, "asksFor" | "isSearch"> = {},
 ): ToolSource => ({
   async open(ctx, _, agent) {
     if (!ctx.executors[kind])
@@ -23,8 +23,8 @@ export const kindTool = (
         inputSchema,
         approvalRequired: false,
         fingerprint: kind,
-        isOutsideWord: true,
-        ...(asksFor ? { asksFor } : {}),
+        isOfTheWeb: true,
+        ...more,
         call: ({ id, input, signal }) =>
           runToEnd(
             ctx,

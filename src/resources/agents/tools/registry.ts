@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
+import type { Heard } from "../../../models/contract.ts";
+import { spelt } from "../../../models/heard.ts";
 import type { ToolKind } from "../grammar.ts";
 import { actionTool } from "./action.ts";
 import { apiTool } from "./api.ts";
@@ -17,32 +19,45 @@ export const toolSources: Readonly<Partial<Record<ToolKind, ToolSource>>> = {
   action: actionTool,
   automation: automationTool,
   connection: connectionTool,
-  web_search: kindTool("web_search", "Searches the web and gives titles, addresses and snippets.", {
-    type: "object",
-    properties: {
-      query: { type: "string", minLength: 1, maxLength: 500 },
-      maxResults: { type: "integer", minimum: 1, maximum: 20 },
+  web_search: kindTool(
+    "web_search",
+    "Searches the web and gives titles, addresses and snippets.",
+    {
+      type: "object",
+      properties: {
+        query: { type: "string", minLength: 1, maxLength: 500 },
+        maxResults: { type: "integer", minimum: 1, maximum: 20 },
+      },
+      required: ["query"],
+      additionalProperties: false,
     },
-    required: ["query"],
-    additionalProperties: false,
-  }),
+    { isSearch: true },
+  ),
   fetch_page: kindTool(
     "fetch_page",
-    "Reads a public web page as Markdown. Addresses that were given to you are read at once; for others a person is asked.",
+    "Reads a public web page as Markdown. Addresses that a person wrote, and hits of a search, are read at once; for others, such as links of a page, a person is asked.",
     {
       type: "object",
       properties: { url: { type: "string", minLength: 1, maxLength: 2048, pattern: "^https?://" } },
       required: ["url"],
       additionalProperties: false,
     },
-    isOwnAddress,
+    { asksFor: isChosen },
   ),
 };
 
+/** Pages that are read in one turn without a person's yes. */
+const MAX_UNASKED = 10;
+
 /**
- * True for an address that nobody gave the model: it may have been made up to carry words away. One that stands in
- * what a person said, in the spec, or in a page or a hit, carries nothing that was not there.
+ * True for an address by which a model could carry words away, so that a person has to agree to it. Free are addresses
+ * that a person or the spec wrote, and hits of a search as long as the agent knows nothing of the organization: who
+ * knows something could search for what leads to an address that stands for it. A link of a page is never free, since
+ * a page can list an address for each thing that it wants to know. What is left is the choice among few: ten times at
+ * most one of those that were given, a few bits each.
  */
-function isOwnAddress({ url }: JsonObject, said: string): boolean {
-  return typeof url !== "string" || !said.includes(url);
+function isChosen({ url }: JsonObject, { given, found, hasData, made }: Heard): boolean {
+  const address = typeof url === "string" ? spelt(url) : null;
+  if (address === null || (made.get("fetch_page") ?? 0) >= MAX_UNASKED) return true;
+  return !given.has(address) && (hasData || !found.has(address));
 }

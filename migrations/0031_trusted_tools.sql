@@ -1,0 +1,1 @@
+ALTER TABLE api_catalog_items ADD COLUMN trusted INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,19 @@
+/**
+ * The model that turns.bench.ts asks: each reply thinks for a while, then comes in tokens at a steady pace. Its first
+ * token is the instant at which it was written, in milliseconds since 1970.
+ */
+import { type Move, startModel } from "../../test/peers/model.ts";
+
+const THINK_MS = 300;
+/** Some 30 tokens in a second, as hosted models write. */
+const PACE_MS = 33;
+const TOKENS = 60;
+
+const rest = Array.from({ length: TOKENS - 1 }, (): Move[] => [{ pause: PACE_MS }, { text: " word" }]).flat();
+
+const peer = await startModel(async () => {
+  await Bun.sleep(THINK_MS * (0.5 + Math.random()));
+  const now = performance.timeOrigin + performance.now();
+  return { moves: [{ text: now.toFixed(2) }, ...rest], usage: { input: 100, output: TOKENS } };
+});
+console.log(JSON.stringify({ origin: peer.origin }));

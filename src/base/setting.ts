@@ -1,0 +1,163 @@
+import { parseCidr } from "./cidr.ts";
+import { ConfigError } from "./config-error.ts";
+import type { Rate } from "./limit.ts";
+
+/*
+ * How settings are read from their texts. Each reader gives its value, for nothing its fallback, and throws
+ * `ConfigError` with a sentence that names the setting and says what it takes.
+ */
+
+export function text(fallback: string) {
+  return (value: string | undefined) => value ?? fallback;
+}
+
+export function maybe(value: string | undefined): string | null {
+  return value ?? null;
+}
+
+export function yes(value: string | undefined): boolean {
+  return value === "1" || value === "true";
+}
+
+export function integer(fallback: number, least: number, most: number) {
+  return (value: string | undefined, name: string) => {
+    if (value === undefined) return fallback;
+    const number = Number(value);
+    if (!/^\d+$/.test(value.trim()) || number < least || number > most) {
+      throw new ConfigError(`${name} is ${quote(value)}; it takes a whole number from ${least} to ${most}.`);
+    }
+    return number;
+  };
+}
+
+/** A first try always comes at once, whether the list says so with a 0 or begins with the pause after it. */
+export function schedule(fallback: readonly number[]) {
+  return (value: string | undefined, name: string): readonly number[] => {
+    if (value === undefined) return fallback;
+    const steps = value.split(",").map((step) => step.trim());
+    if (steps.length > 50 || !steps.every((step) => /^\d{1,7}$/.test(step))) {
+      throw new ConfigError(
+        `${name} is ${quote(value)}; it takes at most 50 pauses in whole seconds, such as 0,5,300,1800.`,
+      );
+    }
+    const pauses = steps.map(Number);
+    return pauses[0] === 0 ? pauses : [0, ...pauses];
+  };
+}
+
+export function choice<const T extends readonly string[]>(values: T, fallback: T[number]) {
+  return (value: string | undefined, name: string): T[number] => {
+    if (value === undefined) return fallback;
+    if (values.includes(value)) return value;
+    throw new ConfigError(`${name} is ${quote(value)}; it takes ${values.join(", ")}.`);
+  };
+}
+
+export function url(schemes: readonly string[]) {
+  return (value: string | undefined, name: string): string | null => {
+    if (value === undefined) return null;
+    const parsed = URL.canParse(value) ? new URL(value) : null;
+    if (parsed && schemes.includes(parsed.protocol) && parsed.hostname) return value.replace(/\/+$/, "");
+    throw new ConfigError(
+      `${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`,
+    );
+  };
+}
+
+/** Where people and programs reach Weir; its path, if there is one, begins with none of the names `taken`. */
+export function site(taken: readonly string[]) {
+  return (value: string | undefined, name: string): string | null => {
+    const address = url(["http:", "https:"])(value, name);
+    if (address === null) return null;
+    const path = /^https?:\/\/[^/?#\\\s]+(.*)$/i.exec(address)?.[1];
+    if (path === undefined || !/^(\/[A-Za-z0-9_-]+)*$/.test(path)) {
+      throw new ConfigError(
+        `${name} is ${quote(address)}; below the host it takes nothing, or a path of letters, digits, - and _, such as /weir.`,
+      );
+    }
+    const first = path.split("/")[1] ?? "";
+    if (taken.includes(first.toLowerCase())) {
+      throw new ConfigError(
+        `${name} is ${quote(address)}, but Weir has addresses of its own that begin with /${first}; take another path, such as /weir.`,
+      );
+    }
+    return address;
+  };
+}
+
+/** `s3://BUCKET` with an optional prefix, which is the folder that the lake lies in. */
+export function bucketUrl(value: string | undefined, name: string): string | null {
+  if (value === undefined) return null;
+  const isFine = /^s3:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9](\/[^\s?#]*)?$/.test(value);
+  if (isFine && !/\/\.{1,2}(\/|$)/.test(value)) return value.replace(/\/+$/, "");
+  throw new ConfigError(`${name} is ${quote(value)}; it takes s3://BUCKET/PREFIX.`);
+}
+
+/** Left as it is written: a slash at its end belongs to the name. */
+export function issuer(value: string | undefined, name: string): string | null {
+  if (value === undefined) return null;
+  const parsed = URL.parse(value);
+  const isPlain = parsed !== null && /^https?:$/.test(parsed.protocol) && !/[?#@\s]/.test(value);
+  if (isPlain) return value;
+  throw new ConfigError(
+    `${name} is ${quote(value)}; it takes the address that an OpenID provider names itself by, such as https://login.example.com.`,
+  );
+}
+
+export function list(check: ((item: string) => boolean) | null) {
+  return (value: string | undefined, name: string): readonly string[] => {
+    const items = (value ?? "")
+      .split(",")
+      .map((item) => item.trim())
+      .filter(Boolean);
+    const bad = items.find((item) => check && !check(item));
+    if (bad !== undefined)
+      throw new ConfigError(
+        `${name} has ${quote(bad)}; it takes a comma list of CIDR ranges such as 10.0.0.0/8.`,
+      );
+    return items;
+  };
+}
+
+export function isCidr(value: string): boolean {
+  try {
+    return parseCidr(value) !== null;
+  } catch {
+    return false; // the caller tells which item it was
+  }
+}
+
+export function ratio(fallback: number) {
+  return (value: string | undefined, name: string) => {
+    if (value === undefined) return fallback;
+    if (/^(0?\.\d+|[01](\.0*)?)$/.test(value.trim())) return Number(value);
+    throw new ConfigError(`${name} is ${quote(value)}; it takes a number from 0 to 1, such as 0.1.`);
+  };
+}
+
+export function rate(fallback: Rate) {
+  return (value: string | undefined, name: string): Rate | null => {
+    if (value === undefined) return fallback;
+    if (value === "off") return null;
+    const [, perMinute, burst] = /^(\d{1,9})(?::(\d{1,9}))?$/.exec(value) ?? [];
+    if (!perMinute || Number(perMinute) < 1 || Number(burst ?? 1) < 1) {
+      throw new ConfigError(
+        `${name} is ${quote(value)}; it takes requests a minute such as 1200, with a burst such as 1200:300, or off.`,
+      );
+    }
+    return {
+      perMinute: Number(perMinute),
+      burst: Number(burst ?? Math.max(1, Math.ceil(Number(perMinute) / 4))),
+    };
+  };
+}
+
+export function memory(fallback: string) {
+  return (value: string | undefined, name: string) => {
+    if (value === undefined) return fallback;
+    if (/^\d{1,6}(\.\d+)?\s?(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i.test(value)) return value;
+    throw new ConfigError(`${name} is ${quote(value)}; it takes an amount of memory such as 512MB or 2GB.`);
+  };
+}
+
+const quote = (value: string) => JSON.stringify(value.slice(0, 100));

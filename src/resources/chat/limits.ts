@@ -1,0 +1,77 @@
+import { AppError } from "../../base/errors.ts";
+import type { Config } from "../../config.ts";
+import type { Context } from "../../context.ts";
+import { toolParts } from "../../models/chunks.ts";
+import type { Model } from "../../models/contract.ts";
+import { estimate, modelFor } from "../usage/model.ts";
+import { type LiveTurn, TurnEnded } from "./live.ts";
+import type { Spent, TurnRow } from "./table.ts";
+
+/** Calls of tools in one turn, those that were refused too; looked at before each step. */
+const MAX_CALLS = 200;
+
+export const tooLong = ({ llmTurnSeconds }: Config): AppError =>
+  new AppError(
+    "timeout",
+    `The turn was at work for ${llmTurnSeconds} s, which is all that one turn has, and was ended.`,
+  );
+
+/** True for an end that the turn's own bounds have set. */
+export const isBound = (error: unknown): boolean =>
+  (error instanceof TurnEnded && error.why === "late") ||
+  (error instanceof AppError && ["limit_exceeded", "too_many_steps"].includes(error.code));
+
+/**
+ * The organization's model for one stretch of a turn, which may not go on past the turn's bounds: `spent` grows with it.
+ * What the endpoint does not count is counted roughly. Its clock runs until `stop`.
+ */
+export function boundedModel(
+  ctx: Context,
+  turn: TurnRow,
+  live: LiveTurn,
+): { model: Model; spent: Spent; stop(): void } {
+  const spent: Spent = { ...turn.usage };
+  let tokens = spent.inputTokens + spent.outputTokens;
+  const before = spent.workMs ?? 0;
+  const began = ctx.clock.monotonic();
+  const left = ctx.config.llmTurnSeconds * 1000 - before;
+  const late = setTimeout(() => live.control.abort(new TurnEnded("late")), Math.max(0, left));
+  const model = modelFor(ctx);
+  return {
+    spent,
+    stop() {
+      clearTimeout(late);
+      spent.workMs = before + Math.round(ctx.clock.monotonic() - began);
+    },
+    model: {
+      async *stream(request, signal) {
+        refuseMore(ctx.config, live, tokens);
+        let written = 0;
+        for await (const event of model.stream(request, signal)) {
+          if ("delta" in event) written += event.delta.length;
+          if (event.type === "finish") {
+            const { inputTokens, outputTokens } = event.usage;
+            spent.inputTokens += inputTokens;
+            spent.outputTokens += outputTokens;
+            const guess = estimate(request, written);
+            tokens += inputTokens + outputTokens || guess.inputTokens + guess.outputTokens;
+          }
+          yield event;
+        }
+      },
+    },
+  };
+}
+
+function refuseMore({ llmTokensPerTurn }: Config, { message }: LiveTurn, tokens: number): void {
+  const calls = toolParts(message).length;
+  if (calls >= MAX_CALLS) {
+    const text = `The agent made ${calls} calls and came to no answer; one turn has ${MAX_CALLS}, and was ended.`;
+    throw new AppError("limit_exceeded", text);
+  }
+  if (llmTokensPerTurn > 0 && tokens >= llmTokensPerTurn) {
+    const bound = llmTokensPerTurn.toLocaleString("en");
+    const text = `The turn has used ${tokens.toLocaleString("en")} tokens and came to no answer; one turn has ${bound}, and was ended.`;
+    throw new AppError("limit_exceeded", text);
+  }
+}

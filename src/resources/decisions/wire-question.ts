@@ -1,0 +1,44 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { ROLES, type Role } from "../organizations/table.ts";
+import type { DecisionRow } from "./table.ts";
+
+/** Who looks at a decision. */
+export interface Viewer {
+  actor: { id: string };
+  role: Role;
+}
+
+/** The person that a decision is assigned to, else every member; and admins. */
+export function mayDecide({ actor, role }: Viewer, { assignedTo }: Pick<DecisionRow, "assignedTo">): boolean {
+  const rank = ROLES.indexOf(role);
+  if (rank >= ROLES.indexOf("admin")) return true;
+  return assignedTo === actor.id || (assignedTo === null && rank >= ROLES.indexOf("member"));
+}
+
+/** What a chat asks for a call of its agent: the tool, the exact arguments, and the hash of what a yes is for. */
+export const callContext = (call: {
+  agent: string;
+  tool: string;
+  arguments: JsonObject;
+  hash: string;
+}): JsonObject => ({ ...call });
+
+const CALL_KEYS = ["agent", "tool", "arguments", "hash"] as const;
+const isCall = (context: Json): context is JsonObject =>
+  isObject(context) && CALL_KEYS.every((key) => Object.hasOwn(context, key));
+
+/** Threads are private: the arguments of a chat's call came out of one. Everything else stays as it is. */
+export const withoutArguments = (context: Json): Json =>
+  isCall(context) ? { ...context, arguments: "***" } : context;
+
+/**
+ * What people are asked. It came through templates: secrets in it are masked; and what a chat asks shows its arguments
+ * to those alone who may decide on it.
+ */
+export function question(row: DecisionRow, viewer: Viewer) {
+  const { title, description } = row;
+  const context = mayDecide(viewer, row) ? row.context : withoutArguments(row.context);
+  const shown = maskSecrets({ title, description, context });
+  return shown as { title: string; description: string | null; context: JsonObject | null };
+}

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startModern } from "../peers/mcp-modern.ts";
+import { calls, says } from "../peers/model.ts";
+import { addHttp, addMcp, CATALOG, httpApi, mcpApi } from "../support/catalog.ts";
+import { ask, type Chat, makeThread, startChat, stored } from "../support/chat.ts";
+import { join } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { makeAction, RUNS, runToEnd, until } from "../support/work.ts";
+
+let chat: Chat;
+let receiver: ReturnType<typeof startReceiver>;
+beforeAll(async () => {
+  chat = await startChat([]);
+  receiver = startReceiver();
+});
+afterAll(async () => {
+  await chat[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+let count = 0;
+const fresh = (name: string) => `${name} ${++count}`;
+const owner: Chat["app"]["owner"] = (...asked) => chat.app.owner(...asked);
+const eventsOf = async (threadId: string) =>
+  (await owner("GET", `/api/v1/events?entityId=${threadId}&limit=100`)).body.items;
+
+/** An API that sends an amount away, and what models call it. */
+async function payments(name = fresh("Payments")) {
+  const endpoint = {
+    name: "pay",
+    method: "POST",
+    path: "/pay",
+    bodyTemplate: { amount: "{{input.amount}}" },
+  };
+  const entry = await addHttp(owner, httpApi(name, { baseUrl: receiver.url, endpoints: [endpoint] }));
+  return { entry, tool: entry.endpoints[0].modelName as string, text: `api:${name}` };
+}
+
+/** A turn that asks a person for a call with `input`. */
+async function asked(
+  tool: string,
+  text: string,
+  input: object,
+  app: Pick<Chat["app"], "owner" | "token" | "origin">,
+) {
+  chat.play([calls(tool, input), says("Done.")]);
+  const { at, thread } = await makeThread(chat, [text], app.owner);
+  const reply = await fetch(`${app.origin}${at}/turns/stream`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${app.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ content: "Pay" }),
+  });
+  const [, id = ""] = /"approvalId":"([^"]+)"/.exec(await reply.text()) ?? [];
+  return { at, thread, id };
+}
+
+test("what a chat asks shows its arguments to those alone who may decide, wherever it is looked at", async () => {
+  const talker = await join(chat.app, "member");
+  const [admin, member, viewer] = await Promise.all(
+    (["admin", "member", "viewer"] as const).map(async (role) => (await join(chat.app, role)).call),
+  );
+  const { tool, text } = await payments();
+  const app = { owner: talker.call, token: talker.token, origin: chat.app.origin };
+  const { id } = await asked(tool, text, { amount: 731_731 }, app);
+  const { body: own } = await talker.call("GET", `/api/v1/decisions/${id}`);
+  expect(own.context).toMatchObject({ tool, arguments: { amount: 731_731 } });
+  const places = [
+    `/api/v1/decisions/${id}`,
+    "/api/v1/decisions?limit=100",
+    "/api/v1/decisions/pending",
+    "/api/v1/approvals",
+  ];
+  for (const place of places) {
+    for (const call of [talker.call, admin!]) expect((await call("GET", place)).text).toContain("731731");
+    for (const call of [member!, viewer!]) {
+      const { status, text } = await call("GET", place);
+      expect([status, text.includes(id), text.includes("731731")]).toEqual([200, true, false]);
+      expect(text).toContain('"arguments":"***"');
+      expect(text).toContain(own.context.hash);
+    }
+  }
+  for (const call of [talker.call, admin!, member!, viewer!])
+    for (const place of [`${RUNS}/${own.subjectId}`, `${RUNS}?kinds=approval_gate&limit=100`]) {
+      const { status, text } = await call("GET", place);
+      expect([status, text.includes("731731"), text.includes(own.context.hash)]).toEqual([200, false, true]);
+    }
+  expect((await owner("GET", "/api/v1/events?limit=100")).text).not.toContain("731731");
+});
+
+test("what an automation asks stays as it is for everybody", async () => {
+  const viewer = (await join(chat.app, "viewer")).call;
+  const definition = { title: "Pay?", context: { arguments: { amount: 5 }, hash: "x" } };
+  const action = await makeAction(owner, { kind: "approval_gate", definition });
+  const { body: run } = await owner("POST", `/api/v1/actions/${action.id}/run`);
+  await until(owner, `${RUNS}/${run.id}`, ({ status }) => status === "waiting");
+  const { body } = await viewer("GET", "/api/v1/decisions/pending");
+  const [decision] = body.decisions.filter(({ subjectId }: { subjectId: string }) => subjectId === run.id);
+  expect(decision.context).toEqual(definition.context);
+});
+
+describe("a call that was approved", () => {
+  test("stands in the trail with its decision and the hash that the person saw, and its run with what it called", async () => {
+    const { tool, text } = await payments();
+    const { at, thread, id } = await asked(tool, text, { amount: 12 }, chat.app);
+    const { context } = (await owner("GET", `/api/v1/decisions/${id}`)).body;
+    await owner("POST", `/api/v1/approvals/${id}/approve`);
+    await until(owner, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
+    expect((await stored(chat, at)).reply.content).toBe("Done.");
+    const [called] = (await eventsOf(thread.id)).filter(
+      ({ type }: { type: string }) => type === "chat_turn.tool_called",
+    );
+    expect(called.data).toMatchObject({ tool, isError: false, decisionId: id, approvedHash: context.hash });
+    const { runs } = (await owner("GET", `${RUNS}?kinds=http_request&limit=100`)).body;
+    const run = runs.find(
+      ({ idempotencyKey }: { idempotencyKey: string }) => idempotencyKey === called.data.callId,
+    );
+    const { arguments: given, fingerprint } = run.definition.api;
+    const recomputed = Bun.SHA256.hash(JSON.stringify({ fingerprint, input: given, toolName: tool }), "hex");
+    expect([given, recomputed]).toEqual([{ amount: 12 }, context.hash]);
+  });
+
+  test("is held against it at the moment of sending", async () => {
+    const { entry } = await payments();
+    const api = { apiId: entry.id, endpoint: "pay", arguments: { amount: 99 } };
+    const action = await makeAction(owner, {
+      kind: "http_request",
+      definition: { api: { ...api, fingerprint: "0".repeat(64) } },
+    });
+    const run = await runToEnd(owner, action.id);
+    expect([run.status, run.error.code]).toEqual(["failed", "invalid_state"]);
+    expect(run.error.message).toStartWith("What was approved is not what would be sent now");
+    expect(receiver.got.filter(({ text }) => text.includes("99"))).toEqual([]);
+  });
+
+  test("is not made where the action changes while the turn goes on", async () => {
+    const slug = `send-${++count}`;
+    const url = `${receiver.url}/${slug}`;
+    const action = await makeAction(owner, { slug, kind: "http_request", definition: { url } });
+    const { at } = await makeThread(chat, [`action:${slug}`]);
+    chat.play(async () => {
+      const definition = { method: "POST", url, body: { leak: true } };
+      if (chat.heard.length === 1) await owner("PATCH", `/api/v1/actions/${action.id}`, { definition });
+      return chat.heard.length === 1 ? calls(`action_${slug}`, {}) : says("It has changed.");
+    });
+    const { reply } = await ask(chat, at);
+    expect(reply.rawData.parts.find(({ type }: { type: string }) => type === "dynamic-tool")).toMatchObject({
+      state: "output-error",
+      errorText: `The action ${slug} has changed since the agent was given it; ask again.`,
+    });
+    expect(receiver.got.filter(({ path }) => path === `/${slug}`)).toEqual([]);
+  });
+});
+
+test("a tool of an MCP server that says that it only reads is asked for, until an admin trusts it", async () => {
+  const read = { name: "read", description: "Reads.", inputSchema: { type: "object" } };
+  const server = startModern({ tools: [{ ...read, annotations: { readOnlyHint: true } }] });
+  const name = fresh("Tools");
+  const found = await owner("POST", `${CATALOG}/discover`, { sourceType: "mcp", mcpUrl: server.url });
+  const entry = await addMcp(owner, mcpApi(name, { url: server.url, tools: found.body.tools }));
+  const made = () => server.heard.filter(({ method }) => method === "tools/call").length;
+  const tool = entry.tools[0].modelName;
+  const turn = async () => {
+    chat.play([calls(tool, {}), says("Read.")]);
+    const { at } = await makeThread(chat, [`api:${name}`]);
+    const { thread } = await ask(chat, at);
+    if (thread.lastTurnStatus === "waiting") await owner("POST", `${at}/turns/cancel`);
+    return [thread.lastTurnStatus, made()];
+  };
+  expect(await turn()).toEqual(["waiting", 0]);
+  const trust = { tools: [{ upstreamName: "read", trusted: true }] };
+  expect((await owner("PATCH", `${CATALOG}/${entry.id}`, trust)).body.tools[0].trusted).toBe(true);
+  expect(await turn()).toEqual(["completed", 1]);
+  const asking = { tools: [{ upstreamName: "read", approvalRequired: true }] };
+  await owner("PATCH", `${CATALOG}/${entry.id}`, asking);
+  expect(await turn()).toEqual(["waiting", 1]);
+  await server.stop();
+});

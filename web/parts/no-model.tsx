@@ -1,0 +1,13 @@
+import { useApi } from "../data.ts";
+
+/** Said where agents are talked to, before anybody has written a question for nothing. */
+export function NoModel() {
+  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
+  if (meta.data?.limits.model !== null) return null;
+  return (
+    <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn" role="status">
+      No language model is configured, so no agent can answer. Whoever runs the server sets WEIR_LLM_BASE_URL
+      and WEIR_LLM_MODEL, or ANTHROPIC_API_KEY, and starts it again.
+    </p>
+  );
+}
