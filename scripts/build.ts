@@ -1,64 +1,62 @@
 /**
- * Compiles the single executable for this machine: `bun scripts/build.ts [entry] [outfile]`, by default
- * src/main.ts to dist/weir.
+ * Compiles the single executable: `bun scripts/build.ts [--target linux-arm64] [entry] [outfile]`, by default src/main.ts
+ * to dist/weir for this machine, or to dist/weir-TARGET for another. The same source gives the same bytes.
+ *
+ * `WEIR_RELEASE_PUBLIC_KEY` names the file with the key whose releases its `weir upgrade` takes; else it is
+ * scripts/release.pub, where that is. `WEIR_COMMIT` is the commit where there is no repository to ask.
  */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { duckdbNative, embedWeb, isWorker, noOtherNative, workerAddresses } from "./plugins.ts";
-import { buildWeb } from "./web.ts";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { platformOf } from "../src/base/program-file.ts";
+import { readPublicKey } from "../src/cli/upgrade/release.ts";
+import { bundle, commitOf, requireBun } from "./bundle.ts";
+import { isTarget, OWN, TARGETS } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "..");
-const [entry = "src/main.ts", out = "dist/weir"] = process.argv.slice(2);
-const outfile = resolve(root, out);
 const started = performance.now();
+try {
+  await build();
+} catch (error) {
+  // The bundler's own error tells of each place that is wrong.
+  console.error(error instanceof Error && !(error instanceof AggregateError) ? error.message : error);
+  process.exit(1);
+}
 
-const workers = [...new Bun.Glob("src/**/*.ts").scanSync(root)].filter(isWorker).sort();
+async function build(): Promise<void> {
+  const { values: flags, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { target: { type: "string" } },
+  });
+  requireBun();
+  // The bundler obeys it, and so the page would be another one where it is set.
+  process.env.NODE_ENV = "production";
+  const target = (flags.target ?? OWN).replace(/^bun-/, "");
+  if (!isTarget(target))
+    throw new Error(`There is no target ${target}; name ${Object.keys(TARGETS).join(", ")}.`);
+  const ending = target.startsWith("windows") ? ".exe" : "";
+  const name = target === OWN ? "weir" : `weir-${target}`;
+  const [entry = "src/main.ts", out = `dist/${name}${ending}`] = positionals;
+  const outfile = resolve(root, out);
+  await bundle({
+    target,
+    entry,
+    outfile,
+    commit: process.env.WEIR_COMMIT ?? commitOf(),
+    releaseKey: releaseKey(),
+  });
+  const found = platformOf(outfile);
+  if (found !== target) throw new Error(`${out} is for ${found ?? "no machine"}, not for ${target}.`);
+  const megabytes = (statSync(outfile).size / 1e6).toFixed(1);
+  console.log(`${out}: ${megabytes} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
 
-// Bun lays map files beside what it compiles, also when they are inside; only the executable is moved out.
-mkdirSync(dirname(outfile), { recursive: true });
-const workshop = mkdtempSync(join(dirname(outfile), ".build-"));
-process.on("exit", () => rmSync(workshop, { recursive: true, force: true }));
-
-// Before the build, never inside it: a bundler's plugin that bundles waits for itself.
-const webFiles = await buildWeb();
-
-const built = await Bun.build({
-  root,
-  entrypoints: [entry, ...workers].map((path) => resolve(root, path)),
-  target: "bun",
-  // Each `await import()` becomes a chunk of its own: `weir version` does not load the server.
-  splitting: true,
-  // Parsed beforehand: the first request is answered in half the time, for 8 MB more.
-  bytecode: true,
-  format: "esm",
-  // Stack traces of the executable speak of the TypeScript.
-  sourcemap: "inline",
-  // Names must survive: Elysia 1.4 knows its own errors by class name, and without it lets bad numbers in.
-  minify: { whitespace: true, syntax: true, identifiers: false },
-  // The executable obeys no file of the folder that it is started in.
-  compile: { outfile: join(workshop, "weir"), autoloadDotenv: false, autoloadBunfig: false },
-  define: {
-    "process.env.NODE_ENV": '"production"',
-    WEIR_COMMIT: JSON.stringify(commitOf(root)) ?? "undefined",
-  },
-  plugins: [
-    noOtherNative,
-    embedWeb(webFiles, join(workshop, "web")),
-    workerAddresses,
-    duckdbNative(`${process.platform}-${process.arch}`),
-  ],
-});
-for (const line of built.logs) console.error(line);
-if (!built.success) process.exit(1);
-
-renameSync(join(workshop, "weir"), outfile);
-const megabytes = (statSync(outfile).size / 1e6).toFixed(1);
-console.log(`${out}: ${megabytes} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
-
-/** Undefined outside of a repository, and on a machine without git. */
-function commitOf(folder: string): string | undefined {
-  const program = Bun.which("git");
-  if (program === null) return undefined;
-  const git = Bun.spawnSync([program, "rev-parse", "HEAD"], { cwd: folder, stderr: "ignore" });
-  return git.success ? git.stdout.toString().trim() : undefined;
+/** In the one line that the executable carries; undefined where the builder has none. */
+function releaseKey(): string | undefined {
+  const kept = join(root, "scripts/release.pub");
+  const path = process.env.WEIR_RELEASE_PUBLIC_KEY ?? (existsSync(kept) ? kept : undefined);
+  if (path === undefined) return undefined;
+  return readPublicKey(readFileSync(path, "utf8"), path)
+    .export({ format: "der", type: "spki" })
+    .toString("base64");
 }

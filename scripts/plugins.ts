@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { brotliCompressSync, constants } from "node:zlib";
-import type { BunPlugin } from "bun";
+import { brotliCompressSync, constants, zstdCompressSync } from "node:zlib";
+import type { BunPlugin, PluginBuilder } from "bun";
 import type { BuiltFile } from "./web.ts";
 
 const project = join(import.meta.dir, "..");
@@ -14,27 +13,28 @@ const LIBRARY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`). Its own loader picks a
- * package by a name made at run time, which a compiled file can't follow.
+ * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`) as they lie in `packages`. Its own
+ * loader picks a package by a name made at run time, which a compiled file can't follow.
  */
-export const duckdbNative = (platform: string): BunPlugin => ({
+export const duckdbNative = (platform: string, packages = modules): BunPlugin => ({
   name: "duckdb-native",
   setup(build) {
+    const home = join(packages, "@duckdb", `node-bindings-${platform}`);
+    const library = LIBRARY[platform.split("-")[0] ?? ""] ?? "libduckdb.so";
+    carryFiles(build, "duckdb-native", (name) => Bun.file(join(home, name)).bytes());
+    build.onResolve({ filter: /^weir-unpack$/ }, () => ({ path: join(import.meta.dir, "unpack.ts") }));
     build.onLoad({ filter: /[\\/]@duckdb[\\/]node-bindings[\\/]duckdb\.js$/ }, async () => {
-      const home = join(modules, "@duckdb", `node-bindings-${platform}`);
-      const names = [LIBRARY[platform.split("-")[0] ?? ""] ?? "libduckdb.so", "duckdb.node"];
+      const names = [library, "duckdb.node"];
       const { version } = (await Bun.file(join(home, "package.json")).json()) as { version: string };
       const hash = createHash("sha256");
       for (const name of names) hash.update(await Bun.file(join(home, name)).bytes());
       const folder = `duckdb-${version}-${platform}-${hash.digest("hex").slice(0, 16)}`;
-      const lines = names.map(
-        (name, at) => `import file${at} from ${JSON.stringify(join(home, name))} with { type: "file" };`,
-      );
+      const lines = names.map((name, at) => `import file${at} from "duckdb-native:${name}";`);
       const files = names.map((name, at) => `{ name: ${JSON.stringify(name)}, source: file${at} }`);
       return {
         loader: "js",
         contents: `${lines.join("\n")}
-import { loadNative } from ${JSON.stringify(join(import.meta.dir, "unpack.ts"))};
+import { loadNative } from "weir-unpack";
 module.exports = loadNative(${JSON.stringify(folder)}, [${files.join(", ")}]);
 `,
       };
@@ -43,18 +43,31 @@ module.exports = loadNative(${JSON.stringify(folder)}, [${files.join(", ")}]);
 });
 
 /**
- * Embeds the admin page: src/http/web.embed.ts becomes a module that carries `files`, each raw and compressed.
- * They are laid in `folder` for the bundler, which must last until the build is done.
+ * Files by names of their own, `SCHEME:NAME`, for a module that a plugin writes: its text goes into the executable's
+ * source map, and with paths would carry the folder that the build ran in.
  */
-export const embedWeb = (files: readonly BuiltFile[], folder: string): BunPlugin => ({
+function carryFiles(build: PluginBuilder, scheme: string, read: (name: string) => Promise<Uint8Array>): void {
+  build.onResolve({ filter: new RegExp(`^${scheme}:`) }, ({ path }) => ({
+    path: path.slice(scheme.length + 1),
+    namespace: scheme,
+  }));
+  build.onLoad({ filter: /./, namespace: scheme }, async ({ path }) => ({
+    contents: await read(path),
+    loader: "file",
+  }));
+}
+
+/** Embeds the admin page: src/http/web.embed.ts becomes a module that carries `files`, each raw and compressed. */
+export const embedWeb = (files: readonly BuiltFile[]): BunPlugin => ({
   name: "embed-web",
   setup(build) {
+    const carried = new Map<string, Uint8Array>();
+    carryFiles(build, "embed-web", async (name) => carried.get(name) ?? refuse(name));
     build.onLoad({ filter: /[\\/]src[\\/]http[\\/]web\.embed\.ts$/ }, () => {
       const imports: string[] = [];
       const carry = (name: string, path: string, bytes: Uint8Array) => {
-        mkdirSync(dirname(join(folder, path)), { recursive: true });
-        writeFileSync(join(folder, path), bytes);
-        imports.push(`import ${name} from ${JSON.stringify(join(folder, path))} with { type: "file" };`);
+        carried.set(path, bytes);
+        imports.push(`import ${name} from "embed-web:${path}";`);
         return `Bun.file(${name})`;
       };
       const rows = files.map(({ path, type, isHashed, bytes }, at) => {
@@ -70,6 +83,39 @@ export const embedWeb = (files: readonly BuiltFile[], folder: string): BunPlugin
       return {
         loader: "js",
         contents: `${imports.join("\n")}\nexport const openWebFiles = async () => [${rows.join(",\n")}];\n`,
+      };
+    });
+  },
+});
+
+function refuse(name: string): never {
+  throw new Error(`There is no file ${name} to carry.`);
+}
+
+/** Hears of each file of a package that a build reads; has to be the first of its plugins. */
+export const notePackages = (note: (path: string) => void): BunPlugin => ({
+  name: "note-packages",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]node_modules[\\/]/ }, ({ path }) => {
+      note(path);
+      return undefined;
+    });
+  },
+});
+
+/** Embeds what `weir licenses` prints, as `list` gives it once all other files have been read. */
+export const carryLicenses = (list: () => unknown): BunPlugin => ({
+  name: "carry-licenses",
+  setup(build) {
+    carryFiles(build, "carry-licenses", async () => zstdCompressSync(JSON.stringify(list())));
+    build.onLoad({ filter: /[\\/]src[\\/]cli[\\/]licenses\.embed\.ts$/ }, async ({ defer }) => {
+      await defer();
+      return {
+        loader: "js",
+        contents: `import packed from "carry-licenses:licenses.json.zst";
+export const openLicenses = async () =>
+  JSON.parse(new TextDecoder().decode(Bun.zstdDecompressSync(await Bun.file(packed).bytes())));
+`,
       };
     });
   },

@@ -7,6 +7,14 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+const NODE_FLOOR = 20;
+if (!process.versions.bun && Number.parseInt(process.versions.node, 10) < NODE_FLOOR) {
+  console.error(
+    `This is Node ${process.versions.node}; Weir is set up with ${NODE_FLOOR} or newer, or with Bun.`,
+  );
+  process.exit(1);
+}
+
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const readJson = (...path) => JSON.parse(readFileSync(join(root, ...path), "utf8"));
 const { devDependencies, trustedDependencies } = readJson("package.json");

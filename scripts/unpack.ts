@@ -84,14 +84,17 @@ function layDown(path: string, { name, source }: Embedded): string {
   const target = join(path, name);
   if (statSync(target, { throwIfNoEntry: false })?.size === statSync(source).size) return target;
   const aside = `${target}.${process.pid}`;
-  const file = openSync(aside, "w", 0o700);
   try {
-    const bytes = readFileSync(source);
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-    fsyncSync(file);
-    renameSync(aside, target);
+    const file = openSync(aside, "w", 0o700);
+    try {
+      const bytes = readFileSync(source);
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(aside, target); // closed by then, as Windows asks for
   } finally {
-    closeSync(file);
     rmSync(aside, { force: true });
   }
   return target;

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { BunPlugin } from "bun";
 import tailwind from "bun-plugin-tailwind";
 
 export interface BuiltFile {
@@ -14,8 +15,10 @@ export interface BuiltFile {
  * Bundles web/ once, for a start from source, for tests and for the executable alike: hashed names, a chunk
  * for each page, nothing inline. Never called from within a bundler's plugin: that would hang.
  */
-export async function buildWeb(options: { minify?: boolean } = {}): Promise<BuiltFile[]> {
-  const { minify = true } = options;
+export async function buildWeb(
+  options: { minify?: boolean; plugins?: readonly BunPlugin[] } = {},
+): Promise<BuiltFile[]> {
+  const { minify = true, plugins = [] } = options;
   const built = await Bun.build({
     entrypoints: [join(import.meta.dir, "../web/index.html")],
     target: "browser",
@@ -28,7 +31,7 @@ export async function buildWeb(options: { minify?: boolean } = {}): Promise<Buil
       asset: "assets/[name]-[hash].[ext]",
     },
     define: { "process.env.NODE_ENV": JSON.stringify(minify ? "production" : "development") },
-    plugins: [tailwind],
+    plugins: [...plugins, tailwind],
     sourcemap: "none",
   });
   return Promise.all(

@@ -29,6 +29,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   completion: async () => (await import("./cli/completion.ts")).completion,
   backup: async () => (await import("./cli/backup.ts")).backup,
   restore: async () => (await import("./cli/restore.ts")).restore,
+  upgrade: async () => (await import("./cli/upgrade.ts")).upgrade,
+  licenses: async () => (await import("./cli/licenses.ts")).licenses,
   doctor: async () => (await import("./cli/doctor.ts")).doctor,
   export: async () => (await import("./cli/export.ts")).exportConfig,
   apply: async () => (await import("./cli/apply.ts")).apply,

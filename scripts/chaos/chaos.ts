@@ -60,7 +60,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   const clear = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", clear);
   const receiver = startReceiver();
-  const place = await makePlace(command, folder);
+  const place = makePlace(command, folder);
   const ledger = newLedger();
   const kills: number[] = [];
   const strays: string[] = [];

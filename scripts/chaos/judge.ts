@@ -22,13 +22,11 @@ export async function judge(
   faults.push(...(await checkTables(weir.call)));
   const exit = await weir.end("SIGTERM");
   if (exit !== 0) faults.push(`SIGTERM ended with exit code ${exit}`);
-  const verified = Bun.spawn([...place.command, "events", "verify", "--data", place.folder], {
+  const verified = Bun.spawnSync([...place.command, "events", "verify", "--data", place.folder], {
     env: place.env,
-    stdout: "pipe",
-    stderr: "inherit",
   });
-  const told = await new Response(verified.stdout).text();
-  if ((await verified.exited) !== 0) faults.push(`the audit trail: ${told}`);
+  if (verified.exitCode !== 0)
+    faults.push(`the audit trail: ${verified.stdout.toString()}${verified.stderr.toString()}`);
   const books = auditBooks(given);
   faults.push(...given.ledger.faults, ...given.receiver.faults, ...books.faults);
   return { figures: books.figures, faults };

@@ -16,6 +16,8 @@ interface Load {
   calm?: number;
   /** Ends the load while the server goes on. */
   signal?: AbortSignal;
+  /** Several servers share the database: who waits for a dead one's transaction may answer 503. */
+  isShared?: boolean;
 }
 
 /** False once the server is gone. */
@@ -80,9 +82,8 @@ async function sendWebhook(load: Load, key: string): Promise<boolean> {
   return true;
 }
 
-/** Who died in the middle of a transaction holds up the others for a while; they may say so. */
-function isBusy({ isOver, ledger }: Load, status: number): boolean {
-  if (isOver === undefined || status !== 503) return false;
+function isBusy({ isShared, ledger }: Load, status: number): boolean {
+  if (!isShared || status !== 503) return false;
   ledger.refused++;
   return true;
 }
@@ -191,7 +192,7 @@ function noteDecision(ledger: Ledger, id: string, value: string, answer: Answer 
 
 const cancel: Work = async (load) => {
   const { weir, plant, ledger } = load;
-  const id = await anyRun(weir, anyOf([plant.approval, plant.caller, plant.effect, plant.each]), [
+  const id = await anyRun(load, anyOf([plant.approval, plant.caller, plant.effect, plant.each]), [
     "running",
     "waiting",
   ]);
@@ -207,8 +208,8 @@ const cancel: Work = async (load) => {
 };
 
 const retry: Work = async (load, n) => {
-  const { weir, plant } = load;
-  const id = await anyRun(weir, anyOf([plant.approval, plant.caller, plant.each]), ["failed", "cancelled"]);
+  const { plant } = load;
+  const id = await anyRun(load, anyOf([plant.approval, plant.caller, plant.each]), ["failed", "cancelled"]);
   if (id === null) return false;
   if (id === undefined) return true;
   return make(load, `retry-${load.round}-${n}`, {
@@ -221,14 +222,14 @@ const retry: Work = async (load, n) => {
 
 /** One of the newest runs of an automation in one of these statuses; null where the server is gone. */
 async function anyRun(
-  weir: Weir,
+  load: Load,
   automation: string | undefined,
   statuses: readonly string[],
 ): Promise<string | undefined | null> {
   const path = `/api/v1/automations/${automation}/runs?limit=10&status=${anyOf(statuses)}`;
-  const answer = await weir.call("GET", path);
+  const answer = await load.weir.call("GET", path);
   if (answer === null) return null;
-  if (answer.status === 503) return undefined;
+  if (isBusy(load, answer.status)) return undefined;
   if (answer.status !== 200) throw new Error(`${path}: ${told(answer)}`);
   return anyOf(answer.body.runs as { id: string }[])?.id;
 }

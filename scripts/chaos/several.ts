@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startHrana } from "../../test/peers/hrana.ts";
 import type { Figures } from "./books.ts";
 import type { ChaosOptions } from "./chaos.ts";
 import { calmDown, judge } from "./judge.ts";
@@ -41,8 +40,8 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   const clear = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", clear);
   const receiver = startReceiver();
-  const database = startHrana({ path: join(folder, "weir.db") });
-  const place = await makePlace(command, folder, {
+  const database = await startDatabase(join(folder, "weir.db"));
+  const place = makePlace(command, folder, {
     WEIR_DATABASE_URL: database.url,
     WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
   });
@@ -56,9 +55,9 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
     const plant = await setUp(at(0).call, receiver.url);
     for (let round = 1; round <= rounds; round++) {
       await calmDown(folder);
-      let isOver = false;
+      const over = new AbortController();
       const { organizationId } = place;
-      const shared = { organizationId, plant, ledger, isOver: () => isOver };
+      const shared = { organizationId, plant, ledger, isShared: true, signal: over.signal };
       const [stays, still, dies] = [at(round), at(round + 1), at(round + 2)];
       const loads = [stays, dies].map((weir, n) => loadUntilDead({ ...shared, weir, round: round * 10 + n }));
       await Bun.sleep(Math.random() * ROUND_MS);
@@ -72,7 +71,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
       still.signal("SIGCONT");
       longestStillMs = Math.max(longestStillMs, performance.now() - stillFrom);
       await Bun.sleep(Math.random() * ROUND_MS);
-      isOver = true;
+      over.abort();
       await Promise.all(loads);
       log(`round ${round}: ${ledger.webhooks.size} webhooks, ${ledger.makings.size} more`);
     }
@@ -81,6 +80,8 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
       if (exit !== 0) ledger.faults.push(`SIGTERM ended with exit code ${exit}`);
     }
     const { figures, faults } = await judge(at(0), place, { folder, plant, ledger, receiver, kills }, log);
+    const { missed } = figures.instants;
+    if (missed > 0) faults.push(`${missed} instants were missed although a process was there`);
     const webhooks = [...ledger.webhooks.values()];
     return {
       processes,
@@ -98,8 +99,23 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   } finally {
     for (const weir of weirs) await weir.end("SIGKILL");
     await receiver.stop();
-    await database[Symbol.asyncDispose]();
+    database.stop();
     clear();
     process.off("exit", clear);
   }
+}
+
+/** The libSQL server of the tests, as a process of its own, since this one also waits for others. */
+async function startDatabase(path: string): Promise<{ url: string; stop(): void }> {
+  const peer = join(import.meta.dir, "../../test/peers/hrana.ts");
+  const code = `const { startHrana } = await import(process.argv[1]); console.log(startHrana({ path: process.argv[2] }).url);`;
+  const child = Bun.spawn([process.execPath, "-e", code, peer, path], { stdout: "pipe", stderr: "inherit" });
+  process.once("exit", () => child.kill("SIGKILL"));
+  const { value } = await child.stdout.getReader().read();
+  return {
+    url: Buffer.from(value ?? [])
+      .toString()
+      .trim(),
+    stop: () => child.kill("SIGKILL"),
+  };
 }

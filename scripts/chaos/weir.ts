@@ -47,11 +47,11 @@ export interface Weir {
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
 }
 
-export async function makePlace(
+export function makePlace(
   command: readonly string[],
   folder: string,
   more: Record<string, string> = {},
-): Promise<Place> {
+): Place {
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: folder,
@@ -64,14 +64,12 @@ export async function makePlace(
     ...more,
   };
   const owner = ["--email", "chaos@example.com", "--password-stdin", "--org", "Chaos"];
-  const made = Bun.spawn([...command, "init", ...owner, "--data", folder, "--json"], {
+  const made = Bun.spawnSync([...command, "init", ...owner, "--data", folder, "--json"], {
     stdin: Buffer.from(PASSWORD),
-    stdout: "pipe",
-    stderr: "inherit",
     env,
   });
-  const text = await new Response(made.stdout).text();
-  if ((await made.exited) !== 0) throw new Error("weir init failed");
+  if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
+  const text = made.stdout.toString();
   const { token, organizationId } = JSON.parse(text) as Pick<Place, "token" | "organizationId">;
   return { command, folder, env, token, organizationId };
 }

@@ -27,6 +27,28 @@ export const systemClock: Clock = {
     }),
 };
 
+/** A clock whose wall time is corrected while it goes; what is monotonic stays as it is. */
+export interface CorrectableClock extends Clock {
+  /** From now on the wall time is so many milliseconds ahead of the machine's own. */
+  correct(aheadMs: number): void;
+  readonly aheadMs: number;
+}
+
+export function correctable(own: Clock): CorrectableClock {
+  let ahead = 0;
+  return {
+    now: () => (ahead === 0 ? own.now() : new Date(own.now().getTime() + ahead)),
+    monotonic: () => own.monotonic(),
+    sleep: (ms, signal) => own.sleep(ms, signal),
+    correct(aheadMs) {
+      ahead = aheadMs;
+    },
+    get aheadMs() {
+      return ahead;
+    },
+  };
+}
+
 /** Seconds from one instant to another, to the millisecond; null where one is missing. */
 export const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;

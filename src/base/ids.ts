@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 
 /** Makes ids and random secrets; the only place that draws randomness. */
 export interface Ids {
@@ -9,16 +9,19 @@ export interface Ids {
   bytes(bytes: number): Uint8Array;
 }
 
-/** The latest instant that an id has had, in milliseconds. */
-let latestMs = 0;
+/** Ids in the order of this clock, which is that of all processes that share a store; also where it is set back. */
+export function idsBy(clock: Clock): Ids {
+  let latestMs = 0;
+  return {
+    uuid() {
+      latestMs = Math.max(latestMs, clock.now().getTime());
+      return Bun.randomUUIDv7("hex", latestMs);
+    },
+    bytes: (length) => new Uint8Array(randomBytes(length)),
+  };
+}
 
-export const systemIds: Ids = {
-  uuid() {
-    latestMs = Math.max(latestMs, systemClock.now().getTime());
-    return Bun.randomUUIDv7("hex", latestMs);
-  },
-  bytes: (length) => new Uint8Array(randomBytes(length)),
-};
+export const systemIds: Ids = idsBy(systemClock);
 
 /** The first id that could have been made at this instant: what was made before sorts before it. */
 export function firstIdAt(instant: Date): string {

@@ -1,9 +1,12 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
 import { verifyBackup } from "../engine/backup/verify.ts";
+import { freePlace, isAway, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -21,8 +24,11 @@ export const backup = (args: readonly string[], host: Host) =>
     });
     const isCheck = positionals[0] === "verify" && positionals.length === 2;
     if (!isCheck && positionals.length !== 1) throw new UsageError("Say which file: weir backup FILE.");
-    if (isCheck) return verify(host, positionals[1] ?? "", flags);
     const parts = await host.parts({ data: flags.data });
+    if (isCheck)
+      return withFile(host, parts, positionals[1] ?? "", (file) =>
+        verify(host, { file, path: positionals[1] ?? "" }, flags),
+      );
     const { dataFolder, databaseUrl, lakeUrl } = parts.config;
     if (databaseUrl !== null) {
       throw new ConfigError(
@@ -31,10 +37,12 @@ export const backup = (args: readonly string[], host: Host) =>
     }
     const stop = new AbortController();
     host.onStop(() => stop.abort());
+    const to = positionals[0] ?? "";
+    const away = isAway(to) ? await freePlace(parts, to, stop.signal) : null;
     host.status("Copying …");
     const made = await makeBackup({
       dataFolder,
-      to: positionals[0] ?? "",
+      to: away ? join(dataFolder, "backups", `.work-sent-${systemIds.uuid()}`) : to,
       clock: systemClock,
       ids: systemIds,
       key: flags["include-key"] ? keyToInclude(dataFolder, parts.secrets.secretKey) : null,
@@ -42,8 +50,10 @@ export const backup = (args: readonly string[], host: Host) =>
       signal: stop.signal,
     }).finally(() => host.status(""));
     const { manifest } = made;
-    if (flags.json) return host.out(JSON.stringify({ ...told(made.path, manifest), bytes: made.bytes }));
-    host.out(`${made.path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, read again and good.`);
+    if (away) await away.store(made.path).finally(() => rm(made.path, { force: true }));
+    const path = away ? to : made.path;
+    if (flags.json) return host.out(JSON.stringify({ ...told(path, manifest), bytes: made.bytes }));
+    host.out(`${path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, read again and good.`);
     if (!manifest.hasKey && manifest.keyId !== null)
       host.out(`The secret key (${manifest.keyId}) is not in it: keep ${dataFolder}/secret.key elsewhere.`);
     if (manifest.lakeUrl !== null)
@@ -53,11 +63,11 @@ export const backup = (args: readonly string[], host: Host) =>
 
 async function verify(
   host: Host,
-  path: string,
+  { file, path }: { file: string; path: string },
   flags: { data?: string | undefined; "include-key"?: boolean | undefined; json?: boolean | undefined },
 ): Promise<void> {
   if (flags["include-key"]) throw new UsageError("--include-key is for making a backup.");
-  const manifest = await verifyBackup(path);
+  const manifest = await verifyBackup(file);
   if (flags.json) return host.out(JSON.stringify({ valid: true, ...told(path, manifest) }));
   host.out(`${path} is good: Weir ${manifest.version}, of ${manifest.createdAt}.`);
   for (const { slug, events } of manifest.organizations) host.out(`${slug}: ${events} events, trail valid`);

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Parts } from "../app.ts";
-import { systemClock } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { withDatabase } from "../engine/backup/contents.ts";
 import { keyInFile, nextMasterKey, previousMasterKey } from "../folder.ts";
+import { livingProcesses } from "../store/processes.ts";
+import type { ReadDb } from "../store/store.ts";
 import {
   checkEvents,
   checkIntegrity,
@@ -15,7 +17,7 @@ import {
 } from "./doctor/database.ts";
 import { type Finding, fine, looking, wrong } from "./doctor/finding.ts";
 import { checkDisk, checkPermissions, checkWal, isTaken } from "./doctor/folder.ts";
-import { checkClock, checkEgress } from "./doctor/machine.ts";
+import { checkClock, checkEgress, checkTls } from "./doctor/machine.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -44,6 +46,8 @@ export async function doctor(args: readonly string[], host: Host): Promise<numbe
 async function examine({ config, secrets }: Parts): Promise<Finding[]> {
   const { dataFolder, databaseUrl, egressAllow } = config;
   const findings = [await checkClock(systemClock), checkEgress(egressAllow)];
+  if (config.tlsCert !== null)
+    findings.push(await looking("tls", LOOK_AGAIN, () => checkTls(config, systemClock)));
   if (!existsSync(dataFolder)) {
     const remedy = "Say with --data where Weir's state lies, or make it with weir init or weir serve.";
     return [...findings, wrong("data", `There is no data directory ${dataFolder}.`, remedy)];
@@ -52,10 +56,7 @@ async function examine({ config, secrets }: Parts): Promise<Finding[]> {
     await looking("permissions", LOOK_AGAIN, () => checkPermissions(dataFolder)),
     await looking("disk", LOOK_AGAIN, () => checkDisk(dataFolder)),
   );
-  if (databaseUrl !== null) {
-    const message = "The database lies on a libSQL server, which looks after it with its own tools.";
-    return [...findings, fine("database", message)];
-  }
+  if (databaseUrl !== null) return [...findings, ...(await examineServer({ config, secrets }))];
   const file = join(dataFolder, "weir.db");
   if (!existsSync(file)) {
     const remedy = "Start it once with weir serve, or put a backup there with weir restore.";
@@ -65,18 +66,50 @@ async function examine({ config, secrets }: Parts): Promise<Finding[]> {
   return [...findings, ...(await examineDatabase({ config, secrets }, file))];
 }
 
-async function examineDatabase(
-  { config, secrets }: Pick<Parts, "config" | "secrets">,
-  file: string,
+type Settings = Pick<Parts, "config" | "secrets">;
+
+const REACH =
+  "Look at WEIR_DATABASE_URL and WEIR_DATABASE_TOKEN, and whether this machine reaches the libSQL server.";
+
+/** The database on a libSQL server: how it is reached, who else is at work on it, and what its rows say. */
+async function examineServer(given: Settings): Promise<Finding[]> {
+  const remote = await import("./doctor/remote.ts");
+  const findings: Finding[] = [];
+  const found = await looking("database", REACH, async () => {
+    const database = remote.openGlimpse(given);
+    const { db } = database;
+    try {
+      const server = await remote.checkServer(db);
+      findings.push(
+        await looking("time", REACH, () => remote.checkTime(db)),
+        await looking("writes", REACH, () => remote.checkWrites(database)),
+      );
+      const { isCurrent, ...schema } = await checkSchema(db);
+      findings.push(schema);
+      if (!isCurrent) return server;
+      const clock = await remote.databaseClock(db);
+      const living = await livingProcesses(db);
+      findings.push(
+        ...remote.checkProcesses(living, given),
+        ...(await examineRows(db, given, clock, living.length > 0)),
+        ...(await examineLake(db, given)),
+      );
+      return server;
+    } finally {
+      database.close();
+    }
+  });
+  return [found, ...findings];
+}
+
+/** What the rows themselves say, wherever they lie. */
+async function examineRows(
+  db: ReadDb,
+  { config, secrets }: Settings,
+  clock: Clock,
+  isServed: boolean,
 ): Promise<Finding[]> {
-  const { dataFolder, lakeUrl } = config;
-  const isServed = isTaken(dataFolder);
-  const findings = [
-    fine(
-      "server",
-      isServed ? "A server runs on the data directory." : "No server runs on the data directory.",
-    ),
-  ];
+  const { dataFolder } = config;
   const keys = () =>
     [
       secrets.secretKey === null
@@ -84,6 +117,38 @@ async function examineDatabase(
         : new Uint8Array(Buffer.from(secrets.secretKey, "base64")),
       secrets.secretKey === null ? nextMasterKey(dataFolder) : previousMasterKey(secrets.secretKeyPrevious),
     ].filter((key) => key !== null);
+  return [
+    await looking("key", LOOK_AGAIN, () => checkKey(db, keys(), dataFolder)),
+    await looking("audit", RESTORE, () => checkTrails(db)),
+    await looking("events", LOOK_AGAIN, () => checkEvents(db, clock)),
+    await looking("queue", LOOK_AGAIN, () => checkQueue(db, clock, isServed)),
+  ];
+}
+
+/** The lake: the folder, or the bucket that is set. */
+async function examineLake(db: ReadDb, given: Settings): Promise<Finding[]> {
+  const { lakeUrl, dataFolder } = given.config;
+  if (lakeUrl === null)
+    return [await looking("lake", LOOK_AGAIN, () => checkLake(db, join(dataFolder, "lake")))];
+  const { checkBucket } = await import("./doctor/remote.ts");
+  try {
+    return await checkBucket(db, given);
+  } catch (error) {
+    return [await looking("bucket", BUCKET, () => Promise.reject(error))];
+  }
+}
+
+const BUCKET =
+  "Look at WEIR_LAKE_URL, its endpoint, region and keys, and whether this machine reaches the bucket.";
+
+async function examineDatabase(given: Settings, file: string): Promise<Finding[]> {
+  const isServed = isTaken(given.config.dataFolder);
+  const findings = [
+    fine(
+      "server",
+      isServed ? "A server runs on the data directory." : "No server runs on the data directory.",
+    ),
+  ];
   const opened = await looking("database", RESTORE, () =>
     withDatabase(file, async (db) => {
       findings.push(await looking("integrity", RESTORE, () => checkIntegrity(db)));
@@ -92,13 +157,8 @@ async function examineDatabase(
       findings.push(schema);
       if (!isCurrent) return fine("database", "It can be opened.");
       findings.push(
-        await looking("key", LOOK_AGAIN, () => checkKey(db, keys(), dataFolder)),
-        await looking("audit", RESTORE, () => checkTrails(db)),
-        await looking("events", LOOK_AGAIN, () => checkEvents(db, systemClock)),
-        await looking("queue", LOOK_AGAIN, () => checkQueue(db, systemClock, isServed)),
-        lakeUrl === null
-          ? await looking("lake", LOOK_AGAIN, () => checkLake(db, join(dataFolder, "lake")))
-          : fine("lake", `The lake's files lie in ${lakeUrl}.`),
+        ...(await examineRows(db, given, systemClock, isServed)),
+        ...(await examineLake(db, given)),
       );
       return fine("database", "It can be opened.");
     }),

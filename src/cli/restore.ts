@@ -4,6 +4,7 @@ import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
 import { told } from "./backup.ts";
+import { withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -17,7 +18,8 @@ export const restore = (args: readonly string[], host: Host) =>
     });
     const [path, ...more] = positionals;
     if (path === undefined || more.length > 0) throw new UsageError("Say which file: weir restore FILE.");
-    const { config, secrets } = await host.parts({ data: flags.data });
+    const parts = await host.parts({ data: flags.data });
+    const { config, secrets } = parts;
     if (config.databaseUrl !== null) {
       throw new ConfigError(
         "The database lies on a libSQL server (WEIR_DATABASE_URL): restore it there, with its own tools.",
@@ -25,13 +27,10 @@ export const restore = (args: readonly string[], host: Host) =>
     }
     const { dataFolder } = config;
     host.status("Unpacking …");
-    const { manifest, kept } = await restoreBackup({
-      path,
-      dataFolder,
-      key: keyGiven(flags["key-file"], secrets.secretKey),
-      clock: systemClock,
-      ids: systemIds,
-    }).finally(() => host.status(""));
+    const key = keyGiven(flags["key-file"], secrets.secretKey);
+    const { manifest, kept } = await withFile(host, parts, path, (file) =>
+      restoreBackup({ path: file, dataFolder, key, clock: systemClock, ids: systemIds }),
+    ).finally(() => host.status(""));
     if (flags.json)
       return host.out(JSON.stringify({ ...told(path, manifest), dataFolder, previousFolder: kept }));
     host.out(`${dataFolder} is as it was at ${manifest.createdAt}; every audit trail is valid.`);

@@ -6,6 +6,7 @@ import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/se
 import { server } from "../server.ts";
 import { version } from "../version.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
+import { readTls } from "./tls.ts";
 import { usage } from "./usage.ts";
 
 /** `weir serve`: runs until it is told to stop. */
@@ -76,8 +77,13 @@ async function answered({ clock }: App, pending: () => number): Promise<void> {
 
 function listen(app: App) {
   const { host, port } = app.config;
+  const tls = readTls(app.config);
   try {
-    return server(app).listen({ hostname: host, port });
+    return server(app).listen({
+      hostname: host,
+      port,
+      ...(tls ? { tls: { cert: tls.cert, key: tls.key } } : {}),
+    });
   } catch (error) {
     const code =
       error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);

@@ -14,6 +14,9 @@ export const upkeepUsage = {
 which goes on writing meanwhile. It is opened and checked before it gets its name. An existing file is never written
 over. weir backup verify reads one to its end: every part, the database, every audit trail.
 
+FILE may be s3://BUCKET/PREFIX/NAME, with keys in WEIR_BACKUP_ACCESS_KEY_ID and WEIR_BACKUP_SECRET_ACCESS_KEY, and
+WEIR_BACKUP_ENDPOINT where the store is not Amazon's.
+
 The secret key is not in it: without secret.key, or WEIR_SECRET_KEY, it can't be restored. Keep that elsewhere.
 
   --include-key      put the secret key in as well; then the file alone is all that a thief needs
@@ -22,7 +25,7 @@ ${DATA}
                      contentBytes, bytes}
 
 A server does it by itself, into backups/ of the data directory, with WEIR_BACKUP_EVERY (hours; 0, the default, is off);
-WEIR_BACKUP_KEEP of them are kept (7).`,
+WEIR_BACKUP_KEEP of them are kept (7). With WEIR_BACKUP_URL=s3://BUCKET/PREFIX they are kept there instead.`,
   },
   restore: {
     line: "weir restore FILE [--data DIR] [--key-file FILE] [--json]",
@@ -34,6 +37,20 @@ Weir's, for one of a newer version, and without the key that its secrets are sea
 ${DATA}
   --key-file FILE    the secret.key of back then; else WEIR_SECRET_KEY counts, then the key in the backup
   --json             {path, dataFolder, previousFolder, version, schemaVersion, createdAt, keyId, hasKey, …}`,
+  },
+  upgrade: {
+    line: "weir upgrade --file FILE [--signature FILE] [--public-key FILE] [--allow-older] [--json], or weir upgrade --rollback [--json]",
+    gist: "put a signed release in the place of this one",
+    text: `Checks that FILE is signed with the release key of this weir, is for this machine and starts, and puts it in this
+one's place, which is kept beside it as weir.previous. Killed at any instant, there is a whole weir in place. Restart the
+server then: it copies the database into backups/ before it changes it.
+
+  --file FILE        the new weir
+  --signature FILE   FILE.sig by default
+  --public-key FILE  the key to check with, in place of the one that this weir was built with
+  --allow-older      take one that is older than this
+  --rollback         put weir.previous back, and keep this one in its place
+  --json             {program, previous, changed, version, commit, previousVersion, platform, sha256, keyId}`,
   },
   doctor: {
     line: "weir doctor [--data DIR] [--json]",

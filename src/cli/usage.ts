@@ -117,6 +117,13 @@ ${DATA}`,
     gist: "print the version",
     text: "  --json             {version, commit}",
   },
+  licenses: {
+    line: "weir licenses [--json]",
+    gist: "print the licenses of all that is in this file",
+    text: `Prints the license text of each package that the executable carries.
+
+  --json             [{name, version, license}]`,
+  },
   help: {
     line: "weir help [COMMAND]",
     gist: "tell how a command is called",

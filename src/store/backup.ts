@@ -48,16 +48,17 @@ export async function backup(path: string, to: string): Promise<void> {
   }
 }
 
-/** Copies a database that is about to be migrated, and keeps the newest few of such copies. */
+/** Copies a database that is about to be migrated, and keeps the newest few of such copies; the path of this one. */
 export async function backupBefore(
   connection: Sqlite,
   next: Migration,
   options: { folder: string; clock: Clock },
-): Promise<void> {
+): Promise<string> {
   const { folder, clock } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stamp = timestamp(clock).replaceAll(/[:.]/g, "-");
-  await keepCopy(join(folder, `before-${next.name}-${stamp}.db`), (to) => {
+  const path = join(folder, `before-${next.name}-${stamp}.db`);
+  await keepCopy(path, (to) => {
     connection.run("VACUUM INTO ?", [to]);
   });
 
@@ -65,6 +66,7 @@ export async function backupBefore(
   const stampOf = (name: string) => name.slice(-"0000-00-00T00-00-00-000Z.db".length);
   copies.sort((a, b) => (stampOf(a) < stampOf(b) ? 1 : -1));
   for (const name of copies.slice(KEPT_BEFORE_MIGRATIONS)) rmSync(join(folder, name));
+  return path;
 }
 
 function flush(path: string): void {

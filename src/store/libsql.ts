@@ -14,10 +14,11 @@ export interface Statement {
 type Result = ResultSet & RunResult;
 
 const REPLY_LIMIT_MS = 10_000;
-/** With their pauses about 5 s. */
-const BUSY_ATTEMPTS = 28;
+/** With their pauses about 8 s: a server takes 5 s to end the transaction of a process that died in the middle of it. */
+const BUSY_ATTEMPTS = 108;
 const BUSY_PAUSE_MS = 5;
-const MAX_BUSY_PAUSE_MS = 250;
+/** Short, so that one who waits comes in between two transactions of a process that has many. */
+const MAX_BUSY_PAUSE_MS = 100;
 
 /** A statement on the handle that can only look, from where nothing else would stop it. */
 export function refuseChange({ sql }: Statement): void {
@@ -78,7 +79,7 @@ export class RemoteTransaction {
 
   /**
    * Runs `control` and `statements` in one round trip, up to the first that fails, and gives the results of
-   * `statements`. Waits about 5 s for another writer. Throws a `storeFault`.
+   * `statements`. Waits about 8 s for another writer. Throws a `storeFault`.
    */
   async run(control: readonly string[], statements: readonly Statement[]): Promise<ResultSet[]> {
     const all = [...control.map((sql) => ({ sql, args: [] })), ...statements];

@@ -32,7 +32,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await migrate(targetOf(connection), {
       migrations: options.migrations,
       clock,
-      beforeFirst: (next) => backupBefore(connection, next, { folder: options.backupsFolder, clock }),
+      async beforeFirst(next) {
+        const kept = await backupBefore(connection, next, { folder: options.backupsFolder, clock });
+        options.onCopy?.(kept);
+      },
     });
   } catch (error) {
     throw storeFault(error);
@@ -97,6 +100,7 @@ const targetOf = (connection: Sqlite): MigrationTarget => {
   };
   return {
     ...runner,
+    isLocal: true,
     async transaction(work) {
       connection.run("BEGIN IMMEDIATE");
       try {

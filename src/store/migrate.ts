@@ -14,8 +14,10 @@ export interface Runner {
   rows(sql: string): Promise<unknown[][]>;
 }
 
-/** A connection that migrations run on, in a transaction of their own each. */
+/** A connection that migrations run on. */
 export interface MigrationTarget extends Runner {
+  /** True where all that is missing goes into one transaction; else each has its own, since a server cuts long ones. */
+  readonly isLocal: boolean;
   /** All or nothing, with no other writer meanwhile. */
   transaction(work: (runner: Runner) => Promise<void>): Promise<void>;
 }
@@ -30,7 +32,8 @@ export interface MigrateOptions {
 const NAMES = "SELECT name, hash FROM migrations";
 
 /**
- * Applies what the database still lacks, in order.
+ * Applies what the database still lacks, in order. On a local file all of it or nothing: where one fails, or the
+ * process is killed meanwhile, the version before still starts on it.
  *
  * Throws `unavailable` when the database has a migration that this program does not know or knows with
  * another text, and when one fails; a failed one leaves nothing behind.
@@ -48,30 +51,37 @@ export async function migrate(target: MigrationTarget, options: MigrateOptions):
   const [first] = missing;
   if (first && done.size > 0) await options.beforeFirst?.(first);
 
-  for (const migration of missing) await apply(target, migration, clock);
+  const groups = target.isLocal ? [missing] : missing.map((migration) => [migration]);
+  for (const group of groups) if (group.length > 0) await apply(target, group, clock);
 }
 
-async function apply(target: MigrationTarget, migration: Migration, clock: Clock): Promise<void> {
+async function apply(target: MigrationTarget, group: readonly Migration[], clock: Clock): Promise<void> {
+  let current = group[0]?.name ?? "";
   try {
     await target.transaction(async ({ execute, rows }) => {
-      const applied = await rows(NAMES);
-      if (applied.some(([name]) => name === migration.name)) return; // another process was faster
-      for (const statement of migration.sql.split("--> statement-breakpoint")) {
-        if (statement.trim() !== "") await execute(statement);
+      const applied = new Set((await rows(NAMES)).map(([name]) => String(name)));
+      for (const migration of group) {
+        current = migration.name;
+        if (applied.has(current)) continue; // another process was faster
+        for (const statement of migration.sql.split("--> statement-breakpoint")) {
+          if (statement.trim() !== "") await execute(statement);
+        }
+        await execute("INSERT INTO migrations (name, hash, applied_at) VALUES (?, ?, ?)", [
+          current,
+          hashOf(migration),
+          timestamp(clock),
+        ]);
       }
-      await execute("INSERT INTO migrations (name, hash, applied_at) VALUES (?, ?, ?)", [
-        migration.name,
-        hashOf(migration),
-        timestamp(clock),
-      ]);
     });
   } catch (cause) {
     if (cause instanceof AppError && cause.code !== "internal") throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new AppError(
       "unavailable",
-      `The migration ${migration.name} failed, and nothing of it was kept: ${reason}`,
-      { cause },
+      `The migration ${current} failed, and nothing of it was kept: ${reason}`,
+      {
+        cause,
+      },
     );
   }
 }

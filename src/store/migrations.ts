@@ -17,8 +17,8 @@ import slack from "../../migrations/0017_slack.sql" with { type: "text" };
 import quotas from "../../migrations/0018_quotas.sql" with { type: "text" };
 import catalogSignIns from "../../migrations/0019_catalog_sign_ins.sql" with { type: "text" };
 import marks from "../../migrations/0020_marks.sql" with { type: "text" };
-import processes from "../../migrations/0022_processes.sql" with { type: "text" };
-import trustedTools from "../../migrations/0031_trusted_tools.sql" with { type: "text" };
+import processes from "../../migrations/0021_processes.sql" with { type: "text" };
+import trustedTools from "../../migrations/0022_trusted_tools.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -42,6 +42,6 @@ export const migrations: readonly Migration[] = [
   { name: "0018_quotas", sql: quotas },
   { name: "0019_catalog_sign_ins", sql: catalogSignIns },
   { name: "0020_marks", sql: marks },
-  { name: "0022_processes", sql: processes },
-  { name: "0031_trusted_tools", sql: trustedTools },
+  { name: "0021_processes", sql: processes },
+  { name: "0022_trusted_tools", sql: trustedTools },
 ];

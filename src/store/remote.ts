@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 import { Lane, type Transaction, type Writer } from "./lane.ts";
 import { drizzleOver, RemoteTransaction, refuseChange, type Statement, told, within } from "./libsql.ts";
 import { type MigrationTarget, migrate } from "./migrate.ts";
-import type { RemoteStoreOptions, Store, WriteDb } from "./store.ts";
+import type { ReadDb, RemoteStoreOptions, Store, WriteDb } from "./store.ts";
 
 const GROUP_SIZE = 256;
 /** Each statement is a round trip; a server that waits for a transaction of ours makes others wait. */
@@ -43,6 +43,41 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
       await lane.close();
       client.close();
     },
+  };
+}
+
+/** A libSQL server's database as it is: nothing is migrated. */
+export interface Glimpse {
+  readonly db: ReadDb;
+  /** Throws where the token may not write, or another transaction does not end. Leaves nothing behind. */
+  tryWrite(): Promise<void>;
+  close(): void;
+}
+
+/** Looks into a database and changes nothing. Throws `unavailable` for an address that is none of a libSQL server. */
+export function glimpse({
+  url,
+  token,
+  clock = systemClock,
+}: Omit<RemoteStoreOptions, "migrations">): Glimpse {
+  const client = clientOf(url, token);
+  return {
+    db: drizzleOver(async (statement) => {
+      refuseChange(statement);
+      return told(within(client.execute(statement), READ_LIMIT_MS));
+    }),
+    async tryWrite() {
+      const transaction = new RemoteTransaction(client, clock);
+      try {
+        await transaction.run(
+          [],
+          [{ sql: "UPDATE settings SET value = value WHERE key = 'weir doctor'", args: [] }],
+        );
+      } finally {
+        await transaction.rollback();
+      }
+    },
+    close: () => client.close(),
   };
 }
 
@@ -141,6 +176,7 @@ const targetOf = (
   execute: (statement: Statement) => Promise<{ rows: ArrayLike<unknown>[] }>,
   clock: Clock,
 ): MigrationTarget => ({
+  isLocal: false,
   async execute(sql, args = []) {
     await execute({ sql, args });
   },

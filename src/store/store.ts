@@ -62,6 +62,8 @@ export interface StoreOptions {
   migrations: readonly Migration[];
   /** Where a copy goes before a file with data is migrated. Made when there is none. */
   backupsFolder: string;
+  /** Hears the path of such a copy. */
+  onCopy?: (path: string) => void;
   clock?: Clock;
   /** False gives each write a transaction of its own; for comparison only. */
   groupCommit?: boolean;

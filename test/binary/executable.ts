@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { client } from "../support/app.ts";
@@ -7,21 +16,52 @@ export const ROOT = resolve(import.meta.dir, "../..");
 const BUILT = join(ROOT, "dist/weir");
 
 /** Builds an executable from the tree at `root`. */
-export function build(root: string, out: string, entry = "src/main.ts"): void {
-  const built = Bun.spawnSync([process.execPath, "scripts/build.ts", entry, out], { cwd: root });
+export function build(
+  root: string,
+  out: string,
+  options: { entry?: string; env?: Record<string, string> } = {},
+): void {
+  const { entry = "src/main.ts", env = {} } = options;
+  const built = Bun.spawnSync([process.execPath, "scripts/build.ts", entry, out], {
+    cwd: root,
+    env: { ...process.env, ...env },
+  });
   if (!built.success) throw new Error(`The build failed: ${built.stderr.toString()}`);
 }
 
 /** The project's executable, built when a file that it is made of is newer. */
-function executable(): string {
+export function executable(): string {
   if (!existsSync(BUILT) || newestSource() > statSync(BUILT).mtimeMs) build(ROOT, BUILT);
   return BUILT;
 }
 
 function newestSource(): number {
-  const files = ["package.json", "bun.lock", ...new Bun.Glob("{src,migrations,scripts}/**/*").scanSync(ROOT)];
+  const files = [
+    "package.json",
+    "bun.lock",
+    ...new Bun.Glob("{src,web,migrations,scripts}/**/*").scanSync(ROOT),
+  ];
   return Math.max(...files.map((file) => statSync(join(ROOT, file)).mtimeMs));
 }
+
+/** A copy of the project's sources, to make other executables from; its packages are the project's own. */
+export function copyOfProject(linkPackages: (from: string, to: string) => void = symlinkSync) {
+  const folder = mkdtempSync(join(tmpdir(), "weir-copy-"));
+  for (const name of SOURCES) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  linkPackages(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+const SOURCES = [
+  "src",
+  "web",
+  "migrations",
+  "scripts",
+  "package.json",
+  "bun.lock",
+  "tsconfig.json",
+  "LICENSE",
+];
 
 export interface Ended {
   code: number;

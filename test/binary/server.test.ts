@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
 import { bareMachine, PASSWORD } from "./executable.ts";
 
 describe("weir serve", () => {
@@ -98,6 +99,34 @@ describe("weir serve", () => {
     const server = await machine.serve();
     expect(await server.end()).toBe(0);
   });
+
+  test("below a path of its host, the page that it carries leads there, compressed too", async () => {
+    await using machine = bareMachine();
+    const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const port = String(free.port);
+    await free.stop(true);
+    const site = `http://127.0.0.1:${port}/weir`;
+    const server = machine.start(["serve", "--port", port], { env: { WEIR_BASE_URL: site } });
+    await server.line((line) => (line.includes(` listens on ${site}`) ? line : null));
+    const html = await (await fetch(site)).text();
+    expect(html).toContain('data-base="/weir"');
+    const files = [...html.matchAll(/(?:src|href)="(\/weir\/assets\/[^"]+\.(?:js|css))"/g)];
+    expect(files.length).toBe(2);
+    for (const [, path] of files) {
+      const get = (encoding: string) =>
+        fetch(`http://127.0.0.1:${port}${path}`, {
+          headers: { "accept-encoding": encoding },
+          decompress: false,
+        });
+      const [plain, small] = [await get("identity"), await get("br")];
+      expect([small.status, small.headers.get("content-encoding")]).toEqual([200, "br"]);
+      expect(small.headers.get("etag")).toBe(plain.headers.get("etag"));
+      const text = await plain.text();
+      expect(text).not.toMatch(/["'`(=]\/assets\//);
+      expect(brotliDecompressSync(await small.bytes()).toString()).toBe(text);
+    }
+    expect(await server.end()).toBe(0);
+  }, 60_000);
 
   test("has all that it said yes to after kill -9", async () => {
     await using machine = bareMachine();

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   appendFileSync,
   cpSync,
@@ -7,47 +7,59 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bareMachine, build, ROOT } from "./executable.ts";
+import { bareMachine, build, copyOfProject, executable, ROOT } from "./executable.ts";
 
-/** A copy of the project's sources, to make other executables from. */
-function copyOfProject() {
-  const folder = mkdtempSync(join(tmpdir(), "weir-copy-"));
-  for (const name of ["src", "web", "migrations", "scripts", "package.json", "tsconfig.json"]) {
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+/** A build on a machine that does other things as well. */
+const BUILD_LIMIT_MS = 240_000;
+const NEXT = "9.0.0";
+
+/** The next version, which brings a migration, and carries the key that it is signed with. */
+let next: { folder: string; program: string; key: string };
+beforeAll(() => {
+  using project = copyOfProject();
+  const { folder } = project;
+  const edit = (name: string, change: (text: string) => string) =>
+    writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
+  writeFileSync(
+    join(folder, "migrations/9999_next.sql"),
+    "CREATE TABLE next (id TEXT PRIMARY KEY) STRICT;\n",
+  );
+  edit(
+    "src/store/migrations.ts",
+    (text) =>
+      `import next from "../../migrations/9999_next.sql" with { type: "text" };\n${text.replace("];", ', { name: "9999_next", sql: next }];')}`,
+  );
+  edit("package.json", (text) => text.replace(/"version": "[^"]+"/, `"version": "${NEXT}"`));
+  const out = mkdtempSync(join(tmpdir(), "weir-next-"));
+  next = { folder: out, program: join(out, "next"), key: join(out, "key") };
+  sign("--new-key", next.key);
+  build(folder, next.program, { env: { WEIR_RELEASE_PUBLIC_KEY: `${next.key}.pub` } });
+  sign("--key", next.key, next.program);
+}, BUILD_LIMIT_MS);
+afterAll(() => rmSync(next.folder, { recursive: true, force: true }));
+
+function sign(...words: string[]): void {
+  const child = Bun.spawnSync([process.execPath, join(ROOT, "scripts/sign.ts"), ...words]);
+  expect(child.stderr.toString()).toBe("");
 }
 
 test("the next version copies the data before it migrates them, and the version before refuses them then", async () => {
   await using machine = bareMachine();
-  using project = copyOfProject();
   const { token } = await machine.init();
-  writeFileSync(
-    join(project.folder, "migrations/9999_next.sql"),
-    "CREATE TABLE next (id TEXT PRIMARY KEY) STRICT;\n",
-  );
-  const list = join(project.folder, "src/store/migrations.ts");
-  const text = readFileSync(list, "utf8");
-  writeFileSync(
-    list,
-    `import next from "../../migrations/9999_next.sql" with { type: "text" };\n${text.replace("];", ', { name: "9999_next", sql: next }];')}`,
-  );
-  const next = join(project.folder, "next");
-  build(project.folder, next);
-
-  const server = await machine.serve({ program: next, token });
+  const server = await machine.serve({ program: next.program, token });
   expect((await server.call("GET", "/api/v1/users/me")).status).toBe(200);
   expect(await server.end()).toBe(0);
   const backups = join(machine.here, "weir-data/backups");
   const [copy, ...more] = readdirSync(backups);
   expect(more).toEqual([]);
   expect(copy).toMatch(/^before-9999_next-.+\.db$/);
+  await server.line((line) =>
+    line.includes(`as it was, it is kept in ${join(backups, copy ?? "")}.`) ? line : null,
+  );
   using kept = new Database(join(backups, copy ?? ""), { readonly: true });
   expect(kept.query("SELECT email FROM users").all()).toEqual([{ email: "ada@example.com" }]);
   expect(kept.query("SELECT name FROM sqlite_master WHERE name = 'next'").all()).toEqual([]);
@@ -55,6 +67,41 @@ test("the next version copies the data before it migrates them, and the version 
   const before = await machine.run(["serve", "--port", "0"]);
   expect(before.code).toBe(1);
   expect(before.err).toMatch(/^A newer version of Weir made this database \(migrations: 9999_next\)\..+\n$/);
+
+  const database = join(machine.here, "weir-data/weir.db");
+  for (const name of ["-wal", "-shm"]) rmSync(`${database}${name}`, { force: true });
+  cpSync(join(backups, copy ?? ""), database);
+  const back = await machine.serve({ token });
+  expect((await back.call("GET", "/api/v1/users/me")).status).toBe(200);
+  expect(await back.end()).toBe(0);
+});
+
+test("an executable takes a signed release while its server runs, and goes back", async () => {
+  await using machine = bareMachine();
+  const program = join(machine.here, "weir");
+  cpSync(executable(), program);
+  const { token } = await machine.init();
+  const server = await machine.serve({ program, token });
+  const call = (...words: string[]) => machine.run(["upgrade", ...words], { program });
+  const versionNow = async () => (await machine.run(["version", "--json"], { program })).lines()[0].version;
+  const own = await versionNow();
+
+  const refused = await call("--file", next.program);
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("built without a release key")]);
+  expect(await versionNow()).toBe(own);
+  const taken = await call("--file", next.program, "--public-key", `${next.key}.pub`, "--json");
+  expect(taken.err).toBe("");
+  expect(taken.lines()).toMatchObject([{ program, changed: true, version: NEXT, previousVersion: own }]);
+  expect(await versionNow()).toBe(NEXT);
+  expect((await server.call("GET", "/api/v1/users/me")).status).toBe(200);
+  expect(await server.end()).toBe(0);
+
+  // The new one has the key inside, and so takes itself without being told of one.
+  const again = await call("--file", next.program, "--json");
+  expect(again.lines()).toMatchObject([{ changed: false, version: NEXT }]);
+  expect((await call("--rollback", "--json")).lines()).toMatchObject([{ changed: true, version: own }]);
+  expect(await versionNow()).toBe(own);
+  expect(readdirSync(machine.here).sort()).toEqual(["weir", "weir-data", "weir.previous"]);
 });
 
 test("the store's own thread is in the executable, and copies a database", async () => {
@@ -70,7 +117,7 @@ await store.close();
 `;
   appendFileSync(join(project.folder, "src/copy.ts"), entry);
   const program = join(project.folder, "copy");
-  build(project.folder, program, "src/copy.ts");
+  build(project.folder, program, { entry: "src/copy.ts" });
   const to = join(machine.here, "copy.db");
   expect(await machine.run(["weir-data/weir.db", to], { program })).toMatchObject({ code: 0, err: "" });
   using copy = new Database(to, { readonly: true });

@@ -4,8 +4,10 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync
 import { join } from "node:path";
 import { doctor } from "../../src/cli/doctor.ts";
 import { contextFor } from "../../src/context.ts";
+import { startHrana } from "../peers/hrana.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
+import { s3Keys, startS3 } from "../support/s3.ts";
 import { folder, shell } from "../support/shell.ts";
 import { created, makeAction } from "../support/work.ts";
 
@@ -94,8 +96,9 @@ describe("weir doctor", () => {
     expect(absent.wrong.data?.message).toContain("There is no data directory");
     const empty = await examine(here.path);
     expect(empty.wrong.database?.remedy).toContain("weir serve");
-    const remote = await examine(here.path, { WEIR_DATABASE_URL: "libsql://db.example.com" });
-    expect(remote.json.findings.at(-1).message).toContain("libSQL server");
+    const remote = await examine(here.path, { WEIR_DATABASE_URL: "http://127.0.0.1:1" });
+    expect(remote.wrong.database?.message).toContain("cannot be reached");
+    expect(remote.wrong.database?.remedy).toContain("WEIR_DATABASE_URL");
   });
 
   test("tells of a key and folders that others may read, and what to type", async () => {
@@ -223,5 +226,64 @@ describe("weir doctor", () => {
     mkdirSync(join(here.path, "lake", file, ".."), { recursive: true });
     writeFileSync(join(here.path, "lake", file), "short");
     expect(Object.keys((await examine(here.path)).wrong)).toEqual(["lake"]);
+  });
+});
+
+describe("weir doctor of a database on a libSQL server and a lake in a bucket", () => {
+  test("tells how they are reached, who is at work, what is shared, and what is wrong with it", async () => {
+    await using database = startHrana();
+    await using bucket = await startS3();
+    bucket.createBucket("lake");
+    const env = {
+      WEIR_DATABASE_URL: database.url,
+      WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+      WEIR_LAKE_URL: "s3://lake/weir",
+      WEIR_LAKE_ENDPOINT: bucket.endpointUrl,
+      WEIR_LAKE_ACCESS_KEY_ID: s3Keys.accessKeyId,
+      WEIR_LAKE_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+    };
+    using here = folder();
+    await using one = await startApp({ env, engine: false, dataFolder: here.path });
+    const ctx = contextFor(one.app, {
+      organizationId: one.ids.organizationId,
+      role: "owner",
+      actor: { type: "system", id: "test" },
+      correlationId: "test-doctor",
+    });
+    const select = "SELECT i AS id FROM range(10) t(i)";
+    const file = await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
+
+    const { json, wrong } = await examine(here.path, env);
+    expect(wrong).toEqual({});
+    const told = new Map<string, string>(
+      json.findings.map(({ check, message }: Finding) => [check, message]),
+    );
+    expect(told.get("database")).toMatch(/^The libSQL server answers in \d+ ms\.$/);
+    expect(told.get("time")).toContain("agrees with this machine's");
+    expect(told.get("server")).toContain(`process ${process.pid}`);
+    expect(told.get("shared")).toContain("s3://lake/weir");
+    expect(told.get("bucket")).toContain("is this installation's");
+    expect(told.get("lake")).toStartWith("All 1 files of the lake are in s3://lake/weir");
+    expect(Object.keys(await bucket.all("lake")).some((key) => key.includes("doctor"))).toBe(false);
+
+    await bucket.remove("lake", `weir/${file}`);
+    expect((await examine(here.path, env)).wrong.lake?.message).toContain(file);
+    bucket.interfere(({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null));
+    expect(Object.keys((await examine(here.path, env)).wrong)).toEqual(["bucket"]);
+    const other = { ...env, WEIR_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") };
+    expect((await examine(here.path, other)).wrong.key?.message).toContain("secrets are sealed with");
+  });
+
+  test("tells of processes that have nothing but the database in common", async () => {
+    await using database = startHrana();
+    const env = {
+      WEIR_DATABASE_URL: database.url,
+      WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+    };
+    using here = folder();
+    await using _one = await startApp({ env, engine: false, dataFolder: here.path });
+    expect((await examine(here.path, env)).wrong).toEqual({});
+    await using _two = await startApp({ env, engine: false, owner: false });
+    expect((await examine(here.path, env)).wrong.shared?.remedy).toContain("WEIR_LAKE_URL");
   });
 });

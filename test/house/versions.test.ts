@@ -56,3 +56,18 @@ test("the lockfile is of this package.json", () => {
 test("the tests run on the very Bun that the project is pinned to", () => {
   expect(Bun.version).toBe(asked.bun ?? "");
 });
+
+test("an older Node is told what is needed, as the documents promise it", async () => {
+  const node = Bun.which("node");
+  const setup = join(project, "scripts", "setup.mjs");
+  const floor = /const NODE_FLOOR = (\d+);/.exec(await Bun.file(setup).text())?.[1] ?? "";
+  for (const name of ["README.md", "docs/install.md"])
+    expect(await Bun.file(join(project, name)).text()).toContain(`Node ${floor} or newer`);
+  if (node === null) return;
+  const old = `Object.defineProperty(process.versions, "node", { value: "${Number(floor) - 1}.9.0" })`;
+  const child = Bun.spawnSync([node, "--import", `data:text/javascript,${encodeURIComponent(old)}`, setup]);
+  expect(child.exitCode).toBe(1);
+  expect(child.stderr.toString()).toBe(
+    `This is Node ${Number(floor) - 1}.9.0; Weir is set up with ${floor} or newer, or with Bun.\n`,
+  );
+});

@@ -45,10 +45,11 @@ export async function startInstallation(env: Record<string, string> = {}) {
     dataFolder,
     /** The owner's access token. */
     token,
-    /** Starts `weir serve` on the folder; resolves once it listens. */
-    async serve() {
-      const child = Bun.spawn([process.execPath, MAIN, "serve", "--data", dataFolder, "--port", "0"], {
-        env: settings,
+    /** Starts `weir serve` on the folder, or on another of the same installation; resolves once it listens. */
+    async serve(more: { env?: Record<string, string>; dataFolder?: string } = {}) {
+      const folder = more.dataFolder ?? dataFolder;
+      const child = Bun.spawn([process.execPath, MAIN, "serve", "--data", folder, "--port", "0"], {
+        env: { ...settings, ...more.env },
         stdin: "ignore",
         stdout: "ignore",
         stderr: "pipe",
@@ -57,10 +58,11 @@ export async function startInstallation(env: Record<string, string> = {}) {
       const origin = await addressIn(child.stderr);
       return {
         origin,
+        pid: child.pid,
         owner: client(origin, { authorization: `Bearer ${token}` }),
         /** The exit code, once it has ended. */
         exited: child.exited,
-        signal: (signal: "SIGTERM" | "SIGINT") => child.kill(signal),
+        signal: (signal: "SIGTERM" | "SIGINT" | "SIGSTOP" | "SIGCONT") => child.kill(signal),
         async end(signal: "SIGKILL" | "SIGTERM") {
           child.kill(signal);
           children.delete(child);
@@ -85,7 +87,7 @@ async function addressIn(log: ReadableStream<Uint8Array>): Promise<string> {
   const reading = (async () => {
     for await (const chunk of log) {
       text += Buffer.from(chunk).toString("utf8");
-      const [, address] = /listens on (http:[^\s"]+)/.exec(text) ?? [];
+      const [, address] = /listens on (https?:[^\s"]+)/.exec(text) ?? [];
       if (address) found.resolve(address);
     }
     found.reject(new Error(`The server ended before it listened: ${text}`));

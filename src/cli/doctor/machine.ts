@@ -1,5 +1,7 @@
 import { contains, parseCidr } from "../../base/cidr.ts";
 import { type Clock, timestamp } from "../../base/clock.ts";
+import type { Config } from "../../config.ts";
+import { readTls } from "../tls.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
 const WATCHED_MS = 50;
@@ -33,6 +35,26 @@ export async function checkClock(clock: Clock): Promise<Finding> {
     );
   }
   return fine("clock", `It is ${timestamp(clock)}; time zones are known.`);
+}
+
+const DAY_MS = 86_400_000;
+/** Certificates that renew themselves do so a month before their end. */
+const SOON_DAYS = 14;
+
+/** Whether the certificate can be used, and for how much longer. */
+export function checkTls(config: Config, clock: Clock): Finding {
+  const validTo = readTls(config)?.validTo ?? "";
+  const days = Math.floor((Date.parse(validTo) - clock.now().getTime()) / DAY_MS);
+  if (days < SOON_DAYS) {
+    return wrong(
+      "tls",
+      days < 0
+        ? `The certificate ended at ${validTo}.`
+        : `The certificate ends at ${validTo}, in ${days} days.`,
+      "Renew it, put it in the place of WEIR_TLS_CERT, and restart the server.",
+    );
+  }
+  return fine("tls", `The certificate is good until ${validTo}.`);
 }
 
 const offsetOf = (instant: string) =>

@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dir, "..");
+
+/** A package that the executable carries. */
+export interface Component {
+  name: string;
+  version: string;
+  /** SPDX, as the package says. */
+  license: string;
+  text: string;
+  /** What it asks for: the range of each, by name. */
+  needs: Readonly<Record<string, string>>;
+}
+
+/** Licenses that ask for no more than that their text goes along, which `weir licenses` prints. */
+const FREE = new Set([
+  "0BSD",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "BlueOak-1.0.0",
+  "CC0-1.0",
+  "ISC",
+  "MIT",
+  "Unlicense",
+  "Zlib",
+]);
+
+/** Packages under another license, and why they may be carried. */
+export const REASONS: Readonly<Record<string, string>> = {
+  bun: "The LGPL of JavaScriptCore and tinycc asks that they can be exchanged: the sources of Bun and of Weir are public, and scripts/licenses/bun.txt says how.",
+  "@fontsource-variable/inter": "The OFL is about the font alone, which is carried as it is.",
+  "@jmespath-community/jmespath":
+    "The MPL is about its own files alone, which are carried unchanged; they are public.",
+};
+
+/** True where one of the licenses that are offered, or each of those that are joined, is free. */
+export const isFree = (license: string): boolean =>
+  license
+    .replaceAll(/[()]/g, "")
+    .split(" OR ")
+    .some((offer) => offer.split(" AND ").every((one) => FREE.has(one.trim())));
+
+/** The folder of the package that a file belongs to; null for a file of none. */
+export const packageOf = (path: string): string | null =>
+  /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll("\\", "/"))?.[0] ?? null;
+
+interface PackageJson {
+  name: string;
+  version: string;
+  license?: string | { type: string };
+  author?: string | { name?: string };
+  dependencies?: Record<string, string>;
+}
+
+const readPackage = (folder: string): PackageJson =>
+  JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+
+/** What lies in each of `folders`, sorted, one for each name and version. Throws for a package that names no license. */
+export function componentsOf(folders: Iterable<string>): Component[] {
+  const found = new Map<string, Component>();
+  for (const folder of folders) {
+    const about = readPackage(folder);
+    const { name, version, license: said, dependencies = {} } = about;
+    const license = typeof said === "object" ? said.type : said;
+    if (!license) throw new Error(`${name} ${version} names no license.`);
+    const text = textIn(folder) ?? standardText(about, license);
+    found.set(keyOf({ name, version }), { name, version, license, text, needs: dependencies });
+  }
+  return [...found.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+export const keyOf = ({ name, version }: Pick<Component, "name" | "version">): string => `${name}@${version}`;
+
+function textIn(folder: string): string | null {
+  const texts = readdirSync(folder)
+    .filter((name) => /^(licen[cs]e|copying|notice)(\.|-|$)/i.test(name))
+    .sort()
+    .map((name) => readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n").trim());
+  return texts.length === 0 ? null : texts.join("\n\n");
+}
+
+/** For a package that names its license and brings no text of it. Throws where there is none here either. */
+function standardText({ name, author }: PackageJson, license: string): string {
+  const by = (typeof author === "object" ? author.name : author) ?? `the authors of ${name}`;
+  const texts = license
+    .replaceAll(/[()]/g, "")
+    .split(/ AND | OR /)
+    .map((one) =>
+      readFileSync(one === "Apache-2.0" ? join(root, "LICENSE") : standardPath(one), "utf8").trim(),
+    );
+  return [`Copyright (c) ${by}`, ...texts].join("\n\n");
+}
+
+const standardPath = (license: string) => join(import.meta.dir, "licenses", `${license}.txt`);
+
+/** Bun is part of each executable, and its package brings no text. */
+export const bunComponent = (): Component => ({
+  name: "bun",
+  version: readPackage(join(root, "node_modules/bun")).version,
+  license: "MIT AND LGPL-2.1-or-later",
+  text: readFileSync(standardPath("bun"), "utf8"),
+  needs: {},
+});
+
+export function ownComponent(): Component {
+  const { name, version, license, dependencies = {} } = readPackage(root);
+  const text = readFileSync(join(root, "LICENSE"), "utf8");
+  return { name, version, license: String(license), text, needs: dependencies };
+}

@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Parts } from "../app.ts";
+import { systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { Away } from "../lake/away.ts";
+import { awayFrom } from "../lake/away-from.ts";
+import { type Host, UsageError } from "./host.ts";
+
+export const isAway = (path: string): boolean => path.startsWith("s3://");
+
+/** Where a new backup goes. */
+interface FreePlace {
+  store(path: string): Promise<void>;
+}
+
+/** Throws `conflict` where something lies there already: nothing is written over. */
+export async function freePlace(parts: Parts, url: string, signal: AbortSignal): Promise<FreePlace> {
+  const { away, name } = opened(parts, url, signal);
+  if ((await away.names()).includes(name)) {
+    throw new AppError("conflict", `There is a file ${url} already; name another.`);
+  }
+  return { store: (path) => away.put(path, name) };
+}
+
+/** Gives `work` the file; one that lies in a bucket is copied to this machine for as long as that takes. */
+export async function withFile<T>(
+  host: Host,
+  parts: Parts,
+  path: string,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  if (!isAway(path)) return work(path);
+  const stop = new AbortController();
+  host.onStop(() => stop.abort());
+  const { away, name } = opened(parts, path, stop.signal);
+  const folder = await mkdtemp(join(tmpdir(), "weir-backup-"));
+  try {
+    host.status("Fetching …");
+    const copy = join(folder, name);
+    await away.fetch(name, copy).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === "not_found")
+        throw new AppError("not_found", `There is no file ${path}.`);
+      throw error;
+    });
+    return await work(copy);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function opened({ config, secrets }: Parts, url: string, signal: AbortSignal): { away: Away; name: string } {
+  const [, folder, name] = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/.exec(url) ?? [];
+  if (!folder || !name)
+    throw new UsageError("A backup in a bucket is named s3://BUCKET/FILE or s3://BUCKET/PREFIX/FILE.");
+  const egress = { allow: config.egressAllow, self: () => null, clock: systemClock };
+  return { away: awayFrom(folder, { ...config, ...secrets }, { egress, clock: systemClock, signal }), name };
+}

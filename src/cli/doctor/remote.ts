@@ -1,0 +1,156 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { eq, isNull } from "drizzle-orm";
+import { bucketSettings } from "../../app.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { openEgress } from "../../base/egress.ts";
+import { systemIds } from "../../base/ids.ts";
+import type { Config, Secrets } from "../../config.ts";
+import { probeBucket } from "../../lake/probe.ts";
+import { lakeFiles } from "../../resources/datasets/table.ts";
+import { askTime, type ProcessRow } from "../../store/processes.ts";
+import { glimpse } from "../../store/remote.ts";
+import { settings } from "../../store/settings.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { type Finding, fine, wrong } from "./finding.ts";
+
+const QUESTIONS = 5;
+/** A write takes several journeys to the database, while all others wait for it. */
+const MAX_JOURNEY_MS = 100;
+/** Certificates, signatures and schedules bear so much. */
+const MAX_AHEAD_MS = 10_000;
+const BY_NTP = "Set the clocks of both machines by NTP (timedatectl set-ntp true).";
+const NAMED = 3;
+
+type Settings = { config: Config; secrets: Secrets };
+
+/** Opens the database of a libSQL server for looks that change nothing. */
+export const openGlimpse = ({ config, secrets }: Settings) =>
+  glimpse({ url: config.databaseUrl ?? "", token: secrets.databaseToken ?? undefined });
+
+export async function checkServer(db: ReadDb): Promise<Finding> {
+  const times: number[] = [];
+  for (let n = 0; n < QUESTIONS; n++) times.push((await askTime(db, systemClock)).tookMs);
+  const tookMs = Math.ceil(times.sort((a, b) => a - b)[QUESTIONS >> 1] ?? 0);
+  const message = `The libSQL server answers in ${tookMs} ms.`;
+  if (tookMs <= MAX_JOURNEY_MS) return fine("database", message);
+  return wrong("database", message, "Run Weir near its database: each write takes several such journeys.");
+}
+
+export async function checkTime(db: ReadDb): Promise<Finding> {
+  const { aheadMs } = await askTime(db, systemClock);
+  const message = `The database's clock ${comparedText(aheadMs)} this machine's. Every process goes by the database's.`;
+  return Math.abs(aheadMs) <= MAX_AHEAD_MS ? fine("time", message) : wrong("time", message, BY_NTP);
+}
+
+const comparedText = (ms: number) =>
+  Math.abs(ms) < 500
+    ? "agrees with"
+    : `is ${Math.abs(Math.round(ms / 1000))} s ${ms > 0 ? "ahead of" : "behind"}`;
+
+export async function checkWrites({ tryWrite }: { tryWrite(): Promise<void> }): Promise<Finding> {
+  await tryWrite();
+  return fine("writes", "The database can be written.");
+}
+
+/** Which processes are at work, and what they share. */
+export function checkProcesses(all: readonly ProcessRow[], { config }: Settings): Finding[] {
+  const names = all.map(({ host, pid, version }) => `${host} (process ${pid}, ${version})`).join(", ");
+  const server = fine(
+    "server",
+    all.length === 0 ? "No server is at work on the database." : `At work: ${names}.`,
+  );
+  const file = join(config.dataFolder, "folder.id");
+  const own = existsSync(file) ? readFileSync(file, "utf8").trim() : null;
+  const isApart = new Set([...all.map(({ folderId }) => folderId), ...(own === null ? [] : [own])]).size > 1;
+  if (config.lakeUrl !== null) {
+    const files = isApart
+      ? "Not shared: files of local_files connections, which are refused while the processes have different data directories."
+      : "Files of local_files connections are shared with processes that have the same data directory.";
+    return [
+      server,
+      fine(
+        "shared",
+        `Shared: the database, and datasets and large artifacts in ${config.lakeUrl}. ${files} ${OWN}`,
+      ),
+    ];
+  }
+  if (!isApart)
+    return [
+      server,
+      fine(
+        "shared",
+        `Shared: the database. Datasets, large artifacts and files lie in ${config.dataFolder}: every further process needs the same directory, or all need WEIR_LAKE_URL. ${OWN}`,
+      ),
+    ];
+  return [
+    server,
+    wrong(
+      "shared",
+      "The processes have different data directories and no bucket: datasets, large artifacts and files are refused.",
+      "Set WEIR_LAKE_URL to a bucket for all of them, or give them all the same data directory.",
+    ),
+  ];
+}
+
+const OWN = "Each process has its own rate limits, caches and log.";
+
+/** The bucket as the server uses it, and whether the files that the database names lie in it. */
+export async function checkBucket(db: ReadDb, given: Settings): Promise<Finding[]> {
+  const { config, secrets } = given;
+  const bucket = bucketSettings(config, secrets);
+  if (bucket === null) return [];
+  const egress = openEgress({ allow: [...config.egressAllow, ...bucket.allow], self: () => null });
+  const { signal } = new AbortController();
+  const found = await probeBucket({ ...bucket, egress, clock: systemClock, ids: systemIds, signal });
+  return [
+    ...clockFindings(found.aheadMs),
+    await ownerFinding(db, config, found.owner),
+    await filesFinding(db, config, found.sizes, found.tookMs),
+  ];
+}
+
+function clockFindings(aheadMs: number | null): Finding[] {
+  if (aheadMs === null || Math.abs(aheadMs) <= MAX_AHEAD_MS) return [];
+  const message = `The bucket's clock ${comparedText(aheadMs)} this machine's.`;
+  return [wrong("bucket time", message, BY_NTP)];
+}
+
+async function ownerFinding(db: ReadDb, { lakeUrl }: Config, owner: string | null): Promise<Finding> {
+  const [row] = await db.select().from(settings).where(eq(settings.key, "installation_id"));
+  if (owner === null) return fine("bucket", `${lakeUrl} can be read and written, and belongs to nobody yet.`);
+  if (owner === row?.value)
+    return fine("bucket", `${lakeUrl} can be read and written, and is this installation's.`);
+  return wrong(
+    "bucket",
+    `${lakeUrl} belongs to another installation of Weir.`,
+    "Set another prefix in WEIR_LAKE_URL, or use the database that belongs to this bucket.",
+  );
+}
+
+async function filesFinding(
+  db: ReadDb,
+  { lakeUrl }: Config,
+  sizes: ReadonlyMap<string, number>,
+  tookMs: number,
+): Promise<Finding> {
+  const { path, bytes } = lakeFiles;
+  const rows = await db.select({ path, bytes }).from(lakeFiles).where(isNull(lakeFiles.removedAt));
+  const lost = rows.filter((row) => sizes.get(row.path) !== row.bytes).map((row) => row.path);
+  if (lost.length === 0) {
+    const speed = `a small object is written and removed in ${Math.ceil(tookMs)} ms`;
+    return fine("lake", `All ${rows.length} files of the lake are in ${lakeUrl}; ${speed}.`);
+  }
+  const names = lost.slice(0, NAMED).join(", ");
+  return wrong(
+    "lake",
+    `${lost.length} files of the lake are missing in ${lakeUrl} or have another size: ${names}${lost.length > NAMED ? ", …" : ""}.`,
+    "Put them back from the bucket's versions, or delete the dataset and load it again.",
+  );
+}
+
+/** The clock that the rows of the database go by. */
+export async function databaseClock(db: ReadDb): Promise<Clock> {
+  const { aheadMs } = await askTime(db, systemClock);
+  return { ...systemClock, now: () => new Date(systemClock.now().getTime() + aheadMs) };
+}

@@ -1,0 +1,43 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { type Config, ConfigError } from "../config.ts";
+
+/** What a server speaks TLS with. */
+export interface Tls {
+  /** PEM: the server's own certificate, then those between it and a known authority. */
+  cert: string;
+  key: string;
+  /** ISO instant. */
+  validTo: string;
+}
+
+/** The certificate and key that are set; null where none are. Throws `ConfigError` for a pair that can't be used. */
+export function readTls({ tlsCert, tlsKey }: Config): Tls | null {
+  if (tlsCert === null || tlsKey === null) return null;
+  const [cert, key] = [readPem("WEIR_TLS_CERT", tlsCert), readPem("WEIR_TLS_KEY", tlsKey)];
+  const certificate = parsed("WEIR_TLS_CERT", tlsCert, "certificate", () => new X509Certificate(cert));
+  const own = parsed("WEIR_TLS_KEY", tlsKey, "private key without a password", () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(own)) {
+    throw new ConfigError(
+      `The key in ${tlsKey} (WEIR_TLS_KEY) is not that of the certificate in ${tlsCert} (WEIR_TLS_CERT).`,
+    );
+  }
+  return { cert, key, validTo: certificate.validToDate.toISOString() };
+}
+
+function readPem(name: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const code = (error as { code?: unknown }).code ?? error;
+    throw new ConfigError(`${name}: ${path} can't be read (${code}).`);
+  }
+}
+
+function parsed<T>(name: string, path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new ConfigError(`${name}: ${path} holds no ${what} in PEM.`, { cause });
+  }
+}

@@ -1,0 +1,192 @@
+import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { ownPlatform, platformOf } from "../base/program-file.ts";
+import { releaseKey, version } from "../version.ts";
+import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { isSignedBy, keyIdOf, readPublicKey, readSignature, type SignedRelease } from "./upgrade/release.ts";
+import { hashOf, previousOf, requirePrevious, type Staged, stage, swap, swapBack } from "./upgrade/swap.ts";
+import { type About, aboutProgram } from "./upgrade/trial.ts";
+import { usage } from "./usage.ts";
+
+const OPTIONS = {
+  file: { type: "string" },
+  signature: { type: "string" },
+  "public-key": { type: "string" },
+  "allow-older": { type: "boolean" },
+  rollback: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+/** `weir upgrade --file NEW`: puts a signed release in the place of this program, and `--rollback` the one before back. */
+export const upgrade = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.upgrade.line, async () => {
+    const { values: flags } = readArgs({ args: [...args], options: OPTIONS });
+    const { file, rollback = false, json } = flags;
+    if (rollback === (file !== undefined)) throw new UsageError("Say --file FILE or --rollback.");
+    if (rollback && (flags.signature ?? flags["public-key"] ?? flags["allow-older"]) !== undefined)
+      throw new UsageError(
+        "--rollback takes nothing but --json: the file of before is on this machine already.",
+      );
+    const program = ownProgram(host.self);
+    const done = await asSentence(program, () =>
+      file === undefined ? rollBack(program) : install(program, { ...flags, file }, host),
+    );
+    if (json) return host.out(JSON.stringify(done));
+    if (!done.changed) return host.out(`${program} is that file already; nothing was changed.`);
+    host.out(`${program} is weir ${done.version} now; ${done.previousVersion} is kept in ${done.previous}.`);
+    host.out(
+      "Restart each server that runs it: until then it is the old one, and its helpers are the new one's.",
+    );
+  });
+
+/** What became of the program. */
+interface Done {
+  program: string;
+  previous: string;
+  changed: boolean;
+  version: string;
+  commit: string | null;
+  previousVersion: string;
+  platform: string;
+  sha256: string | null;
+  keyId: string | null;
+}
+
+interface Asked {
+  file: string;
+  signature?: string | undefined;
+  "public-key"?: string | undefined;
+  "allow-older"?: boolean | undefined;
+}
+
+async function install(program: string, asked: Asked, host: Host): Promise<Done> {
+  const { file } = asked;
+  const key = keyFor(asked["public-key"]);
+  const path = asked.signature ?? `${file}.sig`;
+  if (!existsSync(file)) throw new AppError("not_found", `There is no file ${file}.`);
+  if (!existsSync(path))
+    throw new AppError("not_found", `There is no signature ${path}; name it with --signature FILE.`);
+  const release = readSignature(readFileSync(path, "utf8"), path);
+  const keyId = keyIdOf(key);
+  if (!isSignedBy(release, key)) {
+    throw new AppError(
+      "forbidden",
+      `${path} is not signed with the release key ${keyId}: the file is not from who made this weir, or was changed.`,
+    );
+  }
+  host.status("Checking …");
+  const staged = stage(file, program, systemClock.now());
+  try {
+    refuseOther(file, release, staged);
+    if (!asked["allow-older"]) refuseOlder(file, release.version);
+    const about = await trial(file, staged.path, release);
+    const changed = staged.sha256 !== hashOf(program);
+    if (changed) swap(staged.path, program);
+    return {
+      ...placesOf(program),
+      changed,
+      ...about,
+      previousVersion: version,
+      platform: release.platform,
+      sha256: staged.sha256,
+      keyId,
+    };
+  } finally {
+    rmSync(staged.path, { force: true });
+    host.status("");
+  }
+}
+
+async function rollBack(program: string): Promise<Done> {
+  const previous = requirePrevious(program);
+  const about = await aboutProgram(previous);
+  if (hashOf(previous) === hashOf(program))
+    throw new AppError("invalid_state", `${previous} is the file in use: there is nothing to go back to.`);
+  swapBack(program);
+  return {
+    ...placesOf(program),
+    changed: true,
+    ...about,
+    previousVersion: version,
+    platform: ownPlatform(),
+    sha256: null,
+    keyId: null,
+  };
+}
+
+const placesOf = (program: string) => ({ program, previous: previousOf(program) });
+
+/** The file that this process runs from, whatever link led to it. */
+function ownProgram([program, ...more]: readonly string[]): string {
+  if (program !== undefined && more.length === 0) return realpathSync(program);
+  throw new AppError("not_available", "This weir runs from its source: bring that up to date instead.");
+}
+
+function keyFor(given: string | undefined) {
+  if (given !== undefined) {
+    if (!existsSync(given)) throw new AppError("not_found", `There is no file ${given}.`);
+    return readPublicKey(readFileSync(given, "utf8"), given);
+  }
+  if (releaseKey !== null) return readPublicKey(releaseKey, "This weir");
+  throw new AppError(
+    "not_available",
+    "This weir was built without a release key and can't tell who made a file. Give the key with --public-key FILE.",
+  );
+}
+
+function refuseOther(file: string, release: SignedRelease, staged: Staged): void {
+  if (staged.sha256 !== release.sha256 || staged.bytes !== release.bytes) {
+    throw new AppError(
+      "invalid_state",
+      `${file} is not the file that was signed: its SHA-256 is ${staged.sha256}, the signature is of ${release.sha256}.`,
+    );
+  }
+  const platform = platformOf(staged.path);
+  if (platform !== ownPlatform() || release.platform !== platform) {
+    throw new AppError(
+      "invalid_state",
+      `${file} is ${platform === null ? "no program" : `for ${platform}`}; this machine is ${ownPlatform()}.`,
+    );
+  }
+}
+
+function refuseOlder(file: string, offered: string): void {
+  if (Bun.semver.order(offered, version) >= 0) return;
+  throw new AppError(
+    "invalid_state",
+    `${file} is weir ${offered}, older than this one, ${version}, whose database it may refuse. Say --allow-older to take it.`,
+  );
+}
+
+/** Starts what is to be put in place, which by now is known to be signed. */
+async function trial(file: string, path: string, release: SignedRelease): Promise<About> {
+  const about = await aboutProgram(path, file);
+  if (about.version === release.version) return about;
+  throw new AppError(
+    "invalid_state",
+    `${file} says that it is ${about.version}, and is signed as ${release.version}.`,
+  );
+}
+
+/** What the disk says, as a sentence; the program is as it was. */
+async function asSentence<T>(program: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError || !(error instanceof Error) || !("code" in error)) throw error;
+    if (error.code === "ENOSPC") {
+      throw new AppError(
+        "disk_full",
+        `The disk of ${program} has no room for a second weir; nothing was changed.`,
+      );
+    }
+    if (!/^E[A-Z]+$/.test(String(error.code))) throw error;
+    const hint = ["EACCES", "EPERM", "EROFS"].includes(String(error.code))
+      ? " Call it as the owner of that folder."
+      : "";
+    throw new AppError("unavailable", `${program} was not changed: ${error.message}.${hint}`, {
+      cause: error,
+    });
+  }
+}

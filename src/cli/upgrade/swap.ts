@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+
+const CHUNK_BYTES = 1 << 20;
+/** What an upgrade that was killed left beside the program goes with the next one, after so long. */
+const LEFT_FOR_MS = 60 * 60 * 1000;
+
+/** Where the program of before is kept. */
+export const previousOf = (program: string): string => `${program}.previous`;
+
+const asideOf = (program: string, what: string) => `${program}.${what}-${process.pid}`;
+
+export interface Staged {
+  path: string;
+  bytes: number;
+  sha256: string;
+}
+
+/**
+ * Copies `file` beside the program, in its mode and for its owner, and hashes just those bytes: whatever becomes of
+ * `file` meanwhile, what was checked is what is put in place.
+ */
+export function stage(file: string, program: string, now: Date): Staged {
+  sweep(program, now);
+  const path = asideOf(program, "new");
+  const like = statSync(program);
+  const hash = createHash("sha256");
+  let bytes = 0;
+  rmSync(path, { force: true });
+  const from = openSync(file, "r");
+  try {
+    const to = openSync(path, "wx", 0o700);
+    try {
+      for (const chunk of chunksOf(from)) {
+        hash.update(chunk);
+        for (let at = 0; at < chunk.length; ) at += writeSync(to, chunk, at, chunk.length - at);
+        bytes += chunk.length;
+      }
+      fsyncSync(to);
+    } finally {
+      closeSync(to);
+    }
+    if (process.getuid?.() === 0) chownSync(path, like.uid, like.gid);
+    chmodSync(path, like.mode & 0o777);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(from);
+  }
+  return { path, bytes, sha256: hash.digest("hex") };
+}
+
+/** SHA-256 of a file, hex. */
+export function hashOf(path: string): string {
+  const hash = createHash("sha256");
+  const file = openSync(path, "r");
+  try {
+    for (const chunk of chunksOf(file)) hash.update(chunk);
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest("hex");
+}
+
+function* chunksOf(file: number): Generator<Uint8Array> {
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  for (let length = readSync(file, chunk); length > 0; length = readSync(file, chunk)) {
+    yield chunk.subarray(0, length);
+  }
+}
+
+/**
+ * Puts `staged` in the program's place and keeps what was there. At every instant there is a whole program at that
+ * path; only Windows, where one that runs can't be written over, has none between two renames.
+ */
+export function swap(staged: string, program: string): void {
+  if (process.platform === "win32") {
+    renameSync(program, previousOf(program));
+    renameSync(staged, program);
+    return;
+  }
+  const old = asideOf(program, "old");
+  try {
+    twin(program, old);
+    renameSync(old, previousOf(program));
+    renameSync(staged, program);
+  } finally {
+    rmSync(old, { force: true }); // a rename onto another name of the same file leaves both
+  }
+  flush(dirname(program));
+}
+
+/** Lets the program and the one of before change places. */
+export function swapBack(program: string): void {
+  const back = asideOf(program, "new");
+  try {
+    twin(previousOf(program), back);
+    swap(back, program);
+  } finally {
+    rmSync(back, { force: true });
+  }
+}
+
+/** A second name for a file, or a copy where the disk knows no such thing. */
+function twin(path: string, to: string): void {
+  rmSync(to, { force: true });
+  try {
+    linkSync(path, to);
+  } catch {
+    copyFileSync(path, to); // it says itself why when it can't be written
+    const file = openSync(to, "r");
+    fsyncSync(file);
+    closeSync(file);
+  }
+}
+
+function sweep(program: string, now: Date): void {
+  const folder = dirname(program);
+  for (const name of readdirSync(folder)) {
+    const left = /^(.+)\.(?:new|old)-\d+$/.exec(name);
+    const path = join(folder, name);
+    if (left?.[1] !== basename(program)) continue;
+    if (now.getTime() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < LEFT_FOR_MS) continue;
+    rmSync(path, { force: true });
+  }
+}
+
+function flush(folder: string): void {
+  const handle = openSync(folder, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Throws `not_found` where nothing was kept. */
+export function requirePrevious(program: string): string {
+  const previous = previousOf(program);
+  if (existsSync(previous)) return previous;
+  throw new AppError("not_found", `There is no ${previous} to go back to.`);
+}

@@ -1,0 +1,56 @@
+import { AppError } from "../../base/errors.ts";
+
+const TRIAL_MS = 30_000;
+/** Of what a program says about itself. */
+const MAX_CHARACTERS = 500;
+
+export interface About {
+  version: string;
+  commit: string | null;
+}
+
+/** What `PROGRAM version --json` says. Throws `invalid_state` where it does not start here, or says something else. */
+export async function aboutProgram(path: string, shown = path): Promise<About> {
+  const refuse = (why: string) =>
+    new AppError("invalid_state", `${shown} does not run on this machine: ${why}.`);
+  const child = start(path, refuse);
+  const [code, out, err] = await Promise.all([
+    child.exited,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if (code !== 0) {
+    const said = err.trim().slice(0, MAX_CHARACTERS);
+    throw refuse(
+      `it ended with ${child.signalCode ?? `exit code ${code}`}${said === "" ? "" : ` (${said})`}`,
+    );
+  }
+  const about = aboutIn(out);
+  if (about === null) throw refuse("it does not tell its version as a weir does");
+  return about;
+}
+
+function start(path: string, refuse: (why: string) => AppError) {
+  try {
+    return Bun.spawn([path, "version", "--json"], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: TRIAL_MS,
+      killSignal: "SIGKILL",
+    });
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function aboutIn(text: string): About | null {
+  try {
+    const { version, commit } = JSON.parse(text) as Partial<About>;
+    return typeof version === "string"
+      ? { version, commit: typeof commit === "string" ? commit : null }
+      : null;
+  } catch {
+    return null; // the caller says what it is missing
+  }
+}

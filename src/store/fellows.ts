@@ -1,0 +1,163 @@
+import type { CorrectableClock } from "../base/clock.ts";
+import { ConfigError } from "../base/config-error.ts";
+import { AppError } from "../base/errors.ts";
+import {
+  addProcess,
+  allProcesses,
+  askTime,
+  endProcess,
+  livingProcesses,
+  type NewProcess,
+  type ProcessRow,
+  SEEN_SECONDS,
+  tellLife,
+} from "./processes.ts";
+import type { Store } from "./store.ts";
+
+/** A process looks after the others so often. */
+export const LOOK_MS = 5_000;
+/** One that did not tell that it lives at so many looks in a row is taken for dead. */
+const SILENT_LOOKS = 3;
+/** After so long without having told that it lives, a process does not begin what others may have taken over by now. */
+const LAPSED_MS = 12_000;
+/** Another that was seen in this time before a start was at work until then: nothing was missed. */
+const COVERED_MS = 10_000;
+/** A smaller difference may come from the way of the question. */
+const LEAST_CORRECTION_MS = 50;
+
+/** What one look has found. */
+export interface Look {
+  dead: ProcessRow[];
+  /** The others had taken this process for dead. */
+  wasTakenForDead: boolean;
+  /** By how much the clock was corrected, in milliseconds; 0 where it was right. */
+  correctedMs: number;
+}
+
+/** Sets a clock by the database's; gives back by how much, in milliseconds. */
+export async function setClock(store: Store, clock: CorrectableClock): Promise<number> {
+  const { aheadMs, tookMs } = await askTime(store.db, clock);
+  if (Math.abs(aheadMs) < Math.max(LEAST_CORRECTION_MS, tookMs)) return 0;
+  clock.correct(clock.aheadMs + aheadMs);
+  return Math.round(aheadMs);
+}
+
+/** Of each other process, what it said last, and for how many looks it has said nothing else. */
+type Silence = Map<string, { seenAt: string; looks: number }>;
+
+/**
+ * The processes that share a store on a libSQL server, as one of them sees them. They go by the database's clock. That
+ * nobody heard of a process only counts while others were heard of, so that an hour without the server buries nobody.
+ */
+export class Fellows {
+  readonly #store: Store;
+  readonly #clock: CorrectableClock;
+  readonly #own: NewProcess;
+  #silent: Silence = new Map();
+  #all: readonly ProcessRow[] = [];
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #coveredMs = 0;
+
+  constructor(store: Store, clock: CorrectableClock, own: Omit<NewProcess, "keyId">) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#own = { ...own, keyId: "" };
+  }
+
+  /** This process's boot id. */
+  get id(): string {
+    return this.#own.id;
+  }
+
+  /** Throws `ConfigError` where the settings don't go with those of a process that is at work. */
+  async join(keyId: string): Promise<void> {
+    this.#own.keyId = keyId;
+    await addProcess(this.#store, this.#own, (others) => {
+      for (const other of others) refuse(this.#own, other);
+    });
+    this.#toldAtMs = this.#clock.monotonic();
+    this.#all = await allProcesses(this.#store.db);
+    this.#coveredMs = coveredMs(this.#own.id, this.#all);
+  }
+
+  /** For how long others had been at work without a gap when this process joined them, in milliseconds. */
+  get coveredMs(): number {
+    return this.#coveredMs;
+  }
+
+  /** Tells that this process lives, and sees which of the others do. */
+  async look(): Promise<Look> {
+    const startedMs = this.#clock.monotonic();
+    const wasThere = await tellLife(this.#store, this.#own);
+    this.#toldAtMs = startedMs;
+    const correctedMs = await setClock(this.#store, this.#clock);
+    this.#all = await allProcesses(this.#store.db);
+    const next: Silence = new Map();
+    for (const { id, seenAt } of this.#all) {
+      const known = this.#silent.get(id);
+      next.set(id, { seenAt, looks: known?.seenAt === seenAt ? known.looks + 1 : 0 });
+    }
+    this.#silent = next;
+    const dead = this.#all.filter(
+      ({ id }) => id !== this.#own.id && (next.get(id)?.looks ?? 0) >= SILENT_LOOKS,
+    );
+    return { dead, wasTakenForDead: !wasThere, correctedMs };
+  }
+
+  async leave(): Promise<void> {
+    await endProcess(this.#store, this.#own.id);
+  }
+
+  /** True where others may have taken this process for dead, and what it had for theirs. */
+  isLapsed(): boolean {
+    return this.#clock.monotonic() - this.#toldAtMs > LAPSED_MS;
+  }
+
+  /** True for the one of them that does what it is enough to do once. */
+  isEldest(): boolean {
+    return (this.#living()[0]?.id ?? this.#own.id) === this.#own.id;
+  }
+
+  /** True where another process does not see the files of this one's data directory; asks the database. */
+  async isApart(): Promise<boolean> {
+    const others = await livingProcesses(this.#store.db);
+    return others.some(({ folderId }) => folderId !== this.#own.folderId);
+  }
+
+  /** Throws `invalid_state` where `what` would lie where another process can't see it. */
+  async requireTogether(what: string): Promise<void> {
+    if (!(await this.isApart())) return;
+    throw new AppError(
+      "invalid_state",
+      `${what} would lie in the data directory of one process, where the others that share the database can't see it. Set WEIR_LAKE_URL to a bucket for all of them, or give them all the same data directory.`,
+    );
+  }
+
+  #living(): ProcessRow[] {
+    return this.#all.filter(({ id }) => (this.#silent.get(id)?.looks ?? 0) < SILENT_LOOKS);
+  }
+}
+
+function coveredMs(id: string, all: readonly ProcessRow[]): number {
+  const joinedMs = Date.parse(all.find((one) => one.id === id)?.startedAt ?? "");
+  const since = all
+    .filter(({ seenAt }) => joinedMs - Date.parse(seenAt) <= COVERED_MS)
+    .map(({ startedAt }) => joinedMs - Date.parse(startedAt));
+  return Math.max(0, ...since);
+}
+
+function refuse(own: NewProcess, other: ProcessRow): void {
+  const who = `another process at work on this database (${other.host}, process ${other.pid})`;
+  const wait = `If that one is gone, try again in ${SEEN_SECONDS} seconds.`;
+  if (own.keyId !== other.keyId) {
+    throw new ConfigError(
+      `The secret key is not that of ${who}: every process needs the same WEIR_SECRET_KEY. To change it, stop them all first. ${wait}`,
+    );
+  }
+  if (own.lake !== other.lake) {
+    const theirs = other.lake === "" ? "its data directory" : other.lake;
+    throw new ConfigError(
+      `WEIR_LAKE_URL is not that of ${who}, whose lake is in ${theirs}: every process needs the same. ${wait}`,
+    );
+  }
+}

@@ -1,0 +1,83 @@
+import { asc, eq, sql } from "drizzle-orm";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Clock } from "../base/clock.ts";
+import type { ReadDb, Store, WriteDb } from "./store.ts";
+
+/** The processes that share a libSQL server; a row goes when its process ends, or is taken for dead. */
+export const processes = sqliteTable("processes", {
+  /** The process's boot id. */
+  id: text().primaryKey(),
+  host: text().notNull(),
+  pid: integer().notNull(),
+  version: text().notNull(),
+  /** Names its data directory: processes with the same id see the same files. */
+  folderId: text().notNull(),
+  /** The bucket that its lake is in; empty where that lies in the data directory. */
+  lake: text().notNull(),
+  /** Names the master key that it seals with. */
+  keyId: text().notNull(),
+  /** By the database's clock, as all here. */
+  startedAt: text().notNull(),
+  seenAt: text().notNull(),
+});
+export type ProcessRow = typeof processes.$inferSelect;
+export type NewProcess = Omit<ProcessRow, "startedAt" | "seenAt">;
+
+/** A process that starts takes others for living that were seen in so many seconds. */
+export const SEEN_SECONDS = 20;
+
+const NOW = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
+
+/** Those that were seen lately, the eldest first. */
+export const livingProcesses = (db: ReadDb): Promise<ProcessRow[]> =>
+  db
+    .select()
+    .from(processes)
+    .where(sql`${processes.seenAt} > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${`-${SEEN_SECONDS} seconds`})`)
+    .orderBy(asc(processes.startedAt), asc(processes.id));
+
+export const allProcesses = (db: ReadDb): Promise<ProcessRow[]> =>
+  db.select().from(processes).orderBy(asc(processes.startedAt), asc(processes.id));
+
+/** Adds a process where `check` finds nothing against it in the others, which no other start changes meanwhile. */
+export function addProcess(
+  store: Store,
+  own: NewProcess,
+  check: (others: readonly ProcessRow[]) => void,
+): Promise<void> {
+  return store.write(async (db) => {
+    check(await livingProcesses(db));
+    await db.insert(processes).values({ ...own, startedAt: NOW, seenAt: NOW });
+  });
+}
+
+/** Says that a process lives. False where its row was gone, and is there again: others have taken it for dead. */
+export function tellLife(store: Store, own: NewProcess): Promise<boolean> {
+  return store.write(async (db) => {
+    const { changes } = await db.update(processes).set({ seenAt: NOW }).where(eq(processes.id, own.id));
+    if (changes === 0) await db.insert(processes).values({ ...own, startedAt: NOW, seenAt: NOW });
+    return changes > 0;
+  });
+}
+
+/** Takes away the row of a process, if it was last seen at `seenAt`; false where that is not so any more. */
+export async function removeProcess(db: WriteDb, { id, seenAt }: ProcessRow): Promise<boolean> {
+  const { changes } = await db
+    .delete(processes)
+    .where(sql`${processes.id} = ${id} and ${processes.seenAt} = ${seenAt}`);
+  return changes > 0;
+}
+
+export async function endProcess(store: Store, id: string): Promise<void> {
+  await store.write(async (db) => {
+    await db.delete(processes).where(eq(processes.id, id));
+  });
+}
+
+/** How far the database's clock is ahead of `clock`, in milliseconds, and how long the question took. */
+export async function askTime(db: ReadDb, clock: Clock): Promise<{ aheadMs: number; tookMs: number }> {
+  const startedMs = clock.monotonic();
+  const row = (await db.get(sql`select unixepoch('subsec') as seconds`)) as { seconds: number };
+  const tookMs = clock.monotonic() - startedMs;
+  return { aheadMs: row.seconds * 1000 - (clock.now().getTime() - tookMs / 2), tookMs };
+}

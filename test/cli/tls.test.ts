@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { doctor } from "../../src/cli/doctor.ts";
+import { testCertificate } from "../support/certificate.ts";
+import { startInstallation } from "../support/process.ts";
+import { shell } from "../support/shell.ts";
+
+const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
+
+describe("a server with a certificate", () => {
+  let folder: string;
+  const files = () => ({ WEIR_TLS_CERT: join(folder, "cert.pem"), WEIR_TLS_KEY: join(folder, "key.pem") });
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "weir-tls-"));
+    writeFileSync(join(folder, "cert.pem"), testCertificate.certificate);
+    writeFileSync(join(folder, "key.pem"), testCertificate.key);
+    writeFileSync(join(folder, "text.pem"), "not PEM at all");
+    const other = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+    writeFileSync(join(folder, "other.pem"), other.export({ type: "pkcs8", format: "pem" }));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("speaks TLS, names itself so, and makes cookies for it alone", async () => {
+    await using installation = await startInstallation(files());
+    const server = await installation.serve();
+    expect(server.origin).toStartWith("https://127.0.0.1:");
+    const tls = { ca: testCertificate.authority };
+    const health = await fetch(`${server.origin}/health`, { tls });
+    expect(await health.json()).toEqual({ status: "ok" });
+    const signedIn = await fetch(`${server.origin}/api/v1/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: "ada@example.com", password: "correct horse battery staple" }),
+      tls,
+    });
+    expect(signedIn.headers.get("set-cookie")).toContain("Secure");
+    await expect(fetch(`${server.origin.replace("https:", "http:")}/health`)).rejects.toThrow();
+    await expect(fetch(`${server.origin}/health`)).rejects.toThrow(/certificate/i);
+  }, 30_000);
+
+  for (const [what, files, says] of [
+    ["without its key", { cert: "cert.pem" }, "WEIR_TLS_CERT and WEIR_TLS_KEY go together"],
+    [
+      "that is not there",
+      { cert: "nowhere.pem", key: "key.pem" },
+      "WEIR_TLS_CERT: .*nowhere.pem can't be read",
+    ],
+    ["that is none", { cert: "text.pem", key: "key.pem" }, "WEIR_TLS_CERT: .*text.pem holds no certificate"],
+    [
+      "whose key is none",
+      { cert: "cert.pem", key: "text.pem" },
+      "WEIR_TLS_KEY: .*text.pem holds no private key",
+    ],
+    ["with another's key", { cert: "cert.pem", key: "other.pem" }, "is not that of the certificate"],
+  ] as [string, { cert: string; key?: string }, string][]) {
+    test(`does not start with one ${what}, and says so`, async () => {
+      const child = Bun.spawn(
+        [process.execPath, MAIN, "serve", "--data", join(folder, "data"), "--port", "0"],
+        {
+          env: {
+            PATH: process.env.PATH,
+            WEIR_TLS_CERT: join(folder, files.cert),
+            ...(files.key ? { WEIR_TLS_KEY: join(folder, files.key) } : {}),
+          },
+          stdout: "ignore",
+          stderr: "pipe",
+        },
+      );
+      const said = await new Response(child.stderr).text();
+      expect({ code: await child.exited, said }).toEqual({
+        code: 1,
+        said: expect.stringMatching(new RegExp(`^.*${says}.*\n$`)),
+      });
+    }, 30_000);
+  }
+
+  test("is told by the doctor how long its certificate is good", async () => {
+    const { json } = await shell(files())(doctor, "--data", join(folder, "data"), "--json");
+    expect(json.findings).toContainEqual({
+      check: "tls",
+      ok: true,
+      message: expect.stringContaining("good until 2126"),
+      remedy: null,
+    });
+  });
+});

@@ -1,0 +1,106 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { zstdDecompressSync } from "node:zlib";
+import { verifyChain } from "../../src/resources/events/verify.ts";
+import { organizations } from "../../src/resources/organizations/table.ts";
+import { migrations } from "../../src/store/migrations.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import { localPlace } from "./harness.ts";
+
+const FOLDER = join(import.meta.dir, "fixtures");
+const kept = readdirSync(FOLDER).map((name) => name.replace(".db.zst", ""));
+
+/** A kept database, unpacked and brought to the newest version. */
+async function upgraded(name: string) {
+  const place = localPlace();
+  writeFileSync(place.path, zstdDecompressSync(readFileSync(join(FOLDER, `${name}.db.zst`))));
+  const before = contentsOf(place.path);
+  const store = await place.open(migrations);
+  return {
+    place,
+    store,
+    before,
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await place[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Row = Record<string, unknown>;
+
+/** Every row of every table, by table, and the text of the whole schema. */
+function contentsOf(path: string) {
+  using db = new Database(path, { readonly: true });
+  const schema = db
+    .query("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    .all() as {
+    type: string;
+    name: string;
+    sql: string;
+  }[];
+  const tables = schema.filter(({ type, name }) => type === "table" && !name.startsWith("sqlite_"));
+  const rows = tables.map(({ name }): [string, Row[]] => [
+    name,
+    db.query(`SELECT * FROM "${name}"`).all() as Row[],
+  ]);
+  return { schema, rows: new Map(rows) };
+}
+
+/** Of `rows` what `like` has of columns. */
+const narrowed = (rows: readonly Row[], like: Row) =>
+  rows.map((row) => Object.fromEntries(Object.keys(like).map((column) => [column, row[column]])));
+
+const sorted = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row)).sort();
+
+async function chains(store: Store): Promise<object[]> {
+  const all = await store.db.select({ id: organizations.id }).from(organizations).orderBy(organizations.slug);
+  return Promise.all(all.map(({ id }) => verifyChain(store.db, id)));
+}
+
+test("there is a kept database of each version of the schema that has been released", () => {
+  const last = migrations.findIndex(({ name }) => name === "0018_quotas");
+  expect(kept.sort()).toEqual(expect.arrayContaining(migrations.slice(0, last + 1).map(({ name }) => name)));
+});
+
+test.each(kept)("a database of the version %s has all of its rows once it is upgraded", async (name) => {
+  await using fresh = localPlace();
+  await (await fresh.open(migrations)).close();
+  await using after = await upgraded(name);
+  const { place, store, before } = after;
+  const now = contentsOf(place.path);
+
+  expect(before.rows.get("organizations")).not.toEqual([]);
+  for (const [table, rows] of before.rows) {
+    if (table === "migrations") continue;
+    const [like] = rows;
+    expect(like).toBeDefined();
+    expect(sorted(narrowed(now.rows.get(table) ?? [], like ?? {}))).toEqual(sorted(rows));
+  }
+  expect(now.schema).toEqual(contentsOf(fresh.path).schema);
+  using db = new Database(place.path, { readonly: true });
+  expect(db.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
+  expect(db.query("PRAGMA foreign_key_check").values()).toEqual([]);
+  expect(await chains(store)).toEqual([
+    { valid: true, checked: 6, firstBadId: null },
+    { valid: true, checked: 3, firstBadId: null },
+    { valid: true, checked: 0, firstBadId: null },
+  ]);
+
+  if (name === migrations.at(-1)?.name) return;
+  const [copy = "", ...more] = readdirSync(place.backups);
+  expect(more).toEqual([]);
+  expect(contentsOf(join(place.backups, copy))).toEqual(before);
+});
+
+test("a program that knows less refuses what a newer one has upgraded", async () => {
+  await using after = await upgraded("0012_runs_by_status");
+  const { path, backups } = after.place;
+  await after.store.close();
+  const at = migrations.findIndex(({ name }) => name === "0012_runs_by_status");
+  const older = openStore({ path, backupsFolder: backups, migrations: migrations.slice(0, at + 1) });
+  expect(older).rejects.toThrow("A newer version of Weir made this database");
+  await older.catch(() => undefined);
+});

@@ -1,0 +1,61 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { localPlace, MIGRATIONS, notes, thrownBy } from "./harness.ts";
+
+const SOON = { name: "0003_soon", sql: "ALTER TABLE notes ADD COLUMN soon TEXT;" };
+
+test("where one of several migrations fails, none is kept, and the version before starts", async () => {
+  await using place = localPlace();
+  await (await place.open()).close();
+  const broken = { name: "0004_broken", sql: "CREATE TABLE notes (id TEXT) STRICT;" };
+  const thrown = await thrownBy(() => place.open([...MIGRATIONS, SOON, broken]));
+  expect((thrown as Error).message).toStartWith(
+    "The migration 0004_broken failed, and nothing of it was kept",
+  );
+  const store = await place.open();
+  expect(await store.db.$count(notes)).toBe(0);
+  await store.close();
+});
+
+test("the copy of a database that is migrated is told of", async () => {
+  await using place = localPlace();
+  const told: string[] = [];
+  const onCopy = (path: string) => told.push(path);
+  await (await place.open(MIGRATIONS, { onCopy })).close();
+  expect(told).toEqual([]);
+  await (await place.open([...MIGRATIONS, SOON], { onCopy })).close();
+  expect(told).toEqual([join(place.backups, readdirSync(place.backups)[0] ?? "")]);
+  expect(told[0]).toMatch(/before-0003_soon-.+\.db$/);
+});
+
+test("a process that is killed in the middle of a migration leaves the database as it was", async () => {
+  await using place = localPlace();
+  const before = await place.open();
+  await before.write(async (db) => {
+    await db.insert(notes).values({ id: "kept" });
+  });
+  await before.close();
+  // A million rows, and then for ever: nobody waits for it to end.
+  const endless = {
+    name: "0004_endless",
+    sql: `CREATE TABLE many (n INTEGER) STRICT;
+--> statement-breakpoint
+INSERT INTO many WITH RECURSIVE count(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count) SELECT n FROM count;`,
+  };
+  const script = `import { openStore } from ${JSON.stringify(join(import.meta.dir, "../../src/store/store.ts"))};
+await openStore(${JSON.stringify({ path: place.path, backupsFolder: place.backups, migrations: [...MIGRATIONS, SOON, endless] })});`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "ignore", stderr: "inherit" });
+  const wal = `${place.path}-wal`;
+  // Pages spill into the WAL once the cache is full: then it is in the middle.
+  while (child.exitCode === null && (!existsSync(wal) || Bun.file(wal).size < 8 << 20)) await Bun.sleep(5);
+  child.kill("SIGKILL");
+  expect(await child.exited).not.toBe(0);
+
+  const store = await place.open();
+  expect(await store.db.select({ id: notes.id }).from(notes)).toEqual([{ id: "kept" }]);
+  await store.close();
+  using copy = new Database(join(place.backups, readdirSync(place.backups)[0] ?? ""), { readonly: true });
+  expect(copy.query("SELECT id FROM notes").values()).toEqual([["kept"]]);
+});
