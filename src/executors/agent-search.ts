@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { named, object, optional } from "../base/shape.ts";
+import { described, named, object, optional } from "../base/shape.ts";
 import { asPage, UNTRUSTED } from "./agent-fetch-page.ts";
 import { type Bench, type Done, defineExecutor } from "./contract.ts";
 import { answerOf } from "./model/answer.ts";
@@ -57,9 +57,16 @@ export const agentSearch = defineExecutor({
   providers: [],
   hasEffects: () => false,
   definition: object({
-    question: named(10_000),
-    maxResults: optional(Type.Integer({ minimum: 1, maximum: 20, default: 5 })),
-    maxPages: optional(Type.Integer({ minimum: 1, maximum: 10, default: 3 })),
+    question: described("What is to be found out", named(10_000)),
+    maxResults: optional(
+      described(
+        "Hits of each search that are looked at",
+        Type.Integer({ minimum: 1, maximum: 20, default: 5 }),
+      ),
+    ),
+    maxPages: optional(
+      described("Pages that are read", Type.Integer({ minimum: 1, maximum: 10, default: 3 })),
+    ),
   }),
   result: object({
     answer: Type.String(),

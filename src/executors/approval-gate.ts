@@ -2,7 +2,17 @@ import { type Static, Type } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { schemaFaults } from "../base/json-schema.ts";
 import { measure } from "../base/measure.ts";
-import { instant, jsonObject, named, nullable, object, oneOf, optional, uuid } from "../base/shape.ts";
+import {
+  described,
+  instant,
+  jsonObject,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  uuid,
+} from "../base/shape.ts";
 import { isWholeTemplate } from "../base/template.ts";
 import { defineExecutor } from "./contract.ts";
 
@@ -10,9 +20,12 @@ const YEAR_SECONDS = 31_536_000;
 const MAX_CONTEXT_CHARACTERS = 65_536;
 
 const Definition = object({
-  title: named(),
-  description: optional(Type.String({ maxLength: 10_000 })),
-  decisionType: oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
+  title: described("What people are asked, in one line", named()),
+  description: optional(described("More of it, in plain text", Type.String({ maxLength: 10_000 }))),
+  decisionType: described(
+    "A yes or a no, or a form that is filled in",
+    oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
+  ),
   formSchema: optional(jsonObject({ description: "A JSON Schema of what is to be filled in" })),
   context: optional(jsonObject({ description: "What people should see when they decide" })),
   assignedTo: optional(
@@ -22,9 +35,20 @@ const Definition = object({
       description: "A member's id or email; any member where absent",
     }),
   ),
-  expiresInSeconds: optional(Type.Integer({ minimum: 1, maximum: YEAR_SECONDS })),
-  onReject: oneOf(["fail", "continue"], { default: "fail" }),
-  onExpire: oneOf(["reject", "fail", "cancel"], { default: "reject" }),
+  expiresInSeconds: optional(
+    described(
+      "After so long without an answer, onExpire says what follows; without it the gate stays open",
+      Type.Integer({ minimum: 1, maximum: YEAR_SECONDS }),
+    ),
+  ),
+  onReject: described(
+    "fail ends the run; continue goes on with the rejection as its result",
+    oneOf(["fail", "continue"], { default: "fail" }),
+  ),
+  onExpire: described(
+    "reject counts as a rejection, fail and cancel end the run; an expiry never approves",
+    oneOf(["reject", "fail", "cancel"], { default: "reject" }),
+  ),
 });
 
 /**

@@ -1,11 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { anything, object, oneOf, optional, slug, uuid } from "../base/shape.ts";
+import { anything, described, object, oneOf, optional, slug, uuid } from "../base/shape.ts";
 import { defineExecutor } from "./contract.ts";
 
 const Definition = object({
-  automationId: optional(uuid()),
-  slug: optional(slug()),
-  input: optional(anything()),
+  automationId: optional(described("Which one, or its slug", uuid())),
+  slug: optional(described("In place of automationId", slug())),
+  input: optional(described("What its steps see as {{input}}", anything())),
   wait: Type.Boolean({
     default: true,
     description: "False goes on at once; the called run then has no result here",

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { conditionFault, holds, openAllowance } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { object } from "../base/shape.ts";
+import { described, object } from "../base/shape.ts";
 import type { Scope } from "../base/template.ts";
 import { defineExecutor } from "./contract.ts";
 
@@ -11,12 +11,19 @@ const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z
 const Definition = object({
   branches: Type.Array(
     object({
-      key: key(),
+      key: described("What steps hang on, as STEP:KEY", key()),
       when: Type.String({ minLength: 1, maxLength: 4096, description: "A condition in CEL" }),
     }),
-    { minItems: 1, maxItems: 100 },
+    {
+      minItems: 1,
+      maxItems: 100,
+      description: "Looked at in order; the first whose condition holds is taken",
+    },
   ),
-  else: Type.Optional(key()),
+  else: described(
+    "The key of the branch where none holds; without it the run fails then",
+    Type.Optional(key()),
+  ),
 });
 
 /**

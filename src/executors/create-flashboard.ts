@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { anything, map, named, object, oneOf, optional } from "../base/shape.ts";
+import { anything, described, map, named, object, oneOf, optional } from "../base/shape.ts";
 import { missingFields, specFaults } from "../charts/spec.ts";
 import type { LakeTable } from "../lake/contract.ts";
 import { readsOf } from "../lake/reads.ts";
@@ -19,13 +19,13 @@ const FULL_WIDTH = 1_080;
 const WIDTHS = { full: 12, half: 6, third: 4 } as const;
 
 const panel = object({
-  title: named(255),
+  title: described("What stands above it", named(255)),
   sql: Type.String({
     minLength: 1,
     maxLength: 1_000_000,
     description: "One SELECT; its rows are what the panel shows.",
   }),
-  parameters: optional(map(anything())),
+  parameters: optional(described("Values for $name in the SQL", map(anything()))),
   chart: optional(
     Type.Unsafe<JsonObject>({
       type: "object",
@@ -37,13 +37,22 @@ const panel = object({
       description: "full, half, third, or how many of twelve columns; full where absent.",
     }),
   ),
-  maxRows: optional(Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS })),
+  maxRows: optional(
+    described(
+      "So many rows are shown; that there are more is told",
+      Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS }),
+    ),
+  ),
 });
 
 const definition = object({
-  title: named(255),
-  prompt: optional(Type.String({ minLength: 1, maxLength: 10_000 })),
-  panels: optional(Type.Array(panel, { minItems: 1, maxItems: 24 })),
+  title: described("What the dashboard is called", named(255)),
+  prompt: optional(
+    described("In place of panels: a model writes them", Type.String({ minLength: 1, maxLength: 10_000 })),
+  ),
+  panels: optional(
+    described("What the dashboard shows, in order", Type.Array(panel, { minItems: 1, maxItems: 24 })),
+  ),
   datasets: optional(
     Type.Array(named(400), {
       maxItems: 100,

@@ -3,7 +3,7 @@ import type { Static } from "@sinclair/typebox";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { anything, map, nullable, object, oneOf, optional } from "../base/shape.ts";
+import { anything, described, map, nullable, object, oneOf, optional } from "../base/shape.ts";
 import type { LakeFile, LakeTable } from "../lake/contract.ts";
 import { LAKE_NAME_PATTERN, nameFault } from "../lake/names.ts";
 import { readsOf } from "../lake/reads.ts";
@@ -27,15 +27,31 @@ const definition = object({
     description: "One SELECT, or several statements the last of which is a SELECT.",
   }),
   output: optional(
-    object({
-      layer: name(),
-      dataset: name(),
-      writeDisposition: oneOf(["replace", "append", "merge"], { default: "replace" }),
-      primaryKey: optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 })),
-      partitionBy: optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 })),
-    }),
+    object(
+      {
+        layer: described("raw, staging, marts, or one of your own", name()),
+        dataset: described("Has one table of its own name", name()),
+        writeDisposition: described(
+          "replace exchanges the table in one step; merge needs primaryKey",
+          oneOf(["replace", "append", "merge"], { default: "replace" }),
+        ),
+        primaryKey: optional(
+          described(
+            "Columns that tell rows apart",
+            Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 }),
+          ),
+        ),
+        partitionBy: optional(
+          described(
+            "Columns whose values get files of their own",
+            Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 }),
+          ),
+        ),
+      },
+      { description: "Where the rows go; without it they go to an artifact" },
+    ),
   ),
-  parameters: optional(map(anything())),
+  parameters: optional(described("Values for $name in the SQL", map(anything()))),
   tests: optional(
     Type.Array(TransformTestShape, {
       maxItems: 100,
@@ -45,7 +61,12 @@ const definition = object({
   explain: optional(
     Type.Boolean({ description: "Gives back how DuckDB would do it as `plan`; nothing is run or written." }),
   ),
-  maxRows: optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+  maxRows: optional(
+    described(
+      "So many rows at most; 10,000 for an artifact by default",
+      Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
+    ),
+  ),
 });
 
 type Definition = Static<typeof definition>;

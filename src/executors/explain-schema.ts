@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Json, JsonObject } from "../base/json.ts";
-import { anything, map, named, nullable, object, oneOf, optional, uuid } from "../base/shape.ts";
+import { anything, described, map, named, nullable, object, oneOf, optional, uuid } from "../base/shape.ts";
 import { type Done, defineExecutor } from "./contract.ts";
 import { answerOf } from "./model/answer.ts";
 import { openSchema, sampleOf, schemaText } from "./schema/live.ts";
@@ -56,11 +56,18 @@ export const explainSchema = defineExecutor({
   providers: [],
   hasEffects: () => false,
   definition: object({
-    connectionId: optional(uuid()),
-    datasets: optional(Type.Array(named(400), { maxItems: 100 })),
-    tables: optional(Type.Array(named(500), { maxItems: 200 })),
-    narrative: optional(Type.Boolean({ default: false })),
-    includeSamples: optional(Type.Boolean({ default: false })),
+    connectionId: optional(described("A database to look at; without it the lake", uuid())),
+    datasets: optional(
+      described(
+        "Datasets of the lake, as layer.dataset; all where absent",
+        Type.Array(named(400), { maxItems: 100 }),
+      ),
+    ),
+    tables: optional(described("Only these tables", Type.Array(named(500), { maxItems: 200 }))),
+    narrative: optional(described("A model says in words what is there", Type.Boolean({ default: false }))),
+    includeSamples: optional(
+      described("A few rows of each table come along", Type.Boolean({ default: false })),
+    ),
   }),
   result: object({
     tables: Type.Array(

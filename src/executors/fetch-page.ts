@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
-import { nullable, object, oneOf, optional } from "../base/shape.ts";
+import { described, nullable, object, oneOf, optional } from "../base/shape.ts";
 import { PAGE_FORMATS } from "../reader/contract.ts";
 import { type Bench, type Done, defineExecutor } from "./contract.ts";
 import { isFixedAddress } from "./page/address.ts";
@@ -20,10 +20,15 @@ export const fetchPage = defineExecutor({
   providers: [],
   hasEffects: ({ url }) => !isFixedAddress(url),
   definition: object({
-    url: Type.String({ minLength: 1, maxLength: 8192 }),
-    format: optional(oneOf(PAGE_FORMATS, { default: "markdown" })),
-    maxBytes: optional(Type.Integer({ minimum: 1024, maximum: 50 * 1024 * 1024, default: DEFAULT_BYTES })),
-    includeLinks: optional(Type.Boolean({ default: false })),
+    url: described("http:// or https://", Type.String({ minLength: 1, maxLength: 8192 })),
+    format: optional(described("What the page becomes", oneOf(PAGE_FORMATS, { default: "markdown" }))),
+    maxBytes: optional(
+      described(
+        "A longer page is cut, which is told",
+        Type.Integer({ minimum: 1024, maximum: 50 * 1024 * 1024, default: DEFAULT_BYTES }),
+      ),
+    ),
+    includeLinks: optional(described("The links of the page come along", Type.Boolean({ default: false }))),
   }),
   result: object({
     url: Type.String(),

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { anything, map, named, nullable, object, optional, uuid } from "../base/shape.ts";
+import { anything, described, map, named, nullable, object, optional, uuid } from "../base/shape.ts";
 import { type Done, defineExecutor } from "./contract.ts";
 import { placeFaults } from "./explain-schema.ts";
 import { answerOf } from "./model/answer.ts";
@@ -33,12 +33,24 @@ export const generateQuery = defineExecutor({
   providers: [],
   hasEffects: () => false,
   definition: object({
-    question: named(10_000),
-    connectionId: optional(uuid()),
-    datasets: optional(Type.Array(named(400), { maxItems: 100 })),
-    dialect: optional(named(100)),
-    execute: optional(Type.Boolean({ default: false })),
-    maxRows: optional(Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS })),
+    question: described("What the SQL is to answer, in words", named(10_000)),
+    connectionId: optional(described("A database that the SQL is for; without it the lake", uuid())),
+    datasets: optional(
+      described(
+        "Datasets of the lake, as layer.dataset, that may be used; all where absent",
+        Type.Array(named(400), { maxItems: 100 }),
+      ),
+    ),
+    dialect: optional(
+      described("Checked against that of the source: duckdb for the lake, postgres or mysql", named(100)),
+    ),
+    execute: optional(described("Run the SQL and give its rows", Type.Boolean({ default: false }))),
+    maxRows: optional(
+      described(
+        "So many rows are given",
+        Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS }),
+      ),
+    ),
   }),
   result: object({
     sql: Type.String(),

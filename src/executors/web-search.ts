@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { named, nullable, object, oneOf, optional } from "../base/shape.ts";
+import { described, named, nullable, object, oneOf, optional } from "../base/shape.ts";
 import { FRESHNESS } from "../search/contract.ts";
 import { type Done, defineExecutor } from "./contract.ts";
 
@@ -13,9 +13,11 @@ export const webSearch = defineExecutor({
   providers: [],
   hasEffects: () => false,
   definition: object({
-    query: named(1000),
-    maxResults: optional(Type.Integer({ minimum: 1, maximum: 50, default: DEFAULT_RESULTS })),
-    freshness: optional(oneOf(FRESHNESS)),
+    query: described("What is searched for", named(1000)),
+    maxResults: optional(
+      described("So many hits at most", Type.Integer({ minimum: 1, maximum: 50, default: DEFAULT_RESULTS })),
+    ),
+    freshness: optional(described("Only what is not older", oneOf(FRESHNESS))),
   }),
   result: object({
     results: Type.Array(

@@ -64,7 +64,10 @@ export const definition = object({
     default: "copy",
     description: "mirror also deletes what the source does not have, once everything else went well.",
   }),
-  overwrite: oneOf(["changed", "always", "never"], { default: "changed" }),
+  overwrite: oneOf(["changed", "always", "never"], {
+    default: "changed",
+    description: "What happens to files that are there already.",
+  }),
   maxDelete: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
