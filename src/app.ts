@@ -1,29 +1,36 @@
+import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Clock, systemClock } from "./base/clock.ts";
+import { type Clock, type CorrectableClock, correctable, systemClock } from "./base/clock.ts";
 import { type EgressOptions, openEgress } from "./base/egress.ts";
 import { AppError } from "./base/errors.ts";
-import { type Ids, systemIds } from "./base/ids.ts";
+import { type Ids, idsBy } from "./base/ids.ts";
 import { openLimiter } from "./base/limit.ts";
 import type { Log } from "./base/log.ts";
 import { openOpenId } from "./base/openid.ts";
 import { openSignals } from "./base/signals.ts";
 import { openCharts } from "./charts/charts.ts";
-import { type Config, ConfigError, type Secrets } from "./config.ts";
+import { type Config, ConfigError, type Secrets, schemeOf } from "./config.ts";
 import type { App } from "./context.ts";
 import { openKeys } from "./engine/keys.ts";
+import { openTracer } from "./engine/tracer.ts";
 import { executors } from "./executors/registry.ts";
 import { type DataFolder, openDataFolder } from "./folder.ts";
-import { openBucketLake } from "./lake/bucket.ts";
-import type { Lake } from "./lake/contract.ts";
+import { awayFrom } from "./lake/away-from.ts";
+import { type BucketLake, openBucketLake } from "./lake/bucket.ts";
 import { openFolderLake } from "./lake/folder.ts";
+import { openFolderShelf } from "./lake/shelf.ts";
+import { lakeTogether, shelfTogether } from "./lake/together.ts";
 import { openModels } from "./models/registry.ts";
 import { providers } from "./providers/registry.ts";
+import type { S3Config, S3Credentials } from "./providers/s3-shape.ts";
 import { openReader } from "./reader/reader.ts";
 import { openSearch } from "./search/search.ts";
 import { bytesOf, openSql } from "./sql/sql.ts";
+import { Fellows, setClock } from "./store/fellows.ts";
 import { migrations } from "./store/migrations.ts";
 import { installationId } from "./store/settings.ts";
 import { openRemoteStore, openStore, type Store } from "./store/store.ts";
+import { version } from "./version.ts";
 
 /** What a process is built from. */
 export interface Parts {
@@ -49,20 +56,41 @@ export interface Opened {
 
 /** Builds the one `App` of this process. The only place where things are newed up. */
 export async function openApp(parts: Parts): Promise<Opened> {
-  const { config, secrets, log, clock = systemClock, ids = systemIds } = parts;
-  const folder = openDataFolder(config.dataFolder);
+  const { config, secrets } = parts;
+  const isShared = config.databaseUrl !== null;
+  const clock = correctable(parts.clock ?? systemClock);
+  const ids = parts.ids ?? idsBy(clock);
+  const folder = openDataFolder(config.dataFolder, { isShared, ids });
+  let store: Store | null = null;
+  let fellows: Fellows | null = null;
   try {
-    return await build(folder, { ...parts, config, secrets, log, clock, ids });
+    store = await storeOf(folder, { config, secrets, clock, log: parts.log });
+    const ground = { ...parts, folder, store, clock, ids };
+    fellows = store.remote ? await openFellows(ground) : null;
+    return await build({ ...ground, fellows });
   } catch (error) {
+    await fellows?.leave().catch(() => undefined); // the others see it go in any case
+    await store?.close();
     folder.unlock();
     throw error;
   }
 }
 
-async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids }): Promise<Opened> {
-  const { config, secrets, log, self, clock, ids, overrides = {} } = parts;
-  const store = await storeOf(folder, config, secrets, clock);
-  const box = await openKeys(store, folder.path, secrets, ids);
+interface Ground extends Parts {
+  folder: DataFolder;
+  store: Store;
+  fellows: Fellows | null;
+  clock: CorrectableClock;
+  ids: Ids;
+}
+
+async function build(parts: Ground): Promise<Opened> {
+  const { folder, store, fellows, config, secrets, log, self, clock, ids, overrides = {} } = parts;
+  const bootId = fellows?.id ?? ids.uuid();
+  const box = await openKeys(store, folder.path, secrets, {
+    ids,
+    admit: async (keyId) => fellows?.join(keyId),
+  });
   const sql = openSql({
     self: [...self, "__sql"],
     folder: join(folder.scratch, "sql"),
@@ -77,14 +105,17 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
     self: () => (listening ? { address: listening.host, port: listening.port } : null),
     clock,
   };
+  const tracer = openTracer({ config, secrets, egress, clock, log, bootId });
   const app: App = {
     config,
     baseUrl: () =>
-      config.baseUrl ?? `http://${hostOf(listening?.host ?? config.host)}:${listening?.port ?? config.port}`,
+      config.baseUrl ??
+      `${schemeOf(config)}://${hostOf(listening?.host ?? config.host)}:${listening?.port ?? config.port}`,
     store,
     clock,
     ids,
     log,
+    tracer,
     secrets: box,
     egress: openEgress(egress),
     models: openModels({
@@ -110,15 +141,34 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
       tavilyUrl: config.tavilyUrl,
       egress,
     }),
-    lake: await lakeOf({ folder, config, secrets, store, clock, ids, egress, signal: phases.closing.signal }),
+    ...(await placesOf({
+      folder,
+      config,
+      secrets,
+      store,
+      fellows,
+      clock,
+      ids,
+      egress,
+      signal: phases.closing.signal,
+    })),
     signals: openSignals(),
     limiter: openLimiter(clock),
     providers,
     executors,
+    away:
+      config.backupUrl === null
+        ? null
+        : awayFrom(
+            config.backupUrl,
+            { ...config, ...secrets },
+            { egress, clock, signal: phases.closing.signal },
+          ),
     filesFolder: folder.files,
-    artifactsFolder: folder.artifacts,
+    scratchFolder: folder.scratch,
     self,
-    bootId: ids.uuid(),
+    bootId,
+    fellows,
     stopping: phases.stopping.signal,
     closing: phases.closing.signal,
     ...overrides,
@@ -130,7 +180,12 @@ async function build(folder: DataFolder, parts: Parts & { clock: Clock; ids: Ids
     },
     tell: (phase) => phases[phase].abort(),
     async close() {
+      await tracer.close();
       await sql.close();
+      // others notice that it is gone in any case, only later
+      await fellows
+        ?.leave()
+        .catch((error: unknown) => log.report(error, { at: "leave the other processes" }));
       await store.close();
       folder.unlock();
     },
@@ -145,43 +200,81 @@ interface LakeParts {
   config: Config;
   secrets: Secrets;
   store: Store;
+  fellows: Fellows | null;
   clock: Clock;
   ids: Ids;
   egress: EgressOptions;
   signal: AbortSignal;
 }
 
-/** The lake of the data directory, or of the bucket that is set. Throws `ConfigError` where that can't be used. */
-async function lakeOf({ folder, config, secrets, store, egress, ...parts }: LakeParts): Promise<Lake> {
-  const { lakeUrl, lakeEndpoint, lakeRegion } = config;
+/** Where a lake is, as processes that share one have to agree on it; empty for that of the data directory. */
+const lakeName = ({ lakeUrl, lakeEndpoint }: Config): string =>
+  lakeUrl === null ? "" : `${lakeUrl}${lakeEndpoint === null ? "" : ` at ${lakeEndpoint}`}`;
+
+/** This process, as the others on the store are to know it; its clock is set by theirs from here on. */
+async function openFellows({ store, folder, clock, ids, config }: Omit<Ground, "fellows">): Promise<Fellows> {
+  await setClock(store, clock);
+  const [host, lake] = [hostname(), lakeName(config)];
+  const own = { id: ids.uuid(), host, pid: process.pid, version, folderId: folder.id, lake };
+  return new Fellows(store, clock, own);
+}
+
+/**
+ * The lake and the shelf of large artifacts: of the data directory, or of the bucket that is set; artifacts lie there
+ * where the database is elsewhere, too. Throws `ConfigError` where the bucket can't be used.
+ */
+async function placesOf(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">> {
+  const { folder, store, fellows } = parts;
+  const bucket = await bucketOf(parts);
+  const lake = bucket ?? openFolderLake(folder.lake);
+  const artifacts = bucket && store.remote ? bucket.shelf("artifacts") : openFolderShelf(folder.artifacts);
+  if (fellows === null || bucket) return { lake, artifacts };
+  return { lake: lakeTogether(lake, fellows), artifacts: shelfTogether(artifacts, fellows) };
+}
+
+/** The bucket that is set for the lake, and what may be reached to get there; null where none is. */
+export function bucketSettings({ lakeUrl, lakeEndpoint, lakeRegion }: Config, secrets: Secrets) {
   const { lakeAccessKeyId: accessKeyId, lakeSecretAccessKey: secretAccessKey, lakeSessionToken } = secrets;
-  if (lakeUrl === null || accessKeyId === null || secretAccessKey === null)
-    return openFolderLake(folder.lake);
+  if (lakeUrl === null || accessKeyId === null || secretAccessKey === null) return null;
   const [bucket = "", ...prefix] = lakeUrl.replace("s3://", "").split("/");
-  const allow = lakeEndpoint === null ? [] : [new URL(lakeEndpoint).host];
+  const config: S3Config = {
+    bucket,
+    prefix: prefix.join("/"),
+    ...(lakeEndpoint ? { endpointUrl: lakeEndpoint } : {}),
+    ...(lakeRegion ? { region: lakeRegion } : {}),
+  };
+  const credentials: S3Credentials = {
+    accessKeyId,
+    secretAccessKey,
+    ...(lakeSessionToken ? { sessionToken: lakeSessionToken } : {}),
+  };
+  const allow = lakeEndpoint === null ? [] : [new URL(lakeEndpoint).host]; // who sets the endpoint may reach it
+  return { config, credentials, allow };
+}
+
+async function bucketOf({
+  folder,
+  config,
+  secrets,
+  store,
+  egress,
+  ...parts
+}: LakeParts): Promise<BucketLake | null> {
+  const bucket = bucketSettings(config, secrets);
+  if (bucket === null) return null;
   const lake = openBucketLake({
     ...parts,
-    config: {
-      bucket,
-      prefix: prefix.join("/"),
-      ...(lakeEndpoint ? { endpointUrl: lakeEndpoint } : {}),
-      ...(lakeRegion ? { region: lakeRegion } : {}),
-    },
-    credentials: {
-      accessKeyId,
-      secretAccessKey,
-      ...(lakeSessionToken ? { sessionToken: lakeSessionToken } : {}),
-    },
+    config: bucket.config,
+    credentials: bucket.credentials,
     folder: join(folder.scratch, "lake"),
     cacheBytes: bytesOf(config.lakeCache),
     graceMs: config.sqlTimeoutSeconds * 1000 + COPY_GRACE_MS,
-    egress: openEgress({ ...egress, allow: [...egress.allow, ...allow] }), // who sets the endpoint may reach it
+    egress: openEgress({ ...egress, allow: [...egress.allow, ...bucket.allow] }),
   });
   try {
     await lake.claim(await installationId(store, parts.ids));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    await store.close();
     throw new ConfigError(`WEIR_LAKE_URL: ${error.message}`);
   }
   return lake;
@@ -198,9 +291,13 @@ function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clo
 const hostOf = (host: string) =>
   host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
 
-function storeOf(folder: DataFolder, config: Config, secrets: Secrets, clock: Clock): Promise<Store> {
+type StoreParts = Pick<Parts, "config" | "secrets" | "log"> & { clock: Clock };
+
+function storeOf(folder: DataFolder, { config, secrets, clock, log }: StoreParts): Promise<Store> {
+  const onCopy = (path: string) =>
+    log.write("info", `This version changes the database; as it was, it is kept in ${path}.`);
   return config.databaseUrl === null
-    ? openStore({ path: folder.database, migrations, backupsFolder: folder.backups, clock })
+    ? openStore({ path: folder.database, migrations, backupsFolder: folder.backups, onCopy, clock })
     : openRemoteStore({
         url: config.databaseUrl,
         token: secrets.databaseToken ?? undefined,

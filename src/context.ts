@@ -6,17 +6,20 @@ import type { Limiter } from "./base/limit.ts";
 import type { Log } from "./base/log.ts";
 import type { OpenIdProvider } from "./base/openid.ts";
 import type { Signals } from "./base/signals.ts";
+import type { Tracer } from "./base/trace.ts";
 import type { Charts } from "./charts/contract.ts";
 import type { Config } from "./config.ts";
 import type { SecretBox } from "./crypto/secretbox.ts";
 import type { Executors } from "./executors/contract.ts";
-import type { Lake } from "./lake/contract.ts";
+import type { Away } from "./lake/away.ts";
+import type { Lake, Shelf } from "./lake/contract.ts";
 import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
 import type { Role } from "./resources/organizations/table.ts";
 import type { Search } from "./search/contract.ts";
 import type { Sql } from "./sql/contract.ts";
+import type { Fellows } from "./store/fellows.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
 
 /** What one process has. Built once, in `app.ts`; nothing else is global. */
@@ -28,6 +31,8 @@ export interface App {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /** Where spans of OpenTelemetry go. */
+  readonly tracer: Tracer;
   readonly secrets: SecretBox;
   readonly egress: Egress;
   /** The operator's language model; most take it by `modelFor` of resources/usage, which counts. */
@@ -46,14 +51,20 @@ export interface App {
   readonly limiter: Limiter;
   readonly providers: Providers;
   readonly executors: Executors;
+  /** Where scheduled backups go; null: they stay in the data directory. */
+  readonly away: Away | null;
   /** Absolute; one folder for each organization lies in it. */
   readonly filesFolder: string;
-  /** Absolute; large artifacts lie in it, by organization. */
-  readonly artifactsFolder: string;
+  /** Where large artifacts lie, by organization. */
+  readonly artifacts: Shelf;
+  /** Absolute; this process's alone. */
+  readonly scratchFolder: string;
   /** The command that starts this same program. */
   readonly self: readonly string[];
   /** Names this process among those that share or shared the store. */
   readonly bootId: string;
+  /** The other processes on the store; null where no other can have it. */
+  readonly fellows: Fellows | null;
   /** Aborts when the process is asked to end: it counts as not ready, and takes in nothing new. */
   readonly stopping: AbortSignal;
   /** Aborts when what was under way has had its time: streams end, and so does waiting. */

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Ids } from "./base/ids.ts";
+import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
 
 /** Everything that Weir keeps lies below one folder (decisions, section 2). */
@@ -26,25 +26,30 @@ export interface DataFolder {
   readonly files: string;
   readonly artifacts: string;
   readonly backups: string;
-  /** Scratch space of this process and its children; emptied at start. */
+  /** Scratch space of this process and its children alone; emptied at start. */
   readonly scratch: string;
+  /** Names a folder that may be shared, wherever it is mounted; empty for another. */
+  readonly id: string;
   /** Lets another process have the folder. */
   unlock(): void;
 }
 
 /**
- * Makes the folder where it is missing and takes it for this process alone; the lock goes with the
- * process, however that ends. Throws `ConfigError` when somebody else has it or it can't be written.
+ * Makes the folder where it is missing and takes it for this process alone, or together with others where the database
+ * is not in it; the lock goes with the process, however that ends. Throws `ConfigError` when somebody else has it or it
+ * can't be written.
  */
-export function openDataFolder(given: string): DataFolder {
+export function openDataFolder(given: string, { isShared = false, ids = systemIds } = {}): DataFolder {
   const path = resolve(given);
   const below = (name: string) => join(path, name);
+  let id: string;
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK);
     for (const name of ["lake", "files", "artifacts", "backups", "scratch"]) {
       mkdirSync(below(name), { recursive: true, mode: 0o700 });
     }
+    id = isShared ? idOf(path, ids) : "";
   } catch (error) {
     throw new ConfigError(
       `The data directory ${path} can't be written: ${codeOf(error)}. Give another with --data, or change its permissions.`,
@@ -57,32 +62,100 @@ export function openDataFolder(given: string): DataFolder {
     files: below("files"),
     artifacts: below("artifacts"),
     backups: below("backups"),
-    scratch: below("scratch"),
-    unlock: lock(path),
+    id,
+    ...(isShared ? lockTogether(path) : { scratch: below("scratch"), unlock: lock(path) }),
   };
+}
+
+/** What is written into the folder when it is made. */
+function idOf(path: string, ids: Ids): string {
+  const file = join(path, "folder.id");
+  if (!existsSync(file)) {
+    const temporary = `${file}.new-${process.pid}`;
+    writeFileSync(temporary, ids.uuid(), { mode: 0o600 });
+    try {
+      linkSync(temporary, file); // where several start at once, the first of them names it
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+  }
+  return readFileSync(file, "utf8").trim();
 }
 
 /** Somebody else has the data directory: a server, or another command. */
 export class FolderTaken extends ConfigError {}
 
-/** SQLite's file locks are the operating system's: they end with the process, also at `kill -9`. */
 function lock(path: string): () => void {
-  let holder: Database | undefined;
   try {
-    holder = new Database(join(path, "lock"), { create: true });
-    holder.run("PRAGMA journal_mode = DELETE");
-    holder.run("PRAGMA locking_mode = EXCLUSIVE");
-    holder.run("BEGIN EXCLUSIVE");
+    return hold(join(path, "lock"), true);
   } catch (error) {
-    holder?.close();
-    if (codeOf(error).startsWith("SQLITE_BUSY")) {
-      throw new FolderTaken(
-        `Another weir is running on ${path}. Stop it first, or give another directory with --data.`,
-      );
-    }
-    throw new ConfigError(`The data directory ${path} can't be locked: ${codeOf(error)}.`);
+    throw explained(path, error);
   }
-  return () => holder?.close();
+}
+
+/** So many processes of one machine may have one data directory. */
+const MOST_TOGETHER = 64;
+
+/** Keeps out who wants the folder alone, and takes the first scratch space that is free. */
+function lockTogether(path: string): Pick<DataFolder, "scratch" | "unlock"> {
+  try {
+    const letGo = hold(join(path, "lock"), false);
+    for (let n = 1; n <= MOST_TOGETHER; n++) {
+      const scratch = join(path, n === 1 ? "scratch" : `scratch-${n}`);
+      mkdirSync(scratch, { recursive: true, mode: 0o700 });
+      const free = holdIfFree(`${scratch}.lock`);
+      if (!free) continue;
+      const unlock = () => {
+        free();
+        letGo();
+      };
+      return { scratch, unlock };
+    }
+  } catch (error) {
+    throw explained(path, error);
+  }
+  throw new FolderTaken(
+    `${MOST_TOGETHER} processes are running on ${path}; give another directory with --data.`,
+  );
+}
+
+function holdIfFree(file: string): (() => void) | null {
+  try {
+    return hold(file, true);
+  } catch (error) {
+    if (codeOf(error).startsWith("SQLITE_BUSY")) return null;
+    throw error;
+  }
+}
+
+/** SQLite's file locks are the operating system's: they end with the process, also at `kill -9`. */
+function hold(file: string, isAlone: boolean): () => void {
+  const holder = new Database(file, { create: true });
+  try {
+    if (isAlone) {
+      holder.run("PRAGMA journal_mode = DELETE");
+      holder.run("PRAGMA locking_mode = EXCLUSIVE");
+      holder.run("BEGIN EXCLUSIVE");
+    } else {
+      holder.run("BEGIN");
+      holder.query("SELECT count(*) FROM sqlite_master").get(); // a lock that others may have as well
+    }
+  } catch (error) {
+    holder.close();
+    throw error;
+  }
+  return () => holder.close();
+}
+
+function explained(path: string, error: unknown): ConfigError {
+  if (codeOf(error).startsWith("SQLITE_BUSY")) {
+    return new FolderTaken(
+      `Another weir is running on ${path}. Stop it first, or give another directory with --data.`,
+    );
+  }
+  return new ConfigError(`The data directory ${path} can't be locked: ${codeOf(error)}.`);
 }
 
 /** The master key: from the environment, else from `secret.key`, which is made when nothing needs an older one. */

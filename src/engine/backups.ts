@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { setPriority } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { asc } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
@@ -21,23 +21,29 @@ const NAME = /^weir-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z\.tar\.zst$/;
 const BACKUPS: Actor = { type: "system", id: "backups", process: "weir", version };
 
 /**
- * Makes a backup every so many hours (`WEIR_BACKUP_EVERY`) and keeps the newest few, in a process of its own. The age
- * of the newest one in `backups/` says when the next is due, also after a restart.
+ * Makes a backup every so many hours (`WEIR_BACKUP_EVERY`) in a process of its own, and keeps the newest few: in
+ * `backups/`, or in a bucket (`WEIR_BACKUP_URL`). The age of the newest one there says when the next is due, also after
+ * a restart.
  */
 export function backups(app: App): Loop {
   const { clock, config } = app;
+  const place = placeOf(app);
   const folder = join(config.dataFolder, "backups");
   let notBefore = Number.NEGATIVE_INFINITY;
+  if (config.backupEvery > 0 && app.store.remote)
+    app.log.write("warn", "WEIR_BACKUP_EVERY makes no backups of a libSQL server; its own tools do");
   return {
     name: "backups",
     async tick(signal) {
       if (config.backupEvery === 0 || app.store.remote || app.stopping.aborted) return "idle";
-      if (clock.monotonic() < notBefore || !(await isDue(app, folder))) return "idle";
+      if (clock.monotonic() < notBefore) return "idle";
       const until = AbortSignal.any([signal, app.stopping]);
       const path = join(folder, `weir-${timestamp(clock).replaceAll(/[:.]/g, "-")}.tar.zst`);
       try {
+        if (!isDue(app, await place.newest())) return "idle";
         await backUp(app, path, until);
-        await keepNewest(folder, config.backupKeep);
+        await place.keep(path);
+        for (const name of (await place.all()).slice(0, -config.backupKeep)) await place.remove(name);
       } catch (error) {
         if (until.aborted) return "idle";
         notBefore = clock.monotonic() + AGAIN_MS;
@@ -45,28 +51,62 @@ export function backups(app: App): Loop {
         return "idle";
       }
       tellBackup(app, null);
-      app.log.write("info", "A backup was made", { path });
+      app.log.write("info", "A backup was made", {
+        path: app.away ? `${app.away.name}/${basename(path)}` : path,
+      });
       return "idle";
     },
   };
 }
 
-/** Scheduled ones, the oldest first. */
-async function kept(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []); // a folder that is not there holds none
-  return names.filter((name) => NAME.test(name)).sort();
+/** Where scheduled backups lie. */
+interface Place {
+  /** Takes a new one in. */
+  keep(path: string): Promise<void>;
+  /** Names of scheduled ones, the oldest first. */
+  all(): Promise<string[]>;
+  newest(): Promise<string | undefined>;
+  remove(name: string): Promise<void>;
 }
 
-async function isDue({ clock, config }: App, folder: string): Promise<boolean> {
-  const newest = (await kept(folder)).at(-1);
+const scheduled = (names: readonly string[]) => names.filter((name) => NAME.test(name)).sort();
+
+function placeOf({ away, config }: App): Place {
+  const folder = join(config.dataFolder, "backups");
+  const inFolder = async () => scheduled(await readdir(folder).catch(() => [])); // one that is not there holds none
+  if (away === null) {
+    return {
+      keep: async () => {},
+      all: inFolder,
+      newest: async () => (await inFolder()).at(-1),
+      remove: (name) => rm(join(folder, name), { force: true }),
+    };
+  }
+  /** What was seen last: the bucket is asked once, and when something was put there. */
+  let newest: string | undefined;
+  return {
+    async keep(path) {
+      try {
+        await away.put(path);
+      } finally {
+        await rm(path, { force: true });
+      }
+      newest = basename(path);
+    },
+    all: async () => scheduled(await away.names()),
+    async newest() {
+      newest ??= scheduled(await away.names()).at(-1);
+      return newest;
+    },
+    remove: away.remove,
+  };
+}
+
+function isDue({ clock, config }: App, newest: string | undefined): boolean {
   if (newest === undefined) return true;
   const made = Date.parse(newest.replace(NAME, "$1T$2:$3:$4.$5Z"));
   // a clock that was set back must not put it off for good
   return Math.abs(clock.now().getTime() - made) >= config.backupEvery * HOUR_MS;
-}
-
-async function keepNewest(folder: string, count: number): Promise<void> {
-  for (const name of (await kept(folder)).slice(0, -count)) await rm(join(folder, name), { force: true });
 }
 
 /** Throws `unavailable` with what the command says. */

@@ -59,8 +59,10 @@ export function openDeliverer(app: App): Deliverer {
   const lanes = openLanes<Taken>(app.clock, async (one) => {
     const hook = hooks.get(one.hook.id);
     const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
+    // a process that stood still may have lost it to another, and gives it back if it has not
+    const isLost = app.fellows?.isLapsed() ?? false;
     const outcome =
-      hook === undefined || isLate || isDraining
+      hook === undefined || isLate || isLost || isDraining
         ? null
         : await sendOnce(app, { ...one, hook }, stopping.signal).catch((error: unknown) => {
             app.log.report(error, { at: "send a delivery", deliveryId: one.delivery.id });

@@ -20,6 +20,9 @@ const NEXT = "next_key_id";
 const RETIRED = "retired_key_ids";
 const RETIRED_KEPT = 20;
 
+const OTHER_KEY =
+  "The secret key is not the one that this database's secrets were sealed with. Set the right WEIR_SECRET_KEY, or put secret.key back.";
+
 interface KeysKept {
   id: string | null;
   /** Something may be sealed under it already, although `id` still names the one before. */
@@ -28,10 +31,16 @@ interface KeysKept {
 }
 
 /**
- * Opens the box with the master key, and with the one before where a change of keys is under way. Throws
- * `ConfigError` where a key is missing that this store's secrets were sealed with.
+ * Opens the box with the master key, and with the one before where a change of keys is under way. `admit` hears of the
+ * key before anything is written down of it. Throws `ConfigError` where a key is missing that this store's secrets were
+ * sealed with.
  */
-export async function openKeys(store: Store, path: string, secrets: Secrets, ids: Ids): Promise<SecretBox> {
+export async function openKeys(
+  store: Store,
+  path: string,
+  secrets: Secrets,
+  { ids, admit }: { ids: Ids; admit: (keyId: string) => Promise<void> },
+): Promise<SecretBox> {
   const kept = await keysKept(store.db);
   const isFromFile = secrets.secretKey === null;
   const own = masterKey({ path }, secrets.secretKey, kept.id === null, ids);
@@ -41,17 +50,18 @@ export async function openKeys(store: Store, path: string, secrets: Secrets, ids
 
   const isThere = (id: string) => box.keyId === id || box.formerKeyIds.includes(id);
   if (kept.id !== null && !isThere(kept.id)) {
-    throw new ConfigError(
-      "The secret key is not the one that this database's secrets were sealed with. Set the right WEIR_SECRET_KEY, or put secret.key back.",
-    );
+    throw new ConfigError(OTHER_KEY);
   }
   if (kept.next !== null && !isThere(kept.next)) {
     throw new ConfigError(
       "The secret key was being changed, and the new one is missing. Put secret.key.next back, or set WEIR_SECRET_KEY to the new key and WEIR_SECRET_KEY_PREVIOUS to the one before.",
     );
   }
-  if (kept.id === null) await store.write((db) => put(db, KEY, box.keyId));
-  else if (kept.id !== box.keyId && kept.next !== box.keyId)
+  await admit(box.keyId);
+  if (kept.id === null) {
+    const first = await store.write((db) => putFirst(db, KEY, box.keyId));
+    if (first !== box.keyId) throw new ConfigError(OTHER_KEY); // another process was the first, just now
+  } else if (kept.id !== box.keyId && kept.next !== box.keyId)
     await store.write((db) => put(db, NEXT, box.keyId));
   return box;
 }
@@ -103,6 +113,13 @@ async function keysKept(db: ReadDb): Promise<KeysKept> {
     .where(inArray(settings.key, [KEY, NEXT, RETIRED]));
   const of = (key: string) => rows.find((row) => row.key === key)?.value ?? null;
   return { id: of(KEY), next: of(NEXT), retired: JSON.parse(of(RETIRED) ?? "[]") as string[] };
+}
+
+/** What is kept under the key: this, where nothing was. */
+async function putFirst(db: WriteDb, key: string, value: string): Promise<string> {
+  await db.insert(settings).values({ key, value }).onConflictDoNothing();
+  const [row] = await db.select().from(settings).where(eq(settings.key, key));
+  return row?.value ?? value;
 }
 
 async function put(db: WriteDb, key: string, value: string): Promise<void> {

@@ -1,16 +1,19 @@
 import type { Clock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { stopTurns } from "../resources/chat/recover.ts";
 import { beat } from "../resources/health/heartbeat.ts";
 import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { GRANTS_TOPIC } from "../resources/sessions/service.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
+import { LOOK_MS } from "../store/fellows.ts";
 import { alerter } from "./alerter.ts";
 import { backups } from "./backups.ts";
 import { compactor } from "./compactor.ts";
 import { continuer } from "./continuer.ts";
 import { openDeliverer } from "./deliverer.ts";
 import { expirer } from "./expirer.ts";
+import { fellows, LOST_TOPIC } from "./fellows.ts";
 import { follower } from "./follower.ts";
 import { openLocks } from "./locks.ts";
 import { drive, type Loop } from "./loop.ts";
@@ -67,11 +70,10 @@ export async function startEngine(app: App): Promise<Engine> {
   app.signals.keep(RUNS_TOPIC);
   app.signals.keep(GRANTS_TOPIC);
   app.signals.keep(OUTBOUND_TOPIC);
-  await rescue.tick(signal);
+  app.signals.keep(LOST_TOPIC);
   const talk = talker(app);
-  await talk.tick(signal);
   const keeper = timekeeper(app);
-  await keeper.tick(signal);
+  for (const loop of [rescue, talk, keeper]) await begin(app, loop, signal);
 
   type Rest = (ms: number, signal: AbortSignal) => Promise<void>;
   const turn = (loop: Loop, idleMs: number, until: AbortSignal, rest?: Rest) =>
@@ -92,7 +94,8 @@ export async function startEngine(app: App): Promise<Engine> {
   const loops = [
     turn(worker, WORKER_IDLE_MS, signal, (ms, until) => app.signals.wait(RUNS_TOPIC, ms, until)),
     turn({ name: "renewer", tick: () => renew() }, RENEW_MS, signal),
-    run(rescue, RESCUE_MS),
+    turn(fellows(app), LOOK_MS, signal),
+    run(rescue, RESCUE_MS, (ms, until) => app.signals.wait(LOST_TOPIC, ms, until)),
     run(continuer(app), CONTINUE_MS),
     run(expirer(app), EXPIRE_MS),
     run(refresher(app), REFRESH_MS, (ms, until) => app.signals.wait(GRANTS_TOPIC, ms, until)),
@@ -127,6 +130,16 @@ export async function startEngine(app: App): Promise<Engine> {
       await within(clock, LET_GO_MS, Promise.all([...loops, stopped]));
     },
   };
+}
+
+/** The first tick. A server that others keep busy is no reason not to start: the loop comes to it again soon. */
+async function begin(app: App, loop: Loop, signal: AbortSignal): Promise<void> {
+  try {
+    await loop.tick(signal);
+  } catch (error) {
+    if (!(app.store.remote && error instanceof AppError && error.retryable)) throw error;
+    app.log.report(error, { loop: loop.name });
+  }
 }
 
 /** Waits for `work`, but no longer than `ms`. */

@@ -1,8 +1,8 @@
-import type { Dirent } from "node:fs";
-import { lstat, readdir, rm } from "node:fs/promises";
-import { basename, join, sep } from "node:path";
+import { rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { inArray } from "drizzle-orm";
 import type { App } from "../context.ts";
+import { entriesOf, touchedAt } from "../lake/leftovers.ts";
 import { artifacts } from "../resources/artifacts/table.ts";
 
 /** Younger files may belong to a load or a run that has not committed yet. */
@@ -12,7 +12,7 @@ export const UUID_CHARACTERS = 36;
 
 /** Deletes files of artifacts that were never stored, or whose row is gone. */
 export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
-  for await (const paths of batches(oldFiles(app.artifactsFolder, before(app)))) {
+  for await (const paths of batches(app.artifacts.list(before(app)))) {
     const idOf = (path: string) => basename(path).slice(0, UUID_CHARACTERS);
     const rows = await app.store.db
       .select({ path: artifacts.path })
@@ -20,7 +20,7 @@ export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
       .where(inArray(artifacts.id, paths.map(idOf)));
     const known = new Set(rows.map((row) => row.path));
     const left = paths.filter((path) => !known.has(path));
-    for (const path of left) await rm(join(app.artifactsFolder, path), { force: true });
+    for (const path of left) await app.artifacts.remove(path);
     tell(app, "files of artifacts that are no more were removed", left);
     yield;
   }
@@ -31,7 +31,7 @@ const KEPT_SCRATCH = new Set(["sql", "cache", "lake"]);
 
 /** Deletes what earlier work left in the scratch folder, and SQL processes of earlier starts in theirs. */
 export async function* sweepScratch(app: App): AsyncGenerator<void> {
-  const scratch = join(app.config.dataFolder, "scratch");
+  const scratch = app.scratchFolder;
   const left = [
     ...(await entriesOf(scratch)).filter(({ name }) => !KEPT_SCRATCH.has(name)).map(({ name }) => name),
     ...(await entriesOf(join(scratch, "sql")))
@@ -63,40 +63,9 @@ export async function* batches(paths: AsyncIterable<string>): AsyncGenerator<str
   if (batch.length > 0) yield batch;
 }
 
-/** Relative paths of files last touched before `limit`. */
-async function* oldFiles(root: string, limit: Date, below = ""): AsyncGenerator<string> {
-  for (const entry of await entriesOf(join(root, below))) {
-    const path = below === "" ? entry.name : `${below}${sep}${entry.name}`;
-    if (entry.isDirectory()) yield* oldFiles(root, limit, path);
-    else if ((await touchedAt(join(root, path))) < limit.getTime()) yield path;
-  }
-}
-
 async function isTouchedSince(path: string, limit: Date): Promise<boolean> {
   if ((await touchedAt(path)) >= limit.getTime()) return true;
   for (const entry of await entriesOf(path))
     if (await isTouchedSince(join(path, entry.name), limit)) return true;
   return false;
 }
-
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return [];
-    throw error;
-  }
-}
-
-/** Milliseconds since the epoch; a file that has just gone counts as new. */
-async function touchedAt(path: string): Promise<number> {
-  try {
-    return (await lstat(path)).mtimeMs;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return Number.POSITIVE_INFINITY;
-    throw error;
-  }
-}
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";

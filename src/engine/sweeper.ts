@@ -35,7 +35,7 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepLake),
     chore(app, ROUND_MS, sweepReads),
     chore(app, ROUND_MS, sweepArtifacts),
-    chore(app, ROUND_MS, sweepScratch),
+    chore(app, ROUND_MS, sweepScratch, "each"),
     chore(app, ROUND_MS, sweepKeys),
     chore(app, ROUND_MS, sweepSessions),
     chore(app, ROUND_MS, sweepDeviceCodes),
@@ -64,13 +64,17 @@ export function sweeper(app: App): Loop {
   };
 }
 
-/** One step of a sweep at each call, and a new sweep `everyMs` after the last one began. True while there is more. */
-function chore(app: App, everyMs: number, sweep: Sweep): () => Promise<boolean> {
+/**
+ * One step of a sweep at each call, and a new sweep `everyMs` after the last one began. True while there is more. Of
+ * several processes on one store, one is enough for what is not each one's own.
+ */
+function chore(app: App, everyMs: number, sweep: Sweep, who: "one" | "each" = "one"): () => Promise<boolean> {
   let under: AsyncGenerator<void> | null = null;
   let next = Number.NEGATIVE_INFINITY;
   return async () => {
     if (under === null) {
       if (app.clock.monotonic() < next) return false;
+      if (who === "one" && app.fellows?.isEldest() === false) return false;
       next = app.clock.monotonic() + everyMs;
       under = sweep(app);
     }

@@ -11,7 +11,7 @@ import { upload } from "../providers/s3-upload.ts";
 import { childrenOf, textOf } from "../providers/s3-xml.ts";
 import { openLine } from "../sql/line.ts";
 import { openCache } from "./cache.ts";
-import type { Lake, LakeFile } from "./contract.ts";
+import type { Lake, LakeFile, Shelf } from "./contract.ts";
 import { openFolderLake } from "./folder.ts";
 import { checkPath, folderOf } from "./names.ts";
 
@@ -37,10 +37,12 @@ export interface BucketLake extends Lake {
    * yet becomes its own. Throws `unavailable` with the reason, and `conflict` where the bucket is another's.
    */
   claim(id: string): Promise<void>;
+  /** A shelf in the folder `name` beside the datasets. */
+  shelf(name: string): Shelf;
 }
 
 /** Below the lake's root: says whose it is, so that no other installation takes its files for leftovers. */
-const MARKER = ".weir";
+export const MARKER = ".weir";
 const MAX_MARKER_BYTES = 1_000;
 
 /** Files on their way at once. */
@@ -128,6 +130,34 @@ export function openBucketLake(options: BucketOptions): BucketLake {
     },
 
     claim: (id) => transfer(() => claim(link, id)),
+
+    shelf: (name) => ({
+      async put(path, content) {
+        const bytes = new Blob([content as BlobPart]).stream();
+        await transfer(() => upload(link, `${root}${name}/${path}`, bytes, MAX_FILE_BYTES));
+      },
+      async open(path) {
+        const key = `${name}/${path}`;
+        try {
+          return Bun.file(
+            await cache.get(key, (into) => transfer(() => download(link, `${root}${key}`, into))),
+          );
+        } catch (error) {
+          if (error instanceof AppError && error.code === "dataset_changed") return null; // there is no such file
+          throw error;
+        }
+      },
+      async remove(path) {
+        await transfer(() => removeObject(link, `${root}${name}/${path}`));
+        await cache.drop(`${name}/${path}`);
+      },
+      async *list(before) {
+        for await (const { entries } of listPages(link, `${root}${name}/`)) {
+          for (const { key, modifiedAt } of entries)
+            if (isOld(modifiedAt, before)) yield key.slice(`${root}${name}/`.length);
+        }
+      },
+    }),
   };
 }
 
@@ -138,7 +168,7 @@ const isPath = (path: string) => /^[^/]+(\/[a-z_][a-z0-9_]*){3}\/[^/]+\.parquet$
 
 const isOld = (at: string | null, before: Date) => at !== null && Date.parse(at) < before.getTime();
 
-async function download(link: S3Link, key: string, into: string): Promise<void> {
+export async function download(link: S3Link, key: string, into: string): Promise<void> {
   for (let read = 1; ; read++) {
     const response = await send(link, { method: "GET", key, long: true });
     const size = Number(response.headers.get("content-length") ?? Number.NaN);
@@ -161,7 +191,7 @@ async function write(bytes: ReadableStream<Uint8Array>, into: string): Promise<v
   }
 }
 
-async function removeObject(link: S3Link, key: string): Promise<void> {
+export async function removeObject(link: S3Link, key: string): Promise<void> {
   try {
     await (await send(link, { method: "DELETE", key })).body.cancel();
   } catch (error) {
@@ -197,7 +227,8 @@ async function claim(link: S3Link, id: string): Promise<void> {
   await response.body.cancel();
 }
 
-async function readMarker(link: S3Link, key: string): Promise<string | null> {
+/** The installation that the lake below the root belongs to; null where it belongs to none yet. */
+export async function readMarker(link: S3Link, key: string): Promise<string | null> {
   try {
     const { bytes } = await (await send(link, { method: "GET", key })).bytes(MAX_MARKER_BYTES);
     return new TextDecoder().decode(bytes);

@@ -91,3 +91,15 @@ export interface Lake {
   /** Relative paths of all files last touched before `before`, for finding leftovers. */
   list(before: Date): AsyncIterable<string>;
 }
+
+/** Files that are written once, by their relative paths: a folder of this machine, or object storage. */
+export interface Shelf {
+  /** Keeps a file durably; nothing is there by that name. Throws `disk_full` and `unavailable`. */
+  put(path: string, content: string | Uint8Array): Promise<void>;
+  /** What a file holds; null where there is none. Throws `unavailable`. */
+  open(path: string): Promise<Blob | null>;
+  /** What is gone already is no error. */
+  remove(path: string): Promise<void>;
+  /** Relative paths of all files last touched before `before`, for finding leftovers. */
+  list(before: Date): AsyncIterable<string>;
+}

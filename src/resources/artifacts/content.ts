@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { isObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
@@ -6,17 +5,12 @@ import { textOf } from "./keep.ts";
 import type { ArtifactRow } from "./table.ts";
 
 /** What an artifact holds, as bytes. Throws `gone` when its file is not there. */
-export async function openContent(
-  ctx: Pick<Context, "artifactsFolder" | "log">,
-  row: ArtifactRow,
-): Promise<Blob> {
+export async function openContent(ctx: Pick<Context, "artifacts" | "log">, row: ArtifactRow): Promise<Blob> {
   if (row.path === null) return new Blob([textOf(row.kind, row.data)]);
-  const file = Bun.file(join(ctx.artifactsFolder, row.path));
-  if (!(await file.exists())) {
-    ctx.log.write("error", "the file of an artifact is missing", { artifactId: row.id });
-    throw new AppError("gone", "The file of this artifact is no longer there.");
-  }
-  return file;
+  const file = await ctx.artifacts.open(row.path);
+  if (file !== null) return file;
+  ctx.log.write("error", "the file of an artifact is missing", { artifactId: row.id });
+  throw new AppError("gone", "The file of this artifact is no longer there.");
 }
 
 const ENDINGS = { json: "json", text: "txt", file: "bin" } as const;

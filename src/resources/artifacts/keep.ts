@@ -1,7 +1,4 @@
-import { mkdir, open, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { timestamp } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
@@ -43,8 +40,8 @@ export async function stageArtifact(ctx: Context, runId: string, input: Artifact
     mimeType: mimeType ?? (kind === "text" ? "text/plain; charset=utf-8" : "application/json"),
   });
   if (bytes <= MAX_INLINE_BYTES) return { ...row, storageType: "inline", data, path: null };
-  const path = join(ctx.organizationId, `${row.id}.${kind === "text" ? "txt" : "json"}`);
-  await writeDurably(ctx.artifactsFolder, path, text);
+  const path = `${ctx.organizationId}/${row.id}.${kind === "text" ? "txt" : "json"}`;
+  await ctx.artifacts.put(path, text);
   return { ...row, storageType: "file", data: null, path };
 }
 
@@ -64,8 +61,8 @@ export async function stageFile(ctx: Context, runId: string, input: FileInput): 
     bytes: bytes.length,
     mimeType,
   });
-  const path = join(ctx.organizationId, `${row.id}.bin`);
-  await writeDurably(ctx.artifactsFolder, path, bytes);
+  const path = `${ctx.organizationId}/${row.id}.bin`;
+  await ctx.artifacts.put(path, bytes);
   return { ...row, storageType: "file", data: { fileName, mimeType, bytes: bytes.length }, path };
 }
 
@@ -82,34 +79,4 @@ export async function insertArtifact(tx: WriteContext, row: ArtifactRow): Promis
   await tx.db.insert(artifacts).values(row);
   const { actionRunId, title, kind, bytes } = row;
   await record(tx, "artifact.created", { type: "artifact", id: row.id }, { actionRunId, title, kind, bytes });
-}
-
-/** Writes a new file and waits until the disk has it and its name. Throws `disk_full`. */
-async function writeDurably(folder: string, path: string, content: string | Uint8Array): Promise<void> {
-  const target = join(folder, path);
-  try {
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    const file = await open(target, "wx", 0o600);
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await syncFolder(dirname(target));
-  } catch (error) {
-    await rm(target, { force: true });
-    const code = error instanceof Error && "code" in error ? error.code : null;
-    if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
-    throw new AppError("disk_full", "The disk for artifacts is full.", { retryable: true, cause: error });
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

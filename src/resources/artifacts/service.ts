@@ -1,5 +1,3 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { and, count, desc, eq, type SQL } from "drizzle-orm";
 import { InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
@@ -105,7 +103,7 @@ export async function deleteArtifact(ctx: Context, id: string): Promise<void> {
     const { path } = row;
     if (path === null) return;
     tx.afterCommit(() => {
-      rm(join(tx.artifactsFolder, path), { force: true }).catch(
+      tx.artifacts.remove(path).catch(
         (error) => tx.log.report(error, { at: "remove the file of an artifact", artifactId: id }), // the sweeper tries again
       );
     });

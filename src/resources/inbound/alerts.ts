@@ -143,7 +143,10 @@ async function sendAlert(app: App, alert: AlertRow, signal: AbortSignal): Promis
     });
   }
   await app.store.write(async (db) => {
-    await db.update(webhookAlerts).set({ attempts, dueAt }).where(eq(webhookAlerts.id, alert.id));
+    await db
+      .update(webhookAlerts)
+      .set({ attempts, dueAt })
+      .where(and(eq(webhookAlerts.id, alert.id), eq(webhookAlerts.attempts, alert.attempts)));
   });
 }
 

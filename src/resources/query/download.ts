@@ -1,4 +1,4 @@
-import { mkdir, open } from "node:fs/promises";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
 import { toStream } from "../../providers/streams.ts";
@@ -36,20 +36,23 @@ export async function downloadQuery(
     const options = { format, ...(limit === undefined ? {} : { limit }), maxBytes: MAX_DOWNLOAD_BYTES };
     const path = await ctx.sql.save(job, into, options).catch(toldAtSql);
     const file = await open(path, "r");
-    return toStream(
-      (async function* () {
-        try {
-          for (;;) {
-            const { bytesRead, buffer } = await file.read(new Uint8Array(CHUNK_BYTES), 0, CHUNK_BYTES);
-            if (bytesRead === 0) return;
-            yield buffer.subarray(0, bytesRead);
-          }
-        } finally {
-          await file.close();
-        }
-      })(),
-    );
+    if (signal.aborted) await file.close();
+    signal.throwIfAborted();
+    const bytes = chunksOf(file);
+    // Whoever asked may go before the stream is ever read, and then nobody cancels it.
+    signal.addEventListener("abort", () => void bytes.return(), { once: true });
+    return toStream(bytes);
   } finally {
     await work.dispose(); // the open file stays readable
+  }
+}
+
+/** The file to its end; it is closed then, and when the reader leaves. */
+async function* chunksOf(file: FileHandle): AsyncGenerator<Uint8Array, void> {
+  await using _ = file;
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(new Uint8Array(CHUNK_BYTES), 0, CHUNK_BYTES);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
   }
 }

@@ -62,11 +62,25 @@ export async function sendDueReplies(app: App, signal: AbortSignal): Promise<num
     .limit(BATCH);
   for (const { reply, action, automation } of due) {
     signal.throwIfAborted();
+    if (!(await take(app, reply))) continue; // another process has it
     const run = action ?? automation;
     const text = reply.text ?? (run?.completedAt ? endOf(app, run, reply) : null);
     await settle(app, reply, text === null ? "late" : await send(app, reply, text, signal));
   }
   return due.length;
+}
+
+/** While one process sends an answer, no other takes it up; of one that dies meanwhile it is sent again after that. */
+const LEASE_MS = 30_000;
+
+async function take(app: App, { id, dueAt }: ReplyRow): Promise<boolean> {
+  const { changes } = await app.store.write((db) =>
+    db
+      .update(slackReplies)
+      .set({ dueAt: timestamp(app.clock, LEASE_MS) })
+      .where(and(eq(slackReplies.id, id), eq(slackReplies.dueAt, dueAt))),
+  );
+  return changes > 0;
 }
 
 /** How a run ended, in a few lines. */

@@ -1,8 +1,8 @@
 // Accepts an invitation: as the person who is signed in, as a user there is, or as a new one. Runs in their browser.
-import { ask, onSubmit, part, show, tell, whoIsHere } from "/sign-in/shared.js";
+import { ask, base, onSubmit, part, show, tell, whoIsHere } from "/sign-in/shared.js";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
-part("elsewhere").href = `/login?return_to=${encodeURIComponent(location.pathname + location.search)}`;
+part("elsewhere").href = `${base}/login?return_to=${encodeURIComponent(location.pathname + location.search)}`;
 
 async function accept(fields) {
   const { isGood, body, problem } = await ask("POST", "/api/v1/auth/invitations/accept", {

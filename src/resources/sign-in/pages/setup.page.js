@@ -1,5 +1,5 @@
 // Sends the form of the set-up page and says what came of it. Runs in the browser of the first owner.
-import { ask, onSubmit, part, tell } from "/sign-in/shared.js";
+import { ask, base, onSubmit, part, tell } from "/sign-in/shared.js";
 
 const form = part("setup");
 const token = new URLSearchParams(location.search).get("token") ?? "";
@@ -10,5 +10,5 @@ if (token === "")
 onSubmit(form, async (fields) => {
   const { isGood, problem } = await ask("POST", "/api/v1/auth/setup", { ...fields, token });
   if (!isGood) return tell(problem);
-  location.assign("/");
+  location.assign(`${base}/`);
 });

@@ -1,10 +1,13 @@
 // What the pages of sign-in have in common. Runs in a person's browser.
 
+/** The path that Weir stands below, such as `/weir`; empty where it has its host for itself. */
+export const base = document.documentElement.dataset.base ?? "";
+
 export const part = (id) => document.getElementById(id);
 
 /** Sends JSON to Weir. `body` of the answer is null where there is none; `problem` is the lines that tell what went wrong. */
 export async function ask(method, path, body, headers = {}) {
-  const reply = await fetch(path, {
+  const reply = await fetch(base + path, {
     method,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -79,7 +82,7 @@ export async function signIn(returnTo, then) {
   if (methods.oidc) {
     const link = part("oidc");
     link.textContent = `Sign in with ${methods.oidc.name}`;
-    link.href = `/api/v1/auth/oidc/start?return_to=${encodeURIComponent(returnTo)}`;
+    link.href = `${base}/api/v1/auth/oidc/start?return_to=${encodeURIComponent(returnTo)}`;
     link.hidden = false;
   }
   const form = part("password");

@@ -1,0 +1,61 @@
+import { and, eq, sql } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import type { App } from "../context.ts";
+import { chatTurns } from "../resources/chat/table.ts";
+import { actionRuns } from "../resources/runs/table.ts";
+import { OUTBOUND_TOPIC, outboundDeliveries } from "../resources/webhooks/table.ts";
+import { type ProcessRow, removeProcess } from "../store/processes.ts";
+import type { Loop } from "./loop.ts";
+
+/** Signalled when leases were ended before their time. */
+export const LOST_TOPIC = "processes:lost";
+
+/** A correction of the clock that is worth a line in the log. */
+const TOLD_MS = 1_000;
+
+/**
+ * Tells the other processes on the store that this one lives, and lets go of what those had under way that are dead. It
+ * only ends their leases: who takes the work up, and that the dead write nothing more if they live after all, is the
+ * leases' own business.
+ */
+export function fellows(app: App): Loop {
+  return {
+    name: "fellows",
+    async tick() {
+      if (app.fellows === null) return "idle";
+      const { dead, wasTakenForDead, correctedMs } = await app.fellows.look();
+      if (wasTakenForDead)
+        app.log.write("warn", "the other processes had taken this one for dead; it is there again");
+      if (Math.abs(correctedMs) >= TOLD_MS)
+        app.log.write("warn", "the clock was set by that of the database", { milliseconds: correctedMs });
+      for (const one of dead) await bury(app, one);
+      return "idle";
+    },
+  };
+}
+
+async function bury(app: App, dead: ProcessRow): Promise<void> {
+  const at = timestamp(app.clock);
+  const over = timestamp(app.clock, -1);
+  const isGone = await app.store.write(async (db) => {
+    if (!(await removeProcess(db, dead))) return false; // another process has buried it, or it lives
+    await db
+      .update(actionRuns)
+      .set({ leaseUntil: over })
+      .where(and(sql`${actionRuns.status} = 'running'`, eq(actionRuns.bootId, dead.id)));
+    await db
+      .update(chatTurns)
+      .set({ leaseUntil: over })
+      .where(and(sql`${chatTurns.status} in ('streaming', 'waiting')`, eq(chatTurns.bootId, dead.id)));
+    await db
+      .update(outboundDeliveries)
+      .set({ dueAt: at, takenBy: null })
+      .where(sql`${outboundDeliveries.dueAt} is not null and ${outboundDeliveries.takenBy} = ${dead.id}`);
+    return true;
+  });
+  if (!isGone) return;
+  app.signals.notify(LOST_TOPIC);
+  app.signals.notify(OUTBOUND_TOPIC);
+  const { id, host, pid, seenAt } = dead;
+  app.log.write("warn", "a process is gone; what it had under way goes on here", { id, host, pid, seenAt });
+}

@@ -1,0 +1,46 @@
+import type { Clock } from "../base/clock.ts";
+import { ConfigError } from "../base/config-error.ts";
+import { type EgressOptions, openEgress } from "../base/egress.ts";
+import { type Away, openAway } from "./away.ts";
+
+/** Settings of the place for backups, as `Config` and `Secrets` have them. */
+export interface AwaySettings {
+  backupEndpoint: string | null;
+  backupRegion: string | null;
+  backupAccessKeyId: string | null;
+  backupSecretAccessKey: string | null;
+  backupSessionToken: string | null;
+}
+
+interface Means {
+  egress: EgressOptions;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Opens `s3://BUCKET/PREFIX` with the keys that are set. Throws `ConfigError` where there are none. */
+export function awayFrom(url: string, settings: AwaySettings, { egress, clock, signal }: Means): Away {
+  const { backupEndpoint: endpointUrl, backupRegion: region } = settings;
+  const { backupAccessKeyId: accessKeyId, backupSecretAccessKey: secretAccessKey } = settings;
+  if (accessKeyId === null || secretAccessKey === null) {
+    throw new ConfigError(
+      `${url} needs keys: set WEIR_BACKUP_ACCESS_KEY_ID and WEIR_BACKUP_SECRET_ACCESS_KEY.`,
+    );
+  }
+  const [bucket = "", ...prefix] = url.replace("s3://", "").split("/");
+  const allow = endpointUrl === null ? [] : [new URL(endpointUrl).host];
+  return openAway(
+    {
+      bucket,
+      prefix: prefix.join("/"),
+      ...(endpointUrl ? { endpointUrl } : {}),
+      ...(region ? { region } : {}),
+    },
+    {
+      accessKeyId,
+      secretAccessKey,
+      ...(settings.backupSessionToken ? { sessionToken: settings.backupSessionToken } : {}),
+    },
+    { egress: openEgress({ ...egress, allow: [...egress.allow, ...allow] }), clock, signal }, // who sets the endpoint may reach it
+  );
+}

@@ -1,0 +1,35 @@
+import type { Dirent } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join, sep } from "node:path";
+
+/** Relative paths of files last touched before `limit`. */
+export async function* filesBelow(root: string, limit: Date, below = ""): AsyncGenerator<string> {
+  for (const entry of await entriesOf(join(root, below))) {
+    const path = below === "" ? entry.name : `${below}${sep}${entry.name}`;
+    if (entry.isDirectory()) yield* filesBelow(root, limit, path);
+    else if ((await touchedAt(join(root, path))) < limit.getTime()) yield path;
+  }
+}
+
+/** What lies in a folder; nothing where there is none. */
+export async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return [];
+    throw error;
+  }
+}
+
+/** Milliseconds since the epoch; a file that has just gone counts as new. */
+export async function touchedAt(path: string): Promise<number> {
+  try {
+    return (await lstat(path)).mtimeMs;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "";

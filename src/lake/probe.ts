@@ -1,0 +1,49 @@
+import type { Clock } from "../base/clock.ts";
+import type { Egress } from "../base/egress.ts";
+import type { Ids } from "../base/ids.ts";
+import { send } from "../providers/s3-client.ts";
+import { listPages } from "../providers/s3-list.ts";
+import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3-shape.ts";
+import { MARKER, readMarker } from "./bucket.ts";
+
+/** What a look at a lake's bucket has found. */
+export interface Probe {
+  /** The installation that it belongs to; null where it belongs to none yet. */
+  owner: string | null;
+  /** How long a small object took to be written and removed again. */
+  tookMs: number;
+  /** How far the store's clock is ahead, to the second; null where it does not tell. */
+  aheadMs: number | null;
+  /** Bytes of what lies below the lake's root, by path. */
+  sizes: ReadonlyMap<string, number>;
+}
+
+/** Writes, lists and removes in the bucket as the server does, and leaves nothing behind. Throws what the store says. */
+export async function probeBucket(options: {
+  config: S3Config;
+  credentials: S3Credentials;
+  egress: Egress;
+  clock: Clock;
+  ids: Ids;
+  signal: AbortSignal;
+}): Promise<Probe> {
+  const { clock, ids, config } = options;
+  const link: S3Link = { connectionId: "", filesFolder: "", ...options };
+  const root = rootOf(config);
+  const key = `${root}${MARKER}-doctor-${ids.uuid()}`;
+  const startedMs = clock.monotonic();
+  const written = await send(link, { method: "PUT", key, body: new TextEncoder().encode("weir doctor") });
+  await written.body.cancel();
+  await (await send(link, { method: "DELETE", key })).body.cancel();
+  const tookMs = clock.monotonic() - startedMs;
+  const date = Date.parse(written.headers.get("date") ?? "");
+  const sizes = new Map<string, number>();
+  for await (const { entries } of listPages(link, root))
+    for (const { key: name, size } of entries) sizes.set(name.slice(root.length), size ?? 0);
+  return {
+    owner: await readMarker(link, `${root}${MARKER}`),
+    tookMs,
+    aheadMs: Number.isNaN(date) ? null : date - (clock.now().getTime() - tookMs),
+    sizes,
+  };
+}

@@ -1,0 +1,45 @@
+import { mkdir, open, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { AppError } from "../base/errors.ts";
+import type { Shelf } from "./contract.ts";
+import { filesBelow } from "./leftovers.ts";
+
+/** A shelf in a folder of this machine. */
+export const openFolderShelf = (root: string): Shelf => ({
+  put: (path, content) => writeDurably(join(root, path), content),
+  async open(path) {
+    const file = Bun.file(join(root, path));
+    return (await file.exists()) ? file : null;
+  },
+  remove: (path) => rm(join(root, path), { force: true }),
+  list: (before) => filesBelow(root, before),
+});
+
+/** Writes a new file and waits until the disk has it and its name. */
+async function writeDurably(target: string, content: string | Uint8Array): Promise<void> {
+  try {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    const file = await open(target, "wx", 0o600);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await syncFolder(dirname(target));
+  } catch (error) {
+    await rm(target, { force: true });
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
+    throw new AppError("disk_full", "The disk for artifacts is full.", { retryable: true, cause: error });
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

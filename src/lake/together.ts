@@ -1,0 +1,42 @@
+import { AppError } from "../base/errors.ts";
+import type { Lake, Shelf } from "./contract.ts";
+
+/** Whether others that share the database see this data directory. */
+interface Others {
+  isApart(): Promise<boolean>;
+  requireTogether(what: string): Promise<void>;
+}
+
+/** A lake in the data directory of a process that is not alone: it takes nothing in that the others can't see. */
+export const lakeTogether = (lake: Lake, others: Others): Lake => ({
+  ...lake,
+  async place(at, file) {
+    await others.requireTogether("The dataset's files");
+    return lake.place(at, file);
+  },
+  async localPath(file, hold) {
+    const path = await lake.localPath(file, hold);
+    if (!(await Bun.file(path).exists()) && (await others.isApart()))
+      throw elsewhere("A file of the dataset lies");
+    return path;
+  },
+});
+
+export const shelfTogether = (shelf: Shelf, others: Others): Shelf => ({
+  ...shelf,
+  async put(path, content) {
+    await others.requireTogether("A large artifact");
+    return shelf.put(path, content);
+  },
+  async open(path) {
+    const content = await shelf.open(path);
+    if (content === null && (await others.isApart())) throw elsewhere("The artifact lies");
+    return content;
+  },
+});
+
+const elsewhere = (what: string) =>
+  new AppError(
+    "invalid_state",
+    `${what} in the data directory of another process. Give all processes the same data directory, or set WEIR_LAKE_URL to a bucket for all of them.`,
+  );
