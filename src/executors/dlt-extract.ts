@@ -240,6 +240,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     children,
   });
   const [root] = finished;
+  if (root && !options.dryRun) warnOfTwice(plan, root.result.rows, site.existing(plan.table), warn);
   bench.log(
     "info",
     `${plan.resource}: ${root?.result.rowsRead} rows read, ${root?.result.rows} loaded, ${root?.result.deduplicated} duplicates, ${root?.result.rejected} rejected.`,
@@ -297,6 +298,19 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
   return guessed ?? landStaged(site, taken, extraction.ranged);
+}
+
+/** A table that is appended whole has its rows twice after the second load; that is said, since few people mean it. */
+function warnOfTwice(
+  { disposition, incremental, resource }: Plan,
+  rows: number,
+  existing: LakeTable | null,
+  warn: (text: string) => void,
+): void {
+  if (disposition !== "append" || incremental || rows === 0 || !existing?.rows) return;
+  warn(
+    `append without a cursor: the ${rows} rows of this load of ${resource} stand beside the ${existing.rows} loaded before.`,
+  );
 }
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */

@@ -236,6 +236,34 @@ describe("a cursor", () => {
     expect(typed.code).toBe("cursor_field_missing");
   });
 
+  test("that is there and has no value in any row fails the load, of typed sources too, so that nothing comes twice", async () => {
+    await using world = openWorld();
+    const source = csv({ id: "BIGINT", at: "TIMESTAMP" }, "1,\n2,\n");
+    const merged = { primaryKey: ["id"], writeDisposition: "merge" };
+    for (const merge of [{}, merged] as JsonObject[]) {
+      const error = await failure(world.run(by("at", {}, merge), source));
+      expect(error).toMatchObject({
+        code: "cursor_field_missing",
+        details: { resource: "o", field: "at" },
+        message: expect.stringContaining("has a value"),
+      });
+    }
+    expect(world.tables).toEqual([]);
+    const none = await world.run(by("at"), csv({ id: "BIGINT", at: "TIMESTAMP" }, ""));
+    expect(none.result.rows).toBe(0);
+  });
+
+  test("that an append does not have is told once the rows stand twice", async () => {
+    await using world = openWorld();
+    const run = (more = {}) =>
+      world.run({ resources: [{ name: "o", ...more }] }, rows([{ id: 1 }, { id: 2 }]));
+    expect((await run()).result.warnings).toEqual([]);
+    expect((await run()).result.warnings).toEqual([
+      "append without a cursor: the 2 rows of this load of o stand beside the 2 loaded before.",
+    ]);
+    expect((await run({ writeDisposition: "replace" })).result.warnings).toEqual([]);
+  });
+
   test("that some rows lack is told: they come with a first load and not later", async () => {
     await using world = openWorld();
     const first = await world.run(by("at"), rows([{ id: 1, at: 1 }, { id: 2 }]));

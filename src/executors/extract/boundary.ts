@@ -1,3 +1,4 @@
+import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { CursorState } from "../../lake/contract.ts";
 import type { SqlSession } from "../../sql/contract.ts";
@@ -92,12 +93,15 @@ interface Reached {
   state: CursorState | null;
 }
 
-/** How far the rows of `read` have come, and the fingerprints of those that the next load meets again. */
+/**
+ * How far the rows of `read` have come, and the fingerprints of those that the next load meets again. Throws
+ * `cursor_field_missing` where there are rows and none has a value in the cursor.
+ */
 export async function reached(
   session: SqlSession,
   read: string,
   { cursor, fingerprint }: Marks,
-  { incremental, primaryKey }: Plan & { incremental: IncrementalPlan },
+  { incremental, primaryKey, resource }: Plan & { incremental: IncrementalPlan },
   warn: (text: string) => void,
 ): Promise<Reached> {
   const { stored, start, field, isBackfill, lagSeconds } = incremental;
@@ -106,11 +110,12 @@ export async function reached(
     `SELECT arg_max(${cursor.text}, ${cursor.sql}) AS value, count(*) FILTER (${cursor.sql} IS NULL) AS nulls, ${last ? `max(${cursor.sql}) < ${last} AS behind, max(${cursor.sql}) = ${last} AS level` : "false AS behind, false AS level"} FROM (${read})`,
   );
   const nulls = Number(row?.nulls ?? 0);
+  const value = row?.value;
+  if (nulls > 0 && typeof value !== "string") throw noValue(resource, field);
   if (nulls > 0)
     warn(
       `${nulls} rows have no value in the cursor ${field}. They were loaded now; later ones like them are not found.`,
     );
-  const value = row?.value;
   if (typeof value !== "string") return { end: isBackfill ? null : start, state: null };
   const end = cursor.isText ? value : cursorJson(value, cursor.type);
   if (isBackfill) return { end, state: null };
@@ -130,6 +135,14 @@ export async function reached(
   }
   return { end, state: { cursorField: field, lastValue: end, boundary: kept.slice(0, MAX_BOUNDARY) } };
 }
+
+/** Without any value there is no place to go on from: the next load would bring the same rows once more. */
+const noValue = (resource: string, field: string): AppError =>
+  new AppError(
+    "cursor_field_missing",
+    `No row of ${resource} has a value in the cursor field "${field}". Choose another, or load without one.`,
+    { details: { resource, field } },
+  );
 
 /** Each fingerprint as often as the list that has it most. */
 function joined(left: readonly string[], right: readonly string[]): string[] {

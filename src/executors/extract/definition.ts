@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { anything, map, named, object, oneOf, optional } from "../../base/shape.ts";
+import { anything, described, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
 import { Endpoint, endpointFaults, specFault } from "../../providers/http-endpoint.ts";
 import { MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
@@ -12,33 +12,65 @@ const mode = () => oneOf(CONTRACT_MODES);
 export const definition = object({
   resources: Type.Array(
     object({
-      name: optional(text()),
-      spec: optional(text()),
-      primaryKey: optional(Type.Array(text(), { maxItems: 32 })),
+      name: optional(described("What the table is called; what spec says where absent", text())),
+      spec: optional(
+        described(
+          "What the source calls it: a table, a resource of the API, a glob of files, a path; what name says where absent",
+          text(),
+        ),
+      ),
+      primaryKey: optional(
+        described("Columns that tell rows apart; a merge needs them", Type.Array(text(), { maxItems: 32 })),
+      ),
       incremental: optional(
-        object({
-          cursorField: text(),
-          initialValue: optional(anything()),
-          lagSeconds: optional(Type.Number({ minimum: 0, maximum: 315_360_000 })),
-          endValue: optional(anything()),
+        object(
+          {
+            cursorField: described("The column that says how new a row is, such as updated_at", text()),
+            initialValue: optional(
+              described("Where the first load begins; at the very start where absent", anything()),
+            ),
+            lagSeconds: optional(
+              described(
+                "Read so much further back, for sources that write late",
+                Type.Number({ minimum: 0, maximum: 315_360_000 }),
+              ),
+            ),
+            endValue: optional(
+              described(
+                "Only rows before it: a backfill, which leaves the stored cursor as it is",
+                anything(),
+              ),
+            ),
+          },
+          { description: "Load only what is new since the load before; without it all is read" },
+        ),
+      ),
+      writeDisposition: optional(
+        oneOf(["append", "replace", "merge"], {
+          default: "append",
+          description:
+            "append adds the rows to those that are there: without incremental a second run adds the whole table once more. replace puts them in their place, merge in the place of those with the same primaryKey.",
         }),
       ),
-      writeDisposition: optional(oneOf(["append", "replace", "merge"], { default: "append" })),
       mergeStrategy: optional(
         oneOf(MERGE_STRATEGIES, {
           description:
             "delete_insert (the default) replaces rows whole, upsert keeps what the new row lacks, insert_only leaves rows that are there, scd2 keeps every version with _dlt_valid_from and _dlt_valid_to.",
         }),
       ),
-      columns: optional(Type.Array(text(), { minItems: 1, maxItems: 5000 })),
-      where: optional(text()),
-      parameters: optional(map(anything())),
+      columns: optional(
+        described("Only these; all where absent", Type.Array(text(), { minItems: 1, maxItems: 5000 })),
+      ),
+      where: optional(
+        described("A condition in the source's own SQL, with $1 … for parameters; SQL sources alone", text()),
+      ),
+      parameters: optional(described("Values for where, by number", map(anything()))),
       endpoint: optional(Endpoint),
     }),
     { minItems: 1, maxItems: 100 },
   ),
-  dataset: named(200),
-  layer: optional(Type.String({ default: "raw" })),
+  dataset: described("Where the tables go", named(200)),
+  layer: optional(described("raw, staging, marts, or one of your own", Type.String({ default: "raw" }))),
   schemaContract: optional(
     Type.Union(
       [mode(), object({ tables: optional(mode()), columns: optional(mode()), dataType: optional(mode()) })],
@@ -48,10 +80,27 @@ export const definition = object({
       },
     ),
   ),
-  batchSize: optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-  maxRows: optional(Type.Integer({ minimum: 1 })),
-  maxTableNesting: optional(Type.Integer({ minimum: 0, maximum: 16, default: 3 })),
-  dryRun: optional(Type.Boolean({ default: false })),
+  batchSize: optional(
+    described(
+      "Rows for each page or fetch, where the source lets one choose",
+      Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    ),
+  ),
+  maxRows: optional(
+    described(
+      "About so many rows of each resource at most; the next run goes on from there",
+      Type.Integer({ minimum: 1 }),
+    ),
+  ),
+  maxTableNesting: optional(
+    described(
+      "Lists in lists become tables so deep; what is deeper stays JSON",
+      Type.Integer({ minimum: 0, maximum: 16, default: 3 }),
+    ),
+  ),
+  dryRun: optional(
+    described("Read a little, show columns and a sample, write nothing", Type.Boolean({ default: false })),
+  ),
   strictCounts: optional(
     Type.Boolean({
       default: false,

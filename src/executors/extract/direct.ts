@@ -42,7 +42,7 @@ export async function landDirect(
   );
   if (needsRows || resolution.refusals.length > 0 || (incremental && !(isSame && field))) return null;
 
-  const targets = [...resolution.targets, ...metaTargets(site, false)];
+  const targets = [...resolution.targets, ...metaTargets(site, sheet)];
   const files: SqlFile[] = [];
   for await (const file of cutRecords(extraction.bytes, pool, {
     maxRecords: plan.limit,

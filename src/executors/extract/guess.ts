@@ -40,7 +40,7 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
   if (isNewChild) resolution.changes.unshift(addedTable(sheet.table));
   return {
     resolution,
-    select: selectOf([...resolution.targets, ...metaTargets(site, sheet.parent !== null)]),
+    select: selectOf([...resolution.targets, ...metaTargets(site, sheet)]),
   };
 }
 
@@ -69,7 +69,7 @@ export async function landGuessed(site: Site, { sheets }: Intake): Promise<Lande
       table: sheet.table,
       isChild,
       existing: site.existing(sheet.table),
-      targets: [...resolution.targets, ...metaTargets(site, isChild)],
+      targets: [...resolution.targets, ...metaTargets(site, sheet)],
       rowsRead: sheet.rows,
       rows: files.reduce((sum, file) => sum + file.rows, 0),
       deduplicated: 0,

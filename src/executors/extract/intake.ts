@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createWriteStream } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { Readable } from "node:stream";
@@ -7,8 +8,9 @@ import type { JsonObject } from "../../base/json.ts";
 import { readHead } from "../../lake/csv-head.ts";
 import type { Extraction } from "../../providers/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
+import { ByteRows } from "./byte-rows.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
-import { readJson } from "./json-reader.ts";
+import { lineIn, linesIn, parseLines, readJson, readLines } from "./json-reader.ts";
 import type { Names } from "./naming.ts";
 import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
 import { cutRecords } from "./records.ts";
@@ -20,6 +22,9 @@ import { storedType, typeName } from "./types.ts";
 const ROWS_AT_ONCE = 512;
 /** The longest row of a CSV file. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
+
+const NEWLINE = 0x0a;
+const BYTE_ORDER_MARK = 0xef;
 
 export interface IntakeOptions {
   table: string;
@@ -130,6 +135,8 @@ export async function takeLoose(
 
 class LooseReader {
   readonly #normaliser: Normaliser;
+  /** Null where some rows or values are left out, or each row has a fingerprint. */
+  readonly #bytes: ByteRows | null;
 
   constructor(
     readonly root: Sheet,
@@ -137,6 +144,9 @@ class LooseReader {
     readonly options: IntakeOptions,
   ) {
     this.#normaliser = new Normaliser(root, options);
+    const [lines] = this.#normaliser.lines;
+    const isAll = options.limit === null && options.only === null && !options.fingerprint;
+    this.#bytes = isAll && lines ? new ByteRows(this.#normaliser, lines, options) : null;
   }
 
   get sheets(): Sheet[] {
@@ -149,15 +159,60 @@ class LooseReader {
 
   async rows(pages: AsyncIterable<JsonObject[]>): Promise<void> {
     for await (const page of pages) {
-      for (let start = 0; start < page.length && !this.full; start += ROWS_AT_ONCE) {
-        this.options.signal.throwIfAborted();
-        const room = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.root.rows;
-        for (const row of page.slice(start, start + Math.min(ROWS_AT_ONCE, room))) this.#normaliser.add(row);
-        await this.staging.flushLarge(this.#normaliser.lines);
-        this.options.progress(this.root.rows);
-      }
+      await this.#add(page);
       if (this.full) break;
     }
+  }
+
+  async #add(page: JsonObject[]): Promise<void> {
+    for (let start = 0; start < page.length && !this.full; start += ROWS_AT_ONCE) {
+      this.options.signal.throwIfAborted();
+      const room = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.root.rows;
+      for (const row of page.slice(start, start + Math.min(ROWS_AT_ONCE, room))) this.#normaliser.add(row);
+      await this.staging.flushLarge(this.#normaliser.lines);
+      this.options.progress(this.root.rows);
+    }
+  }
+
+  async #lines(name: string, stream: ReadableStream<Uint8Array>): Promise<void> {
+    let before = 0;
+    for await (const bytes of readLines(name, stream)) {
+      this.options.signal.throwIfAborted();
+      // What is not UTF-8, or begins with a byte order mark, is not the same as a text.
+      if (this.#bytes && bytes[0] !== BYTE_ORDER_MARK && isUtf8(bytes)) {
+        before = await this.#eachLine(name, bytes, before, this.#bytes);
+      } else {
+        const texts = linesIn(bytes);
+        await this.#add(parseLines(name, texts, before));
+        before += texts.length;
+      }
+      this.options.progress(this.root.rows);
+      if (this.full) break;
+    }
+  }
+
+  /** Gives the number of lines so far. */
+  async #eachLine(name: string, bytes: Uint8Array, before: number, rows: ByteRows): Promise<number> {
+    let count = before;
+    let flushed = before;
+    for (let at = 0; at < bytes.length; ) {
+      const next = rows.add(bytes, at);
+      if (next >= 0) {
+        at = next;
+        count++;
+      } else {
+        const end = bytes.indexOf(NEWLINE, at) + 1;
+        const texts = lineIn(bytes.subarray(at, end));
+        for (const row of parseLines(name, texts, count)) this.#normaliser.add(row);
+        at = end;
+        count += texts.length;
+      }
+      if (count < flushed + ROWS_AT_ONCE) continue;
+      await this.staging.flushLarge(this.#normaliser.lines);
+      flushed = count;
+    }
+    await this.staging.flushLarge(this.#normaliser.lines);
+    return count;
   }
 
   async files(files: (Extraction & { kind: "files" })["files"]): Promise<void> {
@@ -165,11 +220,9 @@ class LooseReader {
       this.options.signal.throwIfAborted();
       if (this.full) break;
       const stream = await file.open();
-      if (file.format === "json" || file.format === "jsonl") {
-        await this.rows(readJson(file.name, file.format, stream));
-      } else {
-        await this.#copied(file.name, file.format, stream);
-      }
+      if (file.format === "jsonl") await this.#lines(file.name, stream);
+      else if (file.format === "json") await this.rows(readJson(file.name, stream));
+      else await this.#copied(file.name, file.format, stream);
       this.options.progress(this.root.rows);
     }
   }

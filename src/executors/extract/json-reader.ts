@@ -8,48 +8,72 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
 
+/** The bytes of a JSONL file, some lines for each piece that was read, with a line break at their end. Throws `upstream` for a line that is too long. */
+export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const cutter = new LineCutter();
+  for await (const chunk of bytes) {
+    const lines = cutter.push(chunk);
+    checkLength(name, cutter);
+    if (lines.length > 0) yield lines;
+  }
+  yield cutter.end();
+}
+
 /**
- * The rows of a JSON or JSONL file, a batch for each piece that was read: the items of one list, or values one
- * after the other. Lists of rows are rows; a scalar is a row with `value`. Integers beyond 2^53 come as `bigint`.
+ * The rows of lines, the first of which comes after `before` others; a list of rows is rows, a scalar is a row with
+ * `value`. Throws `upstream` that names the line.
+ */
+export const parseLines = (name: string, texts: readonly string[], before: number): JsonObject[] =>
+  parseRows(name, "Line", texts, before);
+
+/**
+ * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
+ * other. Lists of rows are rows; a scalar is a row with `value`. Integers beyond 2^53 come as `bigint`.
  *
- * Throws `upstream` that names the file and the row for text that is not JSON.
+ * Throws `upstream` that names the file and the value for text that is not JSON.
  */
 export async function* readJson(
   name: string,
-  format: "json" | "jsonl",
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<JsonObject[]> {
-  const cutter = format === "jsonl" ? new LineCutter() : new ValueCutter();
-  let count = 0;
+  const cutter = new ValueCutter();
+  let before = 0;
   const parse = (texts: string[]): JsonObject[] => {
-    const rows: JsonObject[] = [];
-    for (const text of texts) {
-      count++;
-      let value: unknown;
-      try {
-        value = parseExact(text);
-      } catch (cause) {
-        const what = format === "jsonl" ? `Line ${count}` : `Value ${count}`;
-        throw new AppError("upstream", `${what} of ${name} is not valid JSON.`, {
-          cause,
-          details: { file: name },
-        });
-      }
-      if (isObject(value)) rows.push(value);
-      else if (Array.isArray(value)) rows.push(...value.map(asRow));
-      else rows.push(asRow(value));
-    }
+    const rows = parseRows(name, "Value", texts, before);
+    before += texts.length;
     return rows;
   };
   for await (const chunk of bytes) {
     const rows = parse(cutter.push(chunk));
-    if (cutter.waiting > MAX_ROW_BYTES) {
-      throw new AppError("upstream", `${name} has a row of more than ${MAX_ROW_BYTES / 1024 / 1024} MB.`);
-    }
+    checkLength(name, cutter);
     if (rows.length > 0) yield rows;
   }
   const rest = parse(cutter.end());
   if (rest.length > 0) yield rest;
+}
+
+function checkLength(name: string, { waiting }: Cutter): void {
+  if (waiting <= MAX_ROW_BYTES) return;
+  throw new AppError("upstream", `${name} has a row of more than ${MAX_ROW_BYTES / 1024 / 1024} MB.`);
+}
+
+function parseRows(name: string, what: string, texts: readonly string[], before: number): JsonObject[] {
+  const rows: JsonObject[] = [];
+  for (const [at, text] of texts.entries()) {
+    let value: unknown;
+    try {
+      value = parseExact(text);
+    } catch (cause) {
+      throw new AppError("upstream", `${what} ${before + at + 1} of ${name} is not valid JSON.`, {
+        cause,
+        details: { file: name },
+      });
+    }
+    if (isObject(value)) rows.push(value);
+    else if (Array.isArray(value)) rows.push(...value.map(asRow));
+    else rows.push(asRow(value));
+  }
+  return rows;
 }
 
 const asRow = (value: unknown): JsonObject => (isObject(value) ? value : { value: value as string });
@@ -70,18 +94,15 @@ abstract class Cutter {
   #parts: Uint8Array[] = [];
   waiting = 0;
 
-  abstract push(chunk: Uint8Array): string[];
-  abstract end(): string[];
-
   protected keep(part: Uint8Array): void {
     if (part.length === 0) return;
     this.#parts.push(part.slice());
     this.waiting += part.length;
   }
 
-  protected finish(part: Uint8Array): string {
-    if (this.#parts.length === 0) return text(part);
-    const whole = text(Buffer.concat([...this.#parts, part]));
+  protected finish(part: Uint8Array): Uint8Array {
+    if (this.#parts.length === 0) return part;
+    const whole = Buffer.concat([...this.#parts, part]);
     this.#parts = [];
     this.waiting = 0;
     return whole;
@@ -92,22 +113,25 @@ const decoder = new TextDecoder();
 const text = (bytes: Uint8Array): string => decoder.decode(bytes); // passes over a byte order mark
 
 class LineCutter extends Cutter {
-  push(chunk: Uint8Array): string[] {
-    const last = chunk.lastIndexOf(NEWLINE);
-    if (last < 0) {
-      this.keep(chunk);
-      return [];
-    }
-    const lines = filled(this.finish(chunk.subarray(0, last)).split("\n"));
-    this.keep(chunk.subarray(last + 1));
+  push(chunk: Uint8Array): Uint8Array {
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    const lines = end === 0 ? new Uint8Array() : this.finish(chunk.subarray(0, end));
+    this.keep(chunk.subarray(end));
     return lines;
   }
 
-  end(): string[] {
-    return filled(this.finish(new Uint8Array()).split("\n"));
+  end(): Uint8Array {
+    return this.finish(Uint8Array.of(NEWLINE));
   }
 }
 
+/** The lines that are not blank; of a mark at the start nothing is left. */
+export const linesIn = (bytes: Uint8Array): string[] => filled(text(bytes).split("\n"));
+
+/** The same for lines from the middle of a file. */
+export const lineIn = (bytes: Uint8Array): string[] => filled(marked.decode(bytes).split("\n"));
+
+const marked = new TextDecoder("utf-8", { ignoreBOM: true });
 const filled = (lines: string[]): string[] => lines.filter((line) => line.trim() !== "");
 
 /** Cuts at the items of an outermost list, else at the end of each outermost object. */
@@ -122,7 +146,7 @@ class ValueCutter extends Cutter {
     const values: string[] = [];
     let start = 0;
     const cut = (end: number) => {
-      const value = this.finish(chunk.subarray(start, end)).trim();
+      const value = text(this.finish(chunk.subarray(start, end))).trim();
       if (value !== "") values.push(value);
       start = end;
     };
@@ -172,7 +196,7 @@ class ValueCutter extends Cutter {
 
   end(): string[] {
     const unfinished = this.#depth > 0 || this.#quoted;
-    const rest = this.finish(new Uint8Array()).trim();
+    const rest = text(this.finish(new Uint8Array())).trim();
     if (unfinished) return [rest === "" || this.#list ? `${rest} and then it ends` : rest];
     return rest === "" ? [] : [rest];
   }

@@ -129,7 +129,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
         changes: resolution.changes,
         targets: [
           ...resolution.targets,
-          ...metaTargets(site, sheet !== root),
+          ...metaTargets(site, sheet),
           ...(sheet === root ? versionTargets(site, intake) : []),
         ],
       }),
@@ -249,18 +249,18 @@ function versionTargets({ plan, startedAt }: Site, { sheets, fingerprinted }: In
   }));
 }
 
-/** The columns that the load adds itself, over staged rows. */
-export function metaTargets(site: Pick<Site, "loadId" | "idPrefix">, isChild: boolean): Target[] {
+/** The columns that the load adds itself, over the staged rows of a sheet. */
+export function metaTargets(site: Pick<Site, "loadId" | "idPrefix">, { parent }: Sheet): Target[] {
   const rootId = `${quoteText(site.idPrefix)} || ${SEQUENCE.name}`;
   const text = (name: string, sql: string) => ({ name, type: "VARCHAR", sql });
   const load = text("_dlt_load_id", quoteText(site.loadId));
-  if (!isChild) return [text("_dlt_id", rootId), load];
+  if (parent === null) return [text("_dlt_id", rootId), load];
   return [
     text("_dlt_id", "_dlt_id"),
     load,
     text("_dlt_parent_id", "_dlt_parent_id"),
     { name: "_dlt_list_idx", type: "BIGINT", sql: "_dlt_list_idx" },
-    text("_dlt_root_id", rootId),
+    text("_dlt_root_id", parent.parent === null ? "_dlt_parent_id" : rootId),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { type Field, Lines, type Node } from "./lines.ts";
 import { joinNames, type Names, normaliseName } from "./naming.ts";
 import { FINGERPRINT, SEQUENCE, Sheet, type SheetColumn } from "./sheet.ts";
 import { isInstantText } from "./types.ts";
@@ -7,77 +8,6 @@ import { isInstantText } from "./types.ts";
 /** More than this in one table, or more tables of one resource, is data used as names. */
 const MAX_COLUMNS = 20_000;
 const MAX_TABLES = 500;
-
-/** One key of an object at one place of the tree; what it turned out to be decides which members are set. */
-interface Field {
-  /** Normalised names from the table's row down to here. */
-  key: string;
-  path: readonly string[];
-  /** The same as one name, which is the column's if it gets one. */
-  name: string;
-  source: string;
-  column: SheetColumn | null;
-  object: Node | null;
-  list: Lines | null;
-}
-
-interface Node {
-  path: readonly string[];
-  source: string;
-  fields: Map<string, Field>;
-  /** The fields in the order of the last object's keys: most objects have the same. */
-  order: Field[];
-}
-
-/** A sheet being filled: CSV lines of text, each as wide as the sheet was when it was written. */
-export class Lines {
-  readonly #lines: string[] = [];
-  /** Where lines of another width begin. */
-  readonly #widths: { from: number; width: number }[] = [];
-  readonly cells: string[];
-  readonly top: Node = { path: [], source: "", fields: new Map(), order: [] };
-  /** Characters that wait to be written. */
-  size = 0;
-  longest = 0;
-
-  constructor(
-    readonly sheet: Sheet,
-    /** Of the table among those of its load; the root's is 0. */
-    readonly number = 0,
-  ) {
-    this.cells = sheet.slots.map(() => "");
-  }
-
-  endRow(): void {
-    const { cells } = this;
-    const line = cells.join(",");
-    if (this.#widths.at(-1)?.width !== cells.length)
-      this.#widths.push({ from: this.#lines.length, width: cells.length });
-    this.#lines.push(line);
-    this.size += line.length + 1;
-    if (line.length > this.longest) this.longest = line.length;
-    cells.fill("");
-    this.sheet.rows++;
-  }
-
-  /** All lines so far as CSV with every column of the sheet; the lines are forgotten. */
-  take(): { text: string; longest: number; rows: number } {
-    while (this.cells.length < this.sheet.slots.length) this.cells.push(""); // slots that a file of another format made
-    const width = this.cells.length;
-    const lines = this.#lines;
-    for (const [at, { from, width: own }] of this.#widths.entries()) {
-      if (own === width) break; // widths only grow
-      const end = this.#widths[at + 1]?.from ?? lines.length;
-      for (let i = from; i < end; i++) lines[i] += ",".repeat(width - own);
-    }
-    const taken = { text: `${lines.join("\n")}\n`, longest: this.longest + width, rows: lines.length };
-    this.#lines.length = 0;
-    this.#widths.length = 0;
-    this.size = 0;
-    this.longest = 0;
-    return taken;
-  }
-}
 
 interface NormaliserOptions {
   /** Levels of nested lists and objects that are spread out; deeper ones stay JSON. */
@@ -120,6 +50,11 @@ export class Normaliser {
     this.#spread(this.#root, top, chosen, 0, this.#options.idPrefix + sequence);
     this.#root.endRow();
     if (sheet.slots.length > MAX_COLUMNS) throw tooWide(sheet.table);
+  }
+
+  /** The number of the last row. */
+  get sequence(): number {
+    return this.#sequence;
   }
 
   /** Numbers on after rows that came into the root table by another way. */
@@ -199,7 +134,17 @@ export class Normaliser {
     const full = joinNames([...node.path, wanted]);
     const name = made?.name ?? lines.sheet.takeName(full, source, this.#options.warn);
     const last = name === full ? wanted : wanted + name.slice(full.length);
-    const field = { key, path: [...node.path, last], name, source, column: made, object: null, list: null };
+    const field: Field = {
+      key,
+      bytes: encoder.encode(JSON.stringify(key)),
+      seen: 0,
+      path: [...node.path, last],
+      name,
+      source,
+      column: made,
+      object: null,
+      list: null,
+    };
     node.fields.set(key, field);
     return field;
   }
@@ -235,6 +180,8 @@ export class Normaliser {
     } else this.#text(lines, field, String(item));
   }
 }
+
+const encoder = new TextEncoder();
 
 export const ROOT_SLOTS = [SEQUENCE];
 export const FINGERPRINTED_SLOTS = [SEQUENCE, FINGERPRINT];

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import { Conveyor } from "./conveyor.ts";
-import type { Lines } from "./normalise.ts";
+import type { Lines } from "./lines.ts";
 import { FilePool, type RecordFile } from "./records.ts";
 import { type Chunk, SEQUENCE, type Sheet, type Slot } from "./sheet.ts";
 
 /** DuckDB's own limit for a line; longer ones have to be announced. */
 const USUAL_LINE_BYTES = 1_900_000;
-/** A sheet's lines are written once they have so many characters, or all sheets together twice as many. */
-const FLUSH_CHARACTERS = 8 * 1024 * 1024;
+/** A sheet's lines are written once they have so many bytes, or all sheets together twice as many. */
+const FLUSH_BYTES = 8 * 1024 * 1024;
 
 /** Small row groups keep DuckDB's memory small: it holds one of them whole, in several forms. */
 const ROW_GROUP_ROWS = 30_720;
@@ -57,11 +57,11 @@ export class Staging {
   async flush(lines: Lines): Promise<void> {
     if (lines.size === 0) return;
     const { sheet } = lines;
-    const { text, longest } = lines.take();
+    const { bytes, longest } = lines.take();
     const slots = sheet.slots.slice(0, lines.cells.length);
     const csv = this.path("csv");
-    await writeFile(csv, text, { mode: 0o600 });
-    const piece = { csv, longest: longest * 3, slots }; // a character takes up to three bytes
+    await writeFile(csv, bytes, { mode: 0o600 });
+    const piece = { csv, longest, slots };
     const select = await this.guess?.(sheet);
     if (select) {
       const chunk: Chunk = { ...piece, select, file: null };
@@ -87,7 +87,7 @@ export class Staging {
     let total = 0;
     for (const lines of all) total += lines.size;
     for (const lines of all) {
-      if (rest || lines.size >= FLUSH_CHARACTERS || total >= 2 * FLUSH_CHARACTERS) await this.flush(lines);
+      if (rest || lines.size >= FLUSH_BYTES || total >= 2 * FLUSH_BYTES) await this.flush(lines);
     }
   }
 }

@@ -1,0 +1,125 @@
+import type { Sheet, SheetColumn } from "./sheet.ts";
+
+/** One key of an object at one place of the tree; what it turned out to be decides which members are set. */
+export interface Field {
+  key: string;
+  /** The key as JSON text. */
+  bytes: Uint8Array;
+  /** The last object that had the key. */
+  seen: number;
+  /** Normalised names from the table's row down to here. */
+  path: readonly string[];
+  /** The same as one name, which is the column's if it gets one. */
+  name: string;
+  source: string;
+  column: SheetColumn | null;
+  object: Node | null;
+  list: Lines | null;
+}
+
+export interface Node {
+  path: readonly string[];
+  source: string;
+  fields: Map<string, Field>;
+  /** The fields in the order of the last object's keys: most objects have the same. */
+  order: Field[];
+}
+
+/** A sheet being filled: CSV lines in bytes, each as wide as the sheet was when it was written. */
+export class Lines {
+  #bytes = new Uint8Array(FIRST_BYTES);
+  /** Where lines of another width begin. */
+  readonly #widths: { from: number; width: number }[] = [];
+  readonly cells: string[];
+  readonly top: Node = { path: [], source: "", fields: new Map(), order: [] };
+  /** Bytes that wait to be written. */
+  size = 0;
+  longest = 0;
+
+  constructor(
+    readonly sheet: Sheet,
+    /** Of the table among those of its load; the root's is 0. */
+    readonly number = 0,
+  ) {
+    this.cells = sheet.slots.map(() => "");
+  }
+
+  endRow(): void {
+    const { cells } = this;
+    const line = cells.join(",");
+    const into = this.beginRow(3 * line.length + 1); // a character takes up to three bytes
+    this.endBytes(this.size + encoder.encodeInto(line, into.subarray(this.size)).written);
+    cells.fill("");
+  }
+
+  /** The bytes with room for so many after `size`, for a line of all cells that is written there. */
+  beginRow(room: number): Uint8Array {
+    const width = this.cells.length;
+    if (this.#widths.at(-1)?.width !== width) this.#widths.push({ from: this.size, width });
+    if (this.size + room > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(2 * this.#bytes.length, this.size + room));
+      larger.set(this.#bytes.subarray(0, this.size));
+      this.#bytes = larger;
+    }
+    return this.#bytes;
+  }
+
+  /** The line that was begun ends at `end`, where there is room for the line break. */
+  endBytes(end: number): void {
+    this.#bytes[end] = NEWLINE;
+    const length = end + 1 - this.size;
+    if (length > this.longest) this.longest = length;
+    this.size = end + 1;
+    this.sheet.rows++;
+  }
+
+  /** Forgets the lines after `size`, of which there are `rows`. */
+  rollBack(size: number, rows: number): void {
+    this.size = size;
+    this.sheet.rows -= rows;
+    while ((this.#widths.at(-1)?.from ?? -1) >= size) this.#widths.pop();
+  }
+
+  /** All lines so far as CSV with every column of the sheet, valid until the next row; the lines are forgotten. */
+  take(): { bytes: Uint8Array; longest: number } {
+    while (this.cells.length < this.sheet.slots.length) this.cells.push(""); // slots that a file of another format made
+    const width = this.cells.length;
+    const lines = this.#bytes.subarray(0, this.size);
+    const parts = this.#widths.map(({ from, width: own }, at) => {
+      const part = lines.subarray(from, this.#widths[at + 1]?.from ?? lines.length);
+      return own === width ? part : widened(part, width - own);
+    });
+    const taken = {
+      bytes: parts.length === 1 ? (parts[0] ?? lines) : Buffer.concat(parts),
+      longest: this.longest + width,
+    };
+    this.#widths.length = 0;
+    this.size = 0;
+    this.longest = 0;
+    return taken;
+  }
+}
+
+const FIRST_BYTES = 4096;
+const NEWLINE = 0x0a;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const encoder = new TextEncoder();
+
+/** CSV with so many empty cells more at the end of each line. */
+function widened(csv: Uint8Array, more: number): Uint8Array {
+  let lines = 0;
+  for (const byte of csv) if (byte === NEWLINE) lines++;
+  const wide = new Uint8Array(csv.length + lines * more);
+  let to = 0;
+  let isQuoted = false;
+  for (const byte of csv) {
+    if (byte === QUOTE) isQuoted = !isQuoted;
+    if (byte === NEWLINE && !isQuoted) {
+      wide.fill(COMMA, to, to + more);
+      to += more;
+    }
+    wide[to++] = byte;
+  }
+  return wide.subarray(0, to);
+}

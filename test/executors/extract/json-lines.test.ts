@@ -1,0 +1,214 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Extraction } from "../../../src/providers/contract.ts";
+import { failure, openWorld, type Source, type World } from "./world.ts";
+
+const STREAM_BYTES = 64 * 1024;
+
+/** One file whose bytes come in pieces. */
+const fileOf =
+  (format: "json" | "jsonl", bytes: Uint8Array): Source =>
+  () => ({ kind: "files", ranged: false, files: oneFile(format, bytes) });
+
+async function* oneFile(
+  format: "json" | "jsonl",
+  bytes: Uint8Array,
+): (Extraction & { kind: "files" })["files"] {
+  const open = async () =>
+    new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += STREAM_BYTES)
+          controller.enqueue(bytes.slice(at, at + STREAM_BYTES));
+        controller.close();
+      },
+    });
+  yield { name: `a.${format}`, format, open } as never;
+}
+
+interface Loaded {
+  tables: Record<string, { columns: Record<string, string>; rows: string[] }>;
+  counts: unknown;
+  warnings: string[];
+}
+
+async function loaded(world: World, source: Source, maxTableNesting: number): Promise<Loaded> {
+  const { result } = await world.run({ resources: [{ name: "t" }], maxTableNesting }, source);
+  const tables: Loaded["tables"] = {};
+  for (const { table } of world.tables) {
+    const rows = await world.query(
+      `SELECT CAST(to_json(r) AS VARCHAR) AS row FROM raw."shop__${table}" r ORDER BY _dlt_id`,
+    );
+    tables[table] = { columns: world.columns(table), rows: rows.map(({ row }) => String(row)) };
+  }
+  const counts = result.tables.map(({ bytes, files, ...rest }) => rest);
+  return { tables, counts, warnings: result.warnings };
+}
+
+/** What a JSONL file becomes. */
+async function ofLines(lines: string | Uint8Array, nesting = 3): Promise<Loaded> {
+  await using world = openWorld();
+  const bytes = typeof lines === "string" ? new TextEncoder().encode(lines) : lines;
+  return loaded(world, fileOf("jsonl", bytes), nesting);
+}
+
+/** What the same rows become one by one. */
+async function ofList(texts: readonly string[], nesting = 3): Promise<Loaded> {
+  await using world = openWorld();
+  const bytes = new TextEncoder().encode(`[${texts.join(",")}]`);
+  return loaded(world, fileOf("json", bytes), nesting);
+}
+
+/** What a value is, and texts of JSON for such values. */
+type Kind = fc.Arbitrary<string>;
+
+const text = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 12 }).map((value) => JSON.stringify(value)),
+  fc.constantFrom('""', '"\\u00e9\\ud83d\\ude00"', '"\\u0041\\/\\n"', '"a,b\\"c"', '"NULL"', '"2026-01-01"'),
+);
+const instant = fc.constantFrom(
+  '"2026-01-01T00:00:00Z"',
+  '"2024-02-29 23:59:59.123456+02:00"',
+  '"0001-01-01T00:00:00"',
+  '"9999-12-31T23:59:59.9Z"',
+);
+const integer = fc.oneof(
+  fc.maxSafeInteger().map(String),
+  fc.constantFrom("0", "-0", "1.0", "-2e3", "-0.0", "9007199254740991", "12.5e1"),
+);
+const double = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc.constantFrom("0.1", "5e-324", "1.7976931348623157e308", "0.30000000000000004", "1E-7"),
+);
+const scalar = fc.constantFrom<Kind[]>(
+  text,
+  instant,
+  integer,
+  double,
+  fc.oneof(integer, double),
+  fc.boolean().map(String),
+);
+const key = fc.constantFrom(
+  "a",
+  "b c",
+  "_dlt_id",
+  "__proto__",
+  "a__b",
+  "Ä",
+  "value",
+  "list",
+  "q\"'",
+  "x.y",
+  "Id",
+  "id",
+);
+const orNull = (kind: Kind): Kind =>
+  fc.oneof({ weight: 4, arbitrary: kind }, { weight: 1, arbitrary: fc.constant("null") });
+const space = fc.constantFrom("", "", " ");
+
+const object = (kinds: Record<string, Kind>): Kind =>
+  fc.tuple(fc.record(kinds as Record<string, fc.Arbitrary<unknown>>, { requiredKeys: [] }), space).map(
+    ([values, gap]) =>
+      `{${Object.keys(values)
+        .map((name) => `${JSON.stringify(name)}:${gap}${String(values[name])}`)
+        .join(`,${gap}`)}}`,
+  );
+const list = (kind: Kind): Kind =>
+  fc.array(orNull(kind), { maxLength: 3 }).map((items) => `[${items.join(",")}]`);
+const { value: kind } = fc.letrec<{ value: Kind }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    { weight: 3, arbitrary: scalar },
+    {
+      weight: 1,
+      arbitrary: fc
+        .dictionary(key, tie("value"), { minKeys: 1, maxKeys: 4 })
+        .map((kinds) => orNull(object(kinds))),
+    },
+    { weight: 1, arbitrary: tie("value").map((each) => orNull(list(each))) },
+  ),
+}));
+/** Rows that look alike, and a few that need not look like them. */
+const alike = fc
+  .dictionary(key, kind, { minKeys: 1, maxKeys: 5 })
+  .chain((kinds) => fc.array(object(kinds), { minLength: 1, maxLength: 6 }));
+const others = fc
+  .dictionary(key, kind, { maxKeys: 3 })
+  .chain((kinds) => fc.array(object(kinds), { maxLength: 2 }));
+
+describe("lines of JSON", () => {
+  test("become the tables that the same rows become as a list, whatever the rows", async () => {
+    await fc.assert(
+      fc.asyncProperty(alike, others, fc.integer({ min: 0, max: 4 }), async (same, odd, nesting) => {
+        const texts = [...same, ...same, ...odd, ...same];
+        expect(await ofLines(`${texts.join("\n")}\n`, nesting)).toEqual(await ofList(texts, nesting));
+      }),
+      { numRuns: 40 },
+    );
+  }, 120_000);
+
+  const order = (id: number, more = "") =>
+    `{"id":${id},"at":"2026-01-01T00:00:${String(id % 60).padStart(2, "0")}Z","to":{"zip":"${id}"},"lines":[{"n":${id},"tags":["a","b"]}]${more}}`;
+  const orders = Array.from({ length: 700 }, (_, id) => order(id));
+
+  test("that look alike for long are cut where the bytes came in", async () => {
+    const got = await ofLines(orders.join("\n"));
+    expect(got).toEqual(await ofList(orders));
+    expect(got.tables.t__lines__tags?.rows).toHaveLength(1400);
+  });
+
+  test("with a key twice, broken text, a mark at the start or escapes in keys are read as JSON has it", async () => {
+    for (const odd of [
+      order(5, ',"id":6'),
+      order(5, ',"to":{"zip":"1","zip":"2"}'),
+      order(5, ',"at":"soon","at":"2026-01-01T00:00:00Z"'),
+      order(5, ',"to2":{"zip":"\\ud800"}'),
+      order(5, ',"to2":{"zip":"a\\u0000b"}'),
+      order(5, ',"a\\\\b":1,"a\\\\\\\\b":2,"\\u0069d2":3'),
+      Buffer.from(order(5, ',"to2":{"zip":"\xff"}'), "latin1"),
+    ]) {
+      const texts = [...orders, odd, ...orders, odd].map((each) => Buffer.from(each));
+      const whole = (separator: string) =>
+        Buffer.concat(texts.flatMap((each, at) => (at === 0 ? [each] : [Buffer.from(separator), each])));
+      await using world = openWorld();
+      const bytes = Buffer.concat([Buffer.from("["), whole(","), Buffer.from("]")]);
+      expect(await ofLines(whole("\n"))).toEqual(await loaded(world, fileOf("json", bytes), 3));
+    }
+    expect(await ofLines(`\ufeff${orders.join("\n")}`)).toEqual(await ofList(orders));
+  });
+
+  test("may be followed by what nobody could know: new columns, other types, numbers past 2^53, lists for objects", async () => {
+    for (const late of [
+      ['{"id":5,"new":{"deep":true},"lines":[{"n":1.5,"tags":["c"]},null]}', '{"id":0.5,"to":null}'],
+      ['{"lines":[[1,[2]],{"n":1},3]}'],
+      ['{"id":"x","at":"soon","to":[1],"lines":{"n":1}}', '{"id":9007199254740993}', '{"id":1e999}'],
+    ]) {
+      const texts = [...orders, ...late, ...orders, ...late];
+      expect(await ofLines(texts.join("\r\n"))).toEqual(await ofList(texts));
+    }
+  });
+
+  test("are told by their number where one of them is not JSON", async () => {
+    for (const broken of [
+      "{",
+      '{"id":1,}',
+      '{"id":NaN}',
+      "{'id':1}",
+      '{"id":01}',
+      '{"id":1.}',
+      '{"id":-}',
+      '{"id":1e}',
+      '{"id":tru}',
+      '{"at":"a\tb"}',
+      '{"at":"a\\x"}',
+      '{"at":"a',
+      '{"lines":[{"n":1},]}',
+      '{"lines":[,]}',
+      '{"id":1 "at":"a"}',
+      `${order(1)} ${order(2)}`,
+      `${order(1)}\ufeff`,
+    ]) {
+      const error = await failure(ofLines([...orders, "", broken, ...orders].join("\n")));
+      expect([broken, error.message]).toEqual([broken, "Line 701 of a.jsonl is not valid JSON."]);
+    }
+  });
+});
