@@ -1,8 +1,10 @@
 import { Elysia } from "elysia";
 import { AppError } from "./base/errors.ts";
+import { basePathOf } from "./config.ts";
 import type { App } from "./context.ts";
 import type { Operation } from "./http/operation.ts";
 import { problemResponse, serve } from "./http/serve.ts";
+import { traceRequest } from "./http/trace.ts";
 import { visitOf } from "./http/visit.ts";
 import { webReply } from "./http/web.ts";
 import { accessTokenOperations } from "./resources/access-tokens/routes.ts";
@@ -14,6 +16,7 @@ import { approvalOperations } from "./resources/approvals/routes.ts";
 import { artifactOperations } from "./resources/artifacts/routes.ts";
 import { automationOperations } from "./resources/automations/routes.ts";
 import { bundleOperations } from "./resources/bundles/routes.ts";
+import { catalogSignInOperations } from "./resources/catalog-sign-ins/routes.ts";
 import { chatOperations } from "./resources/chat/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
 import { datasetOperations } from "./resources/datasets/routes.ts";
@@ -59,6 +62,7 @@ export const operations: readonly Operation[] = [
   ...apiKeyOperations,
   ...connectionOperations,
   ...apiCatalogOperations,
+  ...catalogSignInOperations,
   ...mcpOperations,
   ...slackOperations,
   ...templateOperations,
@@ -96,13 +100,21 @@ export function server(app: App) {
     handler: { standardHostname: false }, // else the path of http://api/… is looked for behind its first segment
     serve: { maxRequestBodySize: MAX_REQUEST_BYTES, idleTimeout: IDLE_SECONDS, development: false },
   });
+  const base = basePathOf(app.config);
   for (const operation of operations) {
     const handler = async ({ request, params, server }: Arrival) => {
-      const reply = await serve(app, operation, visitOf(app, request, server), params);
+      const visit = visitOf(app, request, server);
+      const startMs = app.tracer.isOn ? app.clock.now().getTime() : 0;
+      const reply = await serve(app, operation, visit, params);
       countRequest(app, operation.method, operation.path, reply.status);
+      traceRequest(app, operation, visit, startMs, reply.status);
       return reply;
     };
-    elysia.route(operation.method, toPattern(operation.path), handler as never, { parse: "none" } as never);
+    // a proxy takes the base path off, or passes it on
+    for (const before of base === "" ? [""] : ["", base]) {
+      const pattern = before + toPattern(operation.path);
+      elysia.route(operation.method, pattern, handler as never, { parse: "none" } as never);
+    }
   }
   const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));
   return elysia.onError(async ({ request, error, code, server: bun }) => {

@@ -1,3 +1,4 @@
+import { placePage } from "../base/base-path.ts";
 import { type Operation, openOperation, Reply } from "./operation.ts";
 
 /** What a small page of ours may load: its own files and the API, nothing from elsewhere. */
@@ -18,9 +19,12 @@ export const fileOperation = (
     tag: "Docs",
     summary,
     produces: type,
-    handle: async () =>
-      new Reply(200, new Blob([text]), {
+    handle: async ({ visit: { base } }) =>
+      new Reply(200, new Blob([type === "text/html" ? placePage(text, base) : placeImports(text, base)]), {
         "content-type": `${type}; charset=utf-8`,
         "content-security-policy": PAGE_POLICY,
       }),
   });
+
+const placeImports = (text: string, base: string) =>
+  base === "" ? text : text.replace(/^(import .* from ")\//gm, `$1${base}/`);

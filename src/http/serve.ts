@@ -1,3 +1,4 @@
+import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
@@ -6,7 +7,7 @@ import { read } from "../base/shape.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
 import { readJson } from "./body.ts";
-import { once } from "./idempotency.ts";
+import { once, onceAtEnd } from "./idempotency.ts";
 import { actorOf, enter, type Identity, identify } from "./identity.ts";
 import { readOAuth } from "./oauth.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
@@ -61,14 +62,17 @@ async function answer(
   const given = { app, visit, identity, ...input };
   if (!operation.idempotent) return handle({ ...given, ctx });
   const key = visit.request.headers.get("idempotency-key");
-  if (key === null) return write(ctx, (tx) => handle({ ...given, ctx: tx }));
-  return once(
-    ctx,
-    key,
-    { method: operation.method, path: visit.url.pathname + visit.url.search, body: input.body ?? null },
-    { status: operation.status ?? 200, isSealed: operation.idempotent === "sealed" },
-    (tx) => handle({ ...given, ctx: tx }),
-  );
+  const isBatched = operation.idempotent === "batched";
+  if (key === null)
+    return isBatched ? handle({ ...given, ctx }) : write(ctx, (tx) => handle({ ...given, ctx: tx }));
+  const request = {
+    method: operation.method,
+    path: visit.url.pathname + visit.url.search,
+    body: input.body ?? null,
+  };
+  const kind = { status: operation.status ?? 200, isSealed: operation.idempotent === "sealed" };
+  if (isBatched) return onceAtEnd(ctx, key, request, kind, () => handle({ ...given, ctx }));
+  return once(ctx, key, request, kind, (tx) => handle({ ...given, ctx: tx }));
 }
 
 /** The caller, who must be someone. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
@@ -224,7 +228,9 @@ export function headersFor(app: App, { correlationId, quota }: Visit): Record<st
 
 function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {
   const reply = given instanceof Reply ? given : new Reply(operation.status ?? 200, given ?? null);
-  const headers = { ...headersFor(app, visit), ...reply.headers };
+  const headers: Record<string, string> = { ...headersFor(app, visit), ...reply.headers };
+  if (visit.base !== "" && /^\/(?!\/)/.test(headers.location ?? ""))
+    headers.location = withBase(visit.base, headers.location ?? "");
   if (reply.body === null || reply.status === 204) {
     const nothing = operation.response === undefined || reply.status === 204 || reply.status >= 300;
     return new Response(nothing ? null : "null", { status: reply.status, headers });

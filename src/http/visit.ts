@@ -1,7 +1,10 @@
+import { withoutBase } from "../base/base-path.ts";
 import { type Cidr, contains, parseCidr } from "../base/cidr.ts";
+import { basePathOf } from "../config.ts";
 import type { App } from "../context.ts";
 import type { Visitor } from "../resources/sign-in/setup.ts";
 import type { Visit } from "./operation.ts";
+import { tracedBy } from "./trace.ts";
 
 /** Who knocks, for services that know no requests. */
 export const visitorOf = ({ address, userAgent, correlationId }: Visit): Visitor => ({
@@ -23,11 +26,16 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
   const peer = server?.requestIP(request)?.address ?? "unknown";
   const proxies = trusted(app.config.trustedProxies);
   const behindProxy = proxies.length > 0 && isTrusted(proxies, peer);
+  const base = basePathOf(app.config);
   let url: URL | undefined;
   return {
     request,
+    base,
     get url() {
-      url ??= urlOf(request.url);
+      if (url === undefined) {
+        url = urlOf(request.url);
+        if (base !== "") url.pathname = withoutBase(base, url.pathname);
+      }
       return url;
     },
     get address() {
@@ -38,7 +46,10 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
       return (scheme ?? (app.baseUrl().startsWith("https:") ? "https" : "http")) === "https";
     },
     userAgent: request.headers.get("user-agent")?.slice(0, 500) ?? null,
-    correlationId: given !== null && CORRELATION_ID.test(given) ? given : app.ids.uuid(),
+    correlationId:
+      given !== null && CORRELATION_ID.test(given)
+        ? given
+        : (tracedBy(app, request.headers) ?? app.ids.uuid()),
     keepOpen: () => server?.timeout(request, 0),
     closing: app.closing,
   };
