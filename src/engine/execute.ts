@@ -1,4 +1,5 @@
 import { timestamp } from "../base/clock.ts";
+import { diskFull } from "../base/disk.ts";
 import { AppError, InvalidInput } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -126,6 +127,8 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
 function asAppError(error: unknown): AppError {
   if (error instanceof InvalidInput) return new AppError("definition_invalid", error.message);
   if (error instanceof AppError) return error;
+  const full = diskFull(error);
+  if (full) return full;
   return new AppError(
     "internal",
     "The action failed unexpectedly; the run's id leads to the cause in the server's log.",

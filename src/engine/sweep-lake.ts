@@ -3,6 +3,7 @@ import { and, asc, eq, inArray, isNotNull, isNull, lt, notExists, type SQL, sql 
 import { timestamp } from "../base/clock.ts";
 import { firstIdAt } from "../base/ids.ts";
 import type { App } from "../context.ts";
+import { forgetHolds, heldAmong } from "../resources/datasets/hold.ts";
 import { lakeFiles, lakeReads, lakeTables } from "../resources/datasets/table.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 import type { WriteDb } from "../store/store.ts";
@@ -91,9 +92,11 @@ const readersOf = (app: App) =>
 /** Deletes files of the lake that no row names: what loads left behind that never committed. */
 export async function* sweepLake(app: App): AsyncGenerator<void> {
   for await (const paths of batches(app.lake.list(before(app)))) {
-    // The runs first: one that ends after this look has committed by the time of the next.
-    const busy = await runningAmong(app, paths.map(runOf));
-    const idle = paths.filter((path) => !busy.has(runOf(path)));
+    // The loads first: one that ends after this look has committed by the time of the next.
+    const ids = [...new Set(paths.map(loadOf))];
+    const [running, held] = await Promise.all([runningAmong(app, ids), heldAmong(app, ids)]);
+    const busy = running.union(held);
+    const idle = paths.filter((path) => !busy.has(loadOf(path)));
     const named = await app.store.db
       .select({ path: lakeFiles.path })
       .from(lakeFiles)
@@ -104,17 +107,18 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
     tell(app, "files of unfinished loads were removed from the lake", left);
     yield;
   }
+  await forgetHolds(app);
 }
 
-/** Files are named by their load, which has its run's id; work folders begin with it. */
-const runOf = (path: string): string =>
+/** Files are named by their load, which has its run's id where there is one; work folders begin with it. */
+const loadOf = (path: string): string =>
   (path.startsWith(".work/") ? (path.split("/")[1] ?? "") : basename(path)).slice(0, UUID_CHARACTERS);
 
 async function runningAmong(app: App, ids: readonly string[]): Promise<Set<string>> {
   const rows = await app.store.db
     .select({ id: actionRuns.id })
     .from(actionRuns)
-    .where(and(inArray(actionRuns.id, [...new Set(ids)]), eq(actionRuns.status, "running")));
+    .where(and(inArray(actionRuns.id, [...ids]), eq(actionRuns.status, "running")));
   return new Set(rows.map((row) => row.id));
 }
 

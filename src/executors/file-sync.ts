@@ -26,7 +26,8 @@ const NAMES_TOLD = 100;
  * Copies files from one place to another: what is new and what has changed.
  *
  * A second try is safe: a file appears at its destination whole or not at all, and each that has arrived is written
- * down in the manifest, so that it is not copied again. Deletes come last, and only where nothing failed.
+ * down in the manifest, so that it is not copied again. Deletes come last, and only where nothing failed. Of a table
+ * of the lake files stand for rows: those that it brought and that others have taken the place of go in either mode.
  */
 export const fileSync = defineExecutor({
   kind: "file_sync",
@@ -64,7 +65,7 @@ const named = (
 
 async function execute(bench: Bench, given: Definition): Promise<Done> {
   bench.progress({ phase: "list", message: "Looking at both sides" });
-  const source = await openSource(bench, given.source);
+  const source = await openSource(bench, given.source, given.mode);
   const target = await openTarget(bench, given.destination);
   try {
     refuseOverlap(source, target, given.mode);
@@ -101,6 +102,7 @@ async function sync(bench: Bench, given: Definition, source: Source, target: Tar
     mirror: given.mode === "mirror",
     isFolderLike: target.isFolderLike,
     fault: target.fault,
+    hasDropped: source.hasDropped,
     isMeant,
   });
   plan.failed.unshift(...listed.failed);
@@ -123,7 +125,7 @@ async function sync(bench: Bench, given: Definition, source: Source, target: Tar
   if (copied.cause && copied.entries.length === 0) throw allFailed(copied.cause, copied.failed.length);
 
   const failed = [...plan.failed, ...copied.failed];
-  const removed = await removeFiles(bench, target, plan.remove, failed);
+  const removed = await removeFiles(bench, target, [...plan.replaced, ...plan.remove], failed);
   await bench.manifest.forget(place, [...removed, ...plan.forget]);
   const load = await target.finish();
   const entries = [...plan.done, ...copied.entries].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -211,7 +213,7 @@ const allFailed = (cause: AppError, count: number) =>
     ...(cause.retryAfterSeconds === null ? {} : { retryAfterSeconds: cause.retryAfterSeconds }),
   });
 
-/** Deletes what a mirror has to, unless anything failed; gives back the paths that are gone. */
+/** Deletes what has to go, unless anything failed; gives back the paths that are gone. */
 async function removeFiles(
   bench: Bench,
   target: Target,

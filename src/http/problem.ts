@@ -1,3 +1,4 @@
+import { diskFull } from "../base/disk.ts";
 import { AppError, type ErrorCode, InvalidInput, OAuthError } from "../base/errors.ts";
 import { isUniqueViolation } from "../store/store.ts";
 
@@ -103,6 +104,8 @@ function unforeseen(error: unknown): AppError {
       cause: error,
     });
   }
+  const full = diskFull(error);
+  if (full) return full;
   return new AppError(
     "internal",
     "Something went wrong on our side. The correlation id leads to it in the log.",

@@ -4,6 +4,8 @@ import { callSeller, SYSTEM } from "./amazon-seller-client.ts";
 import { FIRST, rowsOf } from "./amazon-seller-orders.ts";
 import { instantOf } from "./amazon-seller-period.ts";
 import type { SellerLink } from "./amazon-seller-shape.ts";
+import { instantMs } from "./api-instants.ts";
+import { withLate } from "./api-late.ts";
 import { walkPages } from "./api-pages.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 
@@ -22,13 +24,32 @@ async function* inventoryPages(link: SellerLink, request: ExtractRequest): Async
     throw new AppError("definition_invalid", `inventory can be read by ${INVENTORY_CURSOR} alone.`);
   }
   const from = instantOf(range?.from ?? null);
+  if (!range) yield* walkMarketplaces(link, null, request.maxRows);
+  else {
+    yield* withLate({
+      clock: link.clock,
+      changedMs: (row) => instantMs(row[INVENTORY_CURSOR]),
+      stateOf: (row) => `${row.marketplaceId} ${keyOf(row)}`,
+      pages: (sinceMs) => walkMarketplaces(link, Math.max(from ?? 0, sinceMs ?? 0) || null, null),
+    });
+  }
+}
+
+const keyOf = (row: JsonObject) => `${row.sellerSku} ${row.fnSku} ${row.condition} ${row[INVENTORY_CURSOR]}`;
+
+/** One marketplace after the other, each in an order of Amazon's own. */
+async function* walkMarketplaces(
+  link: SellerLink,
+  from: number | null,
+  maxRows: number | null,
+): AsyncGenerator<JsonObject[]> {
   for (const marketplaceId of link.config.marketplaceIds) {
     yield* walkPages<string>({
       system: SYSTEM,
       first: FIRST,
       read: (token) => readPage(link, marketplaceId, from, token),
-      keyOf: (row) => `${row.sellerSku} ${row.fnSku} ${row.condition} ${row.lastUpdatedTime}`,
-      maxRows: range ? null : request.maxRows,
+      keyOf,
+      maxRows,
       signal: link.signal,
     });
   }

@@ -77,7 +77,11 @@ const backoff = (failures: number): number =>
   Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1)) * (0.8 + Math.random() * 0.4);
 
 /** The text of a reply; throws `upstream` for one that is beyond all measure. */
-export async function textOf(system: string, response: EgressResponse): Promise<string> {
+export const textOf = async (system: string, response: EgressResponse): Promise<string> =>
+  new TextDecoder().decode(await bytesOf(system, response));
+
+/** As `textOf`, not decoded. */
+export async function bytesOf(system: string, response: EgressResponse): Promise<Uint8Array> {
   const { bytes, truncated } = await response.bytes(MAX_REPLY_BYTES);
   if (truncated) {
     throw new AppError(
@@ -85,7 +89,7 @@ export async function textOf(system: string, response: EgressResponse): Promise<
       `${system} sent a page of more than ${MAX_REPLY_BYTES} bytes; lower batchSize.`,
     );
   }
-  return new TextDecoder().decode(bytes);
+  return bytes;
 }
 
 /** JSON of a reply, integers beyond 2^53 as `bigint`; undefined where it is none, such as the page of a gateway. */

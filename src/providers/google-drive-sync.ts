@@ -4,7 +4,7 @@ import { isNative, openFile } from "./google-drive-export.ts";
 import { type DriveFile, findFile, isFolder } from "./google-drive-files.ts";
 import { recallOrWalk } from "./google-drive-recall.ts";
 import { baseOf, type DriveLink } from "./google-drive-shape.ts";
-import { findPlace } from "./google-drive-tree.ts";
+import { findPlace, isRootGone } from "./google-drive-tree.ts";
 import { type Walked, walkDrive } from "./google-drive-walk.ts";
 import { changedFile, readChunks, toStream } from "./streams.ts";
 
@@ -18,7 +18,9 @@ export const driveTree: Tree<DriveLink> = {
   async *walk(link, path, only) {
     const walked = recallOrWalk(link, `tree ${path}`, {
       async start() {
-        const place = await findPlace(link, path);
+        const place = await findPlace(link, path).catch((error: unknown) => {
+          throw isRootGone(error) ? new AppError("not_found", error.message, { cause: error }) : error;
+        });
         if (!place.target || isFolder(place.target)) return place;
         throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
       },

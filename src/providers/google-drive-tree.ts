@@ -36,10 +36,17 @@ export async function findRoot(link: DriveLink, isHurried: boolean): Promise<Pla
       place
         ? `rootFolderId ${rootFolderId} is not a folder.`
         : `There is no folder ${rootFolderId}, or it is not shared with these credentials.`,
+      { details: { reason: ROOT_GONE } },
     );
   }
   return { ...place, above: "", prefix: "" };
 }
+
+const ROOT_GONE = "root_gone";
+
+/** Whether it is what `findRoot` throws where there is no root. */
+export const isRootGone = (error: unknown): error is AppError =>
+  error instanceof AppError && error.details?.reason === ROOT_GONE;
 
 /**
  * What a path means: `/`, the id of a file or folder, or names from the root on, in each part one or the other.

@@ -1,8 +1,9 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import { hideSecrets } from "../base/hide.ts";
 import { isObject, type Json } from "../base/json.ts";
-import { bodyOf, headersOf, isTooDeep } from "../executors/http-message.ts";
-import { callApi, jsonOf, textOf, type Verdict } from "./api-send.ts";
+import { bodyOf, charsetOf, headersOf, isTooDeep } from "../executors/http-message.ts";
+import { bytesOf, callApi, jsonOf, type Verdict } from "./api-send.ts";
 import { type Draw, hold, retryAfterMs } from "./api-throttle.ts";
 import type { Grant, HttpAccess, Link } from "./contract.ts";
 import type { Endpoint } from "./http-endpoint.ts";
@@ -16,6 +17,8 @@ const MAX_REDIRECTS = 3;
 const MAX_SAID = 300;
 /** Deeper than this nobody nests by intent, and walking it would run out of stack. */
 const MAX_LEVELS = 1_000;
+/** Lists and objects of a page, each of which takes far more memory than its two brackets. */
+const MAX_OBJECTS = 2_000_000;
 
 /** One resource being asked for. */
 export interface Asking {
@@ -104,7 +107,7 @@ async function follow(asking: Asking, turn: Turn, grant: Grant): Promise<EgressR
       const what = keepsMethod ? "redirects again and again" : `redirects a ${method} request`;
       throw new AppError("upstream", `${system} ${what} (${response.status}); check the path.`);
     }
-    url = linked(location, turn, { url: target.href });
+    url = linked(location, turn, { url: target.href }, true);
   }
 }
 
@@ -116,19 +119,23 @@ async function read(
 ): Promise<Verdict<Reply>> {
   const { system, link } = asking;
   const { status, headers, url } = response;
-  const text = await textOf(system, response);
+  const text = decoded(await bytesOf(system, response), headers);
   const isThrottled = status === 429 || (status === 403 && (isSpent(headers) || headers.has("retry-after")));
   if (isThrottled) {
     const waitMs = retryAfterMs(headers, link) ?? resetMs(headers, link) ?? THROTTLED_MS;
     return { kind: "throttled", waitMs };
   }
   if (ends.includes(status)) return { kind: "value", value: { status, headers, url, body: null } };
-  if (isTooDeep(text, MAX_LEVELS)) {
-    const message = `${system} answered ${asking.spec} with more than ${MAX_LEVELS} levels of lists and objects.`;
-    return { kind: "refused", error: new AppError("upstream", message) };
-  }
-  const body = jsonOf(text);
+  const excess = text === null ? null : excessOf(text);
+  const body = text === null || excess ? undefined : jsonOf(text);
   if (status < 200 || status >= 300) return failed(asking, status, headers, body);
+  if (text === null || excess) {
+    const what = excess ?? "bytes that are no UTF-8; its Content-Type has to say what they are.";
+    return {
+      kind: "refused",
+      error: new AppError("upstream", `${system} answered ${asking.spec} with ${what}`),
+    };
+  }
   const waitMs = isSpent(headers) ? resetMs(headers, link) : null;
   if (waitMs !== null && waitMs <= MAX_NOTED_MS) hold(link, draws, waitMs);
   if (text.trim() === "" && status === 204)
@@ -137,19 +144,44 @@ async function read(
   return { kind: "failed", error: noJson(asking, text, headers) };
 }
 
-function noJson({ system, spec }: Asking, text: string, headers: Headers): AppError {
+/** What a text has more of than is made of it; null where it is within measure. */
+function excessOf(text: string): string | null {
+  if (isTooDeep(text, MAX_LEVELS)) return `more than ${MAX_LEVELS} levels of lists and objects.`;
+  let objects = 0;
+  for (let i = 0; i < text.length && text.length > 2 * MAX_OBJECTS; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 0x5b || c === 0x7b) objects++;
+  }
+  return objects > MAX_OBJECTS
+    ? `a page of more than ${MAX_OBJECTS} lists and objects; lower batchSize.`
+    : null;
+}
+
+/** Null for bytes that are not of the charset that the headers name, or of UTF-8. */
+function decoded(bytes: Uint8Array, headers: Headers): string | null {
+  try {
+    return new TextDecoder(charsetOf(headers.get("content-type") ?? ""), { fatal: true }).decode(bytes);
+  } catch {
+    return null; // told where the status does not tell what there is to tell
+  }
+}
+
+function noJson({ system, spec, secrets }: Asking, text: string, headers: Headers): AppError {
   const isCut = /^\s*[[{]/.test(text);
   const type = headers.get("content-type")?.split(";")[0]?.trim() ?? "";
   const came = text.trim() === "" ? "nothing" : type === "" || /json/i.test(type) ? "a text" : type;
   const message = isCut
     ? `${system} sent JSON for ${spec} that breaks off or can't be read.`
     : `${system} answered ${spec} with ${came}, which is no JSON; check the path and baseUrl.`;
-  return new AppError("upstream", message, { retryable: isCut, cause: { text: text.slice(0, 500) } });
+  return new AppError("upstream", message, {
+    retryable: isCut,
+    cause: { text: hideSecrets(text, secrets).slice(0, 500) },
+  });
 }
 
 function failed(asking: Asking, status: number, headers: Headers, body: unknown): Verdict<Reply> {
   const { system, spec, link, endpoint } = asking;
-  const said = saidIn(body);
+  const said = saidIn(body, asking.secrets);
   const told = said === "" ? "." : `: ${said}`;
   const cause = { status };
   if (status >= 500 || status === 408 || status === 425) {
@@ -172,13 +204,13 @@ function failed(asking: Asking, status: number, headers: Headers, body: unknown)
   return { kind: "refused", error: new AppError("upstream", message, { cause, details }) };
 }
 
-/** What an API's error says in words, where it says it in one of the common places. */
-export function saidIn(body: unknown): string {
-  if (typeof body === "string") return clipped(body);
-  if (Array.isArray(body)) return saidIn(body[0]);
+/** What an API's error says in words, where it says it in one of the common places; no secret is cut, but left out. */
+export function saidIn(body: unknown, secrets: readonly string[]): string {
+  if (typeof body === "string") return clipped(hideSecrets(body, secrets));
+  if (Array.isArray(body)) return saidIn(body[0], secrets);
   if (!isObject(body)) return "";
   for (const name of ["message", "detail", "error_description", "title", "error", "errors"]) {
-    const said = Object.hasOwn(body, name) ? saidIn(body[name]) : "";
+    const said = Object.hasOwn(body, name) ? saidIn(body[name], secrets) : "";
     if (said !== "") return said;
   }
   return "";

@@ -3,6 +3,7 @@ import { jmespathFault } from "../base/jmespath.ts";
 import { isObject } from "../base/json.ts";
 import { jsonObject, map, object, oneOf, optional } from "../base/shape.ts";
 import { headerFault } from "../executors/http-message.ts";
+import { isUncountable } from "./http-list.ts";
 
 const path = (description: string) => Type.String({ minLength: 1, maxLength: 2000, description });
 const parameter = (description: string) => Type.String({ minLength: 1, maxLength: 255, description });
@@ -195,7 +196,18 @@ export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): Path
   };
   if (isObject(paginator)) {
     faults.push(...expressionFaults(paginator, ["nextPath", "cursorPath", "hasNextPath"], ["paginator"]));
-    faults.push(...sizeFaults(paginator as Paginator));
+    faults.push(...sizeFaults(paginator as Paginator), ...endFaults(paginator as Paginator));
+    const isCounted = paginator.type === "page" || paginator.type === "offset";
+    if (
+      isCounted &&
+      typeof endpoint.dataPath === "string" &&
+      !isOpen(endpoint.dataPath) &&
+      isUncountable(endpoint.dataPath)
+    )
+      say(
+        ["dataPath"],
+        "Pages are counted by their items, which this dataPath does not tell: begin it with the list.",
+      );
     for (const field of ["cursorParam", "pageParam", "offsetParam", "sizeParam"])
       take(["paginator", field], counterOf(paginator as Paginator, field), placeOf(paginator));
   }
@@ -211,6 +223,19 @@ export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): Path
   }
   return faults;
 }
+
+/** Statuses that say something of the credentials or of the moment, and nothing of the list. */
+const NO_END = [401, 408, 425, 429];
+
+const endFaults = (paginator: Paginator): PathFault[] =>
+  ("stopOnStatus" in paginator && Array.isArray(paginator.stopOnStatus)
+    ? paginator.stopOnStatus
+    : []
+  ).flatMap((status, at) =>
+    NO_END.includes(status)
+      ? [{ path: ["paginator", "stopOnStatus", String(at)], message: `${status} is no end of a list.` }]
+      : [],
+  );
 
 const placeOf = (part: object): "query" | "body" => ("in" in part && part.in === "body" ? "body" : "query");
 

@@ -1,12 +1,13 @@
 import { AppError } from "../base/errors.ts";
-import { hideSecrets, withoutSecrets } from "../base/hide.ts";
+import { withoutSecrets } from "../base/hide.ts";
 import { searchJson } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { read } from "../base/shape.ts";
 import { walkPages } from "./api-pages.ts";
 import type { Extraction, ExtractRequest, HttpAccess, Link } from "./contract.ts";
-import { type Asking, ask, saidIn } from "./http-ask.ts";
+import { type Asking, ask } from "./http-ask.ts";
 import { DEFAULT_MAX_PAGES, Endpoint, endpointFaults, type Paginator, specFault } from "./http-endpoint.ts";
+import { errorIn, rowsIn } from "./http-rows.ts";
 import { firstTurn, nextTurn, type Turn } from "./http-turns.ts";
 
 /** So many pages without a row, one after the other, are taken for a list without end. */
@@ -104,19 +105,19 @@ class Reading {
       this.#pages > 1 && paginator && "stopOnStatus" in paginator ? (paginator.stopOnStatus ?? []) : [];
     const reply = await ask(this.asking, turn, ends);
     if (ends.includes(reply.status) || reply.status === 204) return { rows: [], next: null };
-    const rows = rowsIn(this.asking, reply.body);
-    this.#look(reply.body, reply.headers, paginator);
-    const page = { ...reply, rows: rows.length };
+    const { rows, items } = rowsIn(this.asking, reply.body);
+    this.#look(reply.body, reply.headers, paginator, rows.length);
+    const page = { ...reply, items };
     const next = paginator ? nextTurn(paginator, turn, page, this.request.batchSize) : null;
-    this.#checkMoves(rows, next);
+    this.#checkMoves(rows, items, next);
     this.rows += rows.length;
     return { rows, next };
   }
 
   /** A page that is the one before once more, or nothing again and again, leads nowhere. */
-  #checkMoves(rows: JsonObject[], next: Turn | null): void {
+  #checkMoves(rows: JsonObject[], items: number, next: Turn | null): void {
     const { system, spec } = this.asking;
-    this.#empty = rows.length === 0 ? this.#empty + 1 : 0;
+    this.#empty = items === 0 ? this.#empty + 1 : 0;
     if (next !== null && this.#empty >= MAX_EMPTY_PAGES) {
       const message = `${system} gave ${MAX_EMPTY_PAGES} pages of ${spec} without a row, one after the other, and speaks of more.`;
       throw new AppError("upstream", message);
@@ -129,15 +130,17 @@ class Reading {
   }
 
   /** What a page tells beside its rows. */
-  #look(body: Json, headers: Headers, paginator: Paginator | undefined): void {
-    const { link, endpoint, spec } = this.asking;
+  #look(body: Json, headers: Headers, paginator: Paginator | undefined, rows: number): void {
+    const { link, endpoint, spec, system, secrets } = this.asking;
     if (endpoint.totalPath !== undefined) {
       const total: unknown = searchJson(body, endpoint.totalPath);
       if (typeof total === "number") this.total = total;
       else link.warn?.(`The replies have no number at totalPath, so that nothing is compared.`);
     }
-    if (isObject(body) && Array.isArray(body.errors) && body.errors.length > 0)
-      link.warn?.(`The API gave rows and an error: ${hideSecrets(saidIn(body.errors), this.asking.secrets)}`);
+    const error = errorIn(body, endpoint.dataPath ?? "", secrets);
+    if (error !== null && rows === 0)
+      throw new AppError("upstream", `${system} answered ${spec} with an error and no rows: ${error}`);
+    if (error !== null) link.warn?.(`The API gave rows and an error: ${error}`);
     const hasNextPath = paginator && "hasNextPath" in paginator ? paginator.hasNextPath : undefined;
     if (hasNextPath !== undefined && this.#pages === 1 && searchJson(body, hasNextPath) === null)
       link.warn?.("The first reply has nothing at hasNextPath, so that only one page was read.");
@@ -168,49 +171,4 @@ function hintOfMore(body: Json, headers: Headers): string | null {
     return null;
   };
   return search(body, "");
-}
-
-function rowsIn({ endpoint, system, spec, link }: Asking, body: Json): JsonObject[] {
-  const { dataPath } = endpoint;
-  const found = dataPath === undefined ? body : searchJson(body, dataPath);
-  if (dataPath !== undefined && isObject(found)) return [found];
-  if (!Array.isArray(found)) throw noRows(system, spec, dataPath, body, found);
-  const items = found.filter((item) => item !== null);
-  if (items.length < found.length)
-    link.warn?.(`${found.length - items.length} items were null and are left out.`);
-  return items.map((item) => (isObject(item) ? item : { value: item }));
-}
-
-function noRows(
-  system: string,
-  spec: string,
-  dataPath: string | undefined,
-  body: Json,
-  found: Json,
-): AppError {
-  const fields = isObject(body) ? Object.keys(body).slice(0, 20).join(", ").slice(0, 500) : "";
-  const shape = isObject(body)
-    ? `an object with ${fields === "" ? "no fields" : fields}`
-    : Array.isArray(body)
-      ? "a list"
-      : "neither a list nor an object";
-  const error = isObject(body) && (body.error !== undefined || body.errors !== undefined) ? saidIn(body) : "";
-  const said = error === "" ? "" : ` It says: ${error}`;
-  if (dataPath === undefined) {
-    const hint = `give dataPath, a JMESPath to its rows${isObject(body) ? ", or @ where it is one row itself" : ""}`;
-    return new AppError(
-      "upstream",
-      `The reply of ${system} for ${spec} is no list but ${shape}; ${hint}.${said}`,
-    );
-  }
-  const what = found === null ? "nothing" : "neither a list nor an object";
-  const hint =
-    found === null && error === ""
-      ? ` Where an empty list may be left out, write ${JSON.stringify(`${dataPath} || \`[]\``)}.`
-      : "";
-  return new AppError(
-    "upstream",
-    `At dataPath ${JSON.stringify(dataPath)} the reply of ${system} for ${spec} has ${what}; it is ${shape}.${said}${hint}`,
-    { details: { dataPath } },
-  );
 }

@@ -19,7 +19,8 @@ export interface TakenPage {
   url: string;
   headers: Headers;
   body: Json;
-  rows: number;
+  /** Items that the API gave, those included that are no rows here. */
+  items: number;
 }
 
 type Range = NonNullable<ExtractRequest["range"]>;
@@ -68,9 +69,8 @@ export function nextTurn(
   batchSize: number | null,
 ): Turn | null {
   if (paginator.type === "none") return null;
-  if ("hasNextPath" in paginator && paginator.hasNextPath !== undefined) {
-    if (!isTrue(searchJson(page.body, paginator.hasNextPath))) return null;
-  }
+  const { hasNextPath } = "hasNextPath" in paginator ? paginator : {};
+  if (hasNextPath !== undefined && !isTrue(searchJson(page.body, hasNextPath))) return null;
   switch (paginator.type) {
     case "link_header": {
       const link = nextLink(page.headers.get("link") ?? "");
@@ -92,17 +92,25 @@ export function nextTurn(
 function counted(
   paginator: Counting,
   turn: Turn,
-  { rows }: TakenPage,
+  { items }: TakenPage,
   batchSize: number | null,
 ): Turn | null {
   const size = sizeOf(paginator, batchSize);
-  if (rows === 0 || (paginator.stopOnShortPage && size !== null && rows < size)) return null;
+  if (items === 0 && paginator.hasNextPath === undefined) return null;
+  if (items === 0 && paginator.type === "offset") {
+    throw new AppError(
+      "upstream",
+      "The API gave an empty page and speaks of more, so that nobody knows where these begin.",
+    );
+  }
+  if (paginator.stopOnShortPage && size !== null && items < size) return null;
   const name = counter(paginator);
   const before = Number(parameterOf(turn, paginator.in, name));
-  return withParameter(turn, paginator.in, name, before + (paginator.type === "page" ? 1 : rows));
+  return withParameter(turn, paginator.in, name, before + (paginator.type === "page" ? 1 : items));
 }
 
-const isTrue = (value: Json) => (Array.isArray(value) ? value.length > 0 : Boolean(value));
+const isTrue = (value: Json) =>
+  Array.isArray(value) ? value.length > 0 : Boolean(value) && !/^(?:false|no|0)$/i.test(String(value));
 
 /** A cursor or an address; null where there is none. */
 function placeOf(body: Json, expression: string, field: string): string | number | null {
@@ -117,18 +125,26 @@ function placeOf(body: Json, expression: string, field: string): string | number
 }
 
 /** Where a link leads; never to another server, as the request carries credentials. */
-export function linked(link: string, { url: asked }: Turn, { url: at }: Pick<TakenPage, "url">): string {
-  if (!URL.canParse(link, at))
-    throw new AppError("upstream", "The reply names a next page that is no address.");
+export function linked(
+  link: string,
+  { url: asked }: Turn,
+  { url: at }: Pick<TakenPage, "url">,
+  isRedirect = false,
+): string {
+  if (!URL.canParse(link, at)) {
+    const what = isRedirect ? "redirects to something" : "names a next page";
+    throw new AppError("upstream", `The reply ${what} that is no address.`);
+  }
   const [target, own] = [new URL(link, at), new URL(asked)];
   if (target.origin === own.origin && target.username === "" && target.password === "") {
     target.hash = "";
     return target.href;
   }
   const other = target.origin === "null" ? target.protocol : target.origin;
+  const what = isRedirect ? "The target of the redirect" : "The next page";
   throw new AppError(
     "upstream",
-    `The next page lies at another server (${other}, not ${own.origin}); Weir does not follow there, and sends the credentials to no other place.`,
+    `${what} lies at another server (${other}, not ${own.origin}); Weir does not follow there, and sends the credentials to no other place.`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { instantMs, rangeEnd } from "./api-instants.ts";
+import { withLate } from "./api-late.ts";
 import { type ApiPage, walkPages } from "./api-pages.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { getDocument } from "./klaviyo-client.ts";
@@ -60,7 +61,33 @@ export async function extractResource(link: KlaviyoLink, request: ExtractRequest
     pageSize: resource.pageSize && Math.min(batchSize ?? resource.pageSize, resource.pageSize),
   };
   const isCut = resource.parts === undefined && (range === null || isFiltered);
-  return { kind: "rows", pages: rowsOf(reading, isCut ? maxRows : null), ranged: false };
+  const pages =
+    range !== null && mayMiss(reading, range.field)
+      ? withLate({
+          clock: link.clock,
+          changedMs: (row) => instantMs(row.updated ?? row.updated_at),
+          stateOf,
+          pages: (sinceMs) => rowsOf(sinceMs === null ? reading : changedSince(reading, sinceMs), null),
+        })
+      : rowsOf(reading, isCut ? maxRows : null);
+  return { kind: "rows", pages, ranged: false };
+}
+
+const stateOf = ({ id, updated, updated_at }: JsonObject) => `${id} ${updated ?? updated_at ?? ""}`;
+
+/** The date of a row's last change; undefined where rows never change, or no list can be asked for by it. */
+const changeOf = ({ dates }: Resource) =>
+  ["updated", "updated_at"].find((name) => Object.hasOwn(dates, name));
+
+/** Whether rows come in another order than that of the cursor, and may change meanwhile. Events never do. */
+const mayMiss = ({ resource, order }: Reading, cursor: string): boolean =>
+  (resource.parts !== undefined || order !== cursor) &&
+  (changeOf(resource) !== undefined || Object.keys(resource.dates).length === 0);
+
+/** What has changed since then; all, where Klaviyo can't be asked for that. */
+function changedSince(reading: Reading, ms: number): Reading {
+  const order = changeOf(reading.resource);
+  return order === undefined ? reading : { ...reading, order, from: isoOf(ms), to: null };
 }
 
 const isoOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
@@ -75,8 +102,7 @@ function rowsOf(reading: Reading, maxRows: number | null): AsyncIterable<JsonObj
       part = turn.part;
       return readPage(reading, turn);
     },
-    keyOf: ({ id, updated, updated_at }) =>
-      typeof id === "string" ? `${id} ${updated ?? updated_at ?? ""}` : null,
+    keyOf: (row) => (typeof row.id === "string" ? stateOf(row) : null),
     orderOf: (row) => (order !== null && typeof row[order] === "string" ? row[order] : null),
     ...(order !== null && Object.hasOwn(resource.dates, order)
       ? {

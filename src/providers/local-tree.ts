@@ -16,7 +16,6 @@ export const localTree: Tree<LocalLink> = {
   async *walk(link, path, only) {
     const root = await told(() => findRoot(link));
     const base = splitPath(path);
-    if (root === null && base.length === 0) return;
     const folder = root === null ? null : await told(() => findInside(root, base));
     if (root === null || folder === null) throw noSuchPath(path);
     if (!(await stat(folder)).isDirectory()) {
@@ -39,6 +38,8 @@ export const localTree: Tree<LocalLink> = {
       }
       if (!isThere) only?.missing(item);
     }
+    // A disk that went away meanwhile looks like an empty one.
+    if ((await told(() => findInside(root, base))) === null) throw noSuchPath(path);
   },
 
   look: (link, file) =>

@@ -28,7 +28,7 @@ export const s3Tree: Tree<S3Link> = {
   async *walk(link, path, only) {
     const folder = prefixOf(link, path);
     if (!only) {
-      let isThere = folder === rootOf(link.config);
+      let isThere = folder === ""; // a bucket may be empty; of a folder nothing is there then
       for await (const { entries } of listPages(link, folder)) {
         isThere ||= entries.length > 0;
         for (const entry of entries) if (!isMark(entry)) yield fileOf(entry, folder);

@@ -1,6 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { instantMs } from "./api-instants.ts";
+import { withLate } from "./api-late.ts";
 import { type ApiPage, type PageWalk, walkPages } from "./api-pages.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { canLeap, PAGED_FIRST, readBulk } from "./shopify-bulk.ts";
@@ -100,42 +101,19 @@ async function* rowsOf(
   });
   // In order of ids a list does not come in order of its cursor.
   const mayMiss = range !== null && sort === null && Object.hasOwn(resource.filters, "updated_at");
-  for await (const nodes of mayMiss ? withLate(link, walk) : walkPages(walk(null))) {
+  const pages = mayMiss
+    ? withLate({
+        clock: link.clock,
+        changedMs: ({ updatedAt }) => instantMs(updatedAt),
+        stateOf: ({ id, updatedAt }) => `${id} ${updatedAt}`,
+        pages: (sinceMs) => walkPages(walk(sinceMs === null ? null : wholeSecond(sinceMs))),
+      })
+    : walkPages(walk(null));
+  for await (const nodes of pages) {
     for (const node of nodes) await completeNode(reading, node);
     yield resource.rows === undefined
       ? nodes.map(toRow)
       : nodes.flatMap((node) => rowsBelow(node, resource.rows));
-  }
-}
-
-/** Passes after which what still changes is left to the next load. */
-const MAX_PASSES = 5;
-/** How far this machine's clock may be ahead of Shopify's. */
-const CLOCKS_MS = 120_000;
-
-/**
- * A walk in order of ids, and whatever changed behind its back: the cursor would go past that for good, where something
- * that is read later has changed later. Asked for until nothing is new.
- */
-async function* withLate(
-  link: ShopifyLink,
-  walk: (since: string | null) => PageWalk<Turn>,
-): AsyncGenerator<JsonObject[]> {
-  const beganMs = link.clock.now().getTime() - CLOCKS_MS;
-  const given = new Set<string>();
-  for (let pass = 1, isDone = false; !isDone && pass <= MAX_PASSES; pass++) {
-    isDone = pass > 1;
-    for await (const nodes of walkPages(walk(pass === 1 ? null : wholeSecond(beganMs)))) {
-      const fresh = nodes.filter(({ id, updatedAt }) => {
-        if (!(instantMs(updatedAt) >= beganMs)) return pass === 1;
-        const version = `${id} ${updatedAt}`;
-        if (given.has(version)) return false;
-        given.add(version);
-        isDone = false;
-        return true;
-      });
-      if (fresh.length > 0) yield fresh;
-    }
   }
 }
 

@@ -10,10 +10,15 @@ export function messageOf(
     return { code: error.code, message: error.message, retryable: error.retryable };
   const message = cleaned(error instanceof Error ? error.message : String(error), hide, isOurs);
   const code = codeOf(message);
+  if (/max_temp_directory_size/.test(message)) return { code, message: TOO_MUCH, retryable: false };
   return code === "disk_full"
     ? { code, message: "The disk is full. Free some space and try again.", retryable: true }
     : { code, message, retryable: false };
 }
+
+/** DuckDB's own words speak of a setting that nobody may change. */
+const TOO_MUCH =
+  "The SQL needed more memory than its limit, and then more space on disk than one statement may take.";
 
 function codeOf(message: string): ErrorCode {
   if (/No space left on device/i.test(message)) return "disk_full";

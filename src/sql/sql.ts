@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
@@ -20,6 +20,9 @@ const MAX_ROWS_BYTES = 64 * 1024 * 1024;
 
 /** Disk for what does not fit into memory, in times of the memory. */
 const TEMP_TIMES = 10;
+/** And at most this part of what is free, so that a statement that takes too much leaves room for everybody else. */
+const TEMP_PART_OF_FREE = 0.5;
+const MIN_TEMP_BYTES = 16 * 1024 * 1024;
 
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -59,7 +62,7 @@ export function openSql(options: SqlOptions): Sql {
       folder: join(folder, `${process.pid}-${++started}`),
       memory,
       memoryBytes,
-      tempBytes: memoryBytes * TEMP_TIMES,
+      tempBytes: tempBytesOf(folder, memoryBytes),
       threads,
       cacheDir,
     });
@@ -243,6 +246,12 @@ const cancelled = (signal: AbortSignal | undefined): AppError =>
 /** Removes what processes that ended in the middle of a statement have left. */
 function sweep(folder: string): void {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+function tempBytesOf(folder: string, memoryBytes: number): number {
+  const { bavail, bsize } = statfsSync(folder);
+  const most = Math.min(memoryBytes * TEMP_TIMES, bavail * bsize * TEMP_PART_OF_FREE);
+  return Math.floor(Math.max(most, MIN_TEMP_BYTES));
 }
 
 const UNITS: Readonly<Record<string, number>> = {

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { folder, sync } from "../support/sync.ts";
 import { connectFolder, startData } from "./place.ts";
 
 /** A small disk of its own; null where this machine does not let us have one. */
@@ -52,4 +53,43 @@ test("a full disk fails the load with its name, leaves nothing of it, and all go
 
   expect(await data.transform({ sql: sql(2000), output })).toMatchObject({ rows: 2000 });
   expect(await data.rows("select count(*) as n from marts.noise")).toEqual([{ n: 2000 }]);
+}, 60_000);
+
+test("what a statement puts on the disk beside its memory leaves room for others, and is told as its own fault", async () => {
+  using disk = smallDisk("64m");
+  if (!disk) return;
+  await using data = await startData({ dataFolder: disk.path, env: { WEIR_SQL_MEMORY: "64MB" } });
+  const sorted = "row_number() over (order by md5(i::varchar)) as n, md5((i + 1)::varchar) as m";
+  const sql = `select max(n), max(m) from (select i, ${sorted} from range(2000000) t(i))`;
+  expect(await data.end("duckdb_transform", { sql })).toMatchObject({
+    status: "failed",
+    error: {
+      code: "sql_memory",
+      message:
+        "The SQL needed more memory than its limit, and then more space on disk than one statement may take.",
+      retryable: false,
+    },
+  });
+}, 60_000);
+
+test("a file that finds no room on its way, into a dataset or as an upload, is told as a full disk", async () => {
+  using disk = smallDisk("48m");
+  if (!disk) return;
+  await using data = await startData({ dataFolder: disk.path });
+  const from = await folder(data);
+  from.put("big.parquet", "");
+  truncateSync(join(from.place, "big.parquet"), 60_000_000); // a hole, which takes no room until it is copied
+  const { run } = await sync(data, {
+    source: { connectionId: from.id },
+    destination: { connectionId: "lake", path: "/raw/big/big" },
+  });
+  const ended = await run();
+  expect(ended).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
+  expect(ended.error.message).not.toContain(disk.path);
+  const work = join(disk.path, "lake", ".work");
+  while (readdirSync(work).length > 0) await Bun.sleep(20);
+  const csv = { "content-type": "text/csv" };
+  const reply = await data.owner("PUT", "/api/v1/datasets/raw/big/upload", new Uint8Array(60_000_000), csv);
+  expect([reply.status, reply.body.code]).toEqual([503, "disk_full"]);
+  expect(readdirSync(work)).toEqual([]);
 }, 60_000);

@@ -177,4 +177,19 @@ describe("call_agent", () => {
     const { body } = await chat.app.owner("GET", `/api/v1/action-runs?trigger_method=agent&kinds=call_agent`);
     expect(body.total).toBe(5);
   });
+
+  test("takes no place while it waits for what its tools have set off", async () => {
+    await using narrow = await startChat([], { env: { WEIR_CONCURRENCY: "1" } });
+    const { owner } = narrow.app;
+    const asked = await makeAgent("", owner);
+    const slug = `asked-${++count}`;
+    await makeAction(owner, { slug, kind: "call_agent", definition: { agent: asked.slug, prompt: "x" } });
+    const asking = await makeAgent(`tools: ['action:${slug}']`, owner);
+    narrow.play(({ body }) =>
+      body.tools && body.messages.at(-1).role === "user" ? calls(`action_${slug}`, {}) : says("Done."),
+    );
+    const { result } = await run({ agent: asking.slug, prompt: "x" }, owner);
+    expect(result).toMatchObject({ text: "Done.", toolCalls: [{ name: `action_${slug}`, isError: false }] });
+    expect(narrow.heard.at(-1)?.body.messages.at(-1).content).toContain('"completed"');
+  }, 30_000);
 });

@@ -279,6 +279,28 @@ describe("a cursor", () => {
     );
   });
 
+  test("that lies ahead of all clocks is told, as nothing before it is found any more", async () => {
+    const told = (end: string) =>
+      `The cursor at of o stands at ${end}, which lies ahead: rows before it are not found any more. Mend that row at the source, and reset the action's state.`;
+    for (const [source, end] of [
+      [
+        rows([
+          { id: 1, at: "2025-01-01T00:00:00Z" },
+          { id: 2, at: "9999-12-31T00:00:00Z" },
+        ]),
+        "9999-12-31T00:00:00Z",
+      ],
+      [csv({ id: "BIGINT", at: "TIMESTAMP" }, "1,2026-01-02 00:00:01\n"), "2026-01-02T00:00:01"],
+    ] as const) {
+      await using world = openWorld();
+      expect((await world.run(by("at"), source)).result.warnings).toEqual([told(end)]);
+      expect((await world.run(by("at"), source)).result.warnings).toEqual([told(end)]);
+    }
+    await using world = openWorld();
+    const soon = rows([{ id: 1, at: "2026-01-01T23:59:59Z" }]);
+    expect((await world.run(by("at"), soon)).result.warnings).toEqual([]);
+  });
+
   test.each<[string, string, string, unknown]>([
     ["BIGINT", "9007199254740993", "9007199254740994", "9007199254740994"],
     ["BIGINT", "7", "8", 8],

@@ -241,7 +241,8 @@ describe("the contract", () => {
   test("freeze lets pass what fits, null where there is nothing too", async () => {
     const { world, work } = await load("freeze", [{ id: 2, extra: null, l: [] }]);
     await using _ = world;
-    expect((await work).result).toMatchObject({ rows: 1, warnings: [] });
+    const warnings = [expect.stringContaining("append without a cursor")];
+    expect((await work).result).toMatchObject({ rows: 1, warnings });
   });
 
   test("discard_row rejects the rows that do not fit, with all that hangs from them", async () => {
@@ -304,7 +305,7 @@ describe("the contract", () => {
       { id: null },
       { id: null },
     ]);
-    expect(result.warnings).toHaveLength(4);
+    expect(result.warnings).toHaveLength(5);
   });
 
   test("holds typed sources to it too", async () => {

@@ -2,10 +2,13 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { contextFor } from "../../src/context.ts";
 import { compactor } from "../../src/engine/compactor.ts";
 import { openLocks } from "../../src/engine/locks.ts";
+import { compactTable } from "../../src/resources/datasets/compact.ts";
 import { syncFiles } from "../../src/resources/sync/table.ts";
 import { startData } from "../data/place.ts";
+import { loadTable } from "../support/lake.ts";
 import { startS3, type TestS3 } from "../support/s3.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 import { RUNS, until } from "../support/work.ts";
@@ -102,4 +105,96 @@ test("another action that brings the same files into the same dataset replaces t
   from.put("two.parquet", await rowOf(20));
   expect(await (await sync(data, definition)).result()).toMatchObject({ failed: [] });
   expect(await ids("again")).toEqual([1, 20]);
+});
+
+const contextOf = () =>
+  contextFor(data.app.app, {
+    organizationId: data.app.ids.organizationId,
+    role: "owner",
+    actor: { type: "user", id: data.app.ids.userId },
+    correlationId: "sync-test",
+  });
+
+/** Loads ids from `first` on into a table, each of which is a file. */
+async function fill(layer: string, dataset: string, table: string, first: number, count: number) {
+  for (let id = first; id < first + count; id++)
+    await loadTable(contextOf(), { layer, dataset, table, select: `SELECT ${id} AS id` });
+}
+
+const putTogether = (layer: string, dataset: string, tableName: string) =>
+  compactTable(
+    contextOf(),
+    { organizationId: data.app.ids.organizationId, layer, dataset, tableName },
+    new AbortController().signal,
+  );
+
+/** The ids in all Parquet files of a folder of this machine. */
+async function idsIn(place: string): Promise<number[]> {
+  const session = await data.app.app.sql.session({ folders: [place] });
+  try {
+    const rows = await session.run(`SELECT id FROM read_parquet('${place}/**/*.parquet') ORDER BY id`);
+    return rows.map(({ id }) => Number(id));
+  } finally {
+    await session.close();
+  }
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, id) => id);
+
+test.each(["copy", "mirror"])(
+  "of a table whose files were put together a %s has each row once",
+  async (mode) => {
+    const [to, dataset] = [await folder(data), `compacted_${mode}`];
+    await fill("marts", dataset, "orders", 0, 10);
+    await fill("marts", dataset, "people", 1_000, 1);
+    const { result } = await sync(data, {
+      source: { connectionId: "lake", path: `/marts/${dataset}` },
+      destination: { connectionId: to.id, path: "/out" },
+      mode,
+      maxDelete: 1,
+    });
+    expect(await result()).toMatchObject({ copied: 11, deleted: 0 });
+    to.put("out/orders/mine.parquet", await rowOf(5_000));
+    const { before, after } = await putTogether("marts", dataset, "orders");
+    await fill("marts", dataset, "orders", 10, 1);
+    expect([before > 2, after]).toEqual([true, 1]);
+    const mine = mode === "copy" ? [5_000] : [];
+    expect(await result()).toMatchObject({ copied: 2, deleted: before + 1 - mine.length, failed: [] });
+    expect(await idsIn(join(to.place, "out/orders"))).toEqual([...upTo(11), ...mine]);
+    expect(await idsIn(join(to.place, "out/people"))).toEqual([1_000]);
+    expect(await result()).toMatchObject({ copied: 0, deleted: 0 });
+  },
+);
+
+test("of a table that is written anew a copy keeps nothing older; of one that is gone it keeps all", async () => {
+  const to = await folder(data);
+  const write = (id: number) =>
+    data.transform({ sql: `SELECT ${id} AS id`, output: { layer: "anew", dataset: "orders" } });
+  await write(1);
+  await fill("anew", "people", "people", 10, 1);
+  const { result } = await sync(data, {
+    source: { connectionId: "lake", path: "/anew" },
+    destination: { connectionId: to.id },
+  });
+  expect(await result()).toMatchObject({ copied: 2 });
+  await write(2);
+  for (const source of [{ include: ["people/**"] }, { selectedItems: ["people"] }])
+    expect(await result({ source })).toMatchObject({ copied: 0, skipped: 1, deleted: 0 });
+  expect(await result()).toMatchObject({ copied: 1, skipped: 1, deleted: 1 });
+  expect(await idsIn(to.place)).toEqual([2, 10]);
+  expect((await data.owner("DELETE", "/api/v1/datasets/anew/orders")).status).toBe(204);
+  expect(await result()).toMatchObject({ copied: 0, deleted: 0 });
+  expect(await idsIn(to.place)).toEqual([2, 10]);
+});
+
+test("files of a table that is copied from one dataset into another give way with those they came from", async () => {
+  await fill("marts", "inside", "orders", 0, 10);
+  const { result } = await sync(data, {
+    source: { connectionId: "lake", path: "/marts/inside" },
+    destination: { connectionId: "lake", path: "/raw/copied_inside" },
+  });
+  expect(await result()).toMatchObject({ copied: 10 });
+  const { before } = await putTogether("marts", "inside", "orders");
+  expect(await result()).toMatchObject({ copied: 1, deleted: before });
+  expect(await ids("copied_inside__orders")).toEqual(upTo(10));
 });

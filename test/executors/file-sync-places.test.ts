@@ -115,6 +115,35 @@ test("files of a drive come by their names, documents exported, each once", asyn
   expect(Object.keys(chosen.all())).toEqual(["June.csv", "may.csv"]);
 });
 
+test("a mirror of a drive whose root folder is in the trash fails, and what it copied stays", async () => {
+  await using drive = await startDrive();
+  const root = { id: "folder-1", name: "Sales", mimeType: FOLDER };
+  const file = {
+    id: "file-0001",
+    name: "a.txt",
+    mimeType: "text/plain",
+    parents: ["folder-1"],
+    content: "a",
+  };
+  drive.put(root, file);
+  const { id } = await connect(data.owner, {
+    name: "Drive",
+    provider: "google_drive",
+    config: { baseUrl: drive.baseUrl, rootFolderId: "folder-1" },
+    credentials: driveUser,
+  });
+  const to = await folder(data);
+  const mirror = await sync(data, {
+    source: { connectionId: id },
+    destination: { connectionId: to.id },
+    mode: "mirror",
+  });
+  expect(await mirror.result()).toMatchObject({ copied: 1 });
+  drive.put({ ...root, trashed: true }, { ...file, trashed: true });
+  expect(await mirror.run()).toMatchObject({ status: "failed", error: { code: "not_found" } });
+  expect(to.all()).toEqual({ "a.txt": "a" });
+});
+
 test("a file of a drive that changes while it is read is told, and a form that has no bytes", async () => {
   await using drive = await startDrive();
   drive.put(

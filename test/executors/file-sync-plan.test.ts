@@ -37,6 +37,7 @@ class World {
       mirror,
       isFolderLike: this.isFolderLike,
       fault: () => null,
+      hasDropped: () => false,
       isMeant: (path) => !path.endsWith(".skip"),
     });
   }

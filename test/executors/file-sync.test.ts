@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { sweepManifests } from "../../src/engine/sweep-sync.ts";
 import { syncFiles } from "../../src/resources/sync/table.ts";
 import { startData } from "../data/place.ts";
@@ -208,6 +209,32 @@ test("a mirror deletes what the source no longer has, at most maxDelete, and not
     skipped: 1,
     deleted: 0,
   });
+});
+
+test("a mirror of a root that is not there fails, and what it copied stays", async () => {
+  const to = await folder(data);
+  const local = await folder(data);
+  local.put("a", "a");
+  const store = await bucket(data, s3, { prefix: "in/" });
+  await store.put("in/a", "a");
+  const takeAway = [
+    async () => rmSync(local.place, { recursive: true }),
+    () => s3.remove(store.name, "in/a"),
+  ];
+  for (const [index, from] of [local, store].entries()) {
+    const mirror = await sync(data, {
+      source: { connectionId: from.id },
+      destination: { connectionId: to.id, path: `/${index}` },
+      mode: "mirror",
+    });
+    expect(await mirror.result()).toMatchObject({ copied: 1 });
+    await takeAway[index]?.();
+    expect(await mirror.run()).toMatchObject({ status: "failed", error: { code: "not_found" } });
+    const selected = { source: { selectedItems: ["a"] } };
+    expect(await mirror.run(selected)).not.toMatchObject({ result: { deleted: 1 } });
+    expect(to.all(`${index}`)).toEqual({ a: "a" });
+    expect(await mirror.result({ mode: "copy" })).toMatchObject({ copied: 0, deleted: 0, failed: [] });
+  }
 });
 
 test("globs and selections say which files come", async () => {

@@ -269,6 +269,36 @@ describe("inventory", () => {
     ]);
     expect(await rows(link, "inventory", since("lastUpdatedTime", "2026-05-03T00:00:00Z"))).toHaveLength(1);
   });
+
+  test("that changes in a marketplace that has been read, or on a page that has, comes too", async () => {
+    await using seller = await startSeller();
+    const [us, ca] = ["ATVPDKIKX0DER", "A2EUQ1WTGCTBG2"];
+    const stock = (marketplace: string, sellerSku: string) => {
+      const row = { marketplace, sellerSku, totalQuantity: 1, lastUpdatedTime: "2026-05-01T00:00:00Z" };
+      seller.inventory.push(row);
+      return row;
+    };
+    const [first, , , last] = [stock(us, "001"), stock(us, "002"), stock(us, "003"), stock(ca, "001")];
+    seller.state.pageLimit = 2;
+    let pages = 0;
+    seller.state.instead = ({ path }) => {
+      if (path !== "/fba/inventory/v1/summaries" || ++pages !== 2) return null;
+      Object.assign(first ?? {}, { totalQuantity: 0, lastUpdatedTime: "2026-06-01T00:00:01Z" });
+      Object.assign(last ?? {}, { totalQuantity: 0, lastUpdatedTime: "2026-06-01T00:00:02Z" });
+      return null;
+    };
+    const link = linkTo(seller, { marketplaceIds: [us, ca] });
+    const found = await rows(link, "inventory", since("lastUpdatedTime", "2026-05-01T00:00:00Z"));
+    expect(
+      found.map(({ marketplaceId, sellerSku, totalQuantity }) => [marketplaceId, sellerSku, totalQuantity]),
+    ).toEqual([
+      [us, "001", 1],
+      [us, "002", 1],
+      [us, "003", 1],
+      [ca, "001", 0],
+      [us, "001", 0],
+    ]);
+  });
 });
 
 describe("reports", () => {

@@ -266,6 +266,67 @@ describe("oddities", () => {
     expect(ids(await rowsOf(klaviyo, to(), request("profiles")))).toEqual(profiles(230));
   });
 
+  test("what changes behind the back of a walk that is in no order of the cursor comes too", async () => {
+    const now = (seconds: number) => `2026-06-01T00:00:0${seconds}Z`;
+    peer.store.campaigns = [...many(15, (n) => campaign(n, "email", false)), campaign(20, "sms", false)];
+    peer.store.metrics = many(45, (n) => named("M", n));
+    peer.store.profiles = many(120, (n) => profile(n, { last_event_date: instant(n) }));
+    for (const [spec, field, after] of [
+      ["campaigns", "updated_at", 3],
+      ["metrics", "updated", 1],
+      ["profiles", "last_event_date", 1],
+    ] as const) {
+      const list = peer.store[spec] ?? [];
+      const change = (item: number, seconds: number) => {
+        const at = now(seconds);
+        Object.assign(list.at(item)?.attributes ?? {}, { [field]: at, updated: at, updated_at: at });
+      };
+      let pages = 0;
+      peer.state.afterPage = ({ path }) => {
+        if (path !== spec || ++pages !== after) return;
+        change(0, 1); // has been read
+        change(-1, 2); // has not
+      };
+      const range = { field, from: instant(1), to: null };
+      const rows = await rowsOf(klaviyo, to(), request(spec, { range }));
+      const states = rows.map((row) => `${row.id} ${row[field]}`);
+      expect([spec, new Set(states).size]).toEqual([spec, states.length]);
+      expect(states).toContain(`${list[0]?.id} ${now(1)}`);
+      expect(states).toContain(`${list.at(-1)?.id} ${now(2)}`);
+      peer.state.afterPage = () => undefined;
+    }
+  });
+
+  test("what never stops changing is read up to what all of it is known of", async () => {
+    const now = (n: number) => new Date(Date.parse("2026-06-01T00:00:00Z") + n).toISOString();
+    peer.store.metrics = many(45, (n) => named("M", n));
+    let count = 0;
+    peer.state.afterPage = () => {
+      count++;
+      for (const item of [0, 44]) {
+        const attributes = peer.store.metrics?.[item]?.attributes;
+        Object.assign(attributes ?? {}, { updated: now(count * 10 + item / 10) });
+      }
+    };
+    const range = { field: "updated", from: instant(1), to: null };
+    const rows = await rowsOf(klaviyo, to(), request("metrics", { range }));
+    peer.state.afterPage = () => undefined;
+    const reached = Math.max(...rows.map(({ updated }) => Date.parse(String(updated))));
+    const first = peer.store.metrics?.[0];
+    const states = rows
+      .filter(({ id }) => id === first?.id)
+      .map(({ updated }) => Date.parse(String(updated)));
+    // The change that this load has not is later than all that it has: the next one takes it.
+    expect(Date.parse(String(first?.attributes.updated))).toBeGreaterThan(reached);
+    expect(states.length).toBeGreaterThan(1);
+    const [next] = await rowsOf(
+      klaviyo,
+      to(),
+      request("metrics", { range: { ...range, from: new Date(reached).toISOString() } }),
+    );
+    expect(next).toMatchObject({ id: first?.id ?? "", updated: String(first?.attributes.updated) });
+  });
+
   test("a cursor that expires costs nothing where the list is in order of a date", async () => {
     peer.store.profiles = many(230, (n) => profile(n, { created: instant(Math.ceil(n / 40)) }));
     peer.state.afterPage = () => void peer.state.epoch++;

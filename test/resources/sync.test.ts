@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq, inArray, like } from "drizzle-orm";
 import { type Context, contextFor, write } from "../../src/context.ts";
+import { sweeper } from "../../src/engine/sweeper.ts";
+import type { Lake } from "../../src/lake/contract.ts";
+import { openFolderLake } from "../../src/lake/folder.ts";
 import { commitCompaction, commitLoad } from "../../src/resources/datasets/commit.ts";
 import { lakeFiles, lakeLoads } from "../../src/resources/datasets/table.ts";
 import { readTables } from "../../src/resources/datasets/tables.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { memberships, type Role } from "../../src/resources/organizations/table.ts";
+import { settings } from "../../src/store/settings.ts";
 import { type Client, client, startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { join as joinTeam, neighbour } from "../support/people.ts";
@@ -71,6 +76,54 @@ async function rows(call: Client, sql: string) {
 
 const ids = async (call: Client, table: string) =>
   (await rows(call, `SELECT id FROM ${layer}.${table} ORDER BY id`)).map(({ id }: { id: number }) => id);
+
+/** A server whose first sync, of two files, stands still once both lie at the destination, until `goOn`. */
+async function startSlow() {
+  const opened: { lake?: Lake } = {};
+  const reached = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const lake = (): Lake => opened.lake as Lake;
+  let placed = 0;
+  const slow: Lake = {
+    workFolder: (id) => lake().workFolder(id),
+    localPath: (file, hold) => lake().localPath(file, hold),
+    remove: (paths) => lake().remove(paths),
+    list: (before) => lake().list(before),
+    async place(at, file) {
+      const found = await lake().place(at, file);
+      if (++placed === 4) {
+        reached.resolve();
+        await goOn.promise;
+      }
+      return found;
+    },
+  };
+  const weir = await startApp({ engine: false, hurry: 60_000, overrides: { lake: slow } });
+  opened.lake = openFolderLake(join(weir.dataFolder, "lake"));
+  const { organization } = await neighbour(weir);
+  const joinedAt = weir.clock.now().toISOString();
+  const as = { organizationId: organization.id, role: "admin" as const, joinedAt };
+  const membership = { id: weir.app.ids.uuid(), userId: weir.ids.userId, isDefault: false, ...as };
+  await weir.app.store.write(async (db) => void (await db.insert(memberships).values(membership)));
+  const ctx = contextFor(weir.app, {
+    organizationId: weir.ids.organizationId,
+    role: "owner",
+    actor: { type: "user", id: weir.ids.userId },
+    correlationId: "sync-test",
+  });
+  for (const id of [1, 2])
+    await loadTable(ctx, { layer: "raw", dataset: "shop", table: "shop", select: `SELECT ${id} AS id` });
+  const authorization = `Bearer ${weir.token}`;
+  const there = client(weir.origin, { authorization, "x-organization-id": organization.id });
+  return {
+    weir,
+    target: organization.id,
+    found: () => rows(there, "SELECT id FROM raw.shop ORDER BY id"),
+    reached: reached.promise,
+    goOn: goOn.resolve,
+    [Symbol.asyncDispose]: () => weir[Symbol.asyncDispose](),
+  };
+}
 
 describe("a sync", () => {
   test("copies all tables of a layer, tells what it did, and copies nothing the next time", async () => {
@@ -238,6 +291,54 @@ describe("a sync", () => {
     expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", errors: [] });
     expect(await ids(there.call, "shop")).toEqual([1, 2, 3]);
     expect(await run({ destTenantId: there.id })).toMatchObject({ status: "nothing_to_copy" });
+  });
+
+  test("that takes hours keeps its files from the sweeper", async () => {
+    await using slow = await startSlow();
+    const { weir, target } = slow;
+    const { store, ids } = weir.app;
+    const reply = weir.owner("POST", SYNC, { layer: "raw", destTenantId: target });
+    await slow.reached;
+    const marks = () => store.db.select().from(settings).where(like(settings.key, "lake_load:%"));
+    const untilHeld = async () => {
+      const isHeld = async () => (await marks()).some(({ value }) => value > weir.clock.now().toISOString());
+      for (let looks = 0; looks < 400 && !(await isHeld()); looks++) await Bun.sleep(5);
+    };
+    const dead = ids.uuid();
+    const leftover = join(weir.dataFolder, "lake", target, "raw", "shop", "shop", `${dead}-1.parquet`);
+    writeFileSync(leftover, "left by a sync that was killed");
+    const held = { key: `lake_load:${dead}`, value: weir.clock.now().toISOString() };
+    await store.write(async (db) => void (await db.insert(settings).values(held)));
+    for (let looks = 1; looks <= 3; looks++) {
+      weir.clock.turn(2 * 3_600_000);
+      await untilHeld();
+      const loop = sweeper(weir.app);
+      while ((await loop.tick(new AbortController().signal)) === "more");
+    }
+    expect(existsSync(leftover)).toBe(false);
+    slow.goOn();
+    expect((await reply).body).toMatchObject({ status: "completed", filesCopied: 2 });
+    expect(await slow.found()).toEqual([{ id: 1 }, { id: 2 }]);
+    expect(await marks()).toEqual([]);
+  });
+
+  test("goes on where whoever asked for it does not wait", async () => {
+    await using slow = await startSlow();
+    const { weir, target } = slow;
+    const gone = new AbortController();
+    const asked = fetch(weir.origin + SYNC, {
+      method: "POST",
+      headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ layer: "raw", destTenantId: target }),
+      signal: gone.signal,
+    });
+    await slow.reached;
+    gone.abort();
+    expect(await asked.catch((error: Error) => error.name)).toBe("AbortError");
+    slow.goOn();
+    const synced = () => weir.app.store.db.select().from(events).where(eq(events.type, "dataset.synced"));
+    while ((await synced()).length === 0) await Bun.sleep(20);
+    expect(await slow.found()).toEqual([{ id: 1 }, { id: 2 }]);
   });
 
   test("of one dataset from two sides at once copies each row once", async () => {

@@ -12,6 +12,8 @@ import type { Source } from "./sides.ts";
 export function lakeSource(bench: Bench, path: string): Source {
   const base = partsOf(path);
   const known = new Map<string, LakeFile>();
+  /** Names of the live files by the folder of their table, of tables that are walked whole. */
+  const folders = new Map<string, Set<string>>();
   return {
     home: `lake:/${base.map((part) => `${part}/`).join("")}`,
     async *walk(only) {
@@ -21,6 +23,9 @@ export function lakeSource(bench: Bench, path: string): Source {
         const place = [table.layer, table.dataset, table.table];
         if (!base.every((part, index) => place[index] === part)) continue;
         isThere = true;
+        const folder = place.slice(base.length).join("/");
+        if (!only || isSelected(only.items, base, `${folder}/`, new Set()))
+          folders.set(folder, new Set(table.files.map((file) => basename(file.path))));
         for (const file of table.files) {
           const found = fileOf(table, file, base.length);
           if (only && !isSelected(only.items, base, found.path, left)) continue;
@@ -30,6 +35,10 @@ export function lakeSource(bench: Bench, path: string): Source {
       }
       if (!isThere) throw new AppError("not_found", `There is nothing at ${path} in the lake.`);
       for (const item of left) only?.missing(item);
+    },
+    hasDropped(below) {
+      const end = Math.max(below.lastIndexOf("/"), 0);
+      return folders.get(below.slice(0, end))?.has(basename(below)) === false;
     },
     // Files of the lake never change; one that a load took out stays for those who read it.
     look: async (file) => file,

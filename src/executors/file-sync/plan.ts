@@ -20,6 +20,8 @@ export interface Sight {
   isFolderLike: boolean;
   /** Why the destination can't have such a path, as a clause. */
   fault(path: string): string | null;
+  /** Whether the source keeps the rows of such a file in others by now, as tables do; then it may not stay beside them. */
+  hasDropped(path: string): boolean;
   /** Whether a file of the destination would be one that the sync is about. */
   isMeant(path: string): boolean;
 }
@@ -33,6 +35,8 @@ export interface Plan {
   skipped: number;
   /** Paths below the destination's folder. */
   remove: string[];
+  /** Those that the sync has brought and others take the place of, whatever its mode: they are no loss. */
+  replaced: string[];
   /** Paths of the manifest that mean nothing any more. */
   forget: string[];
   failed: Failure[];
@@ -41,7 +45,16 @@ export interface Plan {
 /** What a sync has to do, worked out before it does anything. */
 export function planSync(sight: Sight): Plan {
   const { files, present, manifest } = sight;
-  const plan: Plan = { copy: [], adopt: [], done: [], skipped: 0, remove: [], forget: [], failed: [] };
+  const plan: Plan = {
+    copy: [],
+    adopt: [],
+    done: [],
+    skipped: 0,
+    remove: [],
+    replaced: [],
+    forget: [],
+    failed: [],
+  };
   const refused = collisions(sight);
   const wanted = new Set<string>();
   for (const file of files) {
@@ -51,8 +64,12 @@ export function planSync(sight: Sight): Plan {
     if (reason) plan.failed.push({ path: file.path, reason });
     else place(sight, plan, file);
   }
-  if (sight.mirror)
-    plan.remove = [...present.keys()].filter((path) => !wanted.has(path) && sight.isMeant(path)).sort();
+  const others = [...present].filter(([path]) => !wanted.has(path) && sight.isMeant(path));
+  for (const [path, there] of others.sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const known = manifest.get(path);
+    if (known && isSame(there, known) && sight.hasDropped(path)) plan.replaced.push(path);
+    else if (sight.mirror) plan.remove.push(path);
+  }
   plan.forget = [...manifest.keys()].filter((path) => !wanted.has(path) && !present.has(path));
   return plan;
 }

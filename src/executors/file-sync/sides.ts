@@ -13,6 +13,11 @@ export interface Source {
   /** Names the folder, with `/` at its end; one that lies in another begins as that does. */
   home: string;
   walk(only?: Selection): AsyncIterable<TreeFile>;
+  /**
+   * After a walk: whether a file of this path was of a table that is there and has its rows in other files by now, or
+   * rows no more. False of places whose files stand for themselves.
+   */
+  hasDropped(path: string): boolean;
   look(file: TreeFile): Promise<TreeFile | null>;
   open(file: TreeFile): Promise<Opened>;
   /** Behind it; null of the lake. */
@@ -44,6 +49,7 @@ export interface Target {
 export async function openSource(
   bench: Bench,
   { connectionId, path = "/" }: Definition["source"],
+  mode: Definition["mode"],
 ): Promise<Source> {
   if (connectionId === LAKE) return lakeSource(bench, path);
   const { tree, link, title } = await openTree(bench, connectionId);
@@ -51,11 +57,24 @@ export async function openSource(
   const folder = folderOf(path);
   return {
     home: `${tree.home(link)}${folder.slice(1)}`,
-    walk: (only) => tree.walk(link, folder, only),
+    walk: (only) =>
+      mode === "copy" && folder === "/" && !only
+        ? walkIfThere(tree.walk(link, folder))
+        : tree.walk(link, folder, only),
+    hasDropped: () => false,
     look: (file) => tree.look(link, file),
     open: (file) => tree.open(link, file),
     via: { tree, link },
   };
+}
+
+/** A root that nobody has put anything into yet holds nothing to copy; a mirror would take it for emptied. */
+async function* walkIfThere(files: AsyncIterable<TreeFile>): AsyncGenerator<TreeFile> {
+  try {
+    yield* files;
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "not_found")) throw error;
+  }
 }
 
 /** Opens the folder that a sync writes to. Throws as `openSource` does, and where files can only be read. */

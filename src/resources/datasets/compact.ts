@@ -4,6 +4,7 @@ import { type App, type Context, write } from "../../context.ts";
 import { pickBatches, rewriteFiles } from "../../lake/compact.ts";
 import type { LakeFile } from "../../lake/contract.ts";
 import { commitCompaction, type Here } from "./commit.ts";
+import { holdLoad } from "./hold.ts";
 import { lakeTables } from "./table.ts";
 import { readTables } from "./tables.ts";
 
@@ -35,6 +36,7 @@ export async function compactTable(
   const batches = table ? pickBatches(table.files) : [];
   if (!table || batches.length === 0) return { before: 0, after: 0 };
   const loadId = ctx.ids.uuid();
+  await using hold = holdLoad(ctx, loadId);
   const work = await ctx.lake.workFolder(loadId);
   try {
     const paths = await Promise.all(
@@ -54,6 +56,7 @@ export async function compactTable(
       await session.close();
     }
     const remove = batches.flatMap(({ files }) => files.map((file) => file.id));
+    hold.check();
     await write(ctx, (tx) => commitCompaction(tx, { ...place, tableName: name }, { add, remove }));
     return { before: remove.length, after: add.length };
   } finally {

@@ -11,6 +11,7 @@ import { type Line, openLine } from "../../sql/line.ts";
 import { quoteText } from "../../sql/text.ts";
 import { record } from "../events/service.ts";
 import { commitLoad } from "./commit.ts";
+import { holdLoad } from "./hold.ts";
 import { readTables } from "./tables.ts";
 import type { DatasetPlace, Uploaded, UploadQuery } from "./wire.ts";
 
@@ -54,6 +55,7 @@ export async function uploadDataset(
   const format = formatOf(query, upload.contentType);
   const table = query.table ?? place.dataset;
   const loadId = ctx.ids.uuid();
+  await using hold = holdLoad(ctx, loadId);
   const work = await ctx.lake.workFolder(loadId);
   try {
     const path = join(work.path, `upload.${format}`);
@@ -62,6 +64,7 @@ export async function uploadDataset(
     const at = { organizationId: ctx.organizationId, ...place, table, loadId };
     const add: LakeFile[] = [];
     for (const file of landed.files) add.push(await ctx.lake.place(at, file));
+    hold.check();
     const { columns } = await commit(ctx, { place, table, loadId, add, landed, format, query });
     const sumOf = (field: "rows" | "bytes") => add.reduce((sum, file) => sum + file[field], 0);
     return {

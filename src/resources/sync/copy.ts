@@ -14,6 +14,7 @@ import { arrivedAt } from "../../lake/names.ts";
 import type { Column } from "../../sql/contract.ts";
 import { insertInto } from "../../store/prepared.ts";
 import { commitLoad } from "../datasets/commit.ts";
+import { holdLoad } from "../datasets/hold.ts";
 import { lakeTables } from "../datasets/table.ts";
 import { record } from "../events/service.ts";
 import type { Parties } from "./parties.ts";
@@ -37,6 +38,7 @@ export async function copyDataset(
 ): Promise<{ files: number; bytes: number }> {
   const { source, target } = parties;
   const loadId = target.ids.uuid();
+  await using hold = holdLoad(target, loadId);
   const work = await target.lake.workFolder(loadId);
   const placed = new Map<TablePlan, Placed[]>();
   const all = () => [...placed.values()].flat();
@@ -63,6 +65,7 @@ export async function copyDataset(
     const load: LakeLoad = { loadId, layer, dataset, tables: tables.map((table) => changeOf(table, placed)) };
     const files = all().length;
     const bytes = all().reduce((sum, { file }) => sum + file.bytes, 0);
+    hold.check();
     await writeFor(target, async (inside) => {
       const tx = inside(target);
       await commitLoad(tx, "", "", load, { kind: "sync", actionId: null });

@@ -164,7 +164,6 @@ describe("lines of JSON", () => {
       order(5, ',"to2":{"zip":"\\ud800"}'),
       order(5, ',"to2":{"zip":"a\\u0000b"}'),
       order(5, ',"a\\\\b":1,"a\\\\\\\\b":2,"\\u0069d2":3'),
-      Buffer.from(order(5, ',"to2":{"zip":"\xff"}'), "latin1"),
     ]) {
       const texts = [...orders, odd, ...orders, odd].map((each) => Buffer.from(each));
       const whole = (separator: string) =>
@@ -184,6 +183,28 @@ describe("lines of JSON", () => {
     ]) {
       const texts = [...orders, ...late, ...orders, ...late];
       expect(await ofLines(texts.join("\r\n"))).toEqual(await ofList(texts));
+    }
+    const { warnings } = await ofLines([...orders, '{"id":1e999}'].join("\n"));
+    expect(warnings).toEqual(['"id" has numbers beyond all that a double can hold, which are left out.']);
+  });
+
+  test("may be one long list, as some programs write them", async () => {
+    await using world = openWorld();
+    const bytes = new TextEncoder().encode(`[${"1,".repeat(1_000_000)}1]`);
+    const { result } = await world.run({ resources: [{ name: "t" }] }, fileOf("jsonl", bytes));
+    expect(result.tables).toMatchObject([{ rowsRead: 1_000_001, rows: 1_000_001 }]);
+  });
+
+  test("in Latin-1 are refused by the file's name, as a list is: two texts could become one", async () => {
+    const latin = (text: string) => Buffer.from(text, "latin1");
+    const rows = [...orders, order(5, ',"to2":"M\xfcller"')];
+    await using world = openWorld();
+    for (const load of [
+      ofLines(latin(rows.join("\n"))),
+      loaded(world, fileOf("json", latin(`[${rows.join(",")}]`)), 3),
+    ]) {
+      const { code, message } = await failure(load);
+      expect([code, message]).toEqual(["upstream", expect.stringMatching(/^a\.jsonl? is no UTF-8/)]);
     }
   });
 

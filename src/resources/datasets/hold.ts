@@ -1,0 +1,81 @@
+import { and, eq, gte, inArray, lt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { App } from "../../context.ts";
+import { settings } from "../../store/settings.ts";
+
+/** What no row names is taken for a leftover after an hour; work that is done sooner marks nothing. */
+const HOLD_MS = 60 * 60 * 1000;
+const RENEW_MS = 10 * 60 * 1000;
+
+const MARK = "lake_load:";
+const keyOf = (loadId: string) => `${MARK}${loadId}`;
+
+export interface Hold extends AsyncDisposable {
+  /** Throws `dataset_changed` (retryable) where the load was not held all the time, so that its files may be gone. */
+  check(): void;
+}
+
+/**
+ * Keeps files of a load that is no run's from being taken for leftovers while it is under way, by a mark in the store
+ * that is renewed. That of a process which was killed runs out, and its files are swept then.
+ */
+export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
+  const key = keyOf(loadId);
+  const done = new AbortController();
+  let until = timestamp(clock, HOLD_MS);
+  let isMarked = false;
+  const keep = async () => {
+    for (;;) {
+      await clock.sleep(RENEW_MS, done.signal);
+      if (done.signal.aborted) return;
+      const value = timestamp(clock, HOLD_MS);
+      isMarked = true;
+      try {
+        await store.write(async (db) => {
+          const row = db.insert(settings).values({ key, value });
+          await row.onConflictDoUpdate({ target: settings.key, set: { value } });
+        });
+        until = value;
+      } catch (error) {
+        log.report(error, { loadId });
+      }
+    }
+  };
+  const keeping = keep();
+  return {
+    check() {
+      if (timestamp(clock) <= until) return;
+      throw new AppError("dataset_changed", "The load stood still for too long: its files may be gone.", {
+        retryable: true,
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      done.abort();
+      await keeping;
+      if (!isMarked) return;
+      const away = store.write(async (db) => void (await db.delete(settings).where(eq(settings.key, key))));
+      await away.catch((error: unknown) => log.report(error, { loadId })); // it runs out by itself
+    },
+  };
+}
+
+/** Those of the loads that are held. */
+export async function heldAmong({ store, clock }: App, loadIds: readonly string[]): Promise<Set<string>> {
+  const rows = await store.db
+    .select({ key: settings.key })
+    .from(settings)
+    .where(and(inArray(settings.key, loadIds.map(keyOf)), gte(settings.value, timestamp(clock))));
+  return new Set(rows.map(({ key }) => key.slice(MARK.length)));
+}
+
+/** Takes away marks that have run out. */
+export async function forgetHolds({ store, clock }: App): Promise<void> {
+  const old = and(
+    gte(settings.key, MARK),
+    lt(settings.key, `${MARK}\uffff`),
+    lt(settings.value, timestamp(clock)),
+  );
+  const [found] = await store.db.select({ key: settings.key }).from(settings).where(old).limit(1);
+  if (found) await store.write(async (db) => void (await db.delete(settings).where(old)));
+}

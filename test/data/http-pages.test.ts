@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type Asked, SECRETS, startJsonApi, type TestJsonApi } from "../peers/json-api.ts";
+import { published } from "../support/bundles.ts";
+import { connect } from "../support/connections.ts";
+import { credentialsOf, definitionOf, many } from "../support/json-api.ts";
+import { ACTIONS, faultsOf } from "../support/work.ts";
+import { startData } from "./place.ts";
+
+setDefaultTimeout(30_000);
+
+let data: Awaited<ReturnType<typeof startData>>;
+let templateId: string;
+let peer: TestJsonApi;
+beforeAll(async () => {
+  data = await startData({ hurry: 50 });
+  const template = { slug: "an-api", displayName: "An API", templateType: "connection" };
+  templateId = (await published(data.owner, { ...template, definition: definitionOf("bearer") })).id;
+});
+afterAll(async () => data[Symbol.asyncDispose]());
+beforeEach(async () => {
+  peer = await startJsonApi();
+  return () => peer[Symbol.asyncDispose]();
+});
+
+let count = 0;
+
+/** An extract of one resource, `r`, of an API that answers as told: with JSON, or a reply as it is. */
+async function open(endpoint: object, answer: (parameters: URLSearchParams) => unknown, more: object = {}) {
+  const dataset = `pages${++count}`;
+  const config = { baseUrl: peer.baseUrl, tokenUrl: peer.tokenUrl };
+  const credentials = credentialsOf("bearer", SECRETS);
+  const { id } = await connect(data.owner, { name: dataset, templateId, config, credentials });
+  peer.state.instead = ({ parameters }: Asked) => {
+    const given = answer(parameters);
+    return given instanceof Raw ? given : { status: 200, body: JSON.stringify(given) };
+  };
+  const resources = [{ name: "r", spec: "/r", endpoint, ...more }];
+  const extract = await data.extract(id, { dataset, resources });
+  return { ...extract, ids: () => data.rows(`select id from raw.${dataset}__r order by id`), dataset };
+}
+
+/** A reply that is not simply JSON. */
+class Raw {
+  constructor(
+    readonly status: number,
+    readonly body: string,
+    readonly headers: Record<string, string> = {},
+  ) {}
+}
+
+const failure = (message: string) => ({
+  status: "failed",
+  error: { code: "upstream", message: expect.stringContaining(message) },
+});
+const offsetOf = (parameters: URLSearchParams) => Number(parameters.get("offset") ?? 0);
+const ids = (n: number) => many(n, (id) => ({ id }));
+
+describe("pages are counted by the items that the API gave", () => {
+  const items = many(20, (id) => ({ id, ok: id % 3 === 1, lines: [{ id }, { id: id + 100 }] }));
+  const slice = (parameters: URLSearchParams, list: unknown[] = items) =>
+    list.slice(offsetOf(parameters), offsetOf(parameters) + 5);
+
+  test("also where some of them are null", async () => {
+    const withNull = [...ids(3), null, ...many(17, (n) => ({ id: n + 3 }))];
+    const byOffset = await open({ paginator: { type: "offset" } }, (asked) => slice(asked, withNull));
+    await byOffset.result();
+    expect(await byOffset.ids()).toEqual(ids(20));
+    const paginator = { type: "page", pageSize: 5, stopOnShortPage: true };
+    const byPage = await open({ paginator }, (asked) => {
+      const at = (Number(asked.get("page")) - 1) * 5;
+      return withNull.slice(at, at + 5);
+    });
+    await byPage.result();
+    expect(await byPage.ids()).toEqual(ids(20));
+  });
+
+  test.each([
+    ["[?ok]", (page: unknown[]) => page],
+    ["items[?ok]", (page: unknown[]) => ({ items: page })],
+    ["items[?id != `7` && ok].{id: id} || `[]`", (page: unknown[]) => ({ items: page })],
+  ])("also where dataPath passes over some of them: %s", async (dataPath, wrapped) => {
+    const { result, ids } = await open({ dataPath, paginator: { type: "offset" } }, (asked) =>
+      wrapped(slice(asked)),
+    );
+    await result();
+    const kept = items.filter(({ id, ok }) => ok && !(dataPath.includes("7") && id === 7));
+    expect(await ids()).toEqual(kept.map(({ id }) => ({ id })));
+  });
+
+  test("also where dataPath unfolds them, and where it finds nothing in a whole page", async () => {
+    const all = await open({ dataPath: "data.items[].lines[]", paginator: { type: "offset" } }, (asked) => ({
+      data: { items: slice(asked) },
+    }));
+    await all.result();
+    expect(await all.ids()).toHaveLength(40);
+    const late = await open({ dataPath: "[?id > `12`]", paginator: { type: "page" } }, (asked) => {
+      const at = (Number(asked.get("page")) - 1) * 5;
+      return items.slice(at, at + 5);
+    });
+    await late.result();
+    expect(await late.ids()).toHaveLength(8);
+  });
+
+  test("and a dataPath by which nobody can count them is told when it is saved", async () => {
+    const save = (endpoint: object) =>
+      data.owner("POST", ACTIONS, {
+        kind: "dlt_extract",
+        name: "Sorted",
+        definition: { dataset: "d", resources: [{ name: "r", spec: "/r", endpoint }] },
+      });
+    const dataPath = "sort_by(items[?ok], &id)";
+    const wrong = await save({ dataPath, paginator: { type: "offset" } });
+    expect(faultsOf(wrong)).toEqual(["body.definition.resources.0.endpoint.dataPath value_error"]);
+    const byLink = await save({ dataPath, paginator: { type: "link_header" } });
+    expect(byLink.status).toBe(201);
+  });
+});
+
+test("an empty page is not the last one where the API says that there are more", async () => {
+  const paginator = { type: "page", hasNextPath: "more" };
+  const answer = (asked: URLSearchParams) => {
+    const page = Number(asked.get("page"));
+    return { items: page === 2 ? [] : [{ id: page }], more: page < 4 ? "true" : "false" };
+  };
+  const byPage = await open({ dataPath: "items", paginator }, answer);
+  await byPage.result();
+  expect(await byPage.ids()).toEqual([{ id: 1 }, { id: 3 }, { id: 4 }]);
+
+  const byOffset = await open(
+    { dataPath: "items", paginator: { ...paginator, type: "offset" } },
+    (asked) => ({
+      items: ids(3).slice(offsetOf(asked)),
+      more: true,
+    }),
+  );
+  expect(await byOffset.run()).toMatchObject(failure("speaks of more"));
+});
+
+test("an error without rows fails the run, and a table that is replaced keeps what it has", async () => {
+  let reply: object = { data: { orders: ids(3) } };
+  const endpoint = { dataPath: "data.orders || `[]`" };
+  const { result, run, ids: found } = await open(endpoint, () => reply, { writeDisposition: "replace" });
+  await result();
+  reply = { data: null, errors: [{ message: "Access denied for orders" }] };
+  expect(await run()).toMatchObject(failure("Access denied for orders"));
+  reply = { ok: false, error: "invalid_auth" };
+  expect(await run()).toMatchObject(failure("invalid_auth"));
+  expect(await found()).toEqual(ids(3));
+  reply = { data: { orders: ids(2) }, errors: [{ message: "One is hidden" }] };
+  expect((await result()).warnings).toEqual(["r: The API gave rows and an error: One is hidden"]);
+  reply = { data: { orders: [] }, errors: [], error: null, ok: true };
+  expect((await result()).warnings).toEqual([]);
+});
+
+test("a page of more objects than there is memory for is refused before they are made", async () => {
+  const body = `[${"{},".repeat(2_000_000)}{}]`;
+  const { run } = await open({ paginator: { type: "page" } }, () => new Raw(200, body));
+  expect(await run()).toMatchObject(failure("lower batchSize"));
+});
+
+test("a list of errors is a list like others", async () => {
+  const { result } = await open({ dataPath: "errors" }, () => ({ errors: [{ id: 1, message: "Boom" }] }));
+  expect(await result()).toMatchObject({ rows: 1, warnings: [] });
+});
+
+test("texts are read as the reply says they are written, and bytes that are none are told", async () => {
+  const type = "application/json; charset=iso-8859-1";
+  const latin = Buffer.from('[{"id":"Müller"}]', "latin1") as unknown as string;
+  const said = await open({}, () => new Raw(200, latin, { "content-type": type }));
+  expect(await said.result()).toMatchObject({ warnings: [] });
+  expect(await said.ids()).toEqual([{ id: "Müller" }]);
+  const unsaid = await open({}, () => new Raw(200, latin, { "content-type": "application/json" }));
+  expect(await unsaid.run()).toMatchObject(failure("no UTF-8"));
+});
+
+test("no piece of a credential is told, wherever a long answer is cut", async () => {
+  for (const before of [270, 285, 295]) {
+    const message = `${"x".repeat(before)} ${SECRETS.token}`;
+    const { run } = await open({}, () => new Raw(400, JSON.stringify({ message })));
+    const { error } = await run();
+    expect(error.message).not.toContain(SECRETS.token.slice(0, 4));
+  }
+});
+
+test("a status that speaks of the credentials or passes by is no end of a list", async () => {
+  const statuses = [401, 404, 408, 425, 429];
+  const endpoint = { paginator: { type: "page", stopOnStatus: statuses } };
+  const reply = await data.owner("POST", ACTIONS, {
+    kind: "dlt_extract",
+    name: "Ended",
+    definition: { dataset: "d", resources: [{ name: "r", spec: "/r", endpoint }] },
+  });
+  expect(faultsOf(reply)).toEqual(
+    [0, 2, 3, 4].map((at) => `body.definition.resources.0.endpoint.paginator.stopOnStatus.${at} value_error`),
+  );
+});
+
+test("a redirect to another server is told as one", async () => {
+  const { run } = await open({}, () => new Raw(302, "", { location: "http://[::ffff:127.0.0.1]:1/r" }));
+  expect(await run()).toMatchObject(failure("target of the redirect lies at another server"));
+});
+
+test("of the columns only those come that were chosen, and one that no row has is told", async () => {
+  const row = {
+    id: 1,
+    customer: { name: "Ada", email: "ada@x.test" },
+    lines: [{ sku: "a", cost: 1 }],
+    tags: [1],
+  };
+  const columns = ["id", "customer.name", "lines.sku", "tags", "naem", "customer.fax"];
+  const { result, dataset } = await open({}, () => [row], { columns });
+  const { warnings } = await result();
+  expect(warnings).toEqual(
+    ["naem", "customer.fax"].map((name) => `No row of r has a value in the column "${name}".`),
+  );
+  const own = "* exclude (_dlt_id, _dlt_load_id)";
+  expect(await data.rows(`select ${own} from raw.${dataset}__r`)).toEqual([{ id: 1, customer__name: "Ada" }]);
+  const child = "* exclude (_dlt_id, _dlt_load_id, _dlt_parent_id, _dlt_root_id, _dlt_list_idx)";
+  expect(await data.rows(`select ${child} from raw.${dataset}__r__lines`)).toEqual([{ sku: "a" }]);
+  expect(await data.rows(`select value from raw.${dataset}__r__tags`)).toEqual([{ value: 1 }]);
+});
