@@ -7,6 +7,7 @@ import type { Link } from "../providers/contract.ts";
 import type { SqlSession } from "../sql/contract.ts";
 import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
 import { isWhole } from "./extract/boundary.ts";
+import { choiceOf } from "./extract/chosen.ts";
 import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
 import { landDirect } from "./extract/direct.ts";
 import { type Finished, finish } from "./extract/finish.ts";
@@ -25,6 +26,7 @@ import {
 import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { Staging } from "./extract/staging.ts";
+import { warnOfAhead, warnOfMissing, warnOfTwice } from "./extract/warnings.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.
@@ -240,6 +242,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     children,
   });
   const [root] = finished;
+  warnOfAhead(landed, site);
   if (root && !options.dryRun) warnOfTwice(plan, root.result.rows, site.existing(plan.table), warn);
   bench.log(
     "info",
@@ -273,9 +276,7 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
     idPrefix: site.idPrefix,
     maxNesting: options.maxNesting,
     fingerprint: (plan.incremental !== null && isWhole(plan)) || plan.strategy === "scd2",
-    only:
-      plan.request.columns &&
-      new Set(plan.request.columns.map((name) => name.split(".")[0] ?? name).concat(plan.request.columns)),
+    only: plan.request.columns && choiceOf(plan.request.columns),
     // A cursor may only move past rows that were read: which ones are left out is decided when all are known.
     limit: isCut ? null : plan.limit,
     strictCounts: options.strictCounts,
@@ -295,22 +296,11 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
   const isGuessed = isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.select ?? null;
   const taken = await takeLoose(extraction, staging, intake);
+  // Others know their columns, and refuse what they don't have.
+  if (extraction.kind === "files" || provider.http) warnOfMissing(taken.sheets, site);
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
   return guessed ?? landStaged(site, taken, extraction.ranged);
-}
-
-/** A table that is appended whole has its rows twice after the second load; that is said, since few people mean it. */
-function warnOfTwice(
-  { disposition, incremental, resource }: Plan,
-  rows: number,
-  existing: LakeTable | null,
-  warn: (text: string) => void,
-): void {
-  if (disposition !== "append" || incremental || rows === 0 || !existing?.rows) return;
-  warn(
-    `append without a cursor: the ${rows} rows of this load of ${resource} stand beside the ${existing.rows} loaded before.`,
-  );
 }
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */

@@ -131,10 +131,9 @@ function readBody(bytes: Uint8Array, type: string, truncated: boolean): Pick<Rep
 
 /** Null for bytes that are no text. */
 function readText(bytes: Uint8Array, type: string, truncated: boolean): string | null {
-  const [, charset = "utf-8"] = /;\s*charset="?([\w:.-]+)/i.exec(type) ?? [];
   const declared = TEXT.test(type);
   try {
-    const text = new TextDecoder(decoderLabel(charset), { fatal: !declared }).decode(bytes, {
+    const text = new TextDecoder(charsetOf(type), { fatal: !declared }).decode(bytes, {
       stream: truncated,
     });
     return declared || !text.includes("\0") ? text : null;
@@ -143,7 +142,9 @@ function readText(bytes: Uint8Array, type: string, truncated: boolean): string |
   }
 }
 
-function decoderLabel(charset: string): Bun.Encoding {
+/** What the text of a `content-type` is written in; UTF-8 where it does not say, or names what nobody knows. */
+export function charsetOf(type: string): Bun.Encoding {
+  const [, charset = "utf-8"] = /;\s*charset="?([\w:.-]+)/i.exec(type) ?? [];
   try {
     return new TextDecoder(charset as Bun.Encoding).encoding as Bun.Encoding;
   } catch {

@@ -109,9 +109,45 @@ async function readJson(session: SqlSession, { path, format, folder }: LandingOp
   const from = (more: string) =>
     `read_json(${quoteText(path)}, format = '${layout}', records = true, maximum_object_size = ${MAX_RECORD_BYTES}, ${more})`;
   const names = await namesOf(session, from("sample_size = -1, maximum_depth = 1"));
+  if (hasMadeUp(names)) {
+    const objects = `read_json_objects(${quoteText(path)}, format = '${layout}', maximum_object_size = ${MAX_RECORD_BYTES})`;
+    const keys = await keysOf(session, objects);
+    if (distinct(keys).some((name, at) => name !== keys[at])) return readKeys(session, objects, keys, folder);
+  }
   const typed = names.map((name) => `${quoteText(name)}: 'JSON'`).join(", ");
   const relation = await stage(session, from(`columns = {${typed}}`), folder);
   return { relation, columns: names.map((name) => ({ name, kind: "json", source: name })) };
+}
+
+/** Whether DuckDB may have made up one of the names, because a field of the file differs from it by case alone. */
+function hasMadeUp(names: readonly string[]): boolean {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  return names.some((name) => known.has(/^(.+)_\d+$/s.exec(name.toLowerCase())?.[1] ?? ""));
+}
+
+/** Names of fields as they stand in the file, in order of appearance. */
+async function keysOf(session: SqlSession, objects: string): Promise<string[]> {
+  const keys = `SELECT unnest(json_keys(json)) AS key, row_number() OVER () AS row FROM ${objects}`;
+  const rows = await session.run(
+    `SELECT key FROM (SELECT key, row, row_number() OVER () AS place FROM (${keys})) GROUP BY key ORDER BY min(row), min(place)`,
+  );
+  checkCount(rows.length);
+  return rows.map(({ key }) => String(key));
+}
+
+/** Columns to DuckDB are the same whatever their case; to JSON they are not, so that each is asked for by its own name. */
+async function readKeys(
+  session: SqlSession,
+  objects: string,
+  keys: readonly string[],
+  folder: string,
+): Promise<Source> {
+  const values = keys.map((key, at) => {
+    const pointer = `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    return `CAST(nullif(CAST(json_extract(json, ${quoteText(pointer)}) AS VARCHAR), 'null') AS JSON) AS k${at}`;
+  });
+  const relation = await stage(session, `(SELECT ${values.join(", ")} FROM ${objects})`, folder);
+  return { relation, columns: distinct(keys).map((name, at) => ({ name, kind: "json", source: `k${at}` })) };
 }
 
 async function stage(session: SqlSession, source: string, folder: string): Promise<string> {

@@ -237,6 +237,22 @@ describe("values are kept as they are", () => {
     ]);
   });
 
+  test("of JSON: fields whose names differ by case alone, which are columns of their own", async () => {
+    for (const [format, content] of [
+      ["json", '[{"a":1,"A":2,"a_1":3},{"A":"x","a/b~":null,"n":null}]'],
+      ["jsonl", '{"a":1,"A":2,"a_1":3}\n{"A":"x","a/b~":null,"n":null}\n'],
+    ] as const) {
+      const { status, body } = await upload(content, `format=${format}`);
+      expect(status).toBe(201);
+      expect(await rows(body.dataset)).toEqual([
+        { a: 1, A_2: 2, a_1: 3, "a/b~": null, n: null },
+        { a: null, A_2: "x", a_1: null, "a/b~": null, n: null },
+      ]);
+    }
+    const { body } = await upload('[{"id":1,"id_1":2}]', "format=json");
+    expect(await rows(body.dataset)).toEqual([{ id: 1, id_1: 2 }]);
+  });
+
   test("of Parquet, and back again", async () => {
     const sql =
       "SELECT 9007199254740993 AS big, 1.10::DECIMAL(9,2) AS price, [1, 2] AS list, DATE '9999-12-31' AS day, NULL AS nothing";

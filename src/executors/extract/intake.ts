@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { createWriteStream } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { Readable } from "node:stream";
@@ -9,6 +8,7 @@ import { readHead } from "../../lake/csv-head.ts";
 import type { Extraction } from "../../providers/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import { ByteRows } from "./byte-rows.ts";
+import type { Choice } from "./chosen.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import { lineIn, linesIn, parseLines, readJson, readLines } from "./json-reader.ts";
 import type { Names } from "./naming.ts";
@@ -32,7 +32,7 @@ export interface IntakeOptions {
   maxNesting: number;
   fingerprint: boolean;
   /** Columns that are wanted; null for all. */
-  only: ReadonlySet<string> | null;
+  only: Choice | null;
   /** Rows after which reading stops; null for all. */
   limit: number | null;
   /** Whether a count of the source's own that differs is an error. */
@@ -178,8 +178,8 @@ class LooseReader {
     let before = 0;
     for await (const bytes of readLines(name, stream)) {
       this.options.signal.throwIfAborted();
-      // What is not UTF-8, or begins with a byte order mark, is not the same as a text.
-      if (this.#bytes && bytes[0] !== BYTE_ORDER_MARK && isUtf8(bytes)) {
+      // What begins with a byte order mark is not the same as a text.
+      if (this.#bytes && bytes[0] !== BYTE_ORDER_MARK) {
         before = await this.#eachLine(name, bytes, before, this.#bytes);
       } else {
         const texts = linesIn(bytes);

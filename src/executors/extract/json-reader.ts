@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 
@@ -8,15 +9,18 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
 
-/** The bytes of a JSONL file, some lines for each piece that was read, with a line break at their end. Throws `upstream` for a line that is too long. */
+/** The bytes of a JSONL file, some lines for each piece that was read, with a line break at their end. Throws `upstream` for a line that is too long, and for what is no UTF-8. */
 export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const cutter = new LineCutter();
   for await (const chunk of bytes) {
     const lines = cutter.push(chunk);
     checkLength(name, cutter);
+    checkText(name, lines);
     if (lines.length > 0) yield lines;
   }
-  yield cutter.end();
+  const rest = cutter.end();
+  checkText(name, rest);
+  yield rest;
 }
 
 /**
@@ -30,13 +34,13 @@ export const parseLines = (name: string, texts: readonly string[], before: numbe
  * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
  * other. Lists of rows are rows; a scalar is a row with `value`. Integers beyond 2^53 come as `bigint`.
  *
- * Throws `upstream` that names the file and the value for text that is not JSON.
+ * Throws `upstream` that names the file and the value for text that is not JSON, and for what is no UTF-8.
  */
 export async function* readJson(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<JsonObject[]> {
-  const cutter = new ValueCutter();
+  const cutter = new ValueCutter(name);
   let before = 0;
   const parse = (texts: string[]): JsonObject[] => {
     const rows = parseRows(name, "Value", texts, before);
@@ -50,6 +54,14 @@ export async function* readJson(
   }
   const rest = parse(cutter.end());
   if (rest.length > 0) yield rest;
+}
+
+/** Two texts could become one, were the bytes that stand for nothing passed over. */
+function checkText(name: string, bytes: Uint8Array): void {
+  if (isUtf8(bytes)) return;
+  throw new AppError("upstream", `${name} is no UTF-8, which JSON is written in: convert it first.`, {
+    details: { file: name },
+  });
 }
 
 function checkLength(name: string, { waiting }: Cutter): void {
@@ -70,7 +82,7 @@ function parseRows(name: string, what: string, texts: readonly string[], before:
       });
     }
     if (isObject(value)) rows.push(value);
-    else if (Array.isArray(value)) rows.push(...value.map(asRow));
+    else if (Array.isArray(value)) for (const each of value) rows.push(asRow(each));
     else rows.push(asRow(value));
   }
   return rows;
@@ -142,11 +154,20 @@ class ValueCutter extends Cutter {
   /** Whether the outermost value at hand is a list, which is cut into its items. */
   #list = false;
 
+  constructor(readonly name: string) {
+    super();
+  }
+
+  #text(bytes: Uint8Array): string {
+    checkText(this.name, bytes);
+    return text(bytes).trim();
+  }
+
   push(chunk: Uint8Array): string[] {
     const values: string[] = [];
     let start = 0;
     const cut = (end: number) => {
-      const value = text(this.finish(chunk.subarray(start, end))).trim();
+      const value = this.#text(this.finish(chunk.subarray(start, end)));
       if (value !== "") values.push(value);
       start = end;
     };
@@ -196,7 +217,7 @@ class ValueCutter extends Cutter {
 
   end(): string[] {
     const unfinished = this.#depth > 0 || this.#quoted;
-    const rest = text(this.finish(new Uint8Array())).trim();
+    const rest = this.#text(this.finish(new Uint8Array()));
     if (unfinished) return [rest === "" || this.#list ? `${rest} and then it ends` : rest];
     return rest === "" ? [] : [rest];
   }

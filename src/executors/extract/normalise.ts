@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { type Choice, chosen } from "./chosen.ts";
 import { type Field, Lines, type Node } from "./lines.ts";
 import { joinNames, type Names, normaliseName } from "./naming.ts";
 import { FINGERPRINT, SEQUENCE, Sheet, type SheetColumn } from "./sheet.ts";
@@ -17,7 +18,7 @@ interface NormaliserOptions {
   /** Whether each row is fingerprinted whole. */
   fingerprint: boolean;
   /** Fields of the row that are wanted; null for all. */
-  only: ReadonlySet<string> | null;
+  only: Choice | null;
   /** Names of tables that are taken. */
   tables: Names;
   warn(text: string): void;
@@ -45,9 +46,10 @@ export class Normaliser {
     const { cells, sheet, top } = this.#root;
     const sequence = ++this.#sequence;
     cells[0] = String(sequence);
-    const chosen = this.#options.only ? this.#chosen(row) : row;
-    if (this.#options.fingerprint) cells[1] = hash(stringify(chosen, true));
-    this.#spread(this.#root, top, chosen, 0, this.#options.idPrefix + sequence);
+    const { only } = this.#options;
+    const wanted = only ? chosen(row, only) : row;
+    if (this.#options.fingerprint) cells[1] = hash(stringify(wanted, true));
+    this.#spread(this.#root, top, wanted, 0, this.#options.idPrefix + sequence);
     this.#root.endRow();
     if (sheet.slots.length > MAX_COLUMNS) throw tooWide(sheet.table);
   }
@@ -60,10 +62,6 @@ export class Normaliser {
   /** Numbers on after rows that came into the root table by another way. */
   skip(rows: number): void {
     this.#sequence += rows;
-  }
-
-  #chosen(row: JsonObject): JsonObject {
-    return Object.fromEntries(Object.entries(row).filter(([key]) => this.#options.only?.has(key)));
   }
 
   #spread(lines: Lines, node: Node, value: JsonObject, level: number, id: string): void {
@@ -169,6 +167,10 @@ export class Normaliser {
   #number(lines: Lines, field: Field, item: number): void {
     if (Number.isSafeInteger(item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
     else if (Number.isFinite(item)) put(lines, column(lines, field), "double", "DOUBLE", String(item));
+    else
+      this.#options.warn(
+        `"${field.source}" has numbers beyond all that a double can hold, which are left out.`,
+      );
   }
 
   /** Integers that a double can't hold; up to 38 digits they stay numbers. */
