@@ -22,6 +22,8 @@ const BATCH = 512;
 const WAITING = 8_192;
 const PAUSE_MS = 2_000;
 const TIMEOUT_MS = 10_000;
+/** A collector that does not answer holds up the end of the process for so long. */
+const CLOSE_MS = 3_000;
 /** A collector that is away is told of in the log this often. */
 const TELL_MS = 60_000;
 
@@ -35,6 +37,7 @@ export function openOtlp(options: OtlpOptions): Tracer {
   let toldMs = Number.NEGATIVE_INFINITY;
   let sending: Promise<void> | null = null;
   const closing = new AbortController();
+  const closed = new AbortController();
 
   const tell = (why: string) => {
     if (clock.monotonic() - toldMs < TELL_MS) return;
@@ -50,6 +53,7 @@ export function openOtlp(options: OtlpOptions): Tracer {
       body: JSON.stringify(messageOf(spans, options.resource)),
       timeoutMs: TIMEOUT_MS,
       maxRedirects: 0,
+      signal: closed.signal,
     });
     const { bytes } = await reply.bytes(1_000);
     if (reply.status < 300) return;
@@ -86,7 +90,13 @@ export function openOtlp(options: OtlpOptions): Tracer {
     },
     async close() {
       closing.abort();
+      const sent = new AbortController();
+      void clock.sleep(CLOSE_MS, sent.signal).then(() => {
+        dropped += waiting.splice(0).length;
+        closed.abort(new Error("The collector did not answer before the end."));
+      });
       await sending;
+      sent.abort();
     },
   };
 }

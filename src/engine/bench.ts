@@ -3,7 +3,7 @@ import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, write } from "../context.ts";
 import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
-import type { Link } from "../providers/contract.ts";
+import { type Link, secretsOf } from "../providers/contract.ts";
 import { openAgentNamed } from "../resources/agents/open.ts";
 import { openUse } from "../resources/api-catalog/use.ts";
 import { openLink } from "../resources/connections/link.ts";
@@ -19,6 +19,7 @@ import { isHeld, saveProgress } from "../resources/runs/progress.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
+import { withoutPlace } from "./agent-place.ts";
 import type { DatasetLocks } from "./locks.ts";
 
 /** Progress and log lines are written at most this often. */
@@ -69,7 +70,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
       providers: executor.providers,
       signal,
     }).then(({ provider, link }) => {
-      secrets.push(...Object.values(link.credentials));
+      secrets.push(...secretsOf(provider, link.credentials));
       return { provider, link: { ...link, rest: setting.rest } };
     });
     links.set(connectionId, opening);
@@ -89,7 +90,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     egress: ctx.egress,
     sql: ctx.sql,
     model: modelFor(ctx),
-    agent: (named) => openAgentNamed(ctx, named),
+    agent: async (named) => withoutPlace(await openAgentNamed(ctx, named), setting.rest),
     charts: ctx.charts,
     reader: ctx.reader,
     search: ctx.search,

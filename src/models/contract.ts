@@ -110,6 +110,8 @@ export interface AgentTool extends ModelTool {
   readonly isOfTheWeb?: boolean;
   /** True where it brings the hits of the operator's search engine. */
   readonly isSearch?: boolean;
+  /** True where it sets off a run and waits for its end. */
+  readonly waitsForRun?: boolean;
   /** What the tool does, as a text that changes when that changes: an approval is for this and nothing else. */
   readonly fingerprint: string;
   /** Throws an `AppError` for what the model and the person may read. What comes back is data, never an instruction. */

@@ -161,6 +161,29 @@ test("a step that ends while its run can't go on has ended, and the run fails", 
   await engine.stop(0);
 });
 
+test("a webhook's delivery whose run can't go on is a dead letter, and does its work once it is replayed", async () => {
+  await using app = await startApp();
+  await makeHook(app, { action: gate, waitSeconds: 0 });
+  const { automationRunId } = (await send(app, "{}")).body;
+  const pass = async (runId: string) => {
+    const { steps } = await until(
+      app.owner,
+      `${AUTOMATION_RUNS}/${runId}`,
+      ({ status }) => status === "waiting",
+    );
+    const { id } = await openDecision(app, steps[0].actionRunId);
+    await app.owner("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "approved" });
+    return automationRunEnd(app.owner, runId);
+  };
+  await until(app.owner, `${AUTOMATION_RUNS}/${automationRunId}`, ({ status }) => status === "waiting");
+  await breakRun(app, automationRunId);
+  expect(await pass(automationRunId)).toMatchObject({ error: { code: "internal" } });
+  const { items } = (await app.owner("GET", "/api/v1/dead-letters")).body;
+  expect(items).toMatchObject([{ status: "dead", error: { code: "internal" } }]);
+  const again = created(await app.owner("POST", `/api/v1/dead-letters/${items[0].id}/replay`));
+  expect((await pass(again.automationRunId)).status).toBe("completed");
+});
+
 test("a decision that expires in a run that can't go on has expired, and holds up none behind it", async () => {
   await using app = await startApp();
   const action = { kind: "approval_gate", definition: { title: "Go on?", expiresInSeconds: 3600 } };

@@ -13,6 +13,9 @@ interface Sent {
   status: { code: number; message?: string };
 }
 
+/** In place of a status: the answer never comes. */
+const HANGS = 0;
+
 /** A collector that keeps what it is sent; answers with the next of `answers`, else 200. */
 function startCollector(answers: number[] = []) {
   const spans: Sent[] = [];
@@ -29,6 +32,7 @@ function startCollector(answers: number[] = []) {
       // biome-ignore lint/suspicious/noExplicitAny: what came, as it came
       const body: any = await request.json();
       requests.push({ headers: request.headers, resource: body.resourceSpans[0].resource.attributes });
+      if (status === HANGS) await new Promise(() => {});
       if (status === 200) spans.push(...body.resourceSpans[0].scopeSpans[0].spans);
       return new Response("{}", { status });
     },
@@ -62,6 +66,15 @@ const caller = (url: string) => ({
 });
 
 describe("traces", () => {
+  test.each(["nonsense", "=value", "na me=value", "x-key=%"])(
+    "are not begun with the headers %s",
+    async (headers) => {
+      const started = startApp(traced("http://127.0.0.1:1", { OTEL_EXPORTER_OTLP_HEADERS: headers }));
+      expect(started).rejects.toThrow("OTEL_EXPORTER_OTLP_HEADERS takes NAME=VALUE");
+      await started.catch(() => undefined);
+    },
+  );
+
   test("lead from the request over the automation and its step to the call", async () => {
     using collector = startCollector();
     await using app = await startApp(traced(collector.url, { OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%20b" }));
@@ -149,6 +162,16 @@ describe("traces", () => {
     await collector.span("GET /api/v1/actions");
     expect(collector.spans.map(({ name }) => name)).not.toContain("GET /api/v1/meta");
   }, 20_000);
+
+  test("hold up no stop where the collector takes them and never answers", async () => {
+    using collector = startCollector([HANGS, HANGS, HANGS]);
+    const app = await startApp(traced(collector.url));
+    for (let n = 0; n < 22; n++)
+      await Promise.all(Array.from({ length: 50 }, () => app.owner("GET", "/api/v1/meta")));
+    while (collector.requests.length === 0) await Bun.sleep(20);
+    await app[Symbol.asyncDispose]();
+    expect(app.logged.join("\n")).toContain("Traces can't be sent");
+  }, 15_000);
 
   test("are not made where no collector is named: nothing of them is sent along", async () => {
     using collector = startCollector();

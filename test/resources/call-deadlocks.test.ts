@@ -50,6 +50,18 @@ async function release(app: Started, automationId: string): Promise<string> {
 }
 const approved = { decisionValue: "approved" };
 
+/** Lets this run go on behind its gate. */
+async function decideOn({ owner }: Started, runId: string): Promise<void> {
+  const { steps } = await until(
+    owner,
+    `${AUTOMATION_RUNS}/${runId}`,
+    ({ steps }) => steps[0].status === "waiting",
+  );
+  const { decisions } = (await owner("GET", "/api/v1/decisions?status=pending&limit=100")).body;
+  const { id } = decisions.find((one: { subjectId: string }) => one.subjectId === steps[0].actionRunId);
+  await owner("POST", `/api/v1/decisions/${id}/decide`, approved);
+}
+
 const needs = ({ owner }: Started, runId: string, status: string) =>
   until(owner, `${AUTOMATION_RUNS}/${runId}`, ({ steps }) => steps.at(-1).status === status);
 
@@ -129,30 +141,70 @@ test("a line that can't move on any more once it has become narrower is told, an
   const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
   const start = async (input: string) =>
     created(await app.owner("POST", `${AUTOMATIONS}/${narrow.id}/run`, { input })).id as string;
-  const decide = async (runId: string) => {
-    const { steps } = await until(
-      app.owner,
-      `${AUTOMATION_RUNS}/${runId}`,
-      ({ steps }) => steps[0].status === "waiting",
-    );
-    const { decisions } = (await app.owner("GET", "/api/v1/decisions?status=pending&limit=100")).body;
-    const { id } = decisions.find((one: { subjectId: string }) => one.subjectId === steps[0].actionRunId);
-    await app.owner("POST", `/api/v1/decisions/${id}/decide`, approved);
-  };
   const [needing, free] = [await start("need"), await start("free")];
   const caller = await makeAction(app.owner, call("narrow", { concurrencyKey: "shop", input: "free" }));
   const { id } = created(await app.owner("POST", `${ACTIONS}/${caller.id}/run`));
   await until(app.owner, `${RUNS}/${id}`, ({ status }) => status === "waiting");
-  await decide(needing);
+  await decideOn(app, needing);
   await needs(app, needing, "pending"); // the line moves on once the free one has ended
   await app.owner("PATCH", `${AUTOMATIONS}/${narrow.id}`, { config: { concurrency: { max: 1 } } });
-  await decide(free);
+  await decideOn(app, free);
   expect((await automationRunEnd(app.owner, free)).status).toBe("completed");
   expect(await runEnd(app.owner, id)).toMatchObject({
     status: "failed",
     error: { code: "called_automation_failed", details: { error: { code: "call_deadlock" } } },
   });
   expect((await automationRunEnd(app.owner, needing)).status).toBe("completed");
+});
+
+test("a line that is told moves on at the cost of the run that ties it, not of those called before", async () => {
+  await using app = await startApp();
+  const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
+  const config = { steps, concurrency: { max: 2 } };
+  const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
+  const start = async (input: string) =>
+    created(await app.owner("POST", `${AUTOMATIONS}/${narrow.id}/run`, { input })).id as string;
+  const [needing, free] = [await start("need"), await start("free")];
+  const begin = async (more: object) => {
+    const caller = await makeAction(app.owner, call("narrow", { input: "free", ...more }));
+    const { id } = created(await app.owner("POST", `${ACTIONS}/${caller.id}/run`));
+    await until(app.owner, `${RUNS}/${id}`, ({ status }) => status === "waiting");
+    return id as string;
+  };
+  const before = await begin({});
+  const tying = await begin({ concurrencyKey: "shop" });
+  await decideOn(app, needing);
+  await needs(app, needing, "pending");
+  await app.owner("PATCH", `${AUTOMATIONS}/${narrow.id}`, { config: { concurrency: { max: 1 } } });
+  await decideOn(app, free);
+  expect(await runEnd(app.owner, tying)).toMatchObject({
+    error: { details: { error: { code: "call_deadlock" } } },
+  });
+  expect((await automationRunEnd(app.owner, needing)).status).toBe("completed");
+  await release(app, narrow.id);
+  expect((await runEnd(app.owner, before)).status).toBe("completed");
+});
+
+test("a line that has become wider is no reason to refuse a call, though nothing has moved on in it yet", async () => {
+  await using app = await startApp();
+  const steps = [hold, { key: "across", ...call("{{input}}"), dependsOn: ["hold"] }];
+  const start = async (name: string, input: string) => {
+    const { id } = await makeAutomation(app.owner, { steps, concurrency: { max: 1 } }, { name });
+    const { id: runId } = created(await app.owner("POST", `${AUTOMATIONS}/${id}/run`, { input }));
+    return { id, runId };
+  };
+  const [west, east] = [await start("West", "east"), await start("East", "west")];
+  await decideOn(app, west.runId);
+  await until(app.owner, `${AUTOMATIONS}/${east.id}/runs?status=pending`, ({ total }) => total === 1);
+  await atGate(app, east.id);
+  await app.owner("PATCH", `${AUTOMATIONS}/${east.id}`, { config: { concurrency: { max: 2 } } });
+  await decideOn(app, east.runId);
+  const { steps: after } = await until(
+    app.owner,
+    `${AUTOMATION_RUNS}/${east.runId}`,
+    ({ steps }) => !["pending", "running"].includes(steps[1].status),
+  );
+  expect(after[1]).toMatchObject({ status: "waiting", error: null });
 });
 
 test("a dataset is not kept waiting by a run whose key its own caller holds", async () => {

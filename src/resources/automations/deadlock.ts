@@ -1,12 +1,16 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { actionRuns } from "../runs/table.ts";
-import { automationRuns } from "./table.ts";
+import { automationRuns, automations } from "./table.ts";
 
-/** A larger tangle is not looked through: its runs are taken to go on. */
+/** A larger tangle is not looked through, nor a longer chain: its runs are taken to go on. Every write waits for this. */
 const MAX_NODES = 5_000;
+const MAX_ROUNDS = 200;
 /** Runs of one key go in order: the one that is under way stands among the first. */
 const FIRST_OF_KEY = 16;
+/** Of a wide line one run that ends is enough: most often there is one among so many. */
+const FIRST_OF_LINE = 16;
 
 /** What has to end before a run can: all of these, or any one of those whose line it stands in. */
 type Node = { all: readonly string[] } | { any: readonly string[] };
@@ -15,6 +19,8 @@ type Node = { all: readonly string[] } | { any: readonly string[] };
 interface Open {
   /** Automation runs. */
   runs: string[];
+  /** Others, which are looked up where all else leads to no end. */
+  later: string[];
   /** Automations whose lines runs stand in. */
   lines: Map<string, string[]>;
   /** Action runs in line behind others of their key, by that. */
@@ -34,26 +40,31 @@ export async function keyWaitsForEver(db: ReadDb, step: Keyed): Promise<boolean>
   const heads = await headsOf(db, organizationId, concurrencyKey);
   if (heads.length === 0) return false;
   const nodes = new Map<string, Node>([[automationRunId, { all: [NEW] }]]);
-  const open: Open = { runs: [], lines: new Map(), keyed: new Map() };
+  const open: Open = { runs: [], later: [], lines: new Map(), keyed: new Map() };
   nodes.set(NEW, { all: heads.map(({ id }) => id) });
   for (const head of heads) look(nodes, open, head);
   return !(await goesOn(db, organizationId, nodes, open));
 }
 
 /**
- * True where a run that stands in the automation's line never begins: each of the automation's runs under way waits,
- * through what it has called or what has its keys, for that line. `newRunId` is to be put into it, and its caller waits
- * for it already.
+ * Where a run that stands in the automation's line never begins, all that this hangs on: each of the automation's runs
+ * under way waits, through what it has called or what has its keys, for that line. Null where it will begin.
  */
-export async function lineWaitsForEver(
+export async function lineTiedBy(
   db: ReadDb,
   line: { organizationId: string; automationId: string; newRunId?: string },
-): Promise<boolean> {
+): Promise<readonly string[] | null> {
   const { organizationId, automationId, newRunId } = line;
   const nodes = new Map<string, Node>(newRunId === undefined ? [] : [[newRunId, { all: [NEW] }]]);
-  const open: Open = { runs: [], lines: new Map([[automationId, [NEW]]]), keyed: new Map() };
-  return !(await goesOn(db, organizationId, nodes, open));
+  const open: Open = { runs: [], later: [], lines: new Map([[automationId, [NEW]]]), keyed: new Map() };
+  return (await goesOn(db, organizationId, nodes, open)) ? null : [...nodes.keys()];
 }
+
+/** The same, for a run that is to be put into the line, and whose caller waits for it already. */
+export const lineWaitsForEver = async (
+  db: ReadDb,
+  line: { organizationId: string; automationId: string; newRunId: string },
+): Promise<boolean> => (await lineTiedBy(db, line)) !== null;
 
 /** What the question is about; no run has this id. */
 const NEW = "new";
@@ -66,12 +77,15 @@ async function goesOn(
   open: Open,
 ): Promise<boolean> {
   const ends = new Set<string>();
-  for (;;) {
+  for (let round = 0; ; round++) {
     settle(nodes, ends);
     if (ends.has(NEW)) return true;
-    if (nodes.size > MAX_NODES) return true;
+    if (nodes.size > MAX_NODES || round > MAX_ROUNDS) return true;
+    if (open.runs.length + open.lines.size + open.keyed.size === 0) {
+      if (open.later.length === 0) return false;
+      open.runs = open.later.splice(0);
+    }
     const { runs, lines, keyed } = open;
-    if (runs.length + lines.size + keyed.size === 0) return false;
     Object.assign(open, { runs: [], lines: new Map(), keyed: new Map() });
     await readLines(db, nodes, open, lines);
     await readKeys(db, organizationId, { nodes, open, keyed });
@@ -81,9 +95,10 @@ async function goesOn(
 
 /** Adds to `ends` all that can come to an end as far as is known; what was not looked up yet can't. */
 function settle(nodes: ReadonlyMap<string, Node>, ends: Set<string>): void {
+  const lastFirst = [...nodes].reverse(); // those that others wait for are found after them
   for (let grew = true; grew; ) {
     grew = false;
-    for (const [id, node] of nodes) {
+    for (const [id, node] of lastFirst) {
       if (ends.has(id)) continue;
       const canEnd =
         "all" in node
@@ -129,20 +144,25 @@ function look(nodes: Map<string, Node>, open: Open, run: Waiting): void {
 const push = (lists: Map<string, string[]>, name: string, id: string) =>
   lists.set(name, [...(lists.get(name) ?? []), id]);
 
-/** Of the oldest runs of the key that have not ended, those that wait for an automation; all others go on by themselves. */
-async function headsOf(db: ReadDb, organizationId: string, concurrencyKey: string): Promise<Waiting[]> {
-  const first = await db
+const firstOfKey = prepared((db: ReadDb) =>
+  db
     .select(waiting)
     .from(actionRuns)
     .where(
       and(
-        eq(actionRuns.organizationId, organizationId),
-        eq(actionRuns.concurrencyKey, concurrencyKey),
+        eq(actionRuns.organizationId, sql.placeholder("organizationId")),
+        eq(actionRuns.concurrencyKey, sql.placeholder("concurrencyKey")),
         sql`${actionRuns.status} in ('pending', 'running', 'waiting')`, // spelt as in `action_runs_by_concurrency`
       ),
     )
     .orderBy(actionRuns.id)
-    .limit(FIRST_OF_KEY);
+    .limit(FIRST_OF_KEY)
+    .prepare(),
+);
+
+/** Of the oldest runs of the key that have not ended, those that wait for an automation; all others go on by themselves. */
+async function headsOf(db: ReadDb, organizationId: string, concurrencyKey: string): Promise<Waiting[]> {
+  const first = await firstOfKey(db).all({ organizationId, concurrencyKey });
   return first.filter(({ status, waitKind }) => status === "waiting" && waitKind === "automation");
 }
 
@@ -179,9 +199,16 @@ async function readLines(
           isNull(automationRuns.completedAt),
         ),
       );
-    const any = underWay.map(({ id }) => id);
+    const [room] = await db
+      .select({ max: sql<number | null>`${automations.config} ->> '$.concurrency.max'` })
+      .from(automations)
+      .where(eq(automations.id, automationId));
+    // A line that has room only waits to be moved on.
+    const any = underWay.length < (room?.max ?? Number.POSITIVE_INFINITY) ? [] : underWay.map(({ id }) => id);
     for (const id of ids) nodes.set(id, { any });
-    open.runs.push(...any.filter((id) => !nodes.has(id)));
+    const unknown = any.filter((id) => !nodes.has(id));
+    open.runs.push(...unknown.slice(0, FIRST_OF_LINE));
+    open.later.push(...unknown.slice(FIRST_OF_LINE));
   }
 }
 

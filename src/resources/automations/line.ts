@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { openSetbacks } from "../../base/setbacks.ts";
 import type { Actor, App, WriteContext } from "../../context.ts";
@@ -9,7 +9,7 @@ import type { RunError } from "../runs/table.ts";
 import { advance } from "./advance.ts";
 import { endEarly } from "./cancel.ts";
 import type { AutomationConfig, Concurrency } from "./config.ts";
-import { lineWaitsForEver } from "./deadlock.ts";
+import { lineTiedBy } from "./deadlock.ts";
 import { mayPass } from "./fail.ts";
 import { type AutomationRunRow, automationRuns, automations } from "./table.ts";
 
@@ -119,17 +119,22 @@ async function start(tx: WriteContext, run: AutomationRunRow): Promise<void> {
 }
 
 /**
- * Fails the first called run in a line that can't move on any more, as where its `concurrency` was lowered: those under
- * way wait for it. Gives back how many it failed.
+ * Fails a run in a line that can't move on any more, as where its `concurrency` was lowered: the first of those that the
+ * runs under way wait for. What others have called stays in line. Gives back how many it failed.
  */
 async function untie(tx: WriteContext, automationId: string): Promise<number> {
   const { organizationId } = tx;
-  if (!(await lineWaitsForEver(tx.db, { organizationId, automationId }))) return 0;
+  const tie = await lineTiedBy(tx.db, { organizationId, automationId });
+  if (tie === null) return 0;
   const [called] = await tx.db
     .select()
     .from(automationRuns)
     .where(
-      and(open(automationId), eq(automationRuns.status, "pending"), isNotNull(automationRuns.callerRunId)),
+      and(
+        open(automationId),
+        eq(automationRuns.status, "pending"),
+        sql`${automationRuns.id} in (select value from json_each(${JSON.stringify(tie)}))`,
+      ),
     )
     .orderBy(asc(automationRuns.id))
     .limit(1);
@@ -143,8 +148,7 @@ async function untie(tx: WriteContext, automationId: string): Promise<number> {
 
 /**
  * Moves every line on that has room: where many runs ended within one transaction, or a `concurrency` was raised.
- * What
- * can't move on any more is told, where `isThorough`. Gives back how many runs started or failed.
+ * What can't move on any more is told, where `isThorough`. Gives back how many runs started or failed.
  */
 export async function moveLines(
   app: App,
@@ -169,7 +173,7 @@ export async function moveLines(
     try {
       const { db } = app.store;
       if (await hasRoom(db, automationId)) started += await write(ctx, (tx) => moveUp(tx, automationId));
-      else if (isThorough && (await lineWaitsForEver(db, { organizationId, automationId })))
+      else if (isThorough && (await lineTiedBy(db, { organizationId, automationId })))
         started += await write(ctx, (tx) => untie(tx, automationId));
     } catch (error) {
       if (!mayPass(error)) setbacks.note(automationId); // the other lines move on

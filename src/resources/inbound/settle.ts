@@ -117,8 +117,9 @@ const cancelled = ({ attempts: attempt }: DeliveryRow): RunError => ({
   details: null,
 });
 
-/** What ended the process again and again is left to people, who may replay it once its cause is gone. */
-const isWorthReplay = ({ retryable, code }: RunError) => retryable || code === "interrupted_too_often";
+/** What ended the process again and again, or was a fault of ours, is left to people, who may replay it once its cause is gone. */
+const OURS: readonly string[] = ["interrupted_too_often", "internal"];
+const isWorthReplay = ({ retryable, code }: RunError) => retryable || OURS.includes(code);
 
 const jitter = (tx: WriteContext) => 1 - JITTER + 2 * JITTER * ((tx.ids.bytes(1)[0] ?? 128) / 255);
 

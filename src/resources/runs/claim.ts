@@ -32,7 +32,8 @@ export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", ve
  * Runs of one concurrency key go one at a time and in order: a run is held back while an older one of
  * its key is not finished, and while any is under way: after the clock was set back the newer one may have
  * the smaller id. Runs that write to one dataset go one at a time: a run is held back while another is under
- * way, and while an older one could go; one that is itself held back by its key may wait for this very run.
+ * way, and while an older one could go; one that is itself held back by its key may wait for this very run. The
+ * youngest of the older ones is looked at first, so that a long line of those is not gone through for each run.
  */
 const isClaimable = sql`
   r.status in ('pending', 'waiting') and r.due_at is not null and r.due_at <= ${sql.placeholder("now")}
@@ -45,15 +46,20 @@ const isClaimable = sql`
       select 1 from action_runs other indexed by action_runs_leased
       where other.status = 'running' and other.organization_id = r.organization_id
         and other.concurrency_key = r.concurrency_key) end)
-  and (r.dataset_key is null or not exists (
-    select 1 from action_runs other
-    where other.organization_id = r.organization_id and other.dataset_key = r.dataset_key
-      and (other.status = 'running' or (other.status in ('pending', 'waiting')
-        and other.due_at <= ${sql.placeholder("now")} and other.id < r.id
-        and (other.concurrency_key is null or not exists (
+  and (r.dataset_key is null or case
+    when exists (
+      select 1 from action_runs other indexed by action_runs_leased
+      where other.status = 'running' and other.organization_id = r.organization_id
+        and other.dataset_key = r.dataset_key) then 0
+    else (
+      select 1 from action_runs other indexed by action_runs_by_dataset
+      where other.organization_id = r.organization_id and other.dataset_key = r.dataset_key
+        and other.status in ('pending', 'running', 'waiting') and other.due_at <= ${sql.placeholder("now")}
+        and other.id < r.id and (other.concurrency_key is null or not exists (
           select 1 from action_runs ahead
           where ahead.organization_id = other.organization_id and ahead.concurrency_key = other.concurrency_key
-            and ahead.status in ('pending', 'running', 'waiting') and ahead.id < other.id))))))`;
+            and ahead.status in ('pending', 'running', 'waiting') and ahead.id < other.id))
+      order by other.id desc limit 1) is null end)`;
 
 /** With a bare parameter here SQLite would compile the statement anew each time that it runs. */
 const LIMIT = sql`+${sql.placeholder("limit")}`;

@@ -34,6 +34,7 @@ export const actionTool: ToolSource = {
         },
         approvalRequired: ctx.executors[kind].hasEffects?.(definition) ?? true,
         fingerprint,
+        waitsForRun: true,
         call: ({ id, input, signal }) =>
           runToEnd(
             ctx,

@@ -23,6 +23,7 @@ export const apiTool: ToolSource = {
       inputSchema: tool.inputSchema,
       approvalRequired: tool.approvalRequired || tool.writes,
       fingerprint: tool.fingerprint,
+      waitsForRun: true,
       async call({ id, input, signal, isApproved }) {
         if (tool.approvalRequired) {
           refuseViewers(ctx);

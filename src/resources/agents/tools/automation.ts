@@ -47,6 +47,7 @@ export const automationTool: ToolSource = {
         },
         approvalRequired: writes(ctx, steps),
         fingerprint,
+        waitsForRun: true,
         async call({ input, signal }) {
           signal.throwIfAborted();
           const { id } = await write(ctx, async (tx) => {

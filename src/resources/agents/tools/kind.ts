@@ -24,6 +24,7 @@ export const kindTool = (
         approvalRequired: false,
         fingerprint: kind,
         isOfTheWeb: true,
+        waitsForRun: true,
         ...more,
         call: ({ id, input, signal }) =>
           runToEnd(

@@ -1,0 +1,21 @@
+import type { Json } from "../base/json.ts";
+import type { AgentTool, OpenAgent } from "../models/contract.ts";
+import type { Link } from "../providers/contract.ts";
+
+/**
+ * An agent that takes no place while it waits for runs that its tools have set off: with all places taken by such
+ * agents none of those runs would begin.
+ */
+export function withoutPlace(agent: OpenAgent, rest: NonNullable<Link["rest"]>): OpenAgent {
+  const resting = (tool: AgentTool): AgentTool => ({
+    ...tool,
+    async call(given) {
+      let brought: Json = null;
+      await rest(async () => {
+        brought = await tool.call(given);
+      });
+      return brought;
+    },
+  });
+  return { ...agent, tools: agent.tools.map((tool) => (tool.waitsForRun ? resting(tool) : tool)) };
+}
