@@ -42,10 +42,15 @@ export async function readContent(
     case "auto": {
       const isPage = /^\s*<(!doctype|html|head|body|!--|\w+[\s>])/i.test(text);
       const parts = isPage ? partsOfHtml(text) : partsOfMarkdown(text);
-      return (await readWhole(text, baseUrl, yaml)) ?? readParts(parts, baseUrl, yaml);
+      const found = (await readWhole(text, baseUrl, yaml)) ?? (await readParts(parts, baseUrl, yaml));
+      if (found === null && DOCUMENT.test(text)) await parseDocument(text, yaml); // tells why it can't be read
+      return found;
     }
   }
 }
+
+/** Nobody means prose by this. */
+const DOCUMENT = /^\s*(?:\{\s*["}]|["']?(?:openapi|swagger)["']?[ \t]*:)/i;
 
 /** A document that does not say where its API is lies at the address that is given. */
 async function readPasted(document: Json, baseUrl: string | null): Promise<ReadApi> {

@@ -50,7 +50,7 @@ export const readYamlHere: ReadYaml = async (text) => {
       schema: "core",
       maxAliasCount: MAX_ALIASES,
       prettyErrors: false,
-      logLevel: "silent",
+      logLevel: "error",
       stringKeys: true,
       uniqueKeys: false, // compares each key with all others
     });

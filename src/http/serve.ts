@@ -231,14 +231,13 @@ function toResponse(app: App, operation: Operation, given: unknown, visit: Visit
   const headers: Record<string, string> = { ...headersFor(app, visit), ...reply.headers };
   if (visit.base !== "" && /^\/(?!\/)/.test(headers.location ?? ""))
     headers.location = withBase(visit.base, headers.location ?? "");
-  if (reply.body === null || reply.status === 204) {
-    const nothing = operation.response === undefined || reply.status === 204 || reply.status >= 300;
-    return new Response(nothing ? null : "null", { status: reply.status, headers });
-  }
+  const isEmpty = operation.response === undefined || reply.status === 204 || reply.status >= 300;
+  if (reply.status === 204 || (reply.body === null && isEmpty))
+    return new Response(null, { status: reply.status, headers });
   if (reply.body instanceof ReadableStream || reply.body instanceof Blob) {
     return new Response(reply.body, { status: reply.status, headers });
   }
-  if (app.config.checkReplies && operation.response && reply.status < 300) checkReply(operation, reply.body);
+  if (app.config.checkReplies && !isEmpty) checkReply(operation, reply.body);
   return new Response(JSON.stringify(reply.body), {
     status: reply.status,
     headers: { "content-type": "application/json", ...headers },

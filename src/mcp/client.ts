@@ -1,3 +1,4 @@
+import { hideSecrets } from "../base/hide.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { ToolDefinition } from "../catalog/contract.ts";
 import { cleanTool } from "../catalog/tools.ts";
@@ -35,8 +36,11 @@ const MAX_ERAS = 1_000;
  * `upstream`, `timeout`, `egress_blocked`, and the signal's reason.
  */
 export async function openMcp(place: McpPlace, patience: Patience = CALL_PATIENCE): Promise<McpClient> {
-  return clientOf(await connect(place), patience);
+  return clientOf(await connect(place), patience, place);
 }
+
+/** Shorter ones may be words that tools are described by. */
+const LEAST_SECRET_CHARACTERS = 16;
 
 async function connect(place: McpPlace): Promise<McpWire> {
   if (place.transport === "sse") return sseWire(place);
@@ -77,10 +81,14 @@ async function legacyOrSse(place: McpPlace): Promise<McpWire> {
   }
 }
 
-const clientOf = (wire: McpWire, patience: Patience): McpClient => ({
+const clientOf = (wire: McpWire, patience: Patience, { authority }: McpPlace): McpClient => ({
   era: wire.era,
   declined: wire.declined,
-  listTools: () => listTools(wire),
+  async listTools() {
+    const listed = await listTools(wire);
+    const secrets = authority?.secrets().filter(({ length }) => length >= LEAST_SECRET_CHARACTERS) ?? [];
+    return hideSecrets(listed as unknown as JsonObject, secrets) as unknown as typeof listed;
+  },
   close: () => wire.close(),
   async callTool({ upstreamName, inputSchema }, input) {
     const wanted = wire.era === "modern" ? paramHeaders(inputSchema) : [];

@@ -15,7 +15,7 @@ export interface McpPlace {
   transport: Transport;
   egress: Egress;
   /** What carries the credentials; null for none. Asked before each request. */
-  authority: Pick<Authority, "authorize" | "refused"> | null;
+  authority: Authority | null;
   signal: AbortSignal;
 }
 

@@ -167,6 +167,26 @@ test("a token goes to its own server alone, also where that leads on", async () 
   expect(seen.filter((each) => each !== null)).toEqual([]);
 });
 
+test("a server that says its token in what it says of its tools has it hidden there", async () => {
+  await using peer = await startGuarded();
+  const { id } = await addGuarded(weir, peer);
+  await signIn(weir, id);
+  await callTool(weir, id);
+  const token = peer.heard.at(-1)?.headers.authorization?.slice("Bearer ".length) ?? "";
+  expect(token.length).toBeGreaterThan(30);
+  const tool = peer.state.tools[0]!;
+  peer.state.tools = [
+    { ...tool, description: `It is ${token}.` },
+    { ...tool, name: "other", inputSchema: { type: "object", description: `It is ${token}.` } },
+  ];
+  const found = await weir.owner("POST", `${CATALOG}/discover`, { sourceType: "mcp", mcpUrl: peer.url });
+  const refreshed = await weir.owner("POST", `${CATALOG}/${id}/refresh`);
+  expect([found.body.count, refreshed.status, refreshed.body.added.length]).toEqual([2, 200, 1]);
+  const told = found.text + refreshed.text + (await weir.owner("GET", `${CATALOG}/${id}`)).text;
+  expect(told).toContain("***");
+  expect(told).not.toContain(token);
+});
+
 test("neither tokens nor codes nor secrets stand in logs, replies, events or files", async () => {
   await using peer = await startGuarded({
     lifetimeSeconds: 300,

@@ -291,7 +291,11 @@ describe("a server of 2026-07-28", () => {
         query: {},
         secrets: ["secret-token"],
       };
-      const authority = { authorize: async () => grant, refused: async () => false };
+      const authority = {
+        authorize: async () => grant,
+        refused: async () => false,
+        secrets: () => grant.secrets,
+      };
       const client = await openMcp(placeOf(peer.url, { authority }));
       expect(await named(client)).toEqual(["echo"]);
     }));

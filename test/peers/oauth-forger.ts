@@ -10,10 +10,18 @@ interface Forgery {
   issuers?: string[];
   /** Of the OAuth server's description. */
   server?: Record<string, unknown>;
+  /** What its token endpoint gives. */
+  token?: () => Response;
 }
 
 /** An MCP server and an OAuth server that describe themselves as they are told to; they let in nobody. */
-export async function startForgedSignIn({ metadataUrl, resource, issuers, server = {} }: Forgery) {
+export async function startForgedSignIn({
+  metadataUrl,
+  resource,
+  issuers,
+  server = {},
+  token = () => Response.json({ access_token: "x", token_type: "Bearer" }),
+}: Forgery) {
   const requests: string[] = [];
   const oauth = Bun.serve({
     port: 0,
@@ -21,8 +29,8 @@ export async function startForgedSignIn({ metadataUrl, resource, issuers, server
     fetch(request): Response {
       const { origin, pathname } = new URL(request.url);
       requests.push(`${request.method} ${pathname}`);
-      if (!pathname.startsWith("/.well-known/"))
-        return Response.json({ access_token: "x", token_type: "Bearer" });
+      if (pathname === "/reg") return Response.json({ client_id: "weir" }, { status: 201 });
+      if (!pathname.startsWith("/.well-known/")) return token();
       const told: Record<string, unknown> = {
         issuer: origin,
         authorization_endpoint: `${origin}/auth`,

@@ -578,6 +578,13 @@ describe("importing without a model", () => {
       "body.baseUrl url_parsing",
       "body.contentType enum",
     ]);
+    const bomb = `openapi: 3.0.0\na: &a [1,1,1,1,1,1,1,1,1,1]\n${[..."bcdefg"].map((name, at) => `${name}: &${name} [${Array(10).fill(`*${"abcdefg"[at]}`)}]`).join("\n")}`;
+    for (const broken of [
+      '{"openapi": "3.0.0", "paths": {',
+      `{"openapi":"3.1.0","paths":${'{"a":'.repeat(400)}1${"}".repeat(401)}`,
+      bomb,
+    ])
+      expect(faultsOf(await read(broken))).toEqual(["body.content content_invalid"]);
     const prose = await read("Send a GET request to /orders to list orders.");
     expect([prose.status, prose.body.code]).toEqual([503, "llm_not_configured"]);
     expect(prose.body.detail).toContain("WEIR_LLM_BASE_URL");

@@ -89,6 +89,7 @@ describe("adding an HTTP API", () => {
     const connection = await connect(owner, localFiles(fresh("files")));
     const entry = await addHttp(owner, {
       ...httpApi(fresh(), { endpoints: [whole], connectionId: connection.id, approvalRequired: true }),
+      baseUrl: "https://held.example.com",
     });
     expect(entry.endpoints).toEqual([
       { ...whole, modelName: expect.stringMatching(/__create_order_[0-9a-f]{12}$/) },

@@ -85,6 +85,13 @@ test("what a chat asks shows its arguments to those alone who may decide, wherev
       expect([status, text.includes("731731"), text.includes(own.context.hash)]).toEqual([200, false, true]);
     }
   expect((await owner("GET", "/api/v1/events?limit=100")).text).not.toContain("731731");
+  expect(
+    (await talker.call("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "rejected" })).status,
+  ).toBe(200);
+  for (const call of [talker.call, admin!, member!]) {
+    const again = await call("POST", `${RUNS}/${own.subjectId}/retry`); // asked anew it would be anybody's to read
+    expect([again.status, again.body.code]).toEqual([409, "invalid_state"]);
+  }
 });
 
 test("what an automation asks stays as it is for everybody", async () => {

@@ -327,6 +327,28 @@ describe("the AI SDK's own transport", () => {
       "Two.",
     ]);
   });
+
+  test("edits what was asked, in place of it and of all that came after it", async () => {
+    chat.play((_, turn) => says(`Answer ${turn + 1}.`));
+    const { at } = await makeThread(chat);
+    const send = (id: string, text: string, more: object) =>
+      ask(chat, at, {
+        messages: [{ id, role: "user", parts: part(text) }],
+        trigger: "submit-message",
+        ...more,
+      });
+    await send("mine-1", "One?", {});
+    await send("mine-2", "Two?", { messageId: "mine-2" });
+    await send("mine-3", "Three?", {});
+    const { messages } = await send("mine-2", "Other?", { messageId: "mine-2" });
+    expect(messages.map(({ content }: { content: string }) => content)).toEqual([
+      "One?",
+      "Answer 1.",
+      "Other?",
+      "Answer 4.",
+    ]);
+    expect(JSON.stringify(chat.heard.at(-1)?.body.messages)).not.toMatch(/Two\?|Three\?|Answer [23]/);
+  });
 });
 
 describe("Anthropic's protocol", () => {

@@ -342,6 +342,37 @@ describe("approvals", () => {
     expect((await press("reject", id)).body.text).toContain("This was approved by Ada");
   });
 
+  test("show what they are about, with all that is unseen in it, or lead to where that can be read", async () => {
+    const ask = async (context: object, assignedTo?: string) => {
+      const definition = {
+        title: "Send\u202e it?",
+        context,
+        ...(assignedTo ? { assignedTo } : {}),
+      };
+      const action = await makeAction(weir.owner, { kind: "approval_gate", definition });
+      const run = (await weir.owner("POST", `/api/v1/actions/${action.id}/run`)).body;
+      await until(weir.owner, `/api/v1/action-runs/${run.id}`, ({ status }) => status === "waiting");
+      const { body } = await command("approvals", { user_id: "U-clerk" });
+      await weir.owner("POST", `/api/v1/action-runs/${run.id}/cancel`);
+      return JSON.parse(JSON.stringify(body.blocks).replaceAll("\\n", " "));
+    };
+    const clerk = await join(weir, "member");
+    await tie(clerk.call, "U-clerk");
+    const [head, about, last] = await ask({ to: "<bob>\u200b```", apiKey: "sk-1" });
+    expect(head.text.text).toBe("*Send\\u202e it?*");
+    expect(about.text.text).toBe('```{  "to": "&lt;bob&gt;\\u200b\'\'\'",  "apiKey": "***" }```');
+    expect(last.type).toBe("actions");
+    const long = await ask({ to: "x".repeat(2_500) });
+    expect(long.map(({ type }: { type: string }) => type)).toEqual(["section", "context"]);
+    expect(long[1].elements[0].text).toContain(`${weir.origin}/approvals`);
+    const foreign = await ask(
+      { agent: "a", tool: "t", arguments: { of: "a chat" }, hash: "h" },
+      weir.ids.userId,
+    );
+    expect(foreign.map(({ type }: { type: string }) => type)).toEqual(["section", "section"]);
+    expect(JSON.stringify(foreign)).not.toContain("a chat");
+  });
+
   test("are rejected by a command with a reason, and not decided by a viewer or by nobody", async () => {
     const id = await waiting();
     expect((await press("approve", id, "U-viewer")).body.text).toContain("Viewers may look");
@@ -362,7 +393,12 @@ describe("approvals", () => {
     const body = form({
       payload: JSON.stringify({ actions: [{ action_id: "approve", value: "x" }, 7, { action_id: "other" }] }),
     });
-    expect((await open("POST", "/api/inbound/slack/interactions", body, sign(body))).body).toBeNull();
+    const nothing = await open("POST", "/api/inbound/slack/interactions", body, sign(body));
+    expect([nothing.status, nothing.text, nothing.headers.get("content-type")]).toEqual([
+      200,
+      "null",
+      "application/json",
+    ]);
   });
 });
 

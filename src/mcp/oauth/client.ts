@@ -176,24 +176,24 @@ export const redeem = (
     return tokensOf(await library.authorizationCodeGrant(config, url, expected, { resource }));
   });
 
-/** New tokens; null where the server refuses the old one, which is final. */
+/** New tokens; else what the server does not know any more, which is final. */
 export const refreshTokens = (
   reach: Reach,
   { server, client, resource }: Party,
   refreshToken: string,
-): Promise<Tokens | null> =>
+): Promise<Tokens | "no_token" | "no_client"> =>
   use(reach, server, client, async (library, config) => {
     try {
       const tokens = tokensOf(await library.refreshTokenGrant(config, refreshToken, { resource }));
       return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
     } catch (error) {
-      const isFinal = error instanceof library.ResponseBodyError && FINAL.has(error.error);
-      if (isFinal) return null;
+      const code = error instanceof library.ResponseBodyError ? error.error : null;
+      if (code === "invalid_client" || error instanceof library.WWWAuthenticateChallengeError)
+        return "no_client";
+      if (code === "invalid_grant" || code === "unauthorized_client") return "no_token";
       throw error;
     }
   });
-
-const FINAL = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
 
 /** Tokens of the client's own, for sites where nobody signs in. */
 export const ownTokens = (
@@ -217,12 +217,22 @@ export async function revokeToken(
   await use(reach, server, client, (library, config) => library.tokenRevocation(config, token));
 }
 
-const tokensOf = (reply: Library.TokenEndpointResponse): Tokens => ({
-  accessToken: reply.access_token,
-  refreshToken: reply.refresh_token ?? null,
-  expiresInSeconds: reply.expires_in ?? null,
-  scope: scopesOf(reply.scope),
-});
+/** Longer is as good as for ever, and soon no date any more. */
+const MAX_SECONDS = 10 * 366 * 24 * 60 * 60;
+/** What a header carries (RFC 6750, with some grace). */
+const SENDABLE = /^[\x21-\x7e]{1,16384}$/;
+
+function tokensOf(reply: Library.TokenEndpointResponse): Tokens {
+  const { access_token: accessToken, refresh_token: refreshToken = null, expires_in: seconds = null } = reply;
+  if (!SENDABLE.test(accessToken))
+    throw new AppError("upstream", "The server gave a token that no header can carry.");
+  return {
+    accessToken,
+    refreshToken,
+    expiresInSeconds: seconds === null ? null : Math.min(seconds, MAX_SECONDS),
+    scope: scopesOf(reply.scope),
+  };
+}
 
 async function use<T>(
   { egress, signal }: Reach,

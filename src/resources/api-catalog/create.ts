@@ -4,6 +4,7 @@ import { freeSlug, slugify } from "../../base/slug.ts";
 import { addressKey } from "../../catalog/addresses.ts";
 import { type Context, created, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
+import { protectedBeside } from "./beside.ts";
 import { checkConnection } from "./faults.ts";
 import { entity } from "./find.ts";
 import { adminOnly, insertItems, newEndpoint, newTool } from "./items.ts";
@@ -44,8 +45,8 @@ async function insertApi(
   await checkConnection(tx, input.connectionId);
   await refuseTaken(tx, input.name);
   const id = tx.ids.uuid();
-  const { row: own, items } = make({ apiId: id, organizationId: tx.organizationId });
-  if (!isAdmin(tx) && items.some(({ trusted }) => trusted)) throw adminOnly("trusted");
+  const { row: own, items: given } = make({ apiId: id, organizationId: tx.organizationId });
+  if (!isAdmin(tx) && given.some(({ trusted }) => trusted)) throw adminOnly("trusted");
   const row: ApiRow = {
     ...created(tx),
     ...own,
@@ -57,9 +58,10 @@ async function insertApi(
     addressKey: addressKey(own.baseUrl ?? own.url ?? ""),
     connectionId: input.connectionId ?? null,
     approvalRequired: input.approvalRequired ?? false,
-    endpointCount: own.type === "http" ? items.length : 0,
-    toolCount: own.type === "mcp" ? items.length : 0,
+    endpointCount: own.type === "http" ? given.length : 0,
+    toolCount: own.type === "mcp" ? given.length : 0,
   };
+  const items = isAdmin(tx) ? given : await protectedBeside(tx, row, given);
   await tx.db.insert(apiCatalog).values(row);
   await insertItems(tx, items);
   const { name, type, endpointCount, toolCount } = row;

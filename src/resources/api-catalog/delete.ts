@@ -3,16 +3,16 @@ import { addressKey } from "../../catalog/addresses.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { forget } from "../catalog-sign-ins/end.ts";
 import { record } from "../events/service.ts";
+import { refuseUnprotecting } from "./beside.ts";
 import { entity, findWhole, mine } from "./find.ts";
-import { refuseUnprotecting } from "./protect.ts";
 import { apiCatalog, apiCatalogItems } from "./table.ts";
 
 /** With all that belongs to it. Throws `not_found`, `forbidden` for what only an admin takes away. */
 export function deleteApi(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
-    const { row, items } = await findWhole(tx, id);
-    refuseUnprotecting(tx, row, items);
-    const { name, type, url } = row;
+    const whole = await findWhole(tx, id);
+    await refuseUnprotecting(tx, whole);
+    const { name, type, url } = whole.row;
     await tx.db.delete(apiCatalogItems).where(eq(apiCatalogItems.apiId, id));
     await tx.db.delete(apiCatalog).where(mine(tx, id));
     if (url !== null && !(await isUsed(tx, url))) await forget(tx, url);

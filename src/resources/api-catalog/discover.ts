@@ -1,6 +1,7 @@
 import { AppError, type Fault } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import { isObject, type Json } from "../../base/json.ts";
+import { within } from "../../base/within.ts";
 import { addressKey } from "../../catalog/addresses.ts";
 import type { AuthHint, EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import { type Attempt, discoverHttp } from "../../catalog/discover.ts";
@@ -45,7 +46,7 @@ export async function discover(
   input: DiscoveryRequest,
   signal: AbortSignal,
 ): Promise<DiscoveryResult> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(BUDGET_MS)]);
+  const limited = within(BUDGET_MS, "The search for what the API can do", signal);
   const access = await accessFor(ctx, input.connectionId, limited);
   try {
     return await (input.sourceType === "http"

@@ -1,20 +1,13 @@
 import type { EndpointDefinition } from "../../catalog/contract.ts";
 import type { Context } from "../../context.ts";
 import { ROLES } from "../organizations/table.ts";
-import { adminOnly } from "./items.ts";
-import type { ApiRow, ItemRow } from "./table.ts";
+import type { ItemRow } from "./table.ts";
 
 export const isAdmin = ({ role }: Pick<Context, "role">): boolean =>
   ROLES.indexOf(role) >= ROLES.indexOf("admin");
 
 /** True for what an admin has put under approval, and for a tool that is held back. */
-const isHeld = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
-
-/** Taking away what is held would let anybody add it again without its flag. Throws `forbidden`. */
-export function refuseUnprotecting(ctx: Context, row: ApiRow, items: readonly ItemRow[]): void {
-  if (!isAdmin(ctx) && (row.approvalRequired || items.some(isHeld)))
-    throw adminOnly(`${row.name}, which needs approval or holds a tool back,`);
-}
+export const isHeld = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
 
 /** What an endpoint or tool calls, whatever it is named here. */
 export function calledBy({ name, definition }: ItemRow): string {

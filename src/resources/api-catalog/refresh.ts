@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
+import { within } from "../../base/within.ts";
 import type { ToolDefinition } from "../../catalog/contract.ts";
 import { toolHash } from "../../catalog/tools.ts";
 import type { Context } from "../../context.ts";
@@ -28,7 +29,7 @@ export async function refreshApi(
       "invalid_state",
       `${row.name} is an HTTP API; only MCP servers are asked for their tools.`,
     );
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(BUDGET_MS)]);
+  const limited = within(BUDGET_MS, new URL(row.url).host, signal);
   const access = await accessFor(ctx, row.connectionId, limited);
   const authority = access ? authorityOf(access) : signInAuthority(ctx, { url: row.url, entryId: row.id });
   try {

@@ -68,6 +68,7 @@ export const apiCatalogOperations = [
     body: DiscoveryRequest,
     faults: (_, raw) => discoveryFaults(raw),
     response: DiscoveryResult,
+    errors: [502, 504],
     bodyExample: { sourceType: "http", baseUrl },
     handle: ({ ctx, body, visit }) => discover(ctx, body, visit.request.signal),
   }),
@@ -80,7 +81,7 @@ export const apiCatalogOperations = [
     body: ImportRequest,
     faults: (_, raw) => (isObject(raw) ? addressFaults(raw.baseUrl, "baseUrl", "http") : []),
     response: ImportResult,
-    errors: [503],
+    errors: [502, 503, 504],
     bodyExample: { content: "curl https://api.example.com/v1/orders?limit=10" },
     handle: ({ ctx, body, visit }) => importContent(ctx, body, visit.request.signal),
   }),
@@ -186,7 +187,7 @@ export const apiCatalogOperations = [
     body: ImportRequest,
     faults: (_, raw) => (isObject(raw) ? addressFaults(raw.baseUrl, "baseUrl", "http") : []),
     response: EntryImportResult,
-    errors: [404, 409, 503],
+    errors: [404, 409, 502, 503, 504],
     bodyExample: { content: "curl https://api.example.com/v1/orders?limit=10" },
     handle: ({ ctx, params, body, visit }) => importInto(ctx, params.api_id, body, visit.request.signal),
   }),
@@ -199,7 +200,7 @@ export const apiCatalogOperations = [
       "Asks an MCP server for its tools, and holds back those that changed until an admin accepts them",
     params,
     response: RefreshResult,
-    errors: [404, 409, 502],
+    errors: [404, 409, 502, 504],
     async handle({ ctx, params, visit }) {
       const { api, ...rest } = await refreshApi(ctx, params.api_id, visit.request.signal);
       return { api: toEntry(api), ...rest };
@@ -215,7 +216,7 @@ export const apiCatalogOperations = [
     body: EndpointTest,
     bodyOptional: true,
     response: EndpointTestResult,
-    errors: [404, 409, 502],
+    errors: [404, 409, 502, 504],
     bodyExample: { input: { limit: 10 } },
     async handle({ ctx, params, body, visit }) {
       const { pages: _, ...result } = await testEndpoint(

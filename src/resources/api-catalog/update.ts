@@ -6,6 +6,7 @@ import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.
 import { toolHash } from "../../catalog/tools.ts";
 import { type Context, touched, type WriteContext, write } from "../../context.ts";
 import { changesBetween, record } from "../events/service.ts";
+import { protectedBeside } from "./beside.ts";
 import { refuseTaken } from "./create.ts";
 import { checkConnection } from "./faults.ts";
 import { entity, findWhole, mine } from "./find.ts";
@@ -41,7 +42,7 @@ export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promis
       throw adminOnly("approvalRequired");
     const wanted = itemsAfter(tx, before, endpoints, tools);
     const isFree = wanted === before.items || isAdmin(tx);
-    const items = isFree ? wanted : protectedLike(before.items, wanted);
+    const items = isFree ? wanted : await protectedNew(tx, before, wanted);
     const moved = itemChanges(before.row, before.items, items, isAdmin(tx));
     if (moved.length === 0 && isReordered(before.items, items)) moved.push(reordering(before, items));
     if (changes.length === 0 && moved.length === 0) return before;
@@ -55,6 +56,16 @@ export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promis
     await record(tx, "catalog.updated", entity(id), { changes: [...changes, ...shortened(moved)] });
     return { row: { ...before.row, ...change } as ApiRow, items };
   });
+}
+
+/** What comes to call something else than before, under approval where it must be. */
+async function protectedNew(tx: WriteContext, { row, items }: WholeApi, after: readonly ItemRow[]) {
+  const own = protectedLike(items, after);
+  const was = new Map(items.map((item) => [item.name, calledBy(item)]));
+  const isNew = (item: ItemRow) => was.get(item.name) !== calledBy(item);
+  const beside = await protectedBeside(tx, row, own.filter(isNew));
+  const changed = new Map(beside.map((item) => [item.name, item]));
+  return own.map((item) => changed.get(item.name) ?? item);
 }
 
 function refuseForeignList({ type }: ApiRow, { endpoints, tools }: CatalogPatch): void {

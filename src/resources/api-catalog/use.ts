@@ -1,5 +1,6 @@
 import { AppError, InvalidInput, invalid } from "../../base/errors.ts";
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import { within } from "../../base/within.ts";
 import type { CatalogUse, EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import { type Context, write } from "../../context.ts";
 import type { ApiReference } from "../../executors/contract.ts";
@@ -120,7 +121,7 @@ export async function testEndpoint(
   input: JsonObject,
   signal: AbortSignal,
 ): Promise<CallResult & { durationSeconds: number }> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(TEST_MS)]);
+  const limited = within(TEST_MS, name, signal);
   const use = await openUseFor(ctx, { apiId, endpoint: name, tool: name }, limited);
   checkBody(use, input);
   if (use.approvalRequired) {

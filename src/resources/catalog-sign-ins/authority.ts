@@ -48,7 +48,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
       if ((await renew(ctx, row)) !== null) return true;
     } else if (isRow) {
       const problem = `${host} does not take the token of the sign-in any more.`;
-      await noteNeeded(ctx, place, { challenge, wantedScope: null, problem, isOver: true });
+      await noteNeeded(ctx, place, { challenge, problem, isOver: true });
     }
     throw needed(401, header);
   };
@@ -59,7 +59,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
       isRaised = true;
       if ((await renew(ctx, row, scope)) !== null) return true;
     }
-    await noteNeeded(ctx, place, { challenge, wantedScope: scope, problem: null, isOver: false });
+    await noteNeeded(ctx, place, { challenge, wantedScope: scope });
     const rights = scopesOf(challenge.scope) ?? "more rights";
     throw wanted(
       `asks for rights that its sign-in does not have (${rights}): an admin signs in again${where}.`,
@@ -92,7 +92,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
         return tooLittle(used, challenge, header);
       if (status !== 401 || entryId === null) return false;
       const wantedScope = scopesOf(challenge.scope);
-      await noteNeeded(ctx, place, { challenge, wantedScope, problem: null, isOver: false });
+      await noteNeeded(ctx, place, { challenge, wantedScope });
       throw needed(status, header);
     },
     secrets: () => secrets,

@@ -1,6 +1,7 @@
 import { lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
+import { within } from "../../base/within.ts";
 import type { Transport } from "../../catalog/contract.ts";
 import { type Context, write } from "../../context.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
@@ -75,7 +76,7 @@ export async function beginSignIn(
   const url = placeOf(place.url);
   const own = new URL(url);
   refuseOpen(own);
-  const reach = { egress: ctx.egress, signal: AbortSignal.any([signal, AbortSignal.timeout(BUDGET_MS)]) };
+  const reach = { egress: ctx.egress, signal: within(BUDGET_MS, own.host, signal) };
   const row = await findSignIn(ctx, url);
   const grant: GrantType = wish.grant ?? row?.grantType ?? "authorization_code";
   if (grant === "authorization_code" && ctx.actor.type !== "user")

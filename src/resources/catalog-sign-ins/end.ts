@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
+import { within } from "../../base/within.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { revokeToken } from "../../mcp/oauth/client.ts";
 import { record } from "../events/service.ts";
@@ -30,7 +31,7 @@ async function giveUp(ctx: Context, row: SignInRow): Promise<void> {
   const client = clientOf(ctx, row);
   const tokens = openTokens(ctx, row);
   if (client === null || tokens === null || row.server === null) return;
-  const reach = { egress: ctx.egress, signal: AbortSignal.timeout(TELL_MS) };
+  const reach = { egress: ctx.egress, signal: within(TELL_MS, new URL(row.url).host) };
   try {
     await revokeToken(reach, { server: row.server, client }, tokens.refreshToken ?? tokens.accessToken);
   } catch (error) {

@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { storedJson } from "../../base/json.ts";
+import { within } from "../../base/within.ts";
 import type { App, Context } from "../../context.ts";
 import { hashToken, isWellFormed } from "../../crypto/tokens.ts";
 import { redeem } from "../../mcp/oauth/client.ts";
@@ -42,7 +43,7 @@ export async function takeAttempt(app: App, states: readonly string[], userId: s
 export async function finishSignIn(ctx: Context, attempt: Attempt, answer: URLSearchParams): Promise<void> {
   const { url, sealedFacts } = attempt;
   const facts: Facts = storedJson(ctx.secrets.open(sealedFacts, attemptLabel(attempt)));
-  const reach = { egress: ctx.egress, signal: AbortSignal.timeout(WORK_MS) };
+  const reach = { egress: ctx.egress, signal: within(WORK_MS, new URL(facts.server.issuer).host) };
   const checks = {
     redirectUri: facts.redirectUri,
     state: answer.get("state") ?? "",

@@ -1,6 +1,7 @@
 import { and, eq, isNull, lte, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { within } from "../../base/within.ts";
 import { type Context, write } from "../../context.ts";
 import { ownTokens, refreshTokens, type Tokens } from "../../mcp/oauth/client.ts";
 import { record } from "../events/service.ts";
@@ -39,17 +40,20 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
     if (now?.generation !== row.generation) return now?.state === "signed_in" ? now : null;
     await ctx.clock.sleep(LOOK_AGAIN_MS); // another process is at it
   }
-  let tokens: Tokens | null;
+  let tokens: Awaited<ReturnType<typeof fetchTokens>>;
   try {
     tokens = await fetchTokens(ctx, row, scope);
   } catch (error) {
     await release(ctx, row);
     throw error;
   }
-  if (tokens === null) {
+  if (typeof tokens === "string") {
     const host = row.server === null ? "Its server" : new URL(row.server.issuer).host;
-    const problem = `${host} does not renew the sign-in any more.`;
-    await noteNeeded(ctx, row.url, { challenge: null, wantedScope: null, problem, isOver: true });
+    const isClientGone = tokens === "no_client";
+    const problem = isClientGone
+      ? `${host} does not know Weir as a client any more.`
+      : `${host} does not renew the sign-in any more.`;
+    await noteNeeded(ctx, row.url, { problem, isOver: true, isClientGone });
     return null;
   }
   const fresh = tokens;
@@ -66,12 +70,16 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
   });
 }
 
-/** Null where the server refuses for good. */
-async function fetchTokens(ctx: Context, row: SignInRow, scope: string | null): Promise<Tokens | null> {
+/** Else what the server refuses for good. */
+async function fetchTokens(
+  ctx: Context,
+  row: SignInRow,
+  scope: string | null,
+): Promise<Tokens | "no_token" | "no_client"> {
   const client = clientOf(ctx, row);
   const { server, resource } = row;
-  if (client === null || server === null || resource === null) return null;
-  const reach = { egress: ctx.egress, signal: AbortSignal.timeout(WORK_MS) };
+  if (client === null || server === null || resource === null) return "no_token";
+  const reach = { egress: ctx.egress, signal: within(WORK_MS, new URL(server.issuer).host) };
   const party = { server, client, resource };
   if (row.grantType === "client_credentials") {
     try {
@@ -79,12 +87,12 @@ async function fetchTokens(ctx: Context, row: SignInRow, scope: string | null): 
     } catch (error) {
       const isFinal =
         error instanceof AppError && error.details?.oauthError !== undefined && !error.retryable;
-      if (isFinal) return null;
+      if (isFinal) return "no_token";
       throw error;
     }
   }
   const refreshToken = openTokens(ctx, row)?.refreshToken ?? null;
-  return refreshToken === null ? null : refreshTokens(reach, party, refreshToken);
+  return refreshToken === null ? "no_token" : refreshTokens(reach, party, refreshToken);
 }
 
 const claim = (ctx: Context, { id, generation }: SignInRow): Promise<boolean> =>

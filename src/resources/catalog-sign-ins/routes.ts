@@ -41,7 +41,7 @@ export const catalogSignInOperations = [
     body: ServerSignInRequest,
     faults: (_, raw) => addressFaults((raw as { mcpUrl?: string }).mcpUrl, "mcpUrl", "mcp"),
     response: SignInStarted,
-    errors: [502],
+    errors: [502, 504],
     bodyExample: { mcpUrl: "https://mcp.example.com/mcp" },
     example: exampleStarted,
     handle({ ctx, body, visit }) {
@@ -61,7 +61,7 @@ export const catalogSignInOperations = [
     body: SignInRequest,
     bodyOptional: true,
     response: SignInStarted,
-    errors: [404, 409, 502],
+    errors: [404, 409, 502, 504],
     bodyExample: { grant: "authorization_code" },
     example: exampleStarted,
     async handle({ ctx, params, body, visit }) {

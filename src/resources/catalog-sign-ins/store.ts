@@ -156,21 +156,23 @@ export function tokenColumns(
 
 /**
  * Notes that a person has to sign in (again). `isOver`: the tokens are of no use any more; else the server only wants
- * more rights than they have.
+ * more rights than they have. `isClientGone`: what Weir has registered there is not known any more, so that it registers anew.
  */
 export async function noteNeeded(
   ctx: Context,
   url: string,
   {
-    challenge,
-    wantedScope,
-    problem,
-    isOver,
+    challenge = null,
+    wantedScope = null,
+    problem = null,
+    isOver = false,
+    isClientGone = false,
   }: {
-    challenge: Challenge | null;
-    wantedScope: string | null;
-    problem: string | null;
-    isOver: boolean;
+    challenge?: Challenge | null;
+    wantedScope?: string | null;
+    problem?: string | null;
+    isOver?: boolean;
+    isClientGone?: boolean;
   },
 ): Promise<void> {
   const next = (row: SignInRow): Change => ({
@@ -180,6 +182,7 @@ export async function noteNeeded(
     ...(isOver
       ? { state: "needed", sealedTokens: null, isRenewable: false, expiresAt: null, leaseUntil: null }
       : {}),
+    ...(isClientGone && row.client?.kind === "registered" ? { client: null, sealedClientSecret: null } : {}),
   });
   const known = await findSignIn(ctx, url);
   if (known && isSame(known, next(known))) return; // each failing call comes here

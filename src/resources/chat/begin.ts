@@ -1,4 +1,4 @@
-import { and, desc, eq, gt } from "drizzle-orm";
+import { and, desc, eq, gt, gte } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
@@ -74,7 +74,10 @@ async function store(tx: WriteContext, threadId: string, asked: Asked, timezone:
     asked.content === null
       ? await takeBack(tx, thread, asked.messageId)
       : newQuestion(tx, thread, turnId, asked);
-  if (asked.content !== null) await tx.db.insert(chatMessages).values(question);
+  if (asked.content !== null) {
+    await replaceAsked(tx, thread, asked.messageId);
+    await tx.db.insert(chatMessages).values(question);
+  }
   const id = tx.ids.uuid();
   const message: UiMessage = { id, role: "assistant", metadata: {}, parts: [] };
   const turn: TurnRow = {
@@ -155,13 +158,8 @@ function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, asked:
 
 /** Takes back the reply that is to be given again, and all that came after it; gives the question that it answers. */
 async function takeBack(tx: WriteContext, thread: ThreadRow, named: string | null): Promise<MessageRow> {
-  const rows = await tx.db
-    .select()
-    .from(chatMessages)
-    .where(eq(chatMessages.threadId, thread.id))
-    .orderBy(desc(chatMessages.id))
-    .limit(MAX_MESSAGES);
-  const from = named === null ? 0 : rows.findIndex(({ id, rawData }) => id === named || rawData.id === named);
+  const rows = await lastOf(tx, thread);
+  const from = named === null ? 0 : rows.findIndex(isNamed(named));
   if (from < 0) throw invalid(["body", "messageId"], "There is no such message in this thread", "not_found");
   const question = rows.slice(from).find(({ role }) => role === "user");
   if (!question) throw new AppError("invalid_state", "Nothing was asked yet that could be answered again.");
@@ -170,6 +168,31 @@ async function takeBack(tx: WriteContext, thread: ThreadRow, named: string | nul
     .where(and(eq(chatMessages.threadId, thread.id), gt(chatMessages.id, question.id)));
   return question;
 }
+
+/** Takes away what the person asks otherwise now, and all that came after it; nothing where it is not there. */
+async function replaceAsked(tx: WriteContext, thread: ThreadRow, named: string | null): Promise<void> {
+  if (named === null) return;
+  const before = (await lastOf(tx, thread)).find((row) => row.role === "user" && isNamed(named)(row));
+  if (!before) return;
+  await tx.db
+    .delete(chatMessages)
+    .where(and(eq(chatMessages.threadId, thread.id), gte(chatMessages.id, before.id)));
+}
+
+/** By its own id, or by the one that the person's client gave it. */
+const isNamed =
+  (named: string) =>
+  ({ id, rawData }: MessageRow): boolean =>
+    id === named || rawData.id === named;
+
+/** Newest first. */
+const lastOf = (tx: WriteContext, thread: ThreadRow): Promise<MessageRow[]> =>
+  tx.db
+    .select()
+    .from(chatMessages)
+    .where(eq(chatMessages.threadId, thread.id))
+    .orderBy(desc(chatMessages.id))
+    .limit(MAX_MESSAGES);
 
 /** The first line of what was asked, cut at a word. */
 function titleOf(content: string): string {

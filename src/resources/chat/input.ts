@@ -7,7 +7,7 @@ export interface Asked {
   content: string | null;
   /** The id that the person's client has given to the message. */
   clientId: string | null;
-  /** To regenerate: a reply or the message that it answers; null for the last one. */
+  /** To regenerate: a reply or the message that it answers; null for the last one. Else the message that this one replaces. */
   messageId: string | null;
 }
 
@@ -19,14 +19,15 @@ export function readAsked(input: TurnInput): Asked {
   const { content, message, messages, trigger, messageId } = input;
   const given = [content, message, messages].filter((one) => one !== undefined);
   const isAgain = trigger === "regenerate-message";
+  const named = messageId ?? null;
   if (given.length > 1) throw invalid(["body"], "Give only one of content, message and messages");
-  if (isAgain) return { content: null, clientId: null, messageId: messageId ?? null };
-  if (content !== undefined) return { content, clientId: null, messageId: null };
+  if (isAgain) return { content: null, clientId: null, messageId: named };
+  if (content !== undefined) return { content, clientId: null, messageId: named };
   const loc =
     message === undefined ? ["body", "messages", String((messages?.length ?? 1) - 1)] : ["body", "message"];
   const last = message ?? messages?.at(-1);
   if (last === undefined) throw invalid(["body", "content"], "Field required", "missing");
-  return { ...readMessage(last, loc), messageId: null };
+  return { ...readMessage(last, loc), messageId: named };
 }
 
 function readMessage(message: JsonObject, loc: readonly string[]) {

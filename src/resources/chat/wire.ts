@@ -76,7 +76,11 @@ export const TurnInput = object({
   trigger: oneOf(["submit-message", "regenerate-message"], { default: "submit-message" }),
   messageId: optional(
     nullable(
-      Type.String({ maxLength: 200, description: "To regenerate: a reply, or the message it answers" }),
+      Type.String({
+        maxLength: 200,
+        description:
+          "To regenerate: a reply, or the message it answers. Else the person's message that this one replaces, with all that came after it",
+      }),
     ),
   ),
 });

@@ -25,7 +25,8 @@ export const callContext = (call: {
 }): JsonObject => ({ ...call });
 
 const CALL_KEYS = ["agent", "tool", "arguments", "hash"] as const;
-const isCall = (context: Json): context is JsonObject =>
+/** Whether this is what a chat asks. */
+export const isCall = (context: Json): context is JsonObject =>
   isObject(context) && CALL_KEYS.every((key) => Object.hasOwn(context, key));
 
 /** Threads are private: the arguments of a chat's call came out of one. Everything else stays as it is. */

@@ -5,6 +5,7 @@ import { type Context, type WriteContext, write } from "../../context.ts";
 import { countOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
 import { stepSettled } from "../automations/settle.ts";
+import { isCall } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
 import { entityOf } from "./claim.ts";
 import { cancelTopic, enqueueRun, RUNS_TOPIC, runTopic, type Trigger } from "./enqueue.ts";
@@ -141,6 +142,11 @@ export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): 
     throw new AppError(
       "invalid_state",
       `This run is ${run.status}; only one that has ended can be tried again.`,
+    );
+  if (run.triggerMethod === "agent" && isCall(run.definition.context ?? null))
+    throw new AppError(
+      "invalid_state",
+      "A chat has asked this for one call of its agent; ask the agent again there.",
     );
   if (run.actionId !== null) {
     const [action] = await tx.db

@@ -3,10 +3,11 @@ import { AppError, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/json.ts";
 import { type App, type Context, write } from "../../context.ts";
 import { findActionBySlug, runAction } from "../actions/service.ts";
-import { listApprovals, settleApproval } from "../approvals/service.ts";
+import { settleApproval } from "../approvals/service.ts";
 import { runAutomation } from "../automations/start.ts";
 import { automations } from "../automations/table.ts";
 import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
+import { shownApprovals } from "./approvals.ts";
 import { contextOf, linkAddress, type Sender } from "./links.ts";
 import { mayAct, reply } from "./replies.ts";
 import { plain } from "./request.ts";
@@ -15,8 +16,6 @@ import type { Target } from "./table.ts";
 
 /** What is shown at once, only to whoever asked. */
 export type Answer = { response_type: "ephemeral"; text: string; blocks?: JsonObject[] };
-
-const MAX_APPROVALS = 10;
 
 const HELP = [
   "What Weir does here:",
@@ -65,7 +64,10 @@ export async function obey(app: App, command: Command): Promise<Answer> {
 }
 
 async function act(ctx: Context, verb: string, words: string[], command: Command): Promise<Answer> {
-  if (verb === "approvals") return approvals(ctx);
+  if (verb === "approvals") {
+    const { text, blocks } = await shownApprovals(ctx);
+    return blocks.length === 0 ? say(text) : say(text, blocks);
+  }
   if (!mayAct(ctx))
     throw new AppError(
       "forbidden",
@@ -161,39 +163,6 @@ function inputOf(text: string): Json {
     );
   }
 }
-
-async function approvals(ctx: Context): Promise<Answer> {
-  const { rows, total } = await listApprovals(ctx, "pending");
-  if (total === 0) return say("Nothing waits for a decision.");
-  const blocks = rows.slice(0, MAX_APPROVALS).flatMap(({ decision, automationName }): JsonObject[] => [
-    {
-      type: "section",
-      text: {
-        type: "mrkdwn",
-        text: `*${plain(decision.title).slice(0, 500)}*${automationName ? `\n${plain(automationName)}` : ""}${decision.description ? `\n${plain(decision.description).slice(0, 1000)}` : ""}`,
-      },
-    },
-    decision.decisionType === "form_input"
-      ? {
-          type: "context",
-          elements: [{ type: "mrkdwn", text: `It asks for a form: <${ctx.baseUrl()}/approvals|open it>` }],
-        }
-      : {
-          type: "actions",
-          elements: [button("approve", "Approve", decision.id), button("reject", "Reject", decision.id)],
-        },
-  ]);
-  const more = total > MAX_APPROVALS ? ` The newest ${MAX_APPROVALS} are here.` : "";
-  return say(`${total === 1 ? "One thing waits" : `${total} things wait`} for a decision.${more}`, blocks);
-}
-
-const button = (id: string, text: string, value: string): JsonObject => ({
-  type: "button",
-  action_id: id,
-  text: { type: "plain_text", text },
-  ...(id === "approve" ? { style: "primary" } : {}),
-  value,
-});
 
 /** The buttons that were pressed, with the decision that each is about. */
 export const pressed = (payload: JsonObject): { verb: "approve" | "reject"; id: string }[] =>

@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { UUID } from "../../base/shape.ts";
+import { anything, UUID } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { readBytes } from "../../http/body.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
@@ -75,6 +75,8 @@ export const slackOperations = [
     summary: "Takes a slash command of Slack",
     description: "Answered within three seconds; how the run that it started ends is told by `response_url`.",
     consumes: "application/x-www-form-urlencoded",
+    response: anything(),
+    example: { response_type: "ephemeral", text: "Nothing waits for a decision." },
     errors,
     async handle({ app, visit }) {
       const bytes = await slackBody(app, visit);
@@ -96,6 +98,8 @@ export const slackOperations = [
     tag,
     summary: "Takes a pressed button of Slack: approve or reject",
     consumes: "application/x-www-form-urlencoded",
+    response: anything(),
+    example: null,
     errors: [...errors, 422],
     async handle({ app, visit }) {
       const payload = objectOf(formOf(await slackBody(app, visit)).payload ?? "null");
@@ -130,6 +134,8 @@ export const slackOperations = [
     description:
       "What a mention asks for is done; it is answered in its thread where WEIR_SLACK_BOT_TOKEN is set. A repeat starts nothing new.",
     consumes: "application/json",
+    response: anything(),
+    example: null,
     bodyExample: {
       type: "event_callback",
       team_id: "T1",

@@ -1,0 +1,120 @@
+import { and, eq, inArray, like, ne } from "drizzle-orm";
+import { joinPath } from "../../catalog/addresses.ts";
+import type { EndpointDefinition } from "../../catalog/contract.ts";
+import type { WriteContext } from "../../context.ts";
+import { adminOnly } from "./items.ts";
+import { isAdmin, isHeld } from "./protect.ts";
+import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
+import type { WholeApi } from "./wire.ts";
+
+type Place = Pick<ApiRow, "id" | "type" | "url" | "baseUrl" | "approvalRequired">;
+
+/** Who answers there, however the address is written; of http and https alike. */
+function hostOf({ url, baseUrl }: Pick<Place, "url" | "baseUrl">): string {
+  const { hostname, port } = new URL(baseUrl ?? url ?? "");
+  return hostname.replace(/\.$/, "") + (port === "" ? "" : `:${port}`);
+}
+
+const READS = ["GET", "HEAD", "OPTIONS"];
+
+/**
+ * `items` that somebody else than an admin adds to `place`, under approval where another entry at the same server has
+ * the same under it, or has anything under it and they write: one server may know a call by several addresses.
+ */
+export async function protectedBeside(
+  tx: WriteContext,
+  place: Place,
+  items: readonly ItemRow[],
+): Promise<ItemRow[]> {
+  const held = await heldAt(tx, place);
+  if (held.length === 0) return [...items];
+  return items.map((item) => {
+    const called = calledIn(place, item);
+    return held.some((one) => isLike(one, called)) ? { ...item, approvalRequired: true } : item;
+  });
+}
+
+/**
+ * Taking away what is held would let anybody add it again without its flag, unless it stood beside what is held all the
+ * same. Throws `forbidden`.
+ */
+export async function refuseUnprotecting(tx: WriteContext, { row, items }: WholeApi): Promise<void> {
+  const held = items.filter(isHeld);
+  if (isAdmin(tx) || (held.length === 0 && !row.approvalRequired)) return;
+  const again = await protectedBeside(
+    tx,
+    row,
+    held.map((item) => ({ ...item, approvalRequired: false })),
+  );
+  if (row.approvalRequired || !again.every(({ approvalRequired }) => approvalRequired))
+    throw adminOnly(`${row.name}, which needs approval or holds a tool back,`);
+}
+
+/** A call of an entry; without a name any below its address. */
+interface Call {
+  type: ApiType;
+  name: string | null;
+  method: string;
+  path: readonly (string | null)[];
+}
+
+/** What is under approval at the same server: entries as a whole, and items of others. */
+async function heldAt(tx: WriteContext, place: Place): Promise<Call[]> {
+  const host = hostOf(place);
+  const [name = ""] = host.split(":");
+  const rows = (
+    await tx.db
+      .select()
+      .from(apiCatalog)
+      .where(
+        and(
+          eq(apiCatalog.organizationId, tx.organizationId),
+          ne(apiCatalog.id, place.id),
+          like(apiCatalog.addressKey, `${name}%`),
+        ),
+      )
+  ).filter((row) => hostOf(row) === host);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const items = await tx.db
+    .select()
+    .from(apiCatalogItems)
+    .where(inArray(apiCatalogItems.apiId, [...byId.keys()]));
+  return [
+    ...rows.flatMap((row) => (row.approvalRequired ? [calledIn(row, null)] : [])),
+    ...items.flatMap((item) => {
+      const row = byId.get(item.apiId);
+      return row && isHeld(item) ? [calledIn(row, item)] : [];
+    }),
+  ];
+}
+
+function isLike(held: Call, { type, name, method, path }: Call): boolean {
+  if (type === "mcp") return held.type === "mcp" && (held.name === null || held.name === name);
+  if (!READS.includes(method)) return true;
+  if (held.type === "mcp" || !isWithin(path, held.path)) return false;
+  return held.name === null || (held.method === method && held.path.length === path.length);
+}
+
+function calledIn({ type, baseUrl }: Place, item: ItemRow | null): Call {
+  const { method = "", path = "" } = (item?.definition ?? {}) as Partial<EndpointDefinition>;
+  return { type, name: item?.name ?? null, method, path: type === "mcp" ? [] : partsOf(baseUrl ?? "", path) };
+}
+
+/** The parts of a path; null for one that an argument fills in. */
+const partsOf = (baseUrl: string, path: string): (string | null)[] =>
+  joinPath(new URL(baseUrl).pathname, path)
+    .split("/")
+    .filter((part) => part !== "")
+    .map((part) => (part.includes("{") ? null : plain(part)));
+
+function plain(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // a broken percent sign is a sign like others
+  }
+}
+
+const isWithin = (path: readonly (string | null)[], start: readonly (string | null)[]): boolean =>
+  path.length >= start.length &&
+  start.every((part, at) => part === null || path[at] === null || part === path[at]);

@@ -1,0 +1,72 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { Context } from "../../context.ts";
+import { listApprovals } from "../approvals/service.ts";
+import { mayDecide, question } from "../decisions/wire-question.ts";
+import { plain } from "./request.ts";
+
+const MAX_APPROVALS = 10;
+/** What is longer is read on its page: nobody decides here on what they don't see. */
+const MAX_CONTEXT_CHARACTERS = 2_000;
+
+/** What waits for a decision, each with what it is about, and with buttons for who may decide. */
+export async function shownApprovals(ctx: Context): Promise<{ text: string; blocks: JsonObject[] }> {
+  const { rows, total } = await listApprovals(ctx, "pending");
+  const blocks = rows.slice(0, MAX_APPROVALS).flatMap(({ decision, automationName }): JsonObject[] => {
+    const { title, description, context } = question(decision, ctx);
+    const about = context === null ? null : readable(context);
+    const text = [
+      `*${plain(visible(title)).slice(0, 500)}*`,
+      ...(automationName ? [plain(automationName)] : []),
+      ...(description ? [plain(visible(description)).slice(0, 1000)] : []),
+    ].join("\n");
+    const isLong = (about ?? "").length > MAX_CONTEXT_CHARACTERS;
+    const page = `<${ctx.baseUrl()}/approvals|open it>`;
+    const note = (told: string): JsonObject => ({
+      type: "context",
+      elements: [{ type: "mrkdwn", text: told }],
+    });
+    return [
+      section(text),
+      ...(about === null || isLong ? [] : [section(`\`\`\`${about}\`\`\``)]),
+      ...(!mayDecide(ctx, decision)
+        ? []
+        : decision.decisionType === "form_input"
+          ? [note(`It asks for a form: ${page}`)]
+          : isLong
+            ? [note(`It is about more than can be read here: ${page}`)]
+            : [buttons(decision.id)]),
+    ];
+  });
+  if (total === 0) return { text: "Nothing waits for a decision.", blocks };
+  const more = total > MAX_APPROVALS ? ` The newest ${MAX_APPROVALS} are here.` : "";
+  return {
+    text: `${total === 1 ? "One thing waits" : `${total} things wait`} for a decision.${more}`,
+    blocks,
+  };
+}
+
+/** What changes how a text looks without being seen itself, by its number. */
+const visible = (text: string): string =>
+  text.replace(/[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\p{Variation_Selector}]/gu, (found) =>
+    found
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+
+const readable = (value: Json) => plain(visible(JSON.stringify(value, null, 1))).replaceAll("```", "'''");
+
+const section = (text: string): JsonObject => ({ type: "section", text: { type: "mrkdwn", text } });
+
+const buttons = (id: string): JsonObject => ({
+  type: "actions",
+  elements: [button("approve", "Approve", id), button("reject", "Reject", id)],
+});
+
+const button = (id: string, text: string, value: string): JsonObject => ({
+  type: "button",
+  action_id: id,
+  text: { type: "plain_text", text },
+  ...(id === "approve" ? { style: "primary" } : {}),
+  value,
+});

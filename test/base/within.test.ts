@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { AppError } from "../../src/base/errors.ts";
+import { within } from "../../src/base/within.ts";
+
+const ended = (signal: AbortSignal) =>
+  new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
+
+test("what takes too long ends with a sentence that names who did, and not with a mistake of ours", async () => {
+  const reason = await ended(within(10, "mcp.example.com", new AbortController().signal));
+  expect(reason).toBeInstanceOf(AppError);
+  expect(reason).toMatchObject({
+    code: "timeout",
+    retryable: true,
+    message: "mcp.example.com took longer than 0.01 s.",
+  });
+});
+
+test("whoever goes away before that ends it with their own reason", async () => {
+  const control = new AbortController();
+  const end = ended(within(60_000, "mcp.example.com", control.signal));
+  control.abort("gone");
+  expect(await end).toBe("gone");
+});
