@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { ConfigError } from "../base/config-error.ts";
 import { type EgressOptions, openEgress } from "../base/egress.ts";
 import type { Log } from "../base/log.ts";
 import { openOtlp } from "../base/otlp.ts";
@@ -34,15 +35,23 @@ export function openTracer({ config, secrets, egress, clock, log, bootId }: Part
   });
 }
 
-/** `NAME=VALUE` with commas between, values percent-encoded, as OpenTelemetry writes it. */
-const pairsOf = (text: string | null): Record<string, string> =>
-  Object.fromEntries(
-    (text ?? "")
-      .split(",")
-      .map((pair) => pair.split("="))
-      .filter(([name = ""]) => name.trim() !== "")
-      .map(([name = "", ...value]) => [
-        name.trim().toLowerCase(),
-        decodeURIComponent(value.join("=").trim()),
-      ]),
-  );
+const PAIR = /^\s*([\w!#$&'*+.^`|~-]+)\s*=(.*)$/;
+
+/** `NAME=VALUE` with commas between, values percent-encoded, as OpenTelemetry writes it. Throws `ConfigError`. */
+function pairsOf(text: string | null): Record<string, string> {
+  const pairs = (text ?? "").split(",").filter((pair) => pair.trim() !== "");
+  try {
+    return Object.fromEntries(
+      pairs.map((pair) => {
+        const [, name = "", value = ""] = PAIR.exec(pair) ?? [];
+        if (name === "") throw new URIError("It has no name.");
+        return [name.toLowerCase(), decodeURIComponent(value.trim())];
+      }),
+    );
+  } catch (cause) {
+    throw new ConfigError(
+      "OTEL_EXPORTER_OTLP_HEADERS takes NAME=VALUE with commas between, each value percent-encoded.",
+      { cause },
+    );
+  }
+}

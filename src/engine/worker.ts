@@ -70,10 +70,12 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   const start = (run: RunRow) => {
     const control = new AbortController();
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
-    const done = carryOut(app, run, { control, locks, endings, places })
+    const before = jobs.get(run.id)?.done ?? Promise.resolve(); // its last try may still be putting its things away
+    const done = before
+      .then(() => carryOut(app, run, { control, locks, endings, places }))
       .catch((error) => strand(error, run))
       .finally(() => {
-        jobs.delete(run.id);
+        if (jobs.get(run.id)?.run === run) jobs.delete(run.id);
         unlisten();
         places.left(run.id);
       });
@@ -149,9 +151,14 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       }
     },
     async renew() {
-      const { cancelled, lost } = await renewLeases(app, underWay());
+      const asked = new Set(underWay());
+      const { cancelled, lost } = await renewLeases(app, [...asked]);
       for (const id of cancelled) jobs.get(id)?.control.abort(new Ended("cancelled"));
-      for (const id of lost) jobs.get(id)?.control.abort(new Ended("lost"));
+      for (const id of lost) {
+        const job = jobs.get(id);
+        // a try that has ended meanwhile holds no lease; the next one, which has its own, is not lost
+        if (job && asked.has(job.run)) job.control.abort(new Ended("lost"));
+      }
       if (stranded.length === 0) return;
       const again = stranded;
       stranded = [];

@@ -180,7 +180,7 @@ function put(body: JsonObject, [head = "", ...rest]: string[], value: string | n
  * A cursor's value as the API wants it. What a format can't say exactly is rounded outwards, so that more is asked for
  * rather than less: the caller leaves out what lies outside.
  */
-export function written(
+function written(
   field: string,
   value: Json,
   format: (typeof CURSOR_FORMATS)[number],

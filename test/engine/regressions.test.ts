@@ -340,3 +340,44 @@ describe("a clock that is set back an hour", () => {
     for (const id of [older, newer]) expect((await runEnd(app.owner, id)).status).toBe("completed");
   });
 });
+
+test("a try whose lease is looked after late is not taken for lost when the next one goes already", async () => {
+  const second = Promise.withResolvers<void>();
+  await using receiver = startReceiver(async (_, count) => {
+    if (count === 2) await second.promise;
+    return new Response("", { status: count === 1 ? 503 : 200 });
+  });
+  await using app = await startApp({ engine: false });
+  const late = Promise.withResolvers<void>();
+  let isLate = false;
+  const { store } = app.app;
+  const slow: typeof store = Object.assign(Object.create(store), {
+    write: async (...given: Parameters<typeof store.write>) => {
+      const waits = isLate;
+      isLate = false;
+      if (waits) await late.promise;
+      return store.write(...given);
+    },
+  });
+  const worker = openWorker({ ...app.app, store: slow });
+  const action = await makeAction(
+    app.owner,
+    call(receiver.url, { retry: { maxAttempts: 3, backoffSeconds: [0] } }),
+  );
+  const run = created(await app.owner("POST", `${ACTIONS}/${action.id}/run`));
+  await worker.tick(signal);
+  isLate = true;
+  const renewed = worker.renew(); // of the first try; it is written when the second one goes
+  await eventually(async () => {
+    await worker.tick(signal);
+    return receiver.got.length > 1;
+  });
+  late.resolve();
+  await renewed;
+  second.resolve();
+  await worker.idle();
+  await tickAll(worker);
+  await worker.idle();
+  expect(receiver.got).toHaveLength(2);
+  expect((await app.owner("GET", `${RUNS}/${run.id}`)).body).toMatchObject({ status: "completed" });
+});

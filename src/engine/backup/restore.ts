@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { chown, copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
@@ -55,6 +55,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
     if (existsSync(join(target, SETTINGS_FILE)))
       await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
+    if (existsSync(target)) await giveAway(fresh, await stat(target));
     const kept = isThere ? `${target}.before-${stamp}` : null;
     await changePlaces(target, fresh, kept);
     return { manifest, kept };
@@ -97,6 +98,13 @@ async function writeKey(file: string, key: Uint8Array): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** What root restores belongs to whom the folder belonged to: the account that the server runs as. */
+async function giveAway(folder: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  for (const name of await readdir(folder, { recursive: true })) await chown(join(folder, name), uid, gid);
+  await chown(folder, uid, gid);
 }
 
 async function changePlaces(target: string, fresh: string, kept: string | null): Promise<void> {
