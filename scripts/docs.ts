@@ -1,10 +1,11 @@
 /**
- * The parts of docs/ that the code itself tells: fields of kinds and providers, commands, operations.
+ * The parts of docs/ and the README that the code itself tells: fields of kinds and providers, commands, operations.
  * `bun scripts/docs.ts` writes them between the marks of each page; what is around them is written by hand.
- * A kind or provider without a page gets one. test/house/docs.test.ts holds the pages against this.
+ * A kind or provider without a page gets one. test/docs/pages.test.ts holds the pages against this.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { overview } from "../src/cli/help.ts";
 import { type Usage, usage } from "../src/cli/usage.ts";
 import { executors } from "../src/executors/registry.ts";
 import { HttpTemplate } from "../src/providers/http-definition.ts";
@@ -54,6 +55,7 @@ export function madePages(): Page[] {
     },
     { path: "commands.md", title: "Commands", parts: { commands: commands() } },
     { path: "api.md", title: "The API", parts: { operations: operationTable() } },
+    { path: "../README.md", title: "Weir", parts: { commands: `\`\`\`text\n${overview()}\n\`\`\`` } },
     {
       path: "README.md",
       title: "Weir's documents",

@@ -290,6 +290,11 @@ export function readConfig(
   }
   refusePartOfProvider(config, secrets);
   refusePartOfBucket(config, secrets);
+  if (config.backupUrl !== null && config.backupEvery === 0) {
+    throw new ConfigError(
+      "WEIR_BACKUP_URL is set without WEIR_BACKUP_EVERY, so nothing would be put there; set the hours from one backup to the next.",
+    );
+  }
   if (config.backupUrl !== null && (!secrets.backupAccessKeyId || !secrets.backupSecretAccessKey)) {
     throw new ConfigError(
       "WEIR_BACKUP_URL is set without WEIR_BACKUP_ACCESS_KEY_ID and WEIR_BACKUP_SECRET_ACCESS_KEY; set the keys of the bucket.",

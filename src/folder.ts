@@ -5,6 +5,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchownSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -223,6 +225,8 @@ function writeKey(file: string, key: Uint8Array): string {
   const temporary = `${file}.new-${process.pid}`;
   rmSync(temporary, { force: true });
   const handle = openSync(temporary, "wx", 0o600);
+  const { uid, gid } = statSync(dirname(file));
+  if (process.getuid?.() === 0) fchownSync(handle, uid, gid); // the server may run as somebody else than who calls
   writeFileSync(handle, `${Buffer.from(key).toString("base64")}\n`);
   fsyncSync(handle);
   closeSync(handle);

@@ -1,5 +1,6 @@
 /** The one entry of the executable: words become a command. The only reader of the environment. */
 
+import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import type { Host } from "./cli/host.ts";
 
@@ -48,7 +49,12 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 /** True inside of the executable, whose files lie in a place of their own. */
 const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.includes("~BUN");
-const self = isCompiled ? [process.execPath] : [process.execPath, Bun.main];
+const LONG_MS = 2 ** 30;
+
+/** Linux's own name for the file that runs: after an upgrade a server's children are still those of its own version. */
+const OWN_FILE = "/proc/self/exe";
+const program = isCompiled && existsSync(OWN_FILE) ? OWN_FILE : process.execPath;
+const self = isCompiled ? [program] : [program, Bun.main];
 
 /** What commands see of this process. */
 async function openHost(): Promise<Host> {
@@ -113,6 +119,8 @@ async function main(): Promise<number | null> {
     process.stderr.write(`weir: there is no command ${name}. Try: weir help\n`);
     return 2;
   }
+  // What a command waits for, such as a child that is let go, may keep no process going: it would end with 0 midway.
+  setInterval(() => undefined, LONG_MS);
   const command = await load();
   return command(wantsHelp ? [asked] : rest, await openHost());
 }

@@ -8,8 +8,7 @@
  * that of the sixth after the first. The table asks for ten minutes of growth; a shorter run is told as what it is,
  * `… start.bench.ts 600` does it in full.
  */
-import { statSync } from "node:fs";
-import { join } from "node:path";
+import { builtWeir } from "./executable.ts";
 import { load, median, rawRequest, tell } from "./load.ts";
 import { BODY, BRANCH_AUTOMATION, HOOK_HEADERS, initWeir, serveWeir, startWeir } from "./weir.ts";
 
@@ -18,24 +17,7 @@ const CONNECTIONS = 32;
 const FIRST_SECONDS = 10;
 const seconds = Math.max(Number(process.argv[2] ?? 60), 2 * FIRST_SECONDS);
 
-const root = join(import.meta.dir, "../..");
-const weirFile = join(root, "dist/weir");
-
-function isStale(): boolean {
-  const madeAt = statSync(weirFile, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return [...new Bun.Glob("{src,scripts}/*{,*/**/*}.{ts,sql,json}").scanSync(root), "bun.lock"].some(
-    (path) => statSync(join(root, path)).mtimeMs > madeAt,
-  );
-}
-
-if (isStale()) {
-  const { success } = Bun.spawnSync([process.execPath, join(root, "scripts/build.ts")], {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  if (!success) throw new Error("The executable could not be built.");
-}
-
+const weirFile = builtWeir();
 const made = initWeir([weirFile]);
 const startsMs: number[] = [];
 const cpuMs: number[] = [];

@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Parts } from "../app.ts";
 import { systemClock } from "../base/clock.ts";
@@ -24,18 +23,19 @@ export async function freePlace(parts: Parts, url: string, signal: AbortSignal):
   return { store: (path) => away.put(path, name) };
 }
 
-/** Gives `work` the file; one that lies in a bucket is copied to this machine for as long as that takes. */
+/** Gives `work` the file; one that lies in a bucket is copied into a folder in `room` for as long as that takes. */
 export async function withFile<T>(
   host: Host,
   parts: Parts,
-  path: string,
+  { path, room }: { path: string; room: string },
   work: (path: string) => Promise<T>,
 ): Promise<T> {
   if (!isAway(path)) return work(path);
   const stop = new AbortController();
   host.onStop(() => stop.abort());
   const { away, name } = opened(parts, path, stop.signal);
-  const folder = await mkdtemp(join(tmpdir(), "weir-backup-"));
+  await mkdir(room, { recursive: true });
+  const folder = await mkdtemp(join(room, "weir-backup-"));
   try {
     host.status("Fetching …");
     const copy = join(folder, name);
@@ -44,7 +44,10 @@ export async function withFile<T>(
         throw new AppError("not_found", `There is no file ${path}.`);
       throw error;
     });
-    return await work(copy);
+    return await work(copy).catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+      throw new AppError(error.code, error.message.replaceAll(copy, path), { cause: error });
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -52,7 +55,7 @@ export async function withFile<T>(
 
 function opened({ config, secrets }: Parts, url: string, signal: AbortSignal): { away: Away; name: string } {
   const [, folder, name] = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/.exec(url) ?? [];
-  if (!folder || !name)
+  if (!folder || !name || name === "." || name === "..")
     throw new UsageError("A backup in a bucket is named s3://BUCKET/FILE or s3://BUCKET/PREFIX/FILE.");
   const egress = { allow: config.egressAllow, self: () => null, clock: systemClock };
   return { away: awayFrom(folder, { ...config, ...secrets }, { egress, clock: systemClock, signal }), name };

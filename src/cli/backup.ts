@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
@@ -26,7 +27,7 @@ export const backup = (args: readonly string[], host: Host) =>
     if (!isCheck && positionals.length !== 1) throw new UsageError("Say which file: weir backup FILE.");
     const parts = await host.parts({ data: flags.data });
     if (isCheck)
-      return withFile(host, parts, positionals[1] ?? "", (file) =>
+      return withFile(host, parts, { path: positionals[1] ?? "", room: tmpdir() }, (file) =>
         verify(host, { file, path: positionals[1] ?? "" }, flags),
       );
     const { dataFolder, databaseUrl, lakeUrl } = parts.config;

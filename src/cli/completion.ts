@@ -24,15 +24,17 @@ const FLAG = /(?<![\w-])--[a-z][a-z-]*/g;
 
 function wordsOf(name: string, about: Usage): Words {
   const lines = [about.line, ...Object.values(about.verbs ?? {}), about.text];
-  const choice = new RegExp(`^weir ${name} ([a-z-]+(?:\\|[a-z-]+)+)`).exec(about.line)?.[1]?.split("|");
-  const words = name === "help" ? Object.keys(usage) : (choice ?? []);
-  const flags = new Set(lines.flatMap((line) => line.match(FLAG) ?? []));
-  return { name, gist: about.gist, verbs: words, flags: [...flags, "--help"].sort() };
+  const choices = about.line.matchAll(new RegExp(`weir ${name} ([a-z][a-z-|]*)`, "g"));
+  const words =
+    name === "help" ? Object.keys(usage) : [...choices].flatMap(([, choice = ""]) => choice.split("|"));
+  const flags = new Set([...lines.flatMap((line) => line.match(FLAG) ?? []), "--help"]);
+  return { name, gist: about.gist, verbs: words, flags: [...flags].sort() };
 }
 
 const bashScript = (commands: readonly Words[]) => `# bash completion of weir
 _weir() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" verbs="" flags="" file=""
+  local word="\${COMP_WORDS[COMP_CWORD]}" verbs="" flags=""
+  COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")}" -- "$word"))
     return
@@ -45,7 +47,7 @@ ${commands.map(({ name, verbs, flags }) => `    ${name}) verbs="${verbs.join(" "
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
     @*) COMPREPLY=($(compgen -f -P @ -- "\${word#@}")) ;;
     *) if [ "$COMP_CWORD" -eq 2 ] && [ -n "$verbs" ]; then
-         COMPREPLY=($(compgen -W "$verbs" -- "$word"))
+         COMPREPLY=($(compgen -W "$verbs" -- "$word" || compgen -f -- "$word"))
        else
          COMPREPLY=($(compgen -f -- "$word"))
        fi ;;
@@ -71,7 +73,7 @@ ${commands.map(({ name, verbs, flags }) => `    ${name}) verbs=(${verbs.join(" "
   if [[ "$PREFIX" == -* ]]; then
     compadd -- $flags
   elif (( CURRENT == 3 )) && (( $#verbs )); then
-    compadd -- $verbs
+    compadd -- $verbs || _files
   else
     _files
   fi

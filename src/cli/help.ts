@@ -23,7 +23,8 @@ export const help = (args: readonly string[], host: Host) =>
     );
   });
 
-function overview(): string {
+/** All commands, a line each; the README has it too. */
+export function overview(): string {
   const lines = Object.entries(usage).map(([name, { gist }]) => `  ${name.padEnd(COMMAND_WIDTH)}${gist}`);
   return [
     "Weir: automation and data integration in one file.",

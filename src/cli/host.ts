@@ -59,6 +59,12 @@ export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType
   }
 }
 
+/** What the system refused, such as a file in a folder that can't be written, is no bug; null for anything else. */
+function refusalIn(error: unknown): string | null {
+  if (!(error instanceof Error) || !("syscall" in error && "code" in error)) return null;
+  return /^E[A-Z]+$/.test(String(error.code)) ? `The system refused it: ${error.message}.` : null;
+}
+
 /** Carries out a command: 0, or 1, 2 or 3 after one sentence on stderr. Bugs are thrown on. */
 export async function carryOut(host: Host, usage: string, work: () => Promise<void>): Promise<0 | 1 | 2 | 3> {
   try {
@@ -71,8 +77,10 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
       return 2;
     }
     const isMissing = error instanceof NotSignedIn;
-    if (!(isMissing || error instanceof AppError || error instanceof ConfigError)) throw error;
-    host.err(error.message);
+    const isOurs = isMissing || error instanceof AppError || error instanceof ConfigError;
+    const said = isOurs ? error.message : refusalIn(error);
+    if (said === null) throw error;
+    host.err(said);
     return isMissing ? 3 : 1;
   }
 }

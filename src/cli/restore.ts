@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
@@ -28,8 +29,11 @@ export const restore = (args: readonly string[], host: Host) =>
     const { dataFolder } = config;
     host.status("Unpacking …");
     const key = keyGiven(flags["key-file"], secrets.secretKey);
-    const { manifest, kept } = await withFile(host, parts, path, (file) =>
-      restoreBackup({ path: file, dataFolder, key, clock: systemClock, ids: systemIds }),
+    const { manifest, kept } = await withFile(
+      host,
+      parts,
+      { path, room: dirname(resolve(dataFolder)) },
+      (file) => restoreBackup({ path: file, dataFolder, key, clock: systemClock, ids: systemIds }),
     ).finally(() => host.status(""));
     if (flags.json)
       return host.out(JSON.stringify({ ...told(path, manifest), dataFolder, previousFolder: kept }));

@@ -82,6 +82,7 @@ function listen(app: App) {
     return server(app).listen({
       hostname: host,
       port,
+      reusePort: false, // else two servers on one port would take each other's requests
       ...(tls ? { tls: { cert: tls.cert, key: tls.key } } : {}),
     });
   } catch (error) {

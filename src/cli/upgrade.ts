@@ -35,9 +35,7 @@ export const upgrade = (args: readonly string[], host: Host) =>
     if (json) return host.out(JSON.stringify(done));
     if (!done.changed) return host.out(`${program} is that file already; nothing was changed.`);
     host.out(`${program} is weir ${done.version} now; ${done.previousVersion} is kept in ${done.previous}.`);
-    host.out(
-      "Restart each server that runs it: until then it is the old one, and its helpers are the new one's.",
-    );
+    host.out("Restart each server that runs it: until then it is the old one.");
   });
 
 /** What became of the program. */

@@ -122,6 +122,9 @@ describe("weir completion bash", () => {
     expect(complete("weir", "actions", "")).toEqual(["list", "get", "create", "run"]);
     expect(complete("weir", "webhooks", "dead")).toEqual(["dead-letters"]);
     expect(complete("weir", "completion", "z")).toEqual(["zsh"]);
+    expect(complete("weir", "keys", "")).toEqual(["rotate"]);
+    expect(complete("weir", "backup", "ver")).toEqual(["verify"]);
+    expect(complete("weir", "backup", "ord")).toEqual(["orders.json"]);
     expect(complete("weir", "actions", "run", "x", "--ov")).toEqual(["--overrides"]);
     expect(complete("weir", "actions", "run", "x", "--overrides", "@ord")).toEqual(["@orders.json"]);
     expect(complete("weir", "help", "appr")).toEqual(["approvals"]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { bareMachine, PASSWORD } from "./executable.ts";
@@ -76,6 +76,24 @@ describe("weir serve", () => {
       out: expect.stringMatching(/^{"valid":true,"checked":\d+,"firstBadId":null}\n$/),
     });
   });
+
+  test("closes everything when it is told to stop, also after SQL was asked", async () => {
+    await using machine = bareMachine();
+    const { token } = await machine.init();
+    const server = await machine.serve({ token });
+    expect((await server.call("POST", "/api/v1/query", { sql: "SELECT 1 AS n" })).status).toBe(200);
+    expect(await server.end("SIGTERM")).toBe(0);
+    await server.line((line) => (line.includes("Weir has stopped") ? line : null));
+    expect(readdirSync(join(machine.here, "weir-data"))).not.toContain("weir.db-wal");
+  }, 60_000);
+
+  test("is refused the port of another weir: neither takes the other's requests", async () => {
+    await using one = bareMachine();
+    await using two = bareMachine();
+    const { port } = new URL((await one.serve()).origin);
+    const { code, err } = await two.run(["serve", "--port", port]);
+    expect([code, err]).toEqual([1, expect.stringContaining("another program has the port")]);
+  }, 60_000);
 
   test("is refused a port that another program has, in one sentence", async () => {
     await using machine = bareMachine();

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -83,6 +84,8 @@ test("an executable takes a signed release while its server runs, and goes back"
   const { token } = await machine.init();
   const server = await machine.serve({ program, token });
   const call = (...words: string[]) => machine.run(["upgrade", ...words], { program });
+  const sql = async (n: number) =>
+    (await server.call("POST", "/api/v1/query", { sql: `SELECT ${n} AS n` })).body.rows;
   const versionNow = async () => (await machine.run(["version", "--json"], { program })).lines()[0].version;
   const own = await versionNow();
 
@@ -94,6 +97,13 @@ test("an executable takes a signed release while its server runs, and goes back"
   expect(taken.lines()).toMatchObject([{ program, changed: true, version: NEXT, previousVersion: own }]);
   expect(await versionNow()).toBe(NEXT);
   expect((await server.call("GET", "/api/v1/users/me")).status).toBe(200);
+
+  // Whatever lies at its path by now, the server's children are of the file that it was started from.
+  writeFileSync(`${program}.other`, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  renameSync(program, `${program}.new`);
+  renameSync(`${program}.other`, program);
+  expect(await Promise.all([1, 2, 3, 4, 5].map(sql))).toEqual([1, 2, 3, 4, 5].map((n) => [{ n }]));
+  renameSync(`${program}.new`, program);
   expect(await server.end()).toBe(0);
 
   // The new one has the key inside, and so takes itself without being told of one.

@@ -85,6 +85,24 @@ describe("the executable looks after an installation", () => {
     expect((await machine.run(["export"])).code).toBe(0); // the server signed in to last
   }, 60_000);
 
+  const sealed = unshared(["--mount"], 'mount --bind "$1" /mnt && mount -o remount,ro,bind / && shift');
+  test.skipIf(sealed === null)(
+    "writes to nothing but its data directory",
+    async () => {
+      await using machine = bareMachine();
+      const folder = join(machine.here, "data");
+      mkdirSync(folder);
+      const through = sealed?.(folder) ?? [];
+      const elsewhere = await machine.run(["demo", "--once"], { through });
+      expect([elsewhere.code, elsewhere.err]).toEqual([1, expect.stringContaining("EROFS")]);
+      expect(await machine.run(["demo", "--once", "--data", "/mnt"], { through })).toMatchObject({
+        code: 0,
+        err: "",
+      });
+    },
+    120_000,
+  );
+
   const small = unshared(["--mount"], 'mount -t tmpfs -o size=64m none "$1" && shift');
   test.skipIf(small === null)("tells of a disk that is nearly full, and exits with 1", async () => {
     await using machine = bareMachine();

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
 import { restore } from "../../src/cli/restore.ts";
+import { readConfig } from "../../src/config.ts";
 import { backups } from "../../src/engine/backups.ts";
 import { actions } from "../../src/resources/actions/table.ts";
 import { startApp } from "../support/app.ts";
@@ -46,7 +47,12 @@ describe("a backup in a bucket", () => {
     expect([lost.code, lost.err]).toEqual([1, "There is no file s3://backups/weir/second.tar.zst."]);
     expect(existsSync(join(here.path, "other"))).toBe(false);
 
+    await s3.put("backups", "weir/torn.tar.zst", "no backup at all");
+    const torn = await weir(backup, "verify", "s3://backups/weir/torn.tar.zst");
+    expect([torn.code, torn.err]).toEqual([1, expect.stringMatching(/^s3:\/\/backups\/weir\/torn/)]);
+
     const other = join(here.path, "elsewhere");
+    expect(readdirSync(here.path)).toEqual(["data"]);
     expect((await weir(restore, name, "--data", other)).code).toBe(0);
     await using restored = await startApp({ dataFolder: other, engine: false, owner: false });
     const kept = await restored.app.store.db.select({ id: actions.id }).from(actions);
@@ -94,4 +100,10 @@ describe("a backup in a bucket", () => {
     const last = await shell(settings(s3.endpointUrl))(backup, "verify", `s3://backups/${names[1]}`);
     expect(last.code).toBe(0);
   }, 60_000);
+
+  test("is asked for with the hours from one to the next, since else none would be made", () => {
+    const env = { ...settings("http://127.0.0.1:1"), WEIR_BACKUP_URL: "s3://backups/nightly" };
+    expect(() => readConfig({}, env, {})).toThrow("WEIR_BACKUP_URL is set without WEIR_BACKUP_EVERY");
+    expect(readConfig({}, { ...env, WEIR_BACKUP_EVERY: "24" }, {}).config.backupEvery).toBe(24);
+  });
 });

@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -219,6 +220,26 @@ describe("the restore drill", () => {
     };
     expect(await names(dataFolder)).toEqual([["Warehouse", "password-of-ada"]]);
     expect((await names(json.previousFolder)).length).toBe(2);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)("that root does belongs to whom the folder belonged to", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    const file = join(here.path, "weir.tar.zst");
+    {
+      await using app = await startApp({ dataFolder, engine: false });
+      created(await app.owner("POST", "/api/v1/connections", WAREHOUSE));
+      await loadTable(contextOf(app), orders(0));
+      expect((await weir(backup, file, "--data", dataFolder, "--include-key")).code).toBe(0);
+    }
+    chownSync(dataFolder, 65_534, 65_533);
+    expect((await weir(restore, file, "--data", dataFolder)).code).toBe(0);
+    const names = ["", ...readdirSync(dataFolder, { recursive: true, encoding: "utf8" })];
+    expect(names.length).toBeGreaterThan(8);
+    for (const name of names) {
+      const { uid, gid } = statSync(join(dataFolder, name));
+      expect({ name, uid, gid }).toEqual({ name, uid: 65_534, gid: 65_533 });
+    }
   });
 
   test("takes the key from the environment, and then leaves no file of it", async () => {

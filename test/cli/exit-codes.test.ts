@@ -70,11 +70,17 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
     ["backup", 2, /weir backup FILE/],
     ["backup a.weir --data empty", 1, /no database/],
     ["backup verify a-file", 1, /no backup/],
+    ["backup s3://bucket --data empty", 2, /s3:\/\/BUCKET\/FILE/],
+    ["backup s3://bucket/.. --data empty", 2, /s3:\/\/BUCKET\/FILE/],
+    ["backup s3://bucket/a --data empty", 1, /WEIR_BACKUP_ACCESS_KEY_ID/],
+    ["backup verify s3://bucket/a", 1, /WEIR_BACKUP_ACCESS_KEY_ID/],
   ],
   restore: [
     strange("restore"),
     ["restore", 2, /Usage: weir restore/],
     ["restore a-file --data other", 1, /no backup/],
+    ["restore s3://bucket/ --data other", 2, /s3:\/\/BUCKET\/FILE/],
+    ["restore s3://bucket/a --data other", 1, /WEIR_BACKUP_ACCESS_KEY_ID/],
   ],
   doctor: [strange("doctor"), ["doctor --data nowhere", 1, /nowhere/]],
   export: [strange("export"), away("export")],
@@ -122,10 +128,15 @@ describe("a command that fails says why, and ends with the code that tells how",
     });
   });
 
-  async function run(args: string) {
+  test("says in a sentence what the system refuses", async () => {
+    const { code, said } = await run("backup verify a-file", { TMPDIR: join(folder, "gone") });
+    expect([code, said]).toEqual([1, expect.stringMatching(/^The system refused it: ENOENT.*gone.*\.\n$/)]);
+  });
+
+  async function run(args: string, env: Record<string, string> = {}) {
     const child = Bun.spawn([process.execPath, MAIN, ...args.split(" ")], {
       cwd: folder,
-      env: { PATH: process.env.PATH, HOME: folder },
+      env: { PATH: process.env.PATH, HOME: folder, ...env },
       stdin: null,
       stdout: "pipe",
       stderr: "pipe",

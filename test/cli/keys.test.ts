@@ -1,6 +1,15 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
@@ -331,6 +340,18 @@ describe("with the key in the environment", () => {
     expect(app.logged.join()).toContain("does not come from secret.key");
   }, 20_000);
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a key that root asks for can be read by whom the folder belongs to",
+  () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+    chownSync(dataFolder, 65_534, 65_533);
+    askForNextKey(dataFolder, systemIds);
+    const { uid, gid, mode } = statSync(join(dataFolder, "secret.key.next"));
+    rmSync(dataFolder, { recursive: true });
+    expect([uid, gid, mode & 0o777]).toEqual([65_534, 65_533, 0o600]);
+  },
+);
 
 test("weir keys takes rotate and nothing else", async () => {
   for (const words of [[], ["turn"], ["rotate", "twice"], ["rotate", "--hard"]]) {

@@ -286,6 +286,16 @@ await shell()((args, host) => upgrade(args, { ...host, self: [${JSON.stringify(p
   });
 });
 
+here("a release", () => {
+  test("is signed by its bare name in the folder where it lies", () => {
+    tinyWeir(at("true"), NEWER);
+    const words = [join(ROOT, "scripts/sign.ts"), "--key", at("key"), "true"];
+    const child = Bun.spawnSync([process.execPath, ...words], { cwd: place.path });
+    expect(child.stderr.toString()).toBe("");
+    expect(JSON.parse(readFileSync(at("true.sig"), "utf8"))).toMatchObject({ version: NEWER });
+  });
+});
+
 test("a key is never written over", () => {
   expect(signing("--new-key", at("key"))).toMatchObject({ code: 1, err: expect.stringContaining("EEXIST") });
   expect(statSync(at("key")).mode & 0o777).toBe(0o600);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { madePages, withParts } from "../../scripts/docs.ts";
+import { describeConfig, readConfig } from "../../src/config.ts";
 import { docs } from "./blocks.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");
@@ -9,10 +10,18 @@ const ROOT = join(import.meta.dir, "..", "..");
 describe("the documents", () => {
   test("say of kinds, providers, commands and operations what the code says (bun scripts/docs.ts writes it)", () => {
     const stale = madePages().filter((page) => {
-      const doc = docs.find(({ path }) => path === `docs/${page.path}`);
+      const doc = docs.find(({ path }) => path === join("docs", page.path));
       return !doc || withParts(doc.text, page) !== doc.text;
     });
     expect(stale.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("name every setting in the README", () => {
+    const { config, secrets } = readConfig({}, {}, {});
+    const readme = docs.find(({ path }) => path === "README.md")?.text ?? "";
+    const names = new Set(readme.match(/[A-Z][A-Z0-9_]+/g));
+    const untold = describeConfig(config, secrets).filter(([name]) => !names.has(name));
+    expect(untold).toEqual([]);
   });
 
   test("lead to nothing that is not there", () => {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 
 const TRIAL_MS = 30_000;
@@ -32,7 +33,8 @@ export async function aboutProgram(path: string, shown = path): Promise<About> {
 
 function start(path: string, refuse: (why: string) => AppError) {
   try {
-    return Bun.spawn([path, "version", "--json"], {
+    // A bare name would be looked for on the PATH, and another program be asked.
+    return Bun.spawn([resolve(path), "version", "--json"], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
