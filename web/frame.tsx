@@ -228,6 +228,7 @@ const THEMES: readonly (readonly [theme: Theme, name: string, icon: typeof Sun])
 async function signOut(): Promise<void> {
   await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session there is nothing to end
   chooseOrganization(null);
+  sessionStorage.clear(); // drafts and statements are not for whoever comes next
   client.clear();
   location.assign(`${base}/login`);
 }

@@ -59,6 +59,7 @@ export const ROUTES: readonly PageRoute[] = [
   route("/catalog/new", () => import("./pages/catalog-new.tsx")),
   route("/catalog/:id", () => import("./pages/catalog-entry.tsx")),
   route("/dashboards", () => import("./pages/dashboards.tsx")),
+  route("/dashboards/:id", () => import("./pages/artifact.tsx")),
   route("/artifacts", () => import("./pages/artifacts.tsx")),
   route("/artifacts/:id", () => import("./pages/artifact.tsx")),
   route("/team", () => import("./pages/team.tsx")),

@@ -3,7 +3,7 @@ import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, write } from "../context.ts";
 import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
-import { type Link, secretsOf } from "../providers/contract.ts";
+import type { Link } from "../providers/contract.ts";
 import { openAgentNamed } from "../resources/agents/open.ts";
 import { openUse } from "../resources/api-catalog/use.ts";
 import { openLink } from "../resources/connections/link.ts";
@@ -70,7 +70,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
       providers: executor.providers,
       signal,
     }).then(({ provider, link }) => {
-      secrets.push(...secretsOf(provider, link.credentials));
+      secrets.push(...Object.values(link.credentials));
       return { provider, link: { ...link, rest: setting.rest } };
     });
     links.set(connectionId, opening);

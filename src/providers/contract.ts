@@ -255,8 +255,6 @@ export interface Provider {
   readonly description: string;
   readonly config: TSchema;
   readonly credentials: TSchema;
-  /** Credentials that are no secrets, such as the name of a user: errors and logs may say them. */
-  readonly openCredentials?: readonly string[];
   /** Config fields that say where the credentials are sent; changing one asks for the credentials again. */
   readonly destination: readonly string[];
   /** One real call. Throws `upstream` (or `egress_blocked`) with a sentence that tells what is wrong. */
@@ -269,13 +267,6 @@ export interface Provider {
   /** Throws `not_found` for a resource that is not there, `upstream` for the rest. */
   extract?(link: Link, request: ExtractRequest): Promise<Extraction>;
 }
-
-/** What of a connection's credentials is told nobody. */
-export const secretsOf = (
-  { openCredentials = [] }: Provider,
-  credentials: Readonly<Record<string, string>>,
-): string[] =>
-  Object.entries(credentials).flatMap(([name, value]) => (openCredentials.includes(name) ? [] : [value]));
 
 export type Providers = ReadonlyMap<string, Provider>;
 

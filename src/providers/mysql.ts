@@ -16,7 +16,6 @@ export const mysql = defineProvider({
   description: "Tables and views of a MySQL or MariaDB database.",
   config: MysqlConfig,
   credentials: MysqlCredentials,
-  openCredentials: ["user"],
   destination: ["host", "port", "baseUrl"],
 
   verify: (link) =>

@@ -16,7 +16,6 @@ export const postgres = defineProvider({
   description: "Tables and views of a PostgreSQL database.",
   config: PostgresConfig,
   credentials: PostgresCredentials,
-  openCredentials: ["user"],
   destination: ["host", "port", "baseUrl"],
 
   verify: (link) =>

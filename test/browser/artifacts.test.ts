@@ -4,7 +4,7 @@ import { contextFor } from "../../src/context.ts";
 import { loadTable } from "../support/lake.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
-import { created, makeAction, runToEnd } from "../support/work.ts";
+import { created, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 let seen: Seen;
 /** Somebody who would like to know when a page of an artifact is opened. */
@@ -108,7 +108,11 @@ describe("artifacts", () => {
     await inside.getByRole("link", { name: "Out" }).click();
     await page.waitForTimeout(300);
     expect(await page.title()).toBe("week.html · Weir");
-    expect(page.url()).toBe(`${seen.weir.origin}/artifacts/${made.html}`);
+    expect(page.url()).toBe(`${seen.weir.origin}/dashboards/${made.html}`);
+    await page
+      .getByRole("navigation", { name: "Areas" })
+      .locator("[aria-current]", { hasText: "Dashboards" })
+      .waitFor();
     expect(spy.got).toEqual([]);
     expect(seen.faults.filter((fault) => fault.startsWith("script:"))).toEqual([]);
   });
@@ -141,7 +145,13 @@ describe("artifacts", () => {
     const boards = page.getByRole("main").getByRole("listitem");
     await boards.nth(1).waitFor();
     expect(await boards.count()).toBe(2);
-    await page.getByRole("link", { name: MARKUP }).click();
+    await boards.filter({ hasText: "Board · " }).waitFor();
+    const steps = [{ key: "board", actionId: action.id }];
+    const weekly = await makeAutomation(weir.owner, { steps }, { name: "Weekly report" });
+    expect((await flowToEnd(weir.owner, weekly.id)).status).toBe("completed");
+    await boards.filter({ hasText: "Weekly report · " }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await boards.filter({ hasText: "Board · " }).getByRole("link").click();
     await heading(MARKUP);
     const picture = page.getByRole("img", { name: "By product" });
     await picture.getByText("coffee").first().waitFor();

@@ -208,7 +208,7 @@ test("the palette finds a bundle, and an event leads to what it is about", async
   await heading("File drop to dataset");
   await go("/events?type=template.published");
   await page
-    .getByRole("button", { name: /template\.published/ })
+    .getByRole("button", { name: /Template published/ })
     .first()
     .click();
   await page.getByRole("dialog").getByRole("link").first().click();

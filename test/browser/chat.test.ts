@@ -273,6 +273,33 @@ test("without a model the page names what is to be set, and keeps the question",
   expect(await troubles()).toEqual([]);
 }, 60_000);
 
+test("what is written and not asked yet stays with its chat, until whoever wrote it signs out", async () => {
+  const { page, go } = seen;
+  const other = await openThread();
+  const { id } = await openThread();
+  const box = page.getByLabel("Ask", { exact: true });
+  await box.fill("Half of what I wanted");
+  await page.getByRole("link", { name: "Datasets" }).click();
+  await page.goBack();
+  await seen.heading("New chat");
+  expect(await box.inputValue()).toBe("Half of what I wanted");
+  await go(`/chat/${other.id}`);
+  expect(await box.inputValue()).toBe("");
+  await go(`/chat/${id}`);
+  expect(await box.inputValue()).toBe("Half of what I wanted");
+  model.play([says("Done")]);
+  await box.press("Enter");
+  await page.getByRole("button", { name: "Answer again" }).waitFor();
+  await box.fill("Private");
+  await page.getByRole("button", { name: /Ada Lovelace/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByLabel("Email").fill("ada@example.com");
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Areas" }).waitFor();
+});
+
 test("a session that ends takes no question away, and no API that is half described", async () => {
   const { page, go, weir } = seen;
   await openThread();

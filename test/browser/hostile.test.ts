@@ -236,6 +236,7 @@ const PLACES: Readonly<Record<string, () => string[]>> = {
   "/agents/:id": () => [`/agents/${made.agent}`],
   "/catalog/:id": () => ["items", "import", "settings"].map((tab) => `/catalog/${made.api}?tab=${tab}`),
   "/artifacts/:id": () => [`/artifacts/${made.artifact}`],
+  "/dashboards/:id": () => [`/dashboards/${made.artifact}`],
 };
 
 const routes = [

@@ -25,9 +25,13 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   await write("Definition", '{"branches": [{"key": "big", "when": "payload.total > 100"}]}');
   await page.getByRole("textbox", { name: "Key", exact: true }).fill("route");
   await add.selectOption({ label: "HTTP request" });
+  const question = page.getByRole("dialog", { name: "After which branch of route?" });
+  await question.getByRole("button", { name: "big" }).waitFor();
+  expect(await troubles()).toEqual([]);
+  await question.getByRole("button", { name: "big" }).click();
   await page.getByRole("textbox", { name: "Key", exact: true }).fill("tell");
-  await page.getByRole("checkbox", { name: "route", exact: true }).uncheck();
-  await page.getByRole("checkbox", { name: "route:big" }).check();
+  expect(await page.getByRole("checkbox", { name: "route", exact: true }).isChecked()).toBe(false);
+  expect(await page.getByRole("checkbox", { name: "route:big" }).isChecked()).toBe(true);
   await page.getByRole("textbox", { name: "URL" }).fill(`${receiver.url}/told`);
   await page.getByLabel("Method").selectOption("POST");
   expect(await troubles()).toEqual([]);

@@ -32,11 +32,11 @@ test("from the set-up link over the quick start and its first run to a dashboard
     await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
 
     await page.getByRole("link", { name: "Open Kettle and Leaf" }).click();
-    await page.waitForURL(/\/artifacts\//);
+    await page.waitForURL(/\/dashboards\//);
     await page.getByRole("link", { name: "Dashboards" }).first().click();
     await page.getByRole("link", { name: /Kettle and Leaf/ }).click();
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForURL(/\/artifacts\//);
+    await page.waitForURL(/\/dashboards\//);
     await page.getByRole("link", { name: "Home" }).click();
     await page.getByRole("table", { name: "Runs" }).getByText("Completed").first().waitFor();
     expect({ faults, foreign }).toEqual({ faults: [], foreign: [] });
@@ -107,7 +107,9 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   await write("SQL", "SELECT * FROM raw.sh");
   await page.keyboard.press("Control+Space");
   await page.getByRole("option", { name: /shop__orders/ }).waitFor();
-  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+Enter"); // closes what is offered, and runs
+  await page.getByRole("option", { name: /shop__orders/ }).waitFor({ state: "detached" });
+  await page.getByRole("alert").waitFor();
   await write(
     "SQL",
     "SELECT country, sum(total) AS total FROM raw.shop__orders GROUP BY country ORDER BY country",
@@ -154,6 +156,6 @@ test("what one cause led to is told from a run: another automation that its end 
   expect(await troubles()).toEqual([]);
   await page.getByRole("link", { name: "The whole story" }).click();
   await page.getByRole("heading", { name: "What one cause led to" }).waitFor();
-  await page.getByText("automation.triggered").nth(1).waitFor();
+  await page.getByText("Automation started").nth(1).waitFor();
   expect(await troubles()).toEqual([]);
 }, 60_000);

@@ -2,6 +2,21 @@ import { expect, test } from "bun:test";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 
+test("the set-up page of a Weir that is set up says so, and leads to sign-in", async () => {
+  await using app = await startApp({ engine: false });
+  const browser = await openBrowser();
+  try {
+    const { page } = await browser.open(app.origin);
+    await page.goto(`${app.origin}/setup?token=abc`);
+    await page.getByText("This Weir is set up already.").waitFor();
+    expect(await page.getByRole("textbox").count()).toBe(0);
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.locator("#password").waitFor();
+  } finally {
+    await browser.close();
+  }
+}, 60_000);
+
 test("the sign-in page leads to places of this Weir alone", async () => {
   await using app = await startApp({ engine: false });
   const browser = await openBrowser();

@@ -1,9 +1,9 @@
 import { Download, ListChecks, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { useLocation } from "wouter";
+import { Redirect, useLocation } from "wouter";
 import type { Artifact } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { contentUrl, fileOf, isDashboard, lookOf, titleOf } from "../parts/artifact.ts";
+import { contentUrl, fileOf, isDashboard, lookOf, pageOf, titleOf } from "../parts/artifact.ts";
 import { ArtifactView } from "../parts/artifact-view.tsx";
 import { IconButton, LinkButton } from "../parts/button.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -14,7 +14,12 @@ import { sized, When } from "../parts/time.tsx";
 
 export default function ArtifactPage({ id }: { id: string }) {
   const artifact = useApi("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } });
-  return <Shown of={artifact}>{(data) => <Whole artifact={data} />}</Shown>;
+  const [at] = useLocation();
+  return (
+    <Shown of={artifact}>
+      {(data) => (pageOf(data) === at ? <Whole artifact={data} /> : <Redirect to={pageOf(data)} replace />)}
+    </Shown>
+  );
 }
 
 function Whole({ artifact }: { artifact: Artifact }) {
@@ -75,7 +80,7 @@ function Remove({ artifact, onClose }: { artifact: Artifact; onClose: () => void
   const remove = useChange("DELETE /api/v1/artifacts/{artifact_id}", {
     touches: ["/artifacts"],
     done: `Deleted ${titleOf(artifact)}`,
-    onDone: () => go("/artifacts"),
+    onDone: () => go(isDashboard(artifact) ? "/dashboards" : "/artifacts"),
   });
   return (
     <Confirm

@@ -64,13 +64,26 @@ function withLive(stored: readonly Said[], live: UiMessage | null): readonly Sai
   return [...stored.filter((said) => said !== known), { ...grown, message: live }];
 }
 
+/** What is written and not asked yet: it stays in this tab until it is. */
+function useDraft(id: string) {
+  const key = DRAFTS + id;
+  const [draft, setDraft] = useState(() => sessionStorage.getItem(key) ?? "");
+  const put = (text: string) => {
+    setDraft(text);
+    if (text === "") sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, text);
+  };
+  return [draft, put] as const;
+}
+const DRAFTS = "weir.draft.";
+
 /** So many messages are drawn at first. */
 const SHOWN = 60;
 
 function Whole({ thread }: { thread: Thread }) {
   const may = useMay("member");
   const [opened, setOpened] = useState<"rename" | "delete" | null>(null);
-  const [draft, setDraft] = useState("");
+  const [draft, setDraft] = useDraft(thread.id);
   const [shown, setShown] = useState(SHOWN);
   const said = useSaid(thread.id);
   const turn = useTurn(thread);

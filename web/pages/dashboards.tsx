@@ -1,10 +1,11 @@
 import { LayoutDashboard } from "lucide-react";
 import { Link } from "wouter";
 import { useApi } from "../data.ts";
-import { isBoard, isDashboard, titleOf } from "../parts/artifact.ts";
+import { isBoard, isDashboard, pageOf, titleOf } from "../parts/artifact.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/page.tsx";
-import { When } from "../parts/time.tsx";
+import { useSources } from "../parts/run-source.ts";
+import { exactly, shortly } from "../parts/time.tsx";
 
 /** Of the newest artifacts, and of the newest files, so many are looked through. */
 const LIMIT = 100;
@@ -12,19 +13,20 @@ const LIMIT = 100;
 export default function Dashboards() {
   const newest = useApi("GET /api/v1/artifacts", { query: { limit: LIMIT } });
   const files = useApi("GET /api/v1/artifacts", { query: { kind: "file", limit: LIMIT } });
+  const all = new Map(
+    [...(newest.data?.artifacts ?? []), ...(files.data?.artifacts ?? [])].map((each) => [each.id, each]),
+  );
+  const boards = new Set([...all.values()].filter(isBoard).map(({ actionRunId }) => actionRunId));
+  const found = [...all.values()]
+    .filter((each) => isBoard(each) || (isDashboard(each) && !boards.has(each.actionRunId)))
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
+  const sourceOf = useSources(found);
   return (
     <>
       <PageHead title="Dashboards" about="Flashboards and pages that runs made, the newest first." />
       <Shown of={newest}>
-        {({ artifacts }) => {
-          const all = new Map(
-            [...artifacts, ...(files.data?.artifacts ?? [])].map((each) => [each.id, each]),
-          );
-          const boards = new Set([...all.values()].filter(isBoard).map(({ actionRunId }) => actionRunId));
-          const found = [...all.values()]
-            .filter((each) => isBoard(each) || (isDashboard(each) && !boards.has(each.actionRunId)))
-            .sort((a, b) => (a.id < b.id ? 1 : -1));
-          return found.length === 0 ? (
+        {() =>
+          found.length === 0 ? (
             <div className="card">
               <Empty
                 icon={LayoutDashboard}
@@ -46,7 +48,7 @@ export default function Dashboards() {
               {found.map((artifact) => (
                 <li key={artifact.id}>
                   <Link
-                    href={`/artifacts/${artifact.id}`}
+                    href={pageOf(artifact)}
                     className="card flex size-full items-start gap-3 px-4 py-3 hover:border-accent"
                   >
                     <LayoutDashboard size={18} aria-hidden className="mt-0.5 shrink-0 text-accent" />
@@ -55,15 +57,21 @@ export default function Dashboards() {
                         {titleOf(artifact)}
                       </span>
                       <span className="block text-xs text-soft">
-                        <When at={artifact.createdAt} />
+                        <span className="[overflow-wrap:anywhere]" dir="auto">
+                          {sourceOf(artifact)}
+                        </span>
+                        {" · "}
+                        <time dateTime={artifact.createdAt} title={exactly(artifact.createdAt)}>
+                          {shortly(artifact.createdAt)}
+                        </time>
                       </span>
                     </span>
                   </Link>
                 </li>
               ))}
             </ul>
-          );
-        }}
+          )
+        }
       </Shown>
     </>
   );

@@ -2,11 +2,9 @@ import { useState } from "react";
 import type { Reply } from "../calls.ts";
 import { useChange, useMe } from "../data.ts";
 import { Credentials, FormDialog } from "./credentials.tsx";
-import { Confirm } from "./dialog.tsx";
 import { toldBy } from "./form-frame.tsx";
 import { Labelled, TextField } from "./labelled.tsx";
 import { useOlder } from "./older.tsx";
-import { ShownOnce } from "./shown-once.tsx";
 import { Tag } from "./status.tsx";
 import { useNow, When } from "./time.tsx";
 
@@ -18,45 +16,30 @@ const DAYS = [7, 30, 90, 180, 365] as const;
 export function AccessTokens() {
   const now = useNow();
   const { current } = useMe();
-  const [made, setMade] = useState<Made | null>(null);
   const list = useOlder("GET /api/v1/access-tokens", {});
+  const revoke = useChange("DELETE /api/v1/access-tokens/{token_id}", { touches: ["/access-tokens"] });
   return (
-    <>
-      <Credentials
-        noun="access token"
-        about={`They act as you in ${current?.organization.name ?? "this organization"}, with your role, until they run out. Nobody else sees them.`}
-        list={list}
-        columns={[
-          {
-            name: "Runs out",
-            isRight: true,
-            cell: ({ expiresAt }) =>
-              Date.parse(expiresAt) < now ? <Tag tone="warn">has run out</Tag> : <When at={expiresAt} />,
-          },
-        ]}
-        empty="The weir command and scripts of yours sign in with one."
-        make={(onClose) => (
-          <NewToken
-            onClose={onClose}
-            onMade={(token) => {
-              onClose();
-              setMade(token);
-            }}
-          />
-        )}
-        revoke={(token, onClose) => <Revoke token={token} onClose={onClose} />}
-      />
-      {made && (
-        <ShownOnce
-          title={`Keep the token ${made.name}`}
-          name="the token"
-          text={made.token}
-          onClose={() => setMade(null)}
-        >
-          Programs send it as <code className="font-mono text-xs">Authorization: Bearer …</code>.
-        </ShownOnce>
-      )}
-    </>
+    <Credentials
+      noun="access token"
+      about={`They act as you in ${current?.organization.name ?? "this organization"}, with your role, until they run out. Nobody else sees them.`}
+      list={list}
+      columns={[
+        {
+          name: "Runs out",
+          isRight: true,
+          cell: ({ expiresAt }) =>
+            Date.parse(expiresAt) < now ? <Tag tone="warn">has run out</Tag> : <When at={expiresAt} />,
+        },
+      ]}
+      empty="The weir command and scripts of yours sign in with one."
+      short="token"
+      make={(onClose, onMade) => <NewToken onClose={onClose} onMade={onMade} />}
+      secretOf={({ token }: Made) => token}
+      header="Authorization: Bearer …"
+      loss="Whatever uses it is refused from the next request on. It can't be had back."
+      revoke={(id, then) => revoke.mutate({ path: { token_id: id } }, then)}
+      isRevoking={revoke.isPending}
+    />
   );
 }
 
@@ -103,24 +86,5 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
         )}
       </Labelled>
     </FormDialog>
-  );
-}
-
-function Revoke({ token, onClose }: { token: { id: string; name: string }; onClose: () => void }) {
-  const revoke = useChange("DELETE /api/v1/access-tokens/{token_id}", {
-    touches: ["/access-tokens"],
-    done: `Revoked ${token.name}`,
-    onDone: onClose,
-  });
-  return (
-    <Confirm
-      title={`Revoke ${token.name}?`}
-      verb="Revoke"
-      isBusy={revoke.isPending}
-      onClose={onClose}
-      onConfirm={() => revoke.mutate({ path: { token_id: token.id } }, { onError: onClose })}
-    >
-      <p>Whatever uses it is refused from the next request on. It can't be had back.</p>
-    </Confirm>
   );
 }

@@ -2,12 +2,10 @@ import { useState } from "react";
 import type { Reply } from "../calls.ts";
 import { useChange, useMay } from "../data.ts";
 import { Credentials, FormDialog } from "./credentials.tsx";
-import { Confirm } from "./dialog.tsx";
 import { toldBy } from "./form-frame.tsx";
 import { TextField } from "./labelled.tsx";
 import { useOlder } from "./older.tsx";
 import { AdminsOnly, type Role, RoleField } from "./role.tsx";
-import { ShownOnce } from "./shown-once.tsx";
 import { Tag } from "./status.tsx";
 
 type Made = Reply<"POST /api/v1/api-keys">;
@@ -15,8 +13,8 @@ type Made = Reply<"POST /api/v1/api-keys">;
 /** The organization's own, which belong to no person. */
 export function ApiKeys() {
   const may = useMay("admin");
-  const [made, setMade] = useState<Made | null>(null);
   const list = useOlder("GET /api/v1/api-keys", {}, { enabled: may });
+  const revoke = useChange("DELETE /api/v1/api-keys/{key_id}", { touches: ["/api-keys"] });
   if (!may)
     return (
       <div className="card">
@@ -24,35 +22,20 @@ export function ApiKeys() {
       </div>
     );
   return (
-    <>
-      <Credentials
-        noun="API key"
-        about="They act for the organization and belong to no person: they stay when people leave, and don't run out."
-        list={list}
-        columns={[{ name: "Role", cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> }]}
-        empty="Systems that run for good, such as a nightly import, use one."
-        make={(onClose) => (
-          <NewKey
-            onClose={onClose}
-            onMade={(key) => {
-              onClose();
-              setMade(key);
-            }}
-          />
-        )}
-        revoke={(key, onClose) => <Revoke of={key} onClose={onClose} />}
-      />
-      {made && (
-        <ShownOnce
-          title={`Keep the key ${made.name}`}
-          name="the key"
-          text={made.key}
-          onClose={() => setMade(null)}
-        >
-          Programs send it as <code className="font-mono text-xs">X-API-Key: …</code>.
-        </ShownOnce>
-      )}
-    </>
+    <Credentials
+      noun="API key"
+      about="They act for the organization and belong to no person: they stay when people leave, and don't run out."
+      list={list}
+      columns={[{ name: "Role", cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> }]}
+      empty="Systems that run for good, such as a nightly import, use one."
+      short="key"
+      make={(onClose, onMade) => <NewKey onClose={onClose} onMade={onMade} />}
+      secretOf={({ key }: Made) => key}
+      header="X-API-Key: …"
+      loss="Whatever system uses it is refused from the next request on. It can't be had back; make the new one first."
+      revoke={(id, then) => revoke.mutate({ path: { key_id: id } }, then)}
+      isRevoking={revoke.isPending}
+    />
   );
 }
 
@@ -84,27 +67,5 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
       />
       <RoleField value={roleSlug} onChange={setRole} fault={told("roleSlug")} />
     </FormDialog>
-  );
-}
-
-function Revoke({ of: key, onClose }: { of: { id: string; name: string }; onClose: () => void }) {
-  const revoke = useChange("DELETE /api/v1/api-keys/{key_id}", {
-    touches: ["/api-keys"],
-    done: `Revoked ${key.name}`,
-    onDone: onClose,
-  });
-  return (
-    <Confirm
-      title={`Revoke ${key.name}?`}
-      verb="Revoke"
-      isBusy={revoke.isPending}
-      onClose={onClose}
-      onConfirm={() => revoke.mutate({ path: { key_id: key.id } }, { onError: onClose })}
-    >
-      <p>
-        Whatever system uses it is refused from the next request on. It can't be had back; make the new one
-        first.
-      </p>
-    </Confirm>
   );
 }

@@ -31,6 +31,10 @@ export const isBoard = ({ content: { data } }: Artifact): boolean =>
 /** A flashboard, or a page that a run made. */
 export const isDashboard = (artifact: Artifact): boolean => isBoard(artifact) || lookOf(artifact) === "html";
 
+/** The address of its page; dashboards are an area of their own. */
+export const pageOf = (artifact: Artifact): string =>
+  `/${isDashboard(artifact) ? "dashboards" : "artifacts"}/${artifact.id}`;
+
 export const titleOf = (artifact: Artifact): string =>
   artifact.title ?? fileOf(artifact)?.name ?? `${artifact.kind} ${artifact.id.slice(-12)}`;
 

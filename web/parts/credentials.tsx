@@ -1,12 +1,15 @@
 import { KeyRound, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
-import { Dialog } from "./dialog.tsx";
+import { Confirm, Dialog } from "./dialog.tsx";
 import { Refusal, useFirstFault } from "./form-frame.tsx";
+import { useNew } from "./hooks.ts";
 import { Older, type useOlder } from "./older.tsx";
 import { Empty } from "./page.tsx";
+import { ShownOnce } from "./shown-once.tsx";
 import { type Column, Named, Table } from "./table.tsx";
 import { When } from "./time.tsx";
+import { tell } from "./toast.tsx";
 
 interface Credential {
   id: string;
@@ -16,9 +19,11 @@ interface Credential {
   lastUsedAt: string | null;
 }
 
-interface Props<T extends Credential> {
+interface Props<T extends Credential, M extends { name: string }> {
   /** "access token" */
   noun: string;
+  /** "token" */
+  short: string;
   about: ReactNode;
   list: Pick<
     ReturnType<typeof useOlder>,
@@ -30,15 +35,21 @@ interface Props<T extends Credential> {
   columns: readonly Column<T>[];
   empty: string;
   /** Draws the form for a new one. */
-  make: (onClose: () => void) => ReactNode;
-  /** Asks before it is revoked. */
-  revoke: (of: T, onClose: () => void) => ReactNode;
+  make: (onClose: () => void, onMade: (made: M) => void) => ReactNode;
+  /** What is shown once of a new one, and the header that it goes into. */
+  secretOf: (made: M) => string;
+  header: string;
+  /** What is lost with it. */
+  loss: string;
+  revoke: (id: string, then: { onSuccess: () => void; onSettled: () => void }) => void;
+  isRevoking: boolean;
 }
 
 /** Secrets by which programs come in: made, shown once, revoked. */
-export function Credentials<T extends Credential>(props: Props<T>) {
-  const { noun, list } = props;
-  const [isMaking, setMaking] = useState(false);
+export function Credentials<T extends Credential, M extends { name: string }>(props: Props<T, M>) {
+  const { noun, short, list } = props;
+  const [isMaking, setMaking] = useNew();
+  const [made, setMade] = useState<M | null>(null);
   const [gone, setGone] = useState<T | null>(null);
   const add = (
     <Button kind="main" icon={Plus} onClick={() => setMaking(true)}>
@@ -82,8 +93,40 @@ export function Credentials<T extends Credential>(props: Props<T>) {
           }
         </Older>
       </div>
-      {isMaking && props.make(() => setMaking(false))}
-      {gone && props.revoke(gone, () => setGone(null))}
+      {isMaking &&
+        props.make(
+          () => setMaking(false),
+          (each) => {
+            setMaking(false);
+            setMade(each);
+          },
+        )}
+      {made && (
+        <ShownOnce
+          title={`Keep the ${short} ${made.name}`}
+          name={`the ${short}`}
+          text={props.secretOf(made)}
+          onClose={() => setMade(null)}
+        >
+          Programs send it as <code className="font-mono text-xs">{props.header}</code>.
+        </ShownOnce>
+      )}
+      {gone && (
+        <Confirm
+          title={`Revoke ${gone.name}?`}
+          verb="Revoke"
+          isBusy={props.isRevoking}
+          onClose={() => setGone(null)}
+          onConfirm={() =>
+            props.revoke(gone.id, {
+              onSuccess: () => tell(`Revoked ${gone.name}`),
+              onSettled: () => setGone(null),
+            })
+          }
+        >
+          <p>{props.loss}</p>
+        </Confirm>
+      )}
     </>
   );
 }

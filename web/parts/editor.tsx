@@ -115,7 +115,9 @@ export default function Editor(props: EditorProps) {
             keymap.of([
               {
                 key: "Mod-Enter",
-                run: ({ state }) => {
+                run: (view) => {
+                  const { state } = view;
+                  view.dispatch({ selection: state.selection }); // closes what is offered
                   // The last keys are to be part of what is sent.
                   flushSync(() => told.current.onChange(state.doc.toString()));
                   told.current.onSubmit?.();

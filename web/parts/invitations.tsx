@@ -6,6 +6,7 @@ import { Button, IconButton } from "./button.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { Confirm } from "./dialog.tsx";
 import { toldBy } from "./form-frame.tsx";
+import { useNew } from "./hooks.ts";
 import { TextField } from "./labelled.tsx";
 import { Older, useOlder } from "./older.tsx";
 import { Section } from "./page.tsx";
@@ -21,7 +22,7 @@ type Made = Reply<"POST /api/v1/organizations/invitations">;
 /** Who was asked to join and has not yet; and the way to ask another. */
 export function Invitations() {
   const now = useNow();
-  const [isAsking, setAsking] = useState(false);
+  const [isAsking, setAsking] = useNew();
   const [made, setMade] = useState<Made | null>(null);
   const [gone, setGone] = useState<Invitation | null>(null);
   const invitations = useOlder("GET /api/v1/organizations/invitations", {});

@@ -60,12 +60,12 @@ interface SectionProps {
 
 export function Section({ title, aside, flush = false, children }: SectionProps) {
   return (
-    <section className="card mb-5 overflow-hidden">
+    <section className="card mb-5">
       <div className="flex min-h-10 flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-1.5">
         <h2 className="text-sm font-semibold">{title}</h2>
         {aside && <div className="flex items-center gap-2 text-xs text-soft">{aside}</div>}
       </div>
-      <div className={flush ? "" : "p-4"}>{children}</div>
+      <div className={`overflow-hidden rounded-b-[9px] ${flush ? "" : "p-4"}`}>{children}</div>
     </section>
   );
 }

@@ -1,208 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import {
-  Bot,
-  Boxes,
-  Cable,
-  CornerDownLeft,
-  Database,
-  FileCode,
-  FileText,
-  ListChecks,
-  type LucideIcon,
-  MessagesSquare,
-  Package,
-  Plus,
-  Search,
-  Webhook,
-  Workflow,
-  Zap,
-} from "lucide-react";
+import { CornerDownLeft, Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { call } from "../api.ts";
-import { AREAS } from "../areas.ts";
-
-interface Hit {
-  href: string;
-  name: string;
-  about: string;
-  icon: LucideIcon;
-}
+import { useMay } from "../data.ts";
+import { type Hit, PLACES } from "./palette-places.ts";
+import { isId, isIdPart, searchId, searchIdPart, searchNames } from "./palette-search.ts";
 
 const TYPING_MS = 150;
-const EACH = 5;
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-const PLACES: readonly Hit[] = [
-  ...AREAS.map(({ href, name, icon }) => ({ href, name, icon, about: "Go to" })),
-  { href: "/templates", name: "Templates", about: "Go to", icon: FileCode },
-  { href: "/deliveries", name: "Incoming webhooks", about: "Go to", icon: Webhook },
-  { href: "/dead-letters", name: "Dead letters", about: "Go to", icon: Webhook },
-  { href: "/webhooks/new", name: "New webhook", about: "Create", icon: Plus },
-  { href: "/templates/new", name: "New template", about: "Create", icon: Plus },
-  { href: "/organization?new=yes", name: "New organization", about: "Create", icon: Plus },
-  { href: "/connections/new", name: "New connection", about: "Create", icon: Plus },
-  { href: "/actions/new", name: "New action", about: "Create", icon: Plus },
-  { href: "/automations/new", name: "New automation", about: "Create", icon: Plus },
-  { href: "/agents/new", name: "New agent", about: "Create", icon: Plus },
-  { href: "/catalog/new", name: "New API", about: "Create", icon: Plus },
-];
-
-/** Things whose name or slug holds the text. */
-async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
-  const query = { q, limit: EACH };
-  const [actions, automations, connections, datasets, bundles, agents, apis] = await Promise.all([
-    call("GET /api/v1/actions", { query }, { signal }),
-    call("GET /api/v1/automations", { query }, { signal }),
-    call("GET /api/v1/connections", { query }, { signal }),
-    call("GET /api/v1/datasets", { query }, { signal }),
-    call("GET /api/v1/bundles", { query: { limit: 100 } }, { signal }),
-    call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal }),
-    call("GET /api/v1/api-catalog", { query }, { signal }),
-  ]);
-  const wanted = q.toLowerCase();
-  return [
-    ...automations.automations.map(({ id, name, slug }) => ({
-      href: `/automations/${id}`,
-      name,
-      about: `Automation · ${slug}`,
-      icon: Workflow,
-    })),
-    ...actions.actions.map(({ id, name, slug }) => ({
-      href: `/actions/${id}`,
-      name,
-      about: `Action · ${slug}`,
-      icon: Zap,
-    })),
-    ...connections.connections.map(({ id, name, slug }) => ({
-      href: `/connections/${id}`,
-      name,
-      about: `Connection · ${slug}`,
-      icon: Cable,
-    })),
-    ...datasets.datasets.map(({ layer, dataset }) => ({
-      href: `/datasets/${layer}/${dataset}`,
-      name: dataset,
-      about: `Dataset · ${layer}`,
-      icon: Database,
-    })),
-    ...agents.specs
-      .filter(({ name, slug }) => name.toLowerCase().includes(wanted) || slug.includes(wanted))
-      .slice(0, EACH)
-      .map(({ id, name, slug }) => ({ href: `/agents/${id}`, name, about: `Agent · ${slug}`, icon: Bot })),
-    ...apis.items.map(({ id, name, type }) => ({
-      href: `/catalog/${id}`,
-      name,
-      about: type === "mcp" ? "MCP server" : "API",
-      icon: Boxes,
-    })),
-    ...bundles.bundles
-      .filter(({ displayName, slug }) => displayName.toLowerCase().includes(wanted) || slug.includes(wanted))
-      .slice(0, EACH)
-      .map(({ id, displayName, slug }) => ({
-        href: `/bundles/${id}`,
-        name: displayName,
-        about: `Bundle · ${slug}`,
-        icon: Package,
-      })),
-  ];
-}
-
-/** Whatever has this id. */
-async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> {
-  const looks: readonly Promise<Hit>[] = [
-    call("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } }, { signal }).then(
-      ({ kind, displayStatus }) => ({
-        href: `/runs/${id}`,
-        name: `Run of ${kind}`,
-        about: displayStatus,
-        icon: ListChecks,
-      }),
-    ),
-    call("GET /api/v1/automation-runs/{run_id}", { path: { run_id: id } }, { signal }).then(
-      ({ displayStatus }) => ({
-        href: `/automation-runs/${id}`,
-        name: "Automation run",
-        about: displayStatus,
-        icon: ListChecks,
-      }),
-    ),
-    call("GET /api/v1/actions/{action_id}", { path: { action_id: id } }, { signal }).then(({ name }) => ({
-      href: `/actions/${id}`,
-      name,
-      about: "Action",
-      icon: Zap,
-    })),
-    call("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } }, { signal }).then(
-      ({ name }) => ({
-        href: `/automations/${id}`,
-        name,
-        about: "Automation",
-        icon: Workflow,
-      }),
-    ),
-    call("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } }, { signal }).then(
-      ({ name }) => ({
-        href: `/connections/${id}`,
-        name,
-        about: "Connection",
-        icon: Cable,
-      }),
-    ),
-    call("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } }, { signal }).then(({ name }) => ({
-      href: `/agents/${id}`,
-      name,
-      about: "Agent",
-      icon: Bot,
-    })),
-    call("GET /api/v1/chat/threads/{thread_id}", { path: { thread_id: id } }, { signal }).then(
-      ({ title }) => ({
-        href: `/chat/${id}`,
-        name: title ?? "Chat",
-        about: "Chat",
-        icon: MessagesSquare,
-      }),
-    ),
-    call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } }, { signal }).then(({ name, type }) => ({
-      href: `/catalog/${id}`,
-      name,
-      about: type === "mcp" ? "MCP server" : "API",
-      icon: Boxes,
-    })),
-    call("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } }, { signal }).then(
-      ({ title, kind }) => ({
-        href: `/artifacts/${id}`,
-        name: title ?? "Artifact",
-        about: `Artifact · ${kind}`,
-        icon: FileText,
-      }),
-    ),
-    call("GET /api/v1/templates/{template_id}", { path: { template_id: id } }, { signal }).then(
-      ({ displayName, version }) => ({
-        href: `/templates/${id}`,
-        name: displayName,
-        about: `Template · version ${version}`,
-        icon: FileCode,
-      }),
-    ),
-    call("GET /api/v1/webhook-deliveries/{delivery_id}", { path: { delivery_id: id } }, { signal }).then(
-      ({ status }) => ({
-        href: `/deliveries/${id}`,
-        name: "Incoming webhook",
-        about: status,
-        icon: Webhook,
-      }),
-    ),
-    call("GET /api/v1/webhooks/{webhook_id}", { path: { webhook_id: id } }, { signal }).then(({ url }) => ({
-      href: `/webhooks/${id}`,
-      name: url,
-      about: "Webhook",
-      icon: Webhook,
-    })),
-  ];
-  const found = await Promise.allSettled(looks);
-  return found.flatMap((look) => (look.status === "fulfilled" ? [look.value] : []));
-}
 
 /** Finds things by name, slug or id, and leads there. */
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -221,13 +25,23 @@ export function Palette({ onClose }: { onClose: () => void }) {
   }, [text]);
   const found = useQuery({
     queryKey: ["palette", asked],
-    queryFn: ({ signal }) => (ID.test(asked) ? searchId(asked, signal) : searchNames(asked, signal)),
+    async queryFn({ signal }) {
+      if (isId(asked)) return searchId(asked, signal);
+      const [named, ending] = await Promise.all([
+        searchNames(asked, signal),
+        isIdPart(asked) ? searchIdPart(asked, signal) : [],
+      ]);
+      return [...named, ...ending];
+    },
     enabled: asked !== "",
   });
+  const mayAsk = useMay("admin");
   const wanted = text.trim().toLowerCase();
   const hits = [
     ...(asked === "" ? [] : (found.data ?? [])),
-    ...PLACES.filter(({ name }) => name.toLowerCase().includes(wanted)),
+    ...PLACES.filter(
+      ({ name, isAdmins }) => name.toLowerCase().includes(wanted) && (mayAsk || isAdmins !== true),
+    ),
   ];
   const chosen = Math.min(at, hits.length - 1);
 
@@ -280,7 +94,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         {hits.map(({ href, name, about, icon: Icon }, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keyboard
           <div
-            key={href + name}
+            key={href + name + about}
             id={`${list}-${index}`}
             role="option"
             tabIndex={-1}

@@ -1,4 +1,4 @@
-import { Download, Square } from "lucide-react";
+import { ChevronDown, Download, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { fetchFile } from "../api.ts";
 import type { Reply } from "../calls.ts";
@@ -51,8 +51,14 @@ export function QueryFiles({ sql, result: { columns, rows } }: Props) {
         label="All rows"
         hasText
         align="right"
-        buttonClass="inline-flex h-8 items-center rounded-md px-2 text-sm font-medium text-soft hover:bg-sunken hover:text-ink"
-        button="All rows"
+        buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md px-2 text-sm font-medium text-soft hover:bg-sunken hover:text-ink"
+        button={
+          <>
+            <Download size={15} aria-hidden className="shrink-0" />
+            All rows
+            <ChevronDown size={14} aria-hidden className="shrink-0" />
+          </>
+        }
         items={[
           { name: "As CSV", icon: Download, onPick: () => void take("csv") },
           { name: "As Parquet", icon: Download, onPick: () => void take("parquet") },

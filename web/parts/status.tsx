@@ -55,6 +55,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   streaming: { tone: "busy", icon: LoaderCircle, label: "Answering" },
   changed: { tone: "warn", icon: TriangleAlert, label: "Changed" },
   missing: { tone: "bad", icon: OctagonX, label: "Gone" },
+  noted: { tone: "idle", icon: Circle, label: "Noted" },
   paused: { tone: "wait", icon: CirclePause, label: "Paused" },
 };
 

@@ -10,7 +10,7 @@ interface Props {
 }
 
 /** The branches of a step that decides between some. */
-function branchesOf({ kind, definition, actionId }: StepValue, actions: readonly Action[]): string[] {
+export function branchesOf({ kind, definition, actionId }: StepValue, actions: readonly Action[]): string[] {
   const action = actions.find(({ id }) => id === actionId);
   if ((kind ?? action?.kind) !== "conditional_branch") return [];
   const { branches, else: otherwise } = (definition ?? action?.definition ?? {}) as {

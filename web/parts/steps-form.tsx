@@ -7,7 +7,9 @@ import type { Values } from "./form.tsx";
 import { Graph } from "./graph.tsx";
 import { Section } from "./page.tsx";
 import { startValue } from "./schema.ts";
+import { WhichBranch } from "./step-branch.tsx";
 import { StepForm, Works } from "./step-form.tsx";
+import { branchesOf } from "./step-needs.tsx";
 import { freshKey, renamed, type StepValue, stepsIn, without, withSteps } from "./steps-config.ts";
 
 interface Props {
@@ -25,6 +27,8 @@ interface Props {
 export function StepsForm({ config, onChange, faults, at, onProblem, last }: Props) {
   const steps = stepsIn(config);
   const [chosen, setChosen] = useState<string | null>(null);
+  /** What is to be added once it is known after which branch. */
+  const [wanted, setWanted] = useState<string | null>(null);
   const actions = useApi("GET /api/v1/actions", { query: { limit: 100, sort_by: "name", order: "asc" } });
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
   const [foundActions, foundKinds] = [actions.data?.actions ?? [], kinds.data?.kinds ?? []];
@@ -40,18 +44,19 @@ export function StepsForm({ config, onChange, faults, at, onProblem, last }: Pro
   const whole = own.filter(
     ({ loc }) => loc[at.length] === "action" || (loc[at.length] === "steps" && loc.length === at.length + 1),
   );
-  const add = (value: string) => {
+  const before = step ?? steps.at(-1);
+  const branches = before ? branchesOf(before, foundActions) : [];
+  const add = (value: string, dependency = before?.key) => {
     const [what, id = ""] = value.split(":", 2);
     const action = foundActions.find((each) => each.id === id);
     const kind = foundKinds.find((each) => each.kind === id);
     if (!action && !kind) return;
     const key = freshKey(steps, action?.slug ?? id);
-    const before = step ?? steps.at(-1);
     const work =
       what === "action"
         ? { actionId: id }
         : { kind: id, definition: startValue(kind?.definitionSchema ?? {}) };
-    put([...steps, { key, ...work, ...(before ? { dependsOn: [before.key] } : {}) }]);
+    put([...steps, { key, ...work, ...(dependency === undefined ? {} : { dependsOn: [dependency] }) }]);
     setChosen(key);
   };
   return (
@@ -63,7 +68,7 @@ export function StepsForm({ config, onChange, faults, at, onProblem, last }: Pro
           aria-label="Add an action as a step"
           className="field w-56"
           value=""
-          onChange={(event) => add(event.target.value)}
+          onChange={({ target: { value } }) => (branches.length > 0 ? setWanted(value) : add(value))}
         >
           <option value="">Add a step …</option>
           <Works actions={foundActions} kinds={foundKinds} />
@@ -115,6 +120,17 @@ export function StepsForm({ config, onChange, faults, at, onProblem, last }: Pro
             setChosen(null);
           }}
           onProblem={onProblem}
+        />
+      )}
+      {wanted !== null && before && (
+        <WhichBranch
+          decides={before.key}
+          branches={branches}
+          onChoose={(dependency) => {
+            add(wanted, dependency);
+            setWanted(null);
+          }}
+          onClose={() => setWanted(null)}
         />
       )}
       {!step && steps.length > 0 && (

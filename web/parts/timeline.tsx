@@ -3,6 +3,8 @@ import { StatusIcon } from "./status.tsx";
 import { exactly, inWords, shortly } from "./time.tsx";
 
 export interface Moment {
+  /** Where two may have the same title at the same instant. */
+  id?: string;
   at: string;
   status: string;
   title: string;
@@ -13,12 +15,12 @@ export interface Moment {
 export function Timeline({ moments }: { moments: readonly Moment[] }) {
   return (
     <ol className="relative">
-      {moments.map(({ at, status, title, detail }, index) => {
+      {moments.map(({ id, at, status, title, detail }, index) => {
         const before = moments[index - 1];
         const pause = before ? (Date.parse(at) - Date.parse(before.at)) / 1000 : null;
         const isLast = index === moments.length - 1;
         return (
-          <li key={`${at}-${title}`} className="relative flex gap-3 pb-4 last:pb-0">
+          <li key={id ?? `${at}-${title}`} className="relative flex gap-3 pb-4 last:pb-0">
             {!isLast && (
               <span aria-hidden className="absolute top-5 bottom-0 left-[7px] w-px bg-strong-line" />
             )}

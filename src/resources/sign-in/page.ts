@@ -39,15 +39,19 @@ const signIn = `<section id="sign-in" data-step hidden>
 const setup = page(
   "Set up Weir",
   "/sign-in/setup.js",
-  `<p>You become the owner of the first organization.</p>
-<form id="setup">
+  `<form id="setup" data-step>
+<p>You become the owner of the first organization.</p>
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
 <label>Password, at least 12 characters <input name="password" type="password" required minlength="12" autocomplete="new-password"></label>
 <label>First name <input name="firstName" autocomplete="given-name"></label>
 <label>Last name <input name="lastName" autocomplete="family-name"></label>
 <label>Organization <input name="organizationName" required autocomplete="organization"></label>
 <button>Make it mine</button>
-</form>`,
+</form>
+<section id="set-up" data-step hidden>
+<p>This Weir is set up already.</p>
+<a class="button" href="/login">Sign in</a>
+</section>`,
 );
 
 const login = page(

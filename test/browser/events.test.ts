@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { contextFor, write } from "../../src/context.ts";
+import { record } from "../../src/resources/events/service.ts";
+import { openSeen } from "../support/seen.ts";
+import { makeAction, runToEnd } from "../support/work.ts";
+
+test("events are told as sentences with the names of what they are about, and a run's way is one line", async () => {
+  await using seen = await openSeen();
+  const { page, go, troubles, weir } = seen;
+  const action = await makeAction(weir.owner, { name: "Load orders" });
+  const run = await runToEnd(weir.owner, action.id);
+  const ctx = contextFor(weir.app, {
+    organizationId: weir.ids.organizationId,
+    role: "owner",
+    actor: { type: "system", id: "weir" },
+    correlationId: "made-for-a-test",
+  });
+  await write(ctx, async (tx) => {
+    for (const phase of ["read", "sort", "write"])
+      await record(
+        tx,
+        "action.progress",
+        { type: "action", id: action.id },
+        { runId: run.id, actionId: action.id, phase, message: `It is at ${phase}` },
+      );
+  });
+  await go("/events");
+  const line = (name: RegExp) => page.getByRole("button", { name });
+  await line(/Action created Load orders/).waitFor();
+  await line(/Completed Run completed Load orders/).waitFor();
+  await line(/Signed in/)
+    .first()
+    .waitFor();
+  expect(await page.getByRole("img", { name: "Queued" }).count()).toBe(0);
+
+  await line(/Run goes on Load orders · It is at write/).waitFor();
+  expect(await line(/Run goes on/).count()).toBe(1);
+  await page.getByRole("button", { name: "2 before" }).click();
+  await line(/Run goes on Load orders · It is at read/).waitFor();
+  expect(await troubles()).toEqual([]);
+  await line(/Action created/).click();
+  await page.getByRole("dialog", { name: "Action created" }).getByText("action.created").waitFor();
+  expect(await troubles()).toEqual([]);
+  expect(await seen.alsoDarkAndNarrow("/events")).toEqual([]);
+}, 60_000);

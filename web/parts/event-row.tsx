@@ -1,0 +1,50 @@
+import { useState } from "react";
+import type { AuditEvent } from "../calls.ts";
+import { Button } from "./button.tsx";
+import { subjectOf, type Told, titleOf, toneOf, who } from "./event-words.ts";
+import { StatusIcon } from "./status.tsx";
+import { When } from "./time.tsx";
+
+interface Props {
+  told: Told;
+  subjects: ReadonlyMap<string, string>;
+  onOpen: (event: AuditEvent) => void;
+}
+
+/** One event as a line; what a run told before it on its way can be unfolded. */
+export function EventRow({ told: { event, before }, subjects, onOpen }: Props) {
+  const [isUnfolded, setUnfolded] = useState(false);
+  return (
+    <>
+      <li className="flex items-center border-t border-line first:border-t-0">
+        <button
+          type="button"
+          onClick={() => onOpen(event)}
+          className="flex min-w-0 grow items-center gap-x-3 px-4 py-2 text-left text-sm hover:bg-sunken/60 max-sm:flex-wrap"
+        >
+          <StatusIcon status={toneOf(event.type)} />
+          <span className="font-medium sm:shrink-0">{titleOf(event)}</span>
+          <span
+            className="min-w-0 grow truncate text-soft max-sm:order-last max-sm:basis-full max-sm:pl-7"
+            dir="auto"
+          >
+            {subjectOf(event, subjects)}
+          </span>
+          <span className="max-w-48 truncate text-xs text-soft max-sm:hidden">{who(event, subjects)}</span>
+          <span className="w-20 shrink-0 text-right text-xs text-soft max-sm:ml-auto">
+            <When at={event.timestamp} />
+          </span>
+        </button>
+        {before.length > 0 && !isUnfolded && (
+          <Button kind="quiet" onClick={() => setUnfolded(true)}>
+            {before.length} before
+          </Button>
+        )}
+      </li>
+      {isUnfolded &&
+        before.map((each) => (
+          <EventRow key={each.id} told={{ event: each, before: [] }} subjects={subjects} onOpen={onOpen} />
+        ))}
+    </>
+  );
+}

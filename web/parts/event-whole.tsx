@@ -1,0 +1,92 @@
+import { Link } from "wouter";
+import type { AuditEvent } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Mono } from "./copy.tsx";
+import { Dialog } from "./dialog.tsx";
+import { subjectOf, titleOf, toneOf, useSubjects, who } from "./event-words.ts";
+import { Facts, Shown } from "./page.tsx";
+import { exactly } from "./time.tsx";
+import { Timeline } from "./timeline.tsx";
+import { Tree } from "./tree.tsx";
+
+const PAGES: Readonly<Record<string, string>> = {
+  action: "/actions/",
+  action_run: "/runs/",
+  connection: "/connections/",
+  automation: "/automations/",
+  automation_run: "/automation-runs/",
+  artifact: "/artifacts/",
+  bundle: "/bundles/",
+  template: "/templates/",
+  webhook: "/webhooks/",
+};
+
+/** What one cause led to, as a story. */
+export function Story({ id }: { id: string }) {
+  const subjects = useSubjects();
+  const chain = useApi("GET /api/v1/events", { query: { correlationId: id, order: "asc", limit: 100 } });
+  return (
+    <div className="border-b border-line bg-ground p-4">
+      <h2 className="mb-3 text-sm font-semibold">What one cause led to</h2>
+      <Shown of={chain} rows={3}>
+        {({ items }) => (
+          <Timeline
+            moments={items.map((event) => ({
+              id: event.id,
+              at: event.timestamp,
+              status: toneOf(event.type),
+              title: titleOf(event),
+              detail: [subjectOf(event, subjects), who(event, subjects)].filter(Boolean).join(" · "),
+            }))}
+          />
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+/** All that an event says. */
+export function WholeEvent({ event, onClose }: { event: AuditEvent; onClose: () => void }) {
+  const page = PAGES[event.entity.type];
+  const subjects = useSubjects();
+  const { correlationId } = event.metadata;
+  return (
+    <Dialog title={titleOf(event)} onClose={onClose} isWide>
+      <Facts
+        of={[
+          ["When", exactly(event.timestamp)],
+          ["Type", <Mono key="type" text={event.type} />],
+          [
+            "About",
+            <span key="about">
+              {event.entity.type}{" "}
+              {page ? (
+                <Link href={page + event.entity.id} className="text-accent hover:underline" onClick={onClose}>
+                  {event.entity.id}
+                </Link>
+              ) : (
+                event.entity.id
+              )}
+            </span>,
+          ],
+          ["By", `${who(event, subjects)}${event.actor.ip ? ` from ${event.actor.ip}` : ""}`],
+          [
+            "Chain",
+            <Link
+              key="chain"
+              href={`/events?correlationId=${encodeURIComponent(correlationId)}`}
+              className="text-accent hover:underline"
+              onClick={onClose}
+            >
+              What it belongs to
+            </Link>,
+          ],
+          ["Id", <Mono key="id" text={event.id} />],
+          ["Hash", <Mono key="hash" text={event.hash} shown={`${event.hash.slice(0, 16)}…`} />],
+        ]}
+      />
+      <h3 className="mt-5 mb-2 font-semibold">Data</h3>
+      <Tree value={event.data} label="the data" />
+    </Dialog>
+  );
+}

@@ -1,0 +1,141 @@
+import type { AuditEvent } from "../calls.ts";
+import { useApi } from "../data.ts";
+
+/** What things are called whose name in event types is not that of people. */
+const NOUNS: Readonly<Record<string, string>> = {
+  agent_spec: "Agent",
+  auth: "Access",
+  catalog: "API",
+  chat_thread: "Chat",
+  chat_turn: "Answer",
+};
+
+/** Sentences that are not the noun with what was done to it. */
+const TITLES: Readonly<Record<string, string>> = {
+  "action.started": "Run started",
+  "action.progress": "Run goes on",
+  "action.completed": "Run completed",
+  "action.failed": "Run failed",
+  "action.cancelled": "Run cancelled",
+  "agent_spec.updated": "Agent changed",
+  "artifact.created": "Artifact kept",
+  "auth.chat_linked": "Slack user tied to an account",
+  "auth.device_approved": "Client let in",
+  "auth.device_denied": "Client turned away",
+  "auth.login": "Signed in",
+  "auth.logout": "Signed out",
+  "auth.permission_granted": "Role given",
+  "auth.permission_revoked": "Role taken back",
+  "automation.schedule_missed": "Automation missed its time",
+  "automation.stale": "Automation has not succeeded for too long",
+  "automation.triggered": "Automation started",
+  "catalog.drifted": "Tools of an API changed",
+  "catalog.sign_in_needed": "API wants to be signed in to",
+  "catalog.sign_in_started": "Sign-in to an API started",
+  "catalog.signed_in": "Signed in to an API",
+  "catalog.signed_out": "Signed out of an API",
+  "catalog.token_refreshed": "Token of an API renewed",
+  "chat_turn.started": "Question asked",
+  "chat_turn.tool_called": "Agent called a tool",
+  "chat_turn.waiting": "Answer waits for a decision",
+  "connection.error": "Connection does not work",
+  "connection.tested": "Connection checked",
+  "connection.token_refreshed": "Token of a connection renewed",
+  "decision.requested": "Decision asked for",
+  "decision.decided": "Decision made",
+  "decision.expired": "Decision ran out of time",
+  "decision.cancelled": "Decision no longer needed",
+  "organization.invitation_created": "Person invited",
+  "organization.invitation_withdrawn": "Invitation withdrawn",
+  "webhook.dead_lettered": "Webhook failed for good",
+  "webhook.discarded": "Dead letter discarded",
+  "webhook.replayed": "Webhook replayed",
+  "webhook.secret_rotated": "Webhook got another secret",
+};
+
+/** What happened, in words: `connection.created` → Connection created. */
+export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): string {
+  const [noun = "", deed = ""] = type.split(".");
+  if (noun === "auth" && deed.startsWith("token_")) {
+    const what = data.kind === "api_key" ? "API key" : "Access token";
+    return `${what} ${deed === "token_created" ? "made" : "revoked"}`;
+  }
+  const known = TITLES[type];
+  if (known) return known;
+  const plain = `${NOUNS[noun] ?? noun} ${deed === "updated" ? "changed" : deed}`.replaceAll("_", " ");
+  return plain.slice(0, 1).toUpperCase() + plain.slice(1);
+}
+
+/** A status that says by colour and shape what kind of event it is. */
+export function toneOf(type: string): string {
+  const word = type.split(".")[1] ?? "";
+  if (/failed|error|dead_lettered|revoked|deleted|missed|denied/.test(word)) return "failed";
+  if (/completed|tested|approved|granted|enabled|installed|published/.test(word)) return "completed";
+  if (/cancelled|disabled|expired|withdrawn|deprecated|discarded/.test(word)) return "cancelled";
+  if (/requested|waiting/.test(word)) return "waiting";
+  return "noted";
+}
+
+/** Names of what events are about, and titles of kinds, as far as the first page of each list has them. */
+export function useSubjects(): ReadonlyMap<string, string> {
+  const query = { limit: 100 };
+  const actions = useApi("GET /api/v1/actions", { query });
+  const automations = useApi("GET /api/v1/automations", { query });
+  const connections = useApi("GET /api/v1/connections", { query });
+  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  return new Map([
+    ...(kinds.data?.kinds ?? []).map(({ kind, title }) => [kind, title] as const),
+    ...(connections.data?.connections ?? []).map(({ id, name }) => [id, name] as const),
+    ...(automations.data?.automations ?? []).map(({ id, name }) => [id, name] as const),
+    ...(actions.data?.actions ?? []).map(({ id, name }) => [id, name] as const),
+  ]);
+}
+
+const NAMES = ["name", "displayName", "title", "email", "tool", "bundleSlug", "url"] as const;
+
+/** Whom or what an event is about, and why it went as it did, in one line. */
+export function subjectOf({ entity, data }: AuditEvent, subjects: ReadonlyMap<string, string>): string {
+  const { kind, error, message } = data as {
+    kind?: unknown;
+    error?: { message?: unknown };
+    message?: unknown;
+  };
+  const given = [
+    ...NAMES.map((name) => data[name]),
+    subjects.get(entity.id),
+    subjects.get(String(data.automationId)),
+    subjects.get(String(kind)),
+    entity.type === "dataset" ? entity.id : undefined,
+  ];
+  const told = [given.find(isText), isText(message) ? message : error?.message];
+  return told.filter(isText).join(" · ");
+}
+
+/** Who did it: a person, an automation by its name, or Weir. */
+export const who = ({ actor }: AuditEvent, subjects: ReadonlyMap<string, string>): string =>
+  actor.email ?? subjects.get(actor.id) ?? (actor.type === "system" ? "Weir" : actor.type);
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** The newest of what a run told on its way, with those before it; every other event by itself. */
+export interface Told {
+  event: AuditEvent;
+  before: readonly AuditEvent[];
+}
+
+/** Folds into one line what each run told on its way; the newest is first. */
+export function folded(events: readonly AuditEvent[]): readonly Told[] {
+  const ways = new Map<string, AuditEvent[]>();
+  const told: Told[] = [];
+  for (const event of events) {
+    const way = event.type === "action.progress" ? ways.get(String(event.data.runId)) : undefined;
+    if (way) {
+      way.push(event);
+      continue;
+    }
+    const before: AuditEvent[] = [];
+    if (event.type === "action.progress") ways.set(String(event.data.runId), before);
+    told.push({ event, before });
+  }
+  return told;
+}

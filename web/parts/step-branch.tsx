@@ -1,0 +1,41 @@
+import { Split } from "lucide-react";
+import { Button } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+
+interface Props {
+  /** The step that decides, and the ways it may go. */
+  decides: string;
+  branches: readonly string[];
+  /** What the new step is to hang on. */
+  onChoose: (dependency: string) => void;
+  onClose: () => void;
+}
+
+/** Asks on which branch of the step before it a new one goes on. */
+export function WhichBranch({ decides, branches, onChoose, onClose }: Props) {
+  return (
+    <Dialog title={`After which branch of ${decides}?`} onClose={onClose}>
+      <p className="mb-3 text-soft">
+        The new step runs when {decides} has taken it, and is skipped otherwise.
+      </p>
+      <ul className="space-y-2">
+        {branches.map((branch) => (
+          <li key={branch}>
+            <Button
+              icon={Split}
+              className="w-full justify-start"
+              onClick={() => onChoose(`${decides}:${branch}`)}
+            >
+              <span className="truncate">{branch}</span>
+            </Button>
+          </li>
+        ))}
+        <li>
+          <Button kind="quiet" className="w-full justify-start" onClick={() => onChoose(decides)}>
+            Whichever it takes
+          </Button>
+        </li>
+      </ul>
+    </Dialog>
+  );
+}
