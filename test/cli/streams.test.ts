@@ -100,7 +100,10 @@ describe("what follows a run", () => {
     await app.owner("PUT", `/api/v1/connections/${connectionId}/files?path=/a.csv`, "id,name\n1,Ada\n", {
       "content-type": "application/octet-stream",
     });
-    const definition = { dataset: "d", resources: [{ name: "people", spec: "*.csv" }] };
+    const definition = {
+      dataset: "d",
+      resources: [{ name: "people", spec: "*.csv", writeDisposition: "replace" }],
+    };
     await makeAction(app.owner, { kind: "dlt_extract", name: "Load", connectionId, definition });
     const shown = await shell.run("actions", "run", "load", "--follow");
     expect(shown.code).toBe(0);

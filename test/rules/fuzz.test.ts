@@ -61,9 +61,15 @@ async function send(method: string, path: string, { query, headers, body }: Requ
 const isUnset = (status: number, text: string) =>
   status === 503 && (/_not_configured"/.test(text) || text.includes("WEIR_OIDC_ISSUER"));
 
+/** What another server did, or did not do, is told so; a mistake of ours is a 500. */
+const isOthers = (status: number, text: string) =>
+  (status === 502 && text.includes('"code":"upstream"')) ||
+  (status === 504 && text.includes('"code":"timeout"'));
+
 /** Throws what is wrong with a reply by the document. */
 function check({ status, headers, text }: Reply, { responses }: Pick<Described, "responses">): void {
-  if (status >= 500 && !isUnset(status, text)) throw new Error(`${status} ${text}`);
+  if (status >= 500 && !isUnset(status, text) && !isOthers(status, text))
+    throw new Error(`${status} ${text}`);
   if (headers.get("x-content-type-options") !== "nosniff" || !headers.has("x-correlation-id"))
     throw new Error(`${status} without its headers: ${JSON.stringify(Object.fromEntries(headers))}`);
   const documented = responses[status];

@@ -39,7 +39,9 @@ export function warnOfTwice(
   warn: (text: string) => void,
 ): void {
   if (disposition !== "append" || incremental || rows === 0 || !existing?.rows) return;
-  warn(
-    `append without a cursor: the ${rows} rows of this load of ${resource} stand beside the ${existing.rows} loaded before.`,
-  );
+  const those =
+    rows === 1
+      ? `the row of this load of ${resource} stands`
+      : `the ${rows} rows of this load of ${resource} stand`;
+  warn(`append without a cursor: ${those} beside the ${existing.rows} loaded before.`);
 }
