@@ -73,7 +73,11 @@ test.each(WAYS)(
       await page.goto(`${weir.site}/artifacts/${dot.id}`);
       const picture = page.getByRole("img", { name: "dot.gif" });
       await picture.waitFor();
-      expect(await picture.evaluate((element) => (element as HTMLImageElement).naturalWidth)).toBe(1);
+      const width = (element: Element) => {
+        const image = element as HTMLImageElement;
+        return image.decode().then(() => image.naturalWidth); // once it is there
+      };
+      expect(await picture.evaluate(width)).toBe(1);
       const content = `/weir/api/v1/artifacts/${dot.id}/content`;
       expect(await page.getByRole("link", { name: "Download" }).getAttribute("href")).toBe(content);
       await page.getByRole("link", { name: "Open its run" }).click();
