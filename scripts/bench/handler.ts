@@ -8,6 +8,7 @@ import { systemIds } from "../../src/base/ids.ts";
 import { isObject, parseJson } from "../../src/base/json.ts";
 import { openLimiter } from "../../src/base/limit.ts";
 import { openLog } from "../../src/base/log.ts";
+import { silentTracer } from "../../src/base/trace.ts";
 import { readConfig } from "../../src/config.ts";
 import type { App } from "../../src/context.ts";
 import { executors } from "../../src/executors/registry.ts";
@@ -27,6 +28,7 @@ const app = {
   ids: systemIds,
   log: openLog({ level: "error", pretty: false, clock: systemClock, sink: (line) => console.error(line) }),
   limiter: openLimiter(systemClock),
+  tracer: silentTracer,
   executors,
 } as unknown as App;
 

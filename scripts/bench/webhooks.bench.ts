@@ -31,6 +31,8 @@ const ratios: number[] = [];
 for (let n = 1; n <= ROUNDS; n++) {
   const a = await round(weir.origin, ours, weir.cpuSeconds);
   const b = await round(peer.origin, theirs, () => cpuSeconds(peer.pid));
+  if (Object.keys(b.statuses).join() !== "200")
+    throw new Error(`The handler answered ${JSON.stringify(b.statuses)}.`);
   ratios.push(a.perSecond / b.perSecond);
   console.log(
     `  round ${n}: Weir ${a.perSecond.toFixed(0)}/s, ${a.cpuUs.toFixed(0)} µs (p50 ${a.p50.toFixed(1)} ms, p99 ${a.p99.toFixed(1)} ms, ${JSON.stringify(a.statuses)}); bare handler ${b.perSecond.toFixed(0)}/s, ${b.cpuUs.toFixed(0)} µs`,
