@@ -200,10 +200,10 @@ describe("lines of JSON", () => {
     const rows = [...orders, order(5, ',"to2":"M\xfcller"')];
     await using world = openWorld();
     for (const load of [
-      ofLines(latin(rows.join("\n"))),
-      loaded(world, fileOf("json", latin(`[${rows.join(",")}]`)), 3),
+      () => ofLines(latin(rows.join("\n"))),
+      () => loaded(world, fileOf("json", latin(`[${rows.join(",")}]`)), 3),
     ]) {
-      const { code, message } = await failure(load);
+      const { code, message } = await failure(load());
       expect([code, message]).toEqual(["upstream", expect.stringMatching(/^a\.jsonl? is no UTF-8/)]);
     }
   });
