@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { copyFile, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
-import { AppError } from "../base/errors.ts";
+import { codeOf, diskFull } from "../base/disk.ts";
 import type { Ids } from "../base/ids.ts";
 
 export interface CacheOptions {
@@ -162,13 +162,5 @@ function* filesBelow(folder: string): Generator<{ path: string; bytes: number }>
   for (const { path, stat } of known) yield { path, bytes: stat.size };
 }
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";
-
 const diskError = (cause: unknown): unknown =>
-  ["ENOSPC", "EDQUOT"].includes(codeOf(cause))
-    ? new AppError("disk_full", "The disk is full. Free some space, or set WEIR_LAKE_CACHE lower.", {
-        retryable: true,
-        cause,
-      })
-    : cause;
+  diskFull(cause, "The disk is full. Free some space, or set WEIR_LAKE_CACHE lower.") ?? cause;

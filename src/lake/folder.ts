@@ -1,9 +1,10 @@
-import type { Dirent } from "node:fs";
-import { copyFile, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { copyFile, lstat, mkdir, open, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { codeOf, diskFull, syncFolder } from "../base/disk.ts";
 import { AppError } from "../base/errors.ts";
 import { type Ids, systemIds } from "../base/ids.ts";
 import type { Lake, LakeFile } from "./contract.ts";
+import { entriesOf, filesBelow, touchedAt } from "./leftovers.ts";
 import { checkId, checkPath, folderOf } from "./names.ts";
 
 /** Below the root: folders of runs that are at work, on the same disk as the files. */
@@ -63,7 +64,7 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
       for (const entry of await entriesOf(home)) {
         if (!entry.isDirectory()) continue;
         if (entry.name === WORK) yield* abandonedWork(home, before);
-        else yield* oldFiles(home, entry.name, before);
+        else yield* filesBelow(home, before, entry.name);
       }
     },
   };
@@ -183,25 +184,8 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
 const diskError = (cause: unknown): unknown =>
-  ["ENOSPC", "EDQUOT"].includes(codeOf(cause))
-    ? new AppError("disk_full", "The disk of the lake is full. Free some space and try again.", {
-        retryable: true,
-        cause,
-      })
-    : cause;
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";
+  diskFull(cause, "The disk of the lake is full. Free some space and try again.") ?? cause;
 
 /** Removes folders that have become empty, up to the root. */
 async function removeEmpty(home: string, folder: string): Promise<void> {
@@ -214,38 +198,11 @@ async function removeEmpty(home: string, folder: string): Promise<void> {
   }
 }
 
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
-}
-
-async function* oldFiles(home: string, path: string, before: Date): AsyncIterable<string> {
-  for (const entry of await entriesOf(join(home, path))) {
-    const below = `${path}/${entry.name}`;
-    if (entry.isDirectory()) yield* oldFiles(home, below, before);
-    else if ((await changedAt(join(home, below))) < before.getTime()) yield below;
-  }
-}
-
 /** Files of a run whose folder nobody has written to since; one that is at work keeps its old files too. */
 async function* abandonedWork(home: string, before: Date): AsyncIterable<string> {
   for (const entry of await entriesOf(join(home, WORK))) {
-    const files = await Array.fromAsync(oldFiles(home, `${WORK}/${entry.name}`, new Date(8.64e15)));
-    const times = await Promise.all(files.map((file) => changedAt(join(home, file))));
+    const files = await Array.fromAsync(filesBelow(home, new Date(8.64e15), `${WORK}/${entry.name}`));
+    const times = await Promise.all(files.map((file) => touchedAt(join(home, file))));
     if (times.every((time) => time < before.getTime())) yield* files;
-  }
-}
-
-/** Milliseconds since the epoch; a file that has just gone counts as new. */
-async function changedAt(path: string): Promise<number> {
-  try {
-    return (await lstat(path)).mtimeMs;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return Number.POSITIVE_INFINITY;
-    throw error;
   }
 }

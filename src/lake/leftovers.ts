@@ -1,11 +1,12 @@
 import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { join } from "node:path";
+import { codeOf } from "../base/disk.ts";
 
-/** Relative paths of files last touched before `limit`. */
+/** Relative paths, with `/` between names, of files last touched before `limit`; only those in the folder `below`. */
 export async function* filesBelow(root: string, limit: Date, below = ""): AsyncGenerator<string> {
   for (const entry of await entriesOf(join(root, below))) {
-    const path = below === "" ? entry.name : `${below}${sep}${entry.name}`;
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) yield* filesBelow(root, limit, path);
     else if ((await touchedAt(join(root, path))) < limit.getTime()) yield path;
   }
@@ -30,6 +31,3 @@ export async function touchedAt(path: string): Promise<number> {
     throw error;
   }
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,6 +1,6 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { AppError } from "../base/errors.ts";
+import { diskFull, syncFolder } from "../base/disk.ts";
 import type { Shelf } from "./contract.ts";
 import { filesBelow } from "./leftovers.ts";
 
@@ -29,17 +29,6 @@ async function writeDurably(target: string, content: string | Uint8Array): Promi
     await syncFolder(dirname(target));
   } catch (error) {
     await rm(target, { force: true });
-    const code = error instanceof Error && "code" in error ? error.code : null;
-    if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
-    throw new AppError("disk_full", "The disk for artifacts is full.", { retryable: true, cause: error });
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
+    throw diskFull(error, "The disk for artifacts is full. Free some space and try again.") ?? error;
   }
 }

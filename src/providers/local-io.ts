@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Static, Type as t } from "@sinclair/typebox";
+import { syncFolder } from "../base/disk.ts";
 import { AppError } from "../base/errors.ts";
 import type { Link } from "./contract.ts";
 import { absentAsNull, findInside, makeInside, noSuchPath, PARTS_FOLDER, splitPath } from "./local-paths.ts";
@@ -140,13 +141,4 @@ async function partsFolder(link: LocalLink): Promise<string> {
     if (found && now - found.mtimeMs > STALE_PART_MS) await rm(join(folder, name), { force: true });
   }
   return folder;
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
