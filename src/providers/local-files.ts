@@ -24,6 +24,7 @@ export const localFiles = defineProvider({
   config: LocalConfig,
   credentials: LocalCredentials,
   destination: [],
+  isLocal: true,
 
   verify: (link) =>
     told(async () => {

@@ -34,7 +34,8 @@ export async function insertConnection(
   input: Pick<ConnectionCreate, "name" | "slug" | "provider" | "config" | "credentials">,
   origin: Pick<ConnectionRow, "templateId" | "definition">,
 ): Promise<ConnectionRow> {
-  if (input.provider === "local_files") await tx.fellows?.requireTogether("The files of this connection");
+  if (tx.providers.get(input.provider ?? "")?.isLocal)
+    await tx.fellows?.requireTogether("The files of this connection");
   const at = { id: tx.ids.uuid(), organizationId: tx.organizationId };
   const row: ConnectionRow = {
     ...created(tx),

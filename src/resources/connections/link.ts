@@ -42,7 +42,7 @@ export async function linkOf(
   { signal, runId = null }: { signal: AbortSignal; runId?: string | null },
 ): Promise<{ provider: Provider; link: Link }> {
   const provider = providerOf(ctx, row);
-  if (row.provider === "local_files") await ctx.fellows?.requireTogether("The files of this connection");
+  if (provider.isLocal) await ctx.fellows?.requireTogether("The files of this connection");
   const filesFolder = join(ctx.filesFolder, row.organizationId);
   await mkdir(filesFolder, { recursive: true, mode: 0o700 });
   const link: Link = {
