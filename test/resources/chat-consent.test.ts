@@ -61,7 +61,7 @@ test("what a chat asks shows its arguments to those alone who may decide, wherev
   );
   const { tool, text } = await payments();
   const app = { owner: talker.call, token: talker.token, origin: chat.app.origin };
-  const { id } = await asked(tool, text, { amount: 731_731 }, app);
+  const { at, id } = await asked(tool, text, { amount: 731_731 }, app);
   const { body: own } = await talker.call("GET", `/api/v1/decisions/${id}`);
   expect(own.context).toMatchObject({ tool, arguments: { amount: 731_731 } });
   const places = [
@@ -92,6 +92,8 @@ test("what a chat asks shows its arguments to those alone who may decide, wherev
     const again = await call("POST", `${RUNS}/${own.subjectId}/retry`); // asked anew it would be anybody's to read
     expect([again.status, again.body.code]).toEqual([409, "invalid_state"]);
   }
+  // the turn goes on after the no; the model is the next test's only when it has ended
+  await until(talker.call, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
 });
 
 test("what an automation asks stays as it is for everybody", async () => {
