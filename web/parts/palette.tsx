@@ -13,6 +13,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");
   const [at, setAt] = useState(0);
+  /** Enter was pressed while nothing was found yet: the first that comes is opened. */
+  const [isAwaited, setIsAwaited] = useState(false);
   const [, go] = useLocation();
   const box = useRef<HTMLDialogElement>(null);
   const list = useId();
@@ -50,6 +52,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     go(hit.href);
   };
+  useEffect(() => {
+    if (isAwaited && hits.length > 0) open(hits[0]);
+  });
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
@@ -57,7 +62,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
       setAt((chosen + step + hits.length) % Math.max(hits.length, 1));
     } else if (event.key === "Enter") {
       event.preventDefault();
-      open(hits[chosen]);
+      if (hits.length > 0) open(hits[chosen]);
+      else setIsAwaited(true);
     }
   };
   return (
@@ -87,6 +93,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           onChange={(event) => {
             setText(event.target.value);
             setAt(0);
+            setIsAwaited(false);
           }}
         />
       </div>
