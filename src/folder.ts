@@ -182,24 +182,23 @@ export function masterKey(
 }
 
 /** The key that `weir keys rotate` asks for in place of `secret.key`; null where none is asked for. */
-export function nextMasterKey(path: string): Uint8Array | null {
-  const file = nextKeyFile(path);
-  return existsSync(file) ? readKey(file) : null;
-}
+export const nextMasterKey = (path: string): Uint8Array | null => readKeyIfThere(nextKeyFile(path));
 
 /** Asks for a new master key, unless one is asked for already; gives back the one that is to be. */
 export function askForNextKey(path: string, ids: Ids): Uint8Array {
   const file = nextKeyFile(path);
-  const temporary = writeKey(file, ids.bytes(32));
+  const key = ids.bytes(32);
+  const temporary = writeKey(file, key);
   try {
     linkSync(temporary, file); // unlike a rename it leaves a file that is there as it is
+    flushFolder(file);
+    return key;
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     rmSync(temporary, { force: true });
   }
-  flushFolder(file);
-  return readKey(file);
+  return readKeyIfThere(file) ?? askForNextKey(path, ids); // the one that was asked for may be in place by now
 }
 
 /** Lets the next key take the place of `secret.key`; the one before is gone. */
@@ -212,13 +211,22 @@ export function takeNextKey(path: string): void {
 export const dropNextKey = (path: string): void => rmSync(nextKeyFile(path), { force: true });
 
 /** The key in `secret.key`; null where there is none. */
-export const keyInFile = (path: string): Uint8Array | null =>
-  existsSync(keyFile(path)) ? readKey(keyFile(path)) : null;
+export const keyInFile = (path: string): Uint8Array | null => readKeyIfThere(keyFile(path));
 
 const keyFile = (path: string) => join(path, "secret.key");
 const nextKeyFile = (path: string) => join(path, "secret.key.next");
 
 const readKey = (file: string) => decodeKey(readFileSync(file, "utf8").trim(), file);
+
+/** A server may let the file take another's place at any moment, so it is not looked for before it is read. */
+function readKeyIfThere(file: string): Uint8Array | null {
+  try {
+    return readKey(file);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
 
 /** A file beside `file` that holds the key, safe on the disk; its path. */
 function writeKey(file: string, key: Uint8Array): string {

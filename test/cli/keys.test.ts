@@ -182,7 +182,7 @@ describe("a change of the master key", () => {
       for (let n = 1_000; !isOver; n++) {
         const { status, body } = await app.owner("POST", "/api/v1/connections", postgres(n));
         statuses.push(status);
-        if (n % 8 === 0) statuses.push((await send(app, "{}")).status); // the plan's rate is a small one
+        if (n % 8 === 0 && n < 1_064) statuses.push((await send(app, "{}")).status); // the plan lets 10 through at once
         const changed = { credentials: { password: `${password(n)}-2` } };
         statuses.push((await app.owner("PATCH", `/api/v1/connections/${body.id}`, changed)).status);
         await Bun.sleep(5);

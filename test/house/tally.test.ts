@@ -1,25 +1,47 @@
 import { expect, test } from "bun:test";
-import { readTally } from "../../scripts/run-tests.ts";
+import { readOutcome, tallyOf, worthAnother } from "../../scripts/run-tests.ts";
 
-const report = (counts: string, ...files: string[]) =>
+const report = (...suites: [file: string, counts: string][]) =>
   `<?xml version="1.0"?>
-<testsuites name="bun test" ${counts}>
-${files.map((file) => `<testsuite name="${file}" file="${file}"/>`).join("\n")}
+<testsuites name="bun test" tests="99" failures="0" skipped="0">
+${suites
+  .map(
+    ([file, counts]) => `  <testsuite name="${file}" file="${file}" ${counts} hostname="vm">
+    <testsuite name="a group" file="${file}" line="2" tests="1" failures="1" skipped="0">
+    </testsuite>
+  </testsuite>`,
+  )
+  .join("\n")}
 </testsuites>`;
 
-const files = ["test/a.test.ts", "test/b.test.ts"];
+const A = "test/a.test.ts";
+const B = "test/b.test.ts";
 
-test("the counts of the closing line are those of the report", () => {
-  const text = report('tests="12" assertions="30" failures="2" skipped="1" time="0.5"', ...files);
-  expect(readTally(text, 1, files)).toEqual({ passed: 9, failed: 2, skipped: 1 });
+test("the counts of the closing line are those of the report, file by file", () => {
+  const text = report([A, 'tests="9" failures="0" skipped="1"'], [B, 'tests="3" failures="2" skipped="0"']);
+  const outcome = readOutcome(text, 1, [A, B]);
+  expect(tallyOf(outcome)).toEqual({ passed: 9, failed: 2, skipped: 1 });
+  expect(worthAnother(outcome)).toEqual([B]);
 });
 
 test("a file that did not load counts as one failed", () => {
-  const text = report('tests="12" failures="2" skipped="0"', "test/a.test.ts");
-  expect(readTally(text, 1, files)).toMatchObject({ passed: 10, failed: 3 });
+  const outcome = readOutcome(report([A, 'tests="12" failures="2" skipped="0"']), 1, [A, B]);
+  expect(tallyOf(outcome)).toMatchObject({ passed: 10, failed: 3 });
+  expect(worthAnother(outcome)).toEqual([A, B]);
 });
 
-test("a run that failed without a failed test, or without a report, has one failed at least", () => {
-  expect(readTally(report('tests="3" failures="0"', ...files), 1, files)).toMatchObject({ failed: 1 });
-  expect(readTally("", 1, [])).toEqual({ passed: 0, failed: 1, skipped: 0 });
+test("a run that failed without a failed test, or without a report, has failed", () => {
+  const fine = report([A, 'tests="3" failures="0" skipped="0"']);
+  for (const outcome of [readOutcome(fine, 1, [A]), readOutcome("", 1, [])]) {
+    expect(tallyOf(outcome).failed).toBe(1);
+    expect(worthAnother(outcome)).toEqual([]);
+  }
+  expect(tallyOf(readOutcome(fine, 0, [A])).failed).toBe(0);
+});
+
+test("what fails again counts as failed, and a run in which much fails is not begun again", () => {
+  const failing = readOutcome(report([A, 'tests="3" failures="1" skipped="0"']), 1, [A]);
+  expect(tallyOf(new Map([...failing, ...failing]))).toEqual({ passed: 2, failed: 1, skipped: 0 });
+  const files = Array.from({ length: 9 }, (_, n) => `test/${n}.test.ts`);
+  expect(worthAnother(readOutcome("", 1, files))).toEqual([]);
 });
