@@ -14,7 +14,7 @@ beforeAll(async () => {
   server = await machine.serve({ token });
   const there = ["login", "--server", server.origin, "--token"];
   expect((await machine.run(there, { env, stdin: `${token}\n` })).code).toBe(0);
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await server.end();
@@ -51,7 +51,7 @@ describe("the executable as a client", () => {
     const sql = await machine.run(["query", "-", "--csv"], { env, stdin: "SELECT 1 AS n" });
     expect(sql).toMatchObject({ code: 0, out: "n\n1\n", err: "" });
     expect(await weir("events", "verify", "--server", server.origin)).toMatchObject({ code: 0, err: "" });
-  }, 60_000);
+  }, 120_000);
 
   test("ends quietly when its reader goes, and loses nothing to one that is slow", async () => {
     const program = join(import.meta.dir, "../../dist/weir");
@@ -92,7 +92,7 @@ describe("the executable as a client", () => {
       out: expect.stringContaining(String(Buffer.byteLength(document.out))),
       err: "",
     });
-  }, 60_000);
+  }, 120_000);
 
   test("follows events until Ctrl-C, which ends it with 0", async () => {
     const tail = machine.start(["events", "tail", "--type", "action.*", "--json"], { env, listen: "stdout" });
@@ -100,7 +100,7 @@ describe("the executable as a client", () => {
     await weir("actions", "create", ...words);
     await tail.line((line) => (JSON.parse(line).data.name === "Followed" ? line : null));
     expect(await tail.end("SIGINT")).toBe(0);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("weir completion bash", () => {
@@ -128,7 +128,7 @@ describe("weir completion bash", () => {
     expect(complete("weir", "actions", "run", "x", "--ov")).toEqual(["--overrides"]);
     expect(complete("weir", "actions", "run", "x", "--overrides", "@ord")).toEqual(["@orders.json"]);
     expect(complete("weir", "help", "appr")).toEqual(["approvals"]);
-  }, 60_000);
+  }, 120_000);
 
   for (const shell of ["zsh", "fish"]) {
     test.skipIf(Bun.which(shell) === null)(`and ${shell} takes its own`, async () => {

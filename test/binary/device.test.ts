@@ -53,4 +53,4 @@ test("weir login is let in by a browser, whoami tells so, and after logout nobod
   const left = (await ada.call("GET", "/api/v1/sessions")).body.items;
   expect(left.map(({ clientType }: { clientType: string }) => clientType)).toEqual(["web"]);
   expect(existsSync(join(machine.here, ".config"))).toBe(false);
-}, 60_000);
+}, 120_000);

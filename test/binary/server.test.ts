@@ -85,7 +85,7 @@ describe("weir serve", () => {
     expect(await server.end("SIGTERM")).toBe(0);
     await server.line((line) => (line.includes("Weir has stopped") ? line : null));
     expect(readdirSync(join(machine.here, "weir-data"))).not.toContain("weir.db-wal");
-  }, 60_000);
+  }, 120_000);
 
   test("is refused the port of another weir: neither takes the other's requests", async () => {
     await using one = bareMachine();
@@ -93,7 +93,7 @@ describe("weir serve", () => {
     const { port } = new URL((await one.serve()).origin);
     const { code, err } = await two.run(["serve", "--port", port]);
     expect([code, err]).toEqual([1, expect.stringContaining("another program has the port")]);
-  }, 60_000);
+  }, 120_000);
 
   test("is refused a port that another program has, in one sentence", async () => {
     await using machine = bareMachine();
@@ -144,7 +144,7 @@ describe("weir serve", () => {
       expect(brotliDecompressSync(await small.bytes()).toString()).toBe(text);
     }
     expect(await server.end()).toBe(0);
-  }, 60_000);
+  }, 120_000);
 
   test("has all that it said yes to after kill -9", async () => {
     await using machine = bareMachine();

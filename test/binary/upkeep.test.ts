@@ -56,7 +56,7 @@ describe("the executable looks after an installation", () => {
     expect((await again.call("GET", "/api/v1/events/verify")).body.valid).toBe(true);
     expect((await again.call("GET", "/api/v1/decisions/pending")).body.decisions).toHaveLength(1);
     expect((await again.call("GET", "/api/v1/connections/slug/warehouse")).body.hasCredentials).toBe(true);
-  }, 60_000);
+  }, 120_000);
 
   test("exports and applies configuration, with secrets from its environment", async () => {
     await using machine = bareMachine();
@@ -83,7 +83,7 @@ describe("the executable looks after an installation", () => {
     ]);
     expect((await server.call("GET", "/api/v1/connections/slug/cellar")).body.hasCredentials).toBe(true);
     expect((await machine.run(["export"])).code).toBe(0); // the server signed in to last
-  }, 60_000);
+  }, 120_000);
 
   const sealed = unshared(["--mount"], 'mount --bind "$1" /mnt && mount -o remount,ro,bind / && shift');
   test.skipIf(sealed === null)(

@@ -156,4 +156,4 @@ test("who may only look sees agents and APIs as they are, and is told so where q
   for (const name of [/^Ask/, "New chat", /^Delete/, /^Chat with/, "Save", "Disable"])
     expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
   expect(faults).toEqual([]);
-}, 60_000);
+}, 120_000);

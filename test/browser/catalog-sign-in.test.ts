@@ -45,7 +45,7 @@ test("a server that asks for a sign-in is signed in to on the way into the catal
   await page.getByLabel("Description").fill("Behind a sign-in.");
   await page.getByRole("button", { name: "Add it with 2 tools" }).click();
   await heading("Guarded");
-}, 60_000);
+}, 120_000);
 
 test("an entry shows how it is signed in to, is signed out of, and asks for it again", async () => {
   const { page, go, weir } = seen;
@@ -68,4 +68,4 @@ test("an entry shows how it is signed in to, is signed out of, and asks for it a
   await page.getByRole("button", { name: "Ask it for its tools" }).click();
   await page.getByText("Its tools are as they were accepted").waitFor();
   expect(await page.getByText("The server asks for a sign-in.").count()).toBe(0);
-}, 60_000);
+}, 120_000);

@@ -114,7 +114,7 @@ describe("an answer", () => {
     await askIt("Go on");
     await page.getByRole("button", { name: "Answer again" }).waitFor();
     expect(await troubles()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   test("goes on after a reload in its midst, and is there once", async () => {
     const { page, troubles } = seen;
@@ -205,7 +205,7 @@ describe("a call that needs a yes", () => {
     expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
     expect(receiver.got.length).toBe(1);
     expect(await troubles()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 });
 
 test("a second question while an answer comes from elsewhere is refused, kept, and that answer shown", async () => {
@@ -251,7 +251,7 @@ test("a line that breaks in mid-answer is mended, and nothing is missing or ther
   await page.getByText("Before the cut and after it.").waitFor();
   await page.getByRole("button", { name: "Answer again" }).waitFor();
   expect(await page.getByRole("article", { name: "Answer" }).count()).toBe(1);
-}, 60_000);
+}, 120_000);
 
 test("without a model the page names what is to be set, and keeps the question", async () => {
   await using bare = await openSeen();
@@ -271,7 +271,7 @@ test("without a model the page names what is to be set, and keeps the question",
   expect(await page.getByLabel("Ask", { exact: true }).inputValue()).toBe("Anybody there?");
   expect((await weir.owner("GET", `${THREADS}/${thread.id}/messages`)).body.items).toEqual([]);
   expect(await troubles()).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("what is written and not asked yet stays with its chat, until whoever wrote it signs out", async () => {
   const { page, go } = seen;

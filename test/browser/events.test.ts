@@ -42,4 +42,4 @@ test("events are told as sentences with the names of what they are about, and a 
   await page.getByRole("dialog", { name: "Action created" }).getByText("action.created").waitFor();
   expect(await troubles()).toEqual([]);
   expect(await seen.alsoDarkAndNarrow("/events")).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -42,4 +42,4 @@ test("the graph of eight steps in a row is seen whole on a laptop; a longer one 
   expect(
     await seen.alsoDarkAndNarrow(`/automations/${eight.id}`, `/automations/${many.id}?tab=edit`),
   ).toEqual([]);
-}, 60_000);
+}, 120_000);

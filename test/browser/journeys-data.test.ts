@@ -43,7 +43,7 @@ test("from the set-up link over the quick start and its first run to a dashboard
   } finally {
     await browser.close();
   }
-}, 90_000);
+}, 120_000);
 
 test("from a connection to PostgreSQL over its tables and an extract to SQL, a chart and a file", async () => {
   await using postgres = await startPostgres();
@@ -158,4 +158,4 @@ test("what one cause led to is told from a run: another automation that its end 
   await page.getByRole("heading", { name: "What one cause led to" }).waitFor();
   await page.getByText("Automation started").nth(1).waitFor();
   expect(await troubles()).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -36,4 +36,4 @@ test("a link of Slack's says whom it speaks of, and ties them when one agrees", 
   } finally {
     await seen[Symbol.asyncDispose]();
   }
-}, 60_000);
+}, 120_000);

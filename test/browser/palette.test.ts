@@ -64,4 +64,4 @@ test("the search finds tables, people, ids by their end, and what one wants to d
   await viewer.page.keyboard.press("Control+k");
   await viewer.page.keyboard.type("invite");
   await viewer.page.getByText("Nothing has this name or id.").waitFor();
-}, 60_000);
+}, 120_000);

@@ -15,7 +15,7 @@ test("the set-up page of a Weir that is set up says so, and leads to sign-in", a
   } finally {
     await browser.close();
   }
-}, 60_000);
+}, 120_000);
 
 test("the sign-in page leads to places of this Weir alone", async () => {
   await using app = await startApp({ engine: false });
@@ -48,4 +48,4 @@ test("the sign-in page leads to places of this Weir alone", async () => {
   } finally {
     await browser.close();
   }
-}, 60_000);
+}, 120_000);

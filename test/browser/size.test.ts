@@ -44,7 +44,7 @@ test("100,000 runs are a list of pages: the first, the last and the filtered one
   await go("/");
   await table.getByText("Ask").first().waitFor();
   expect(await troubles()).toEqual([]);
-}, 90_000);
+}, 120_000);
 
 test("a result that is too large for its run is shown by its summary: the rest stays where it is until somebody downloads it", async () => {
   await using receiver = startReceiver(() => new Response("x".repeat(24 * MEBIBYTE)));
@@ -67,7 +67,7 @@ test("a result that is too large for its run is shown by its summary: the rest s
     page.getByRole("link", { name: "Download it" }).click(),
   ]);
   expect(Bun.file(await download.path()).size).toBeGreaterThan(24 * MEBIBYTE);
-}, 90_000);
+}, 120_000);
 
 test("a result with ten thousand entries is a tree that opens piece by piece", async () => {
   await using receiver = startReceiver(() =>
@@ -85,4 +85,4 @@ test("a result with ten thousand entries is a tree that opens piece by piece", a
   await page.getByRole("button", { name: /^list/ }).click();
   await page.getByRole("button", { name: "9900 more" }).waitFor();
   expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(3000);
-}, 60_000);
+}, 120_000);

@@ -75,7 +75,7 @@ test("a server that goes away and comes back: the page says so, keeps what was t
   await makeAction(weir.owner, { name: "Made in the second night" });
   line.mend();
   await page.getByText("Made in the second night").waitFor();
-}, 90_000);
+}, 120_000);
 
 test("who may only look is told so where editors work, and sees what there is", async () => {
   const { weir } = seen;
@@ -107,7 +107,7 @@ test("who may only look is told so where editors work, and sees what there is", 
   for (const name of ["Save", "Run", "Delete", "Disable", "Enable", "Verify"])
     expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
   expect(faults).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("a schema that no form can draw is written as JSON, in the place of the field", async () => {
   const { page, go, weir, troubles } = seen;

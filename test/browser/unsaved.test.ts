@@ -52,4 +52,4 @@ test("whoever leaves a form that is not saved is asked first, by a link, a key a
   await page.getByRole("link", { name: "Datasets" }).click();
   await heading("Datasets");
   expect(await troubles()).toEqual([]);
-}, 60_000);
+}, 120_000);

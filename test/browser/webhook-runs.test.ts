@@ -30,7 +30,7 @@ test("a run says whose it is though it failed, and an automation's run what its 
   expect(await troubles()).toEqual([]);
   await hook.getByRole("link", { name: "Open it" }).click();
   await page.waitForURL(/\/deliveries\//);
-}, 60_000);
+}, 120_000);
 
 test("a webhook's secret that nobody has is made anew, and the tester signs with it", async () => {
   await using seen = await openSeen();
@@ -52,4 +52,4 @@ test("a webhook's secret that nobody has is made anew, and the tester signs with
   await page.getByRole("table", { name: "Deliveries" }).getByText("Processed").waitFor();
   expect((await send(weir, "{}")).status).toBe(401);
   expect(await seen.alsoDarkAndNarrow(`/automations/${id}?tab=webhook`)).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -57,7 +57,7 @@ describe("a backup in a bucket", () => {
     await using restored = await startApp({ dataFolder: other, engine: false, owner: false });
     const kept = await restored.app.store.db.select({ id: actions.id }).from(actions);
     expect(kept).toEqual([{ id: action }]);
-  }, 60_000);
+  }, 120_000);
 
   test("needs its keys and a name, and says when the bucket is not there", async () => {
     await using s3 = await startS3();
@@ -70,7 +70,7 @@ describe("a backup in a bucket", () => {
     expect((await weir(backup, "s3://backups", "--data", dataFolder)).code).toBe(2);
     const absent = await weir(backup, "s3://nowhere/a", "--data", dataFolder);
     expect([absent.code, absent.err]).toEqual([1, expect.stringContaining("s3://nowhere can't be used")]);
-  }, 60_000);
+  }, 120_000);
 
   test("is made every so many hours, and the newest few stay there alone", async () => {
     await using s3 = await startS3();
@@ -99,7 +99,7 @@ describe("a backup in a bucket", () => {
     expect(readdirSync(join(app.dataFolder, "backups"))).toEqual([]);
     const last = await shell(settings(s3.endpointUrl))(backup, "verify", `s3://backups/${names[1]}`);
     expect(last.code).toBe(0);
-  }, 60_000);
+  }, 120_000);
 
   test("is asked for with the hours from one to the next, since else none would be made", () => {
     const env = { ...settings("http://127.0.0.1:1"), WEIR_BACKUP_URL: "s3://backups/nightly" };

@@ -188,7 +188,7 @@ describe("the restore drill", () => {
     expect((await runEnd(owner, before.run)).status).toBe("completed");
     const action = await makeAction(owner, { name: "After" });
     expect((await runToEnd(owner, action.id)).status).toBe("completed");
-  }, 60_000);
+  }, 120_000);
 
   test("keeps what was there, its settings in use, and is refused while a server runs on it", async () => {
     using here = folder();

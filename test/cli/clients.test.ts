@@ -77,7 +77,7 @@ describe("every command that is a client", () => {
         "127.0.0.1:1 refused the connection.\n",
       ]);
     }
-  }, 30_000);
+  }, 120_000);
 
   test("ends with 2 and says how it is called when it was called wrongly", async () => {
     using shell = openTerminal("http://127.0.0.1:1", "svc_pat_nonsense");

@@ -167,7 +167,7 @@ describe("a change of the master key", () => {
     } finally {
       rmSync(dataFolder, { recursive: true, force: true });
     }
-  }, 30_000);
+  }, 120_000);
 
   test("goes on with requests under a running server, and a kept reply with a token is given again", async () => {
     await using app = await startApp();
@@ -215,7 +215,7 @@ describe("a change of the master key", () => {
     const { body: fresh } = await app.owner("GET", "/api/v1/connections?limit=5&cursor=");
     expect((await app.owner("GET", path(fresh.nextCursor))).status).toBe(200);
     expect((await app.owner("GET", path(`x${fresh.nextCursor}`))).status).toBe(422);
-  }, 60_000);
+  }, 120_000);
 
   test("that is cut off after any of its steps is ended by the next start", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
@@ -250,7 +250,7 @@ describe("a change of the master key", () => {
     } finally {
       rmSync(dataFolder, { recursive: true, force: true });
     }
-  }, 60_000);
+  }, 120_000);
 
   test("survives kill -9 of the server at any moment", async () => {
     await using installation = await startInstallation();
@@ -273,7 +273,7 @@ describe("a change of the master key", () => {
     expect(next).not.toBe(old);
     expect(Object.keys(sealedIn(dataFolder))).toEqual([next]);
     expect((await server.owner("POST", "/api/v1/connections", postgres(count))).status).toBe(201);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("with the key in the environment", () => {
@@ -301,7 +301,7 @@ describe("with the key in the environment", () => {
     } finally {
       rmSync(dataFolder, { recursive: true, force: true });
     }
-  }, 30_000);
+  }, 120_000);
 
   test("a new key that something is sealed with already can't be left out again", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
@@ -338,7 +338,7 @@ describe("with the key in the environment", () => {
     expect(code).toBe(1);
     expect(err).toContain("did not take the new master key");
     expect(app.logged.join()).toContain("does not come from secret.key");
-  }, 20_000);
+  }, 120_000);
 });
 
 test.skipIf(process.getuid?.() !== 0)(

@@ -196,7 +196,7 @@ test("weir login by a code ends well when the person lets it in, and with 1 when
   expect(shell.err.at(-1)).toEndWith("Try: weir login");
   expect(await shell.logout("--json")).toBe(0);
   expect(shell.last().sessionEnded).toBe(true);
-}, 20_000);
+}, 120_000);
 
 test("weir login waits no longer than the code is good, whatever becomes of the server", async () => {
   const codes = { device_code: "d", user_code: "u", verification_uri: "v", expires_in: 0.05, interval: 0.01 };

@@ -90,7 +90,7 @@ describe("what follows a run", () => {
       steps: [{ key: "gate", status: "completed" }],
     });
     expect(await logs.ended).toMatchObject({ code: 0, err: "" });
-  }, 60_000);
+  }, 120_000);
 
   test("prints the log, then how it ended, and each line as JSON where that is asked for", async () => {
     await using app = await startApp();
@@ -185,7 +185,7 @@ describe("weir events tail", () => {
       one.stop();
       expect(await one.ended).toMatchObject({ code: 0, err: "" });
     }
-  }, 60_000);
+  }, 120_000);
 
   test("leaves out nothing when the connection is lost before the first message", async () => {
     await using house = await startHouse();
@@ -212,7 +212,7 @@ describe("weir events tail", () => {
       ["One", "Two", "Three"],
       ["Two", "Three"],
     ]);
-  }, 60_000);
+  }, 120_000);
 
   test("ends quietly when whoever reads it has gone, and follows one chain", async () => {
     await using app = await startApp({ engine: false });

@@ -40,7 +40,7 @@ describe("a server with a certificate", () => {
     expect(signedIn.headers.get("set-cookie")).toContain("Secure");
     await expect(fetch(`${server.origin.replace("https:", "http:")}/health`)).rejects.toThrow();
     await expect(fetch(`${server.origin}/health`)).rejects.toThrow(/certificate/i);
-  }, 30_000);
+  }, 120_000);
 
   for (const [what, files, says] of [
     ["without its key", { cert: "cert.pem" }, "WEIR_TLS_CERT and WEIR_TLS_KEY go together"],
@@ -75,7 +75,7 @@ describe("a server with a certificate", () => {
         code: 1,
         said: expect.stringMatching(new RegExp(`^.*${says}.*\n$`)),
       });
-    }, 30_000);
+    }, 120_000);
   }
 
   test("is told by the doctor how long its certificate is good", async () => {

@@ -10,7 +10,7 @@ import { connectPostgres, dataOf } from "./place.ts";
 let pg: TestPostgres;
 beforeAll(async () => {
   pg = await startPostgres();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await pg[Symbol.asyncDispose]();
 });

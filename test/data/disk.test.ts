@@ -53,7 +53,7 @@ test("a full disk fails the load with its name, leaves nothing of it, and all go
 
   expect(await data.transform({ sql: sql(2000), output })).toMatchObject({ rows: 2000 });
   expect(await data.rows("select count(*) as n from marts.noise")).toEqual([{ n: 2000 }]);
-}, 60_000);
+}, 120_000);
 
 test("what a statement puts on the disk beside its memory leaves room for others, and is told as its own fault", async () => {
   using disk = smallDisk("64m");
@@ -70,7 +70,7 @@ test("what a statement puts on the disk beside its memory leaves room for others
       retryable: false,
     },
   });
-}, 60_000);
+}, 120_000);
 
 test("a file that finds no room on its way, into a dataset or as an upload, is told as a full disk", async () => {
   using disk = smallDisk("48m");
@@ -92,4 +92,4 @@ test("a file that finds no room on its way, into a dataset or as an upload, is t
   const reply = await data.owner("PUT", "/api/v1/datasets/raw/big/upload", new Uint8Array(60_000_000), csv);
   expect([reply.status, reply.body.code]).toEqual([503, "disk_full"]);
   expect(readdirSync(work)).toEqual([]);
-}, 60_000);
+}, 120_000);

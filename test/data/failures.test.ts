@@ -17,7 +17,7 @@ beforeAll(async () => {
   [pg, s3, data] = await Promise.all([startPostgres(), startS3(), startData()]);
   await pg.sql.unsafe("create table t as select i as id from generate_series(1, 3) i");
   s3.createBucket("there");
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await data[Symbol.asyncDispose]();
   await s3[Symbol.asyncDispose]();

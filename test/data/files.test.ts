@@ -14,7 +14,7 @@ let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;
 beforeAll(async () => {
   [s3, data] = await Promise.all([startS3(), startData()]);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await data[Symbol.asyncDispose]();
   await s3[Symbol.asyncDispose]();

@@ -533,4 +533,4 @@ test("killed in the middle of its pages, an extract goes on after the restart, a
   }
   expect((await server.owner("GET", TEMPLATES)).status).toBe(200);
   templates.clear();
-}, 60_000);
+}, 120_000);

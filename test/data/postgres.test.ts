@@ -10,7 +10,7 @@ let shop: string;
 beforeAll(async () => {
   [pg, data] = await Promise.all([startPostgres(), startData()]);
   shop = await connectPostgres(data.owner, pg);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await data[Symbol.asyncDispose]();
   await pg[Symbol.asyncDispose]();

@@ -4,7 +4,7 @@ import { connectFolder, startData } from "./place.ts";
 let data: Awaited<ReturnType<typeof startData>>;
 beforeAll(async () => {
   data = await startData();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await data[Symbol.asyncDispose]();
 });
@@ -17,7 +17,7 @@ test("a hundred small files of a source fit into the memory of one statement", a
   const extract = await data.extract(folder, { dataset: "many", resources: [{ name: "f", spec: "*.csv" }] });
   expect(await extract.result()).toMatchObject({ rows: 2 * FILES, warnings: [] });
   expect(await data.rows("select count(distinct id) as n from raw.many__f")).toEqual([{ n: 2 * FILES }]);
-}, 30_000);
+}, 120_000);
 
 test("a table of 500 files is written, read, added to and merged into", async () => {
   const output = { layer: "marts", dataset: "parts" };
@@ -41,7 +41,7 @@ test("a table of 500 files is written, read, added to and merged into", async ()
   expect(
     await data.rows("select count(*) n, count(distinct id) ids, sum(p) filter (p < 0) as p from marts.parts"),
   ).toEqual([{ n: 7501, ids: 7501, p: -5000 }]);
-}, 30_000);
+}, 120_000);
 
 test("wide rows and long files go over whole", async () => {
   const folder = await connectFolder(data.owner, "/large");
@@ -71,4 +71,4 @@ test("wide rows and long files go over whole", async () => {
   expect(await data.rows("select count(*) n, sum(id) s from raw.large__long")).toEqual([
     { n: 100_000, s: 4_999_950_000 },
   ]);
-}, 30_000);
+}, 120_000);

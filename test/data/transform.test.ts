@@ -24,7 +24,7 @@ beforeAll(async () => {
     ],
   });
   await extract.result();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await data[Symbol.asyncDispose]();
 });

@@ -44,7 +44,7 @@ describe("scheduled backups", () => {
     expect(existsSync(mine)).toBe(true);
     const health = await app.owner("GET", "/api/v1/health?deep=true");
     expect([health.status, health.body.checks.backups]).toEqual([200, { ok: true }]);
-  }, 30_000);
+  }, 120_000);
 
   test("that fail are told in the log, in the health and once in each trail, and tried again", async () => {
     await using app = await startApp({ engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
@@ -92,7 +92,7 @@ describe("scheduled backups", () => {
     expect(scheduled(app.dataFolder)).toHaveLength(1);
     const well = await app.owner("GET", "/api/v1/health?deep=true");
     expect([well.status, well.body.checks.backups]).toEqual([200, { ok: true }]);
-  }, 30_000);
+  }, 120_000);
 
   test("are off unless they are set", async () => {
     await using app = await startApp({ engine: false });

@@ -231,7 +231,7 @@ test("schedules that can't be started have a run that failed and says so, and ho
   expect(runs).toMatchObject([
     { input: { scheduledAt: "2020-01-01T00:00:00.000Z" }, error: { code: "internal" } },
   ]);
-}, 30_000);
+}, 120_000);
 
 test("an event that one automation can't act on still reaches the others", async () => {
   await using app = await startApp({ engine: false });

@@ -6,4 +6,4 @@ test("killed under a mixed load at any moment, it ends all that it accepted, onc
   expect(verdict.faults).toEqual([]);
   expect(verdict.accepted).toBeGreaterThan(0);
   expect(verdict.made).toBeGreaterThan(0);
-}, 60_000);
+}, 120_000);

@@ -357,7 +357,7 @@ test("what happened before a subscription was for its type is not for it, not af
   const after = await happen(server);
   await eventually(() => receiver.got.length > 0);
   expect(receiver.got.map(idOf)).toEqual([after]);
-}, 60_000);
+}, 120_000);
 
 describe("while a subscription is disabled", () => {
   test("what happens is held and delivered afterwards, once each, whatever happens meanwhile", async () => {
@@ -394,7 +394,7 @@ describe("while a subscription is disabled", () => {
     await eventually(() => receiver.got.length === 4);
     const created = receiver.got.filter(({ text }) => JSON.parse(text).type === "connection.created");
     expect(created.map(idOf).toSorted()).toEqual(ids.toSorted());
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("an event is for a subscription that was for its type when it happened", () => {
@@ -487,7 +487,7 @@ test("nothing is lost to kill -9, in whichever state a delivery is", async () =>
   );
   expect(items).toHaveLength(40);
   expect(new Set(receiver.got.map(idOf))).toEqual(new Set(ids));
-}, 60_000);
+}, 120_000);
 
 test("told to stop, the server puts back what it has not sent, and no try is counted for it", async () => {
   await using receiver = startReceiver(() => new Promise(() => {}));
@@ -519,7 +519,7 @@ test("of two processes on one store, one sends each delivery", async () => {
   await eventually(() => receiver.got.length >= told.length);
   await eventually(() => isSettled(two));
   expect(receiver.got.map(idOf).toSorted()).toEqual(told.toSorted());
-}, 60_000);
+}, 120_000);
 
 test("a reply that says its length and comes in chunks all the same is not read to its end", async () => {
   let sent = 0;

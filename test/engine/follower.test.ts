@@ -134,4 +134,4 @@ test("no event is lost or acted on twice by kill -9 at any moment", async () => 
   expect(total).toBe(accepted.length);
   expect(acted).toEqual(accepted);
   expect((await server.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
-}, 60_000);
+}, 120_000);

@@ -74,7 +74,7 @@ test("runs go on after kill -9, at most three times, and accepted webhooks are c
   expect([total, runs.every(({ status }: { status: string }) => status === "completed")]).toEqual([8, true]);
   expect((await server.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
   expect((await server.owner("GET", `${RUNS}?statuses=running&statuses=pending`)).body.total).toBe(0);
-}, 60_000);
+}, 120_000);
 
 test("a long list goes on after kill -9, wherever in it: no item is lost, and none comes twice that had ended", async () => {
   const got = new Map<number, number>();
@@ -118,7 +118,7 @@ test("a long list goes on after kill -9, wherever in it: no item is lost, and no
   }
   const extra = [...got.values()].reduce((sum, times) => sum + times - 1, 0);
   expect([got.size, extra <= interrupts]).toEqual([1_100, true]);
-}, 60_000);
+}, 120_000);
 
 test("told to stop, the server ends well, and what it did not finish goes on as if nothing had been", async () => {
   const open = Promise.withResolvers<void>();
@@ -136,4 +136,4 @@ test("told to stop, the server ends well, and what it did not finish goes on as 
     interruptCount: 0,
     retryCount: 0,
   });
-}, 60_000);
+}, 120_000);

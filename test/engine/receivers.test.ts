@@ -106,4 +106,4 @@ test("none of them delays another: the honest one has all while they still are a
   } finally {
     for (const hell of hells) await hell[Symbol.asyncDispose]();
   }
-}, 30_000);
+}, 120_000);

@@ -101,4 +101,4 @@ test("other writes go on while many are replayed, and kill -9 amid that loses no
   const once = "SELECT count(*) AS n FROM dead_letters WHERE replay_count = 1";
   const deliveries = "SELECT count(*) AS n FROM webhook_deliveries WHERE replay_of IS NOT NULL";
   expect([countOf(dataFolder, once), countOf(dataFolder, deliveries)]).toEqual([MANY + 1, MANY + 1]);
-}, 60_000);
+}, 120_000);

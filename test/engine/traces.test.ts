@@ -111,7 +111,7 @@ describe("traces", () => {
       key: "service.name",
       value: { stringValue: "weir" },
     });
-  }, 20_000);
+  }, 120_000);
 
   test("go on from the caller's own, which is the correlation id then", async () => {
     using collector = startCollector();
@@ -125,7 +125,7 @@ describe("traces", () => {
       traceId: trace,
       parentSpanId: "00f067aa0ba902b7",
     });
-  }, 20_000);
+  }, 120_000);
 
   test("go along with events that are delivered", async () => {
     using collector = startCollector();
@@ -137,7 +137,7 @@ describe("traces", () => {
     const made = await app.owner("POST", "/api/v1/actions", { kind: "http_request", name: "Some" });
     const trace = made.headers.get("x-correlation-id")?.replaceAll("-", "");
     expect(await collector.span("POST")).toMatchObject({ traceId: trace, kind: 3 });
-  }, 20_000);
+  }, 120_000);
 
   test("tell of what failed, and why", async () => {
     using collector = startCollector();
@@ -151,7 +151,7 @@ describe("traces", () => {
     expect(await collector.span("http_request")).toMatchObject({
       status: { code: 2, message: expect.stringContaining("404") },
     });
-  }, 20_000);
+  }, 120_000);
 
   test("that the collector does not take are told of in the log, and hold up nothing", async () => {
     using collector = startCollector([503]);
@@ -161,7 +161,7 @@ describe("traces", () => {
     await app.owner("GET", "/api/v1/actions");
     await collector.span("GET /api/v1/actions");
     expect(collector.spans.map(({ name }) => name)).not.toContain("GET /api/v1/meta");
-  }, 20_000);
+  }, 120_000);
 
   test("hold up no stop where the collector takes them and never answers", async () => {
     using collector = startCollector([HANGS, HANGS, HANGS]);

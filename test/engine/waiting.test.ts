@@ -192,4 +192,4 @@ test("killed without warning, what waits goes on waiting, and goes on once", asy
   expect((await server.owner("GET", DECISIONS)).body.total).toBe(3);
   expect((await server.owner("GET", `${DECISIONS}/pending`)).body.total).toBe(0);
   expect((await server.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
-}, 60_000);
+}, 120_000);

@@ -191,5 +191,5 @@ describe("call_agent", () => {
     const { result } = await run({ agent: asking.slug, prompt: "x" }, owner);
     expect(result).toMatchObject({ text: "Done.", toolCalls: [{ name: `action_${slug}`, isError: false }] });
     expect(narrow.heard.at(-1)?.body.messages.at(-1).content).toContain('"completed"');
-  }, 30_000);
+  }, 120_000);
 });

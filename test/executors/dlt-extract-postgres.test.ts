@@ -56,7 +56,7 @@ test("a table of PostgreSQL goes over in several files, row for row", async () =
   expect(second.result.tables[0]).toMatchObject({ rowsRead: 4, rows: 3, deduplicated: 1 });
   const third = await run(world, { name: "wide", incremental: { cursorField: "at" } });
   expect(third.result).toMatchObject({ mode: "incremental", rows: 0 });
-}, 60_000);
+}, 120_000);
 
 test("rows of PostgreSQL are merged by key, with a condition and chosen columns", async () => {
   await using world = openWorld({ sql: duck.sql });
@@ -84,7 +84,7 @@ test("rows of PostgreSQL are merged by key, with a condition and chosen columns"
     { name: "changed", id: 3 },
     { name: "d", id: 4 },
   ]);
-}, 60_000);
+}, 120_000);
 
 test("a cursor that the table lacks fails by its name, and a hostile column's name is only a name", async () => {
   await using world = openWorld({ sql: duck.sql });
@@ -98,4 +98,4 @@ test("a cursor that the table lacks fails by its name, and a hostile column's na
   expect(await world.query("SELECT a_b_drop_table, _dlt_id_2 FROM raw.shop__odd")).toEqual([
     { a_b_drop_table: 1, _dlt_id_2: "x" },
   ]);
-}, 60_000);
+}, 120_000);

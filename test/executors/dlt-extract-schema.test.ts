@@ -418,7 +418,7 @@ describe("names", () => {
       { c9999: 9999, late: null },
       { c9999: null, late: 2 },
     ]);
-  }, 30_000);
+  }, 120_000);
 });
 
 test("what late rows change is changed in the files that early rows made", async () => {
@@ -466,7 +466,7 @@ test("what late rows change is changed in the files that early rows made", async
       expect(shown.map((row) => String(row.column_name)).toSorted()).toEqual(columns);
     }
   }
-}, 30_000);
+}, 120_000);
 
 test("long texts, odd characters and empty texts come back as they were", async () => {
   await using world = openWorld();

@@ -214,7 +214,7 @@ describe("scd2", () => {
       ),
       { numRuns: 12 },
     );
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("what a definition asks of a load", () => {

@@ -60,4 +60,4 @@ test("killed in the middle, a sync goes on, copies no file again that it had wri
   expect((await s3.get("to-there", "large")).bytes.length).toBe(9_000_000);
   const second = created(await server.owner("POST", `${ACTIONS}/${action.id}/run`));
   expect((await runEnd(server.owner, second.id)).result).toMatchObject({ copied: 0, skipped: FILES + 1 });
-}, 60_000);
+}, 120_000);

@@ -11,13 +11,13 @@ import { loadTable } from "../support/lake.ts";
 import { startS3, type TestS3 } from "../support/s3.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;
 beforeAll(async () => {
   [s3, data] = await Promise.all([startS3(), startData({ hurry: 50 })]);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await data[Symbol.asyncDispose]();
   await s3[Symbol.asyncDispose]();

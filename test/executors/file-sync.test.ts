@@ -9,13 +9,13 @@ import { startS3, type TestS3 } from "../support/s3.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 import { ACTIONS, faultsOf, flowToEnd, makeAction, makeAutomation, NOBODY, RUNS } from "../support/work.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;
 beforeAll(async () => {
   [s3, data] = await Promise.all([startS3(), startData()]);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await data[Symbol.asyncDispose]();
   await s3[Symbol.asyncDispose]();

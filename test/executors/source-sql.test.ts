@@ -27,7 +27,7 @@ beforeAll(async () => {
       credentials: { user, password },
     }),
   ).id;
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await weir[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();

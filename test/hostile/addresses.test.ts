@@ -18,7 +18,7 @@ beforeAll(async () => {
     return Response.json({ results: hits });
   });
   chat = await startChat([], { env: { WEIR_SEARCH_URL: web.url } });
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   await chat[Symbol.asyncDispose]();
   await web[Symbol.asyncDispose]();

@@ -74,7 +74,7 @@ beforeAll(async () => {
   await giveConnections();
   await givePeople();
   await giveWork();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await weir[Symbol.asyncDispose]();
   for (const peer of [echo, s3, postgres]) peer.stop();

@@ -44,7 +44,7 @@ beforeAll(async () => {
     kind: "http_request",
     definition: { url: `${receiver.url}/fixed` },
   });
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   await chat[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();

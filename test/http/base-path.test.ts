@@ -87,7 +87,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     }
     expect([...seen].filter((path) => path.endsWith(".js")).length).toBeGreaterThan(40);
     expect([...seen].filter((path) => path.endsWith(".woff2")).length).toBe(2);
-  }, 60_000);
+  }, 120_000);
 
   test.each(["/login", "/setup", "/device", "/invite", "/docs"])(
     "%s and its scripts lead nowhere beside it",

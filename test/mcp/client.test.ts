@@ -55,7 +55,7 @@ describe.each([
   beforeAll(async () => {
     server = await startEverything(kind);
     client = await openMcp(placeOf(server.url, { transport }));
-  }, 20_000);
+  }, 120_000);
   afterAll(async () => {
     await client.close();
     await server.stop();

@@ -235,7 +235,7 @@ describe("files", () => {
     }
     expect(pages).toBe(2);
     expect(items.map(({ name }) => name)).toEqual(["a", "g", "zz", ...names]);
-  }, 30_000);
+  }, 120_000);
 
   test("are listed by the names that an encoded list means", async () => {
     server.interfere(() => ({

@@ -27,7 +27,7 @@ describe.each(Object.entries(subjects))("%s", (id, open) => {
   let subject: Subject;
   beforeAll(async () => {
     subject = await open();
-  }, 60_000);
+  }, 120_000);
   afterAll(() => subject[Symbol.asyncDispose]());
 
   test("tells credentials that are wrong, have expired or may not read, and tries them no more", async () => {

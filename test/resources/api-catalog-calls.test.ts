@@ -590,7 +590,7 @@ test("the tools of the reference server are found and called over both transport
       await server.stop();
     }
   }
-}, 20_000);
+}, 120_000);
 
 describe("the tester", () => {
   test("calls an endpoint or tool once, and tells whatever came back", async () => {

@@ -374,7 +374,7 @@ describe("hostile descriptions", () => {
     const broken = await read(`${text}b0: &b0 [x]\n${bomb.join("")}`, { contentType: "openapi" });
     expect(broken.status).toBe(422);
     expect(broken.text).toContain("can't be read as JSON or YAML: ");
-  }, 20_000);
+  }, 120_000);
 
   test("schemas that unfold without end are cut, and what is odd in them is left out", async () => {
     const wide = Object.fromEntries(
@@ -659,7 +659,7 @@ describe("importing without a model", () => {
       const { status } = await read(`x ${content}`);
       expect(status).toBe(503);
     }
-  }, 20_000);
+  }, 120_000);
 });
 
 test("importing into an API gives only what is new, and tells what differs", async () => {
@@ -754,4 +754,4 @@ test("a description of a thousand operations is read, added and listed whole", a
   expect((await addHttp(owner, httpApi("Just right", { endpoints: many.slice(1) }))).endpointCount).toBe(
     2000,
   );
-}, 20_000);
+}, 120_000);

@@ -299,7 +299,7 @@ describe("an event trigger", () => {
     ]);
     const told = await app.app.store.db.select().from(events).where(eq(events.type, "automation.failed"));
     expect(told).toHaveLength(2);
-  }, 30_000);
+  }, 120_000);
 
   test("goes on over a definition that fails, and keeps the order of the trail", async () => {
     await using app = await startApp();

@@ -244,7 +244,7 @@ describe("a step with forEach", () => {
       input,
     );
     expect([ended.size, new Set(ended.values())]).toEqual([620, new Set([1])]);
-  }, 30_000);
+  }, 120_000);
 
   test("stops at the first item that fails, and names it", async () => {
     await using app = await startApp();
@@ -434,7 +434,7 @@ test("whatever the list and however many go at once, each item is done once and 
     ),
     { numRuns: 15 },
   );
-}, 60_000);
+}, 120_000);
 
 describe("concurrency", () => {
   const open = () => {

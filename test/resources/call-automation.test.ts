@@ -458,7 +458,7 @@ describe("calling an automation", () => {
     expect(deep.status).toBe("failed");
     expect(JSON.stringify(deep.error)).toContain("call_too_deep");
     expect(await runsOf(app, bySlug("d0"))).toHaveLength(1);
-  }, 20_000);
+  }, 120_000);
 
   test("goes on once after the process has ended at any point between", async () => {
     await using app = await startApp({ engine: false });

@@ -221,4 +221,4 @@ test("a dataset is not kept waiting by a run whose key its own caller holds", as
   await release(app, called.id);
   expect((await runEnd(app.owner, id)).status).toBe("completed");
   expect((await runEnd(app.owner, behind.id)).status).toBe("completed");
-}, 60_000);
+}, 120_000);

@@ -120,7 +120,7 @@ describe("a client that goes", () => {
       { numRuns: 25, seed: 20_26 },
     );
     expect(times).toBeGreaterThanOrEqual(25);
-  }, 60_000);
+  }, 120_000);
 });
 
 test("a client that follows by what is stored now and then has the same message", async () => {
@@ -202,7 +202,7 @@ describe("a server that is killed", () => {
     expect(after.items.at(-1).content).toBe("It went on.");
     peer.play([says("Again.")]);
     expect((await server.owner("POST", `${at1}/turns/stream`, { content: "Once more" })).status).toBe(200);
-  }, 60_000);
+  }, 120_000);
 
   test("and one that is stopped with grace ends its turns as failed, and its streams as the protocol has it", async () => {
     await using peer = await startModel([
@@ -221,7 +221,7 @@ describe("a server that is killed", () => {
     const again = await place.serve();
     const call = client(again.origin, { authorization: `Bearer ${place.token}` });
     expect((await call("GET", at)).body.lastTurnStatus).toBe("failed");
-  }, 60_000);
+  }, 120_000);
 });
 
 test("two hundred turns at once all come to their end", async () => {
@@ -234,7 +234,7 @@ test("two hundred turns at once all come to their end", async () => {
   );
   for (const [n, { message }] of replies.entries())
     expect(message.parts).toContainEqual({ type: "text", text: `You said number ${n}`, state: "done" });
-}, 60_000);
+}, 120_000);
 
 describe("two processes that share a store", () => {
   test("follow each other's turns, and cancel them", async () => {
@@ -270,5 +270,5 @@ describe("two processes that share a store", () => {
     expect((await there.app.owner("POST", `${at}/turns/cancel`)).status).toBe(204);
     expect((await readStream(again)).types.at(-1)).toBe("abort");
     expect((await one.owner("GET", at)).body.lastTurnStatus).toBe("cancelled");
-  }, 30_000);
+  }, 120_000);
 });

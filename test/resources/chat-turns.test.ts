@@ -15,7 +15,7 @@ afterAll(() => chat[Symbol.asyncDispose]());
 
 /** Waits until the reply that is stored holds `text`, in its words or anywhere. */
 async function untilSaid(chat: Chat, at: string, text: string, anywhere = false) {
-  for (const start = performance.now(); performance.now() - start < 20_000; await Bun.sleep(10)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(10)) {
     const { reply } = await stored(chat, at);
     if ((anywhere ? JSON.stringify(reply) : reply.content).includes(text)) return;
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { startApp } from "../support/app.ts";
 import { join as enrol } from "../support/people.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let weir: Awaited<ReturnType<typeof startApp>>;
 beforeAll(async () => {

@@ -17,14 +17,14 @@ import { loadTable } from "../support/lake.ts";
 import { join as joinTeam, neighbour } from "../support/people.ts";
 import { created, faultsOf, NOBODY } from "../support/work.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const SYNC = "/api/v1/sync/run";
 
 let app: Awaited<ReturnType<typeof startApp>>;
 beforeAll(async () => {
   app = await startApp({ engine: false });
-}, 30_000);
+}, 120_000);
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** An organization of which the owner of the installation has a role, and the calls made in it. */

@@ -793,7 +793,7 @@ describe("alerts", () => {
     expect((await send(app, body)).status).toBe(500);
     await until(app.owner, AUTOMATIONS, () => watcher.got.length > 0);
     expect(deaf.got.length).toBeLessThan(rows.length);
-  }, 60_000);
+  }, 120_000);
 
   test("go no further than egress lets them, and need all of their fields", async () => {
     await using app = await startApp({ hurry: 20, env: { WEIR_EGRESS_ALLOW: "" } });

@@ -77,7 +77,7 @@ beforeAll(async () => {
   const weir = await startApp({ env: { ...model.env, WEIR_SLACK_SIGNING_SECRET: SLACK_SECRET } });
   const fresh = await startApp({ owner: false, engine: false });
   world = await makeWorld(weir, fresh);
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   await world.fresh[Symbol.asyncDispose]();
   await world.weir[Symbol.asyncDispose]();

@@ -23,7 +23,7 @@ beforeAll(async () => {
       }));
     },
   });
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true });
   await app[Symbol.asyncDispose]();
@@ -90,7 +90,7 @@ test("a client that an independent generator made of the document does the main 
     problem: "not_found",
     invalid: ["body.name string_too_short"],
   });
-}, 60_000);
+}, 120_000);
 
 test("the job does not compile against a document that is wrong in one name", async () => {
   for (const [right, wrong] of [
@@ -102,4 +102,4 @@ test("the job does not compile against a document that is wrong in one name", as
     const folder = await generate(text.replaceAll(right, wrong));
     expect([wrong, typeErrors(folder)]).toEqual([wrong, expect.stringContaining("error TS")]);
   }
-}, 60_000);
+}, 120_000);

@@ -8,7 +8,7 @@ let browser: Awaited<ReturnType<typeof openBrowser>>;
 beforeAll(async () => {
   app = await startApp({ engine: false });
   browser = await openBrowser();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await browser.close();
   await app[Symbol.asyncDispose]();
@@ -32,4 +32,4 @@ test("/docs shows every operation in a browser, its fields too, and asks nobody 
   await page.fill("#search", "events verify");
   expect(await page.locator(".operation:visible").count()).toBe(1);
   expect([new Set(asked), complaints]).toEqual([new Set([app.origin]), []]);
-}, 60_000);
+}, 120_000);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   side = { app, organizationId: app.ids.organizationId, userId: app.ids.userId, call: app.owner };
   Bun.gc(true);
   before = process.memoryUsage.rss();
-}, 30_000);
+}, 120_000);
 afterAll(() => app[Symbol.asyncDispose]());
 
 interface Reply {
@@ -97,7 +97,7 @@ for (const { method, path } of mounted) {
       }),
       { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: 20_000 },
     );
-  }, 30_000);
+  }, 120_000);
 }
 
 /** Whether a request for `path` may be one for what is mounted at `pattern`: `/a/b` is also an `/a/{id}`. */

@@ -54,7 +54,7 @@ beforeAll(async () => {
   principals = await makePrincipals(app, other);
   home = { app, organizationId: app.ids.organizationId, userId: app.ids.userId, call: app.owner };
   abroad = { app, organizationId: other.organization.id, userId: other.user.id, call: other.call };
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
   await model[Symbol.asyncDispose]();
@@ -172,7 +172,7 @@ for (const operation of operations) {
         expect(answer).toEqual(answers[0] as Answer);
       }
     }
-  }, 30_000);
+  }, 120_000);
 
   if (!hasThing(operation) || !isGuarded(operation) || MAKES_WHAT_IT_NAMES.includes(name)) continue;
   test(`${name} answers of a foreign thing as of one that never was`, async () => {
@@ -186,7 +186,7 @@ for (const operation of operations) {
       const colleagues = await makeThings(home, operation.path);
       expect(await ask(operation, who, colleagues)).toEqual(random);
     }
-  }, 30_000);
+  }, 120_000);
 }
 
 test("thousands of calls were made", () => {

@@ -202,4 +202,4 @@ test("whatever works do and however they fail, the store has what those that suc
   const again = await place.open();
   expect(await again.db.select().from(notes).orderBy(asc(notes.id))).toEqual(kept);
   await again.close();
-}, 30_000);
+}, 120_000);

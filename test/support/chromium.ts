@@ -17,7 +17,7 @@ const QUIET = [
 const UNSAFE = /web-security|insecure-content|site-isolation/;
 
 /** Nothing that a page shows takes longer, unless it never comes. */
-const WAIT_MS = 15_000;
+const WAIT_MS = 40_000;
 
 const LOCK = join(tmpdir(), "weir-chromium.lock");
 /** Unpacking takes seconds; whoever held the lock longer than this is gone. */

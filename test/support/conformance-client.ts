@@ -30,7 +30,7 @@ const DOCUMENT = "https://conformance-test.local/client-metadata.json";
 const MAX_SIGN_INS = 2;
 
 const egress = openEgress({ allow: ["127.0.0.0/8", "::1"], self: () => null, clock: systemClock });
-const reach = { egress, signal: AbortSignal.timeout(10_000) };
+const reach = { egress, signal: AbortSignal.timeout(60_000) };
 const random = () => crypto.randomUUID() + crypto.randomUUID();
 
 let token: string | null = null;

@@ -48,7 +48,7 @@ export async function newest({ owner }: Pick<Started, "owner">, webhookId: strin
 
 /** Waits for something in this process; fails after 20 s. */
 export async function eventually(done: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < 20_000; await Bun.sleep(5)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(5)) {
     if (await done()) return;
   }
   throw new Error("It did not come.");

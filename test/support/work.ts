@@ -37,7 +37,7 @@ const FINAL = ["completed", "failed", "cancelled"];
 
 /** Looks at `path` until `done` says so, and gives back what was there; fails after 20 s. */
 export async function until(call: Client, path: string, done: (body: Answer["body"]) => boolean) {
-  for (const start = performance.now(); performance.now() - start < 20_000; await Bun.sleep(10)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(10)) {
     const { body } = await call("GET", path);
     if (done(body)) return body;
   }

@@ -116,7 +116,7 @@ for (const [mode, { resource, events }] of Object.entries(MODES)) {
       ),
       { numRuns: 12 },
     );
-  }, 60_000);
+  }, 120_000);
 }
 
 /** The rows that a source has, in pages; its connection is cut after some of them. */

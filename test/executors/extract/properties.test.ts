@@ -69,7 +69,7 @@ describe("for any JSON", () => {
       ),
       RUNS,
     );
-  }, 60_000);
+  }, 120_000);
 
   test("scalars come back as they went in, in the column or its variants", async () => {
     await fc.assert(
@@ -95,7 +95,7 @@ describe("for any JSON", () => {
       }),
       RUNS,
     );
-  }, 60_000);
+  }, 120_000);
 });
 
 test("a merge leaves what a map of the keys would hold", async () => {
@@ -143,7 +143,7 @@ test("a merge leaves what a map of the keys would hold", async () => {
     }),
     RUNS,
   );
-}, 60_000);
+}, 120_000);
 
 test("a source that only grows is copied row for row, in whatever steps", async () => {
   // Each step adds rows at or after the greatest cursor so far, as the clock of a source does.
@@ -191,7 +191,7 @@ test("a source that only grows is copied row for row, in whatever steps", async 
     ),
     RUNS,
   );
-}, 60_000);
+}, 120_000);
 
 test("CSV bytes are cut between records only, however they come in", async () => {
   await using world = openWorld();
@@ -235,7 +235,7 @@ test("CSV bytes are cut between records only, however they come in", async () =>
     ),
     { numRuns: 200 },
   );
-}, 60_000);
+}, 120_000);
 
 test("names are always names of the lake, and no two columns share one", () => {
   fc.assert(
