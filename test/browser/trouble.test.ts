@@ -151,3 +151,16 @@ test("a definition is written by form or as JSON, and both are the same", async 
   expect(await page.getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
   expect(await page.getByRole("button", { name: "Create the action" }).isDisabled()).toBe(true);
 });
+
+test("a page whose code could not be fetched is there again when it is asked for once more", async () => {
+  const { page, weir } = seen;
+  let isCut = true;
+  const scripts = "**/assets/team-*.js";
+  await page.route(scripts, (route) => (isCut ? route.abort() : route.continue()));
+  await page.goto(`${weir.origin}/team`);
+  await page.getByText("A part of the page could not be fetched.").waitFor();
+  isCut = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("heading", { name: "Team", level: 1 }).waitFor();
+  await page.unroute(scripts);
+});

@@ -105,11 +105,6 @@ function Drawn({ part: each, isCurrent }: { part: Part; isCurrent: boolean }) {
         </p>
       </details>
     );
-  return (
-    <Later
-      of={markdown}
-      given={{ text: each.text }}
-      waiting={<p className="whitespace-pre-wrap">{each.text}</p>}
-    />
-  );
+  const plain = <p className="whitespace-pre-wrap">{each.text}</p>;
+  return <Later of={markdown} given={{ text: each.text }} waiting={plain} lost={plain} />;
 }

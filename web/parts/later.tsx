@@ -1,10 +1,9 @@
 import { type ComponentType, type ReactNode, useEffect, useReducer, useState } from "react";
-import { useLink } from "../live.ts";
 import { Failed, Loading } from "./page.tsx";
 
 /** Code that is a file of its own. */
 export interface Part<P> {
-  /** Fetches it, once; what failed is tried anew by the next call. */
+  /** Fetches it, once. Browsers keep what failed, also of the files that it needs: then only a new page can. */
   readonly load: () => Promise<void>;
   /** Null before it is here. */
   ready: ComponentType<P> | null;
@@ -15,15 +14,9 @@ export function part<P>(get: () => Promise<{ default: ComponentType<P> }>): Part
   const made: Part<P> = {
     ready: null,
     load() {
-      fetching ??= get().then(
-        (module) => {
-          made.ready = module.default;
-        },
-        (error: unknown) => {
-          fetching = null;
-          throw error;
-        },
-      );
+      fetching ??= get().then((module) => {
+        made.ready = module.default;
+      });
       return fetching;
     },
   };
@@ -34,29 +27,24 @@ interface Props<P> {
   of: Part<P>;
   given: P;
   waiting?: ReactNode;
+  /** Shown where it can't be fetched. */
+  lost?: ReactNode;
 }
 
-/**
- * Draws a part. Code that is here already is drawn at once; through `lazy` it would be a third of a second late, and
- * what could not be fetched while the server was away would never come.
- */
-export function Later<P extends object>({ of, given, waiting = <Loading /> }: Props<P>) {
+/** Draws a part. Code that is here already is drawn at once; through `lazy` it would be a third of a second late. */
+export function Later<P extends object>({ of, given, waiting = <Loading />, lost = <Lost /> }: Props<P>) {
   const [, draw] = useReducer((count: number) => count + 1, 0);
-  const [error, setError] = useState<Error | null>(null);
-  const link = useLink();
-  const begin = () => {
-    setError(null);
-    of.load().then(draw, setError);
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: tried again once the server is back
+  const [isLost, setLost] = useState(false);
   useEffect(() => {
-    if (of.ready === null) begin();
-  }, [of, link]);
+    if (of.ready) return;
+    setLost(false);
+    of.load().then(draw, () => setLost(true));
+  }, [of]);
   const Drawn = of.ready;
   if (Drawn) return <Drawn {...given} />;
-  return error ? (
-    <Failed error={new Error("A part of the page could not be fetched.")} again={begin} />
-  ) : (
-    waiting
-  );
+  return isLost ? lost : waiting;
 }
+
+const Lost = () => (
+  <Failed error={new Error("A part of the page could not be fetched.")} again={() => location.reload()} />
+);
