@@ -25,6 +25,19 @@ const byNoun = prepared((db: ReadDb) =>
     .prepare(),
 );
 
+/**
+ * How many rows a list has in all. A page that is not full is the last one and needs no count, which would be
+ * of a moment later than the page.
+ */
+export async function totalOf(
+  { limit, offset }: { limit: number; offset: number },
+  { length }: readonly unknown[],
+  count: () => PromiseLike<number>,
+): Promise<number> {
+  if (length === 0 && offset > 0) return count();
+  return length < limit ? offset + length : Math.max(await count(), offset + length);
+}
+
 /** How many of a noun an organization has. */
 export async function countOf(db: ReadDb, organizationId: string, noun: CountedNoun): Promise<number> {
   const [row] = await byNoun(db).all({ organizationId, noun });

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, inArray, isNull, like, or, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, isNull, like, or, type SQL } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, mergePatch } from "../../base/json.ts";
@@ -6,7 +6,7 @@ import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { resolveTemplates } from "../../base/template.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
-import { countOf } from "../../store/counts.ts";
+import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { isUniqueViolation } from "../../store/store.ts";
 import { changesBetween, record } from "../events/service.ts";
@@ -55,11 +55,9 @@ export async function listActions(
     .orderBy(direction(SORTS[query.sort_by]), direction(actions.id))
     .limit(query.limit)
     .offset(query.offset);
-  const total =
-    filters.length === 0
-      ? await countOf(ctx.db, ctx.organizationId, "actions")
-      : ((await ctx.db.select({ n: count() }).from(actions).where(where))[0]?.n ?? 0);
-  return { rows, total };
+  const count = () =>
+    filters.length === 0 ? countOf(ctx.db, ctx.organizationId, "actions") : ctx.db.$count(actions, where);
+  return { rows, total: await totalOf(query, rows, count) };
 }
 
 export async function findAction(ctx: Context, id: string): Promise<ActionWithRun> {

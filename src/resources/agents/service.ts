@@ -1,9 +1,10 @@
-import { and, count, desc, eq, like, ne, or } from "drizzle-orm";
+import { and, desc, eq, like, ne, or } from "drizzle-orm";
 import { AppError, type Fault, notFound } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { totalOf } from "../../store/counts.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { readSpec, requireSpec } from "./markdown.ts";
 import { type AgentSpecRow, agentSpecs } from "./table.ts";
@@ -34,8 +35,7 @@ export async function listAgentSpecs(
     .orderBy(desc(agentSpecs.id))
     .limit(limit)
     .offset(offset);
-  const [total] = await ctx.db.select({ n: count() }).from(agentSpecs).where(where);
-  return { rows, total: total?.n ?? 0 };
+  return { rows, total: await totalOf({ limit, offset }, rows, () => ctx.db.$count(agentSpecs, where)) };
 }
 
 export async function findAgentSpec(ctx: Context, id: string): Promise<AgentSpecRow> {

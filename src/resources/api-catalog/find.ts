@@ -1,6 +1,7 @@
-import { and, asc, count, desc, eq } from "drizzle-orm";
+import { and, asc, desc, eq } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
+import { totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import type { CatalogQuery, WholeApi } from "./wire.ts";
@@ -60,8 +61,7 @@ export async function listApis(
     .orderBy(desc(apiCatalog.id))
     .limit(limit)
     .offset(offset);
-  const [total] = await ctx.db.select({ n: count() }).from(apiCatalog).where(where);
-  return { rows, total: total?.n ?? 0 };
+  return { rows, total: await totalOf({ limit, offset }, rows, () => ctx.db.$count(apiCatalog, where)) };
 }
 
 /** The oldest entry with this address; null where there is none. */

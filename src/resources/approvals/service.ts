@@ -1,6 +1,7 @@
-import { and, count, desc, eq, ne } from "drizzle-orm";
+import { and, desc, eq, ne } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
+import { totalOf } from "../../store/counts.ts";
 import { automations } from "../automations/table.ts";
 import { decide } from "../decisions/decide.ts";
 import { MAX_LISTED } from "../decisions/service.ts";
@@ -22,8 +23,8 @@ export async function listApprovals(
   const isOpen = status === "pending" ? eq(decisions.status, "pending") : ne(decisions.status, "pending");
   const where = and(eq(decisions.organizationId, ctx.organizationId), isOpen);
   const rows = await named(ctx).where(where).orderBy(desc(decisions.id)).limit(MAX_LISTED);
-  const [total] = await ctx.db.select({ n: count() }).from(decisions).where(where);
-  return { rows, total: total?.n ?? 0 };
+  const page = { limit: MAX_LISTED, offset: 0 };
+  return { rows, total: await totalOf(page, rows, () => ctx.db.$count(decisions, where)) };
 }
 
 /** Decides the decision of the same id; throws as `decide` does. */

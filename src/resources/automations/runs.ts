@@ -1,6 +1,7 @@
-import { and, count, desc, eq, inArray } from "drizzle-orm";
+import { and, desc, eq, inArray } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
+import { totalOf } from "../../store/counts.ts";
 import { actionRuns } from "../runs/table.ts";
 import { findAutomation } from "./service.ts";
 import { type AutomationRunRow, automationRuns } from "./table.ts";
@@ -62,8 +63,8 @@ export async function listAutomationRuns(
     .orderBy(desc(automationRuns.id))
     .limit(query.limit)
     .offset(query.offset);
-  const [total] = await ctx.db.select({ n: count() }).from(automationRuns).where(where);
-  return { rows: await withLiveSteps(ctx, rows), total: total?.n ?? 0 };
+  const total = await totalOf(query, rows, () => ctx.db.$count(automationRuns, where));
+  return { rows: await withLiveSteps(ctx, rows), total };
 }
 
 /** True once a run goes on no more; one that waits for its next try has not ended. */

@@ -1,11 +1,11 @@
-import { and, count, desc, eq, isNull, like, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, like, or, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
-import { countOf } from "../../store/counts.ts";
+import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
 import { needsSecret } from "./conflicts.ts";
@@ -77,11 +77,11 @@ export async function listAutomations(
     .orderBy(desc(automations.id))
     .limit(query.limit)
     .offset(query.offset);
-  const total =
+  const count = () =>
     filters.length === 0
-      ? await countOf(ctx.db, ctx.organizationId, "automations")
-      : ((await ctx.db.select({ n: count() }).from(automations).where(where))[0]?.n ?? 0);
-  return { rows, total };
+      ? countOf(ctx.db, ctx.organizationId, "automations")
+      : ctx.db.$count(automations, where);
+  return { rows, total: await totalOf(query, rows, count) };
 }
 
 export async function findAutomation(ctx: Context, id: string): Promise<AutomationWithRun> {

@@ -12,7 +12,7 @@ import {
 } from "drizzle-orm";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
-import { countOf } from "../../store/counts.ts";
+import { countOf, totalOf } from "../../store/counts.ts";
 import { prepared } from "../../store/prepared.ts";
 import { contains } from "../../store/search.ts";
 import type { ReadDb } from "../../store/store.ts";
@@ -56,10 +56,11 @@ export async function listConnections(ctx: Context, query: ConnectionQuery): Pro
     query.cursor === undefined
       ? await byOffset(ctx, query, filters)
       : await byCursor(ctx, query, query.cursor, filters);
-  const total =
+  const count = () =>
     filters.length === 0
-      ? await countOf(ctx.db, ctx.organizationId, "connections")
-      : await countWhere(ctx, whereOf(ctx.organizationId, filters));
+      ? countOf(ctx.db, ctx.organizationId, "connections")
+      : countWhere(ctx, whereOf(ctx.organizationId, filters));
+  const total = query.cursor === undefined ? await totalOf(query, page.rows, count) : await count();
   return { ...page, total };
 }
 

@@ -1,10 +1,11 @@
-import { and, asc, count, eq, isNotNull, isNull, or } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { invalid, notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import { sqlName, sqlTables } from "../../lake/views.ts";
 import type { SqlRows } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
+import { totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { record } from "../events/service.ts";
 import { syncCopies, syncTables } from "../sync/table.ts";
@@ -29,12 +30,13 @@ export async function listDatasets(
       ),
     )
     .groupBy(lakeTables.layer, lakeTables.dataset);
-  const [sum] = await ctx.db.select({ total: count() }).from(found.as("found"));
+  const all = found.as("found");
   const page = await found
     .orderBy(asc(lakeTables.layer), asc(lakeTables.dataset))
     .limit(limit)
     .offset(offset);
-  if (page.length === 0) return { datasets: [], total: sum?.total ?? 0 };
+  const total = await totalOf({ limit, offset }, page, () => ctx.db.$count(all));
+  if (page.length === 0) return { datasets: [], total };
 
   const places = page.map((place) =>
     and(eq(lakeTables.layer, place.layer), eq(lakeTables.dataset, place.dataset)),
@@ -63,7 +65,7 @@ export async function listDatasets(
           .at(-1) ?? "",
     };
   });
-  return { datasets, total: sum?.total ?? 0 };
+  return { datasets, total };
 }
 
 /**

@@ -1,6 +1,7 @@
-import { and, count, desc, eq, type SQL } from "drizzle-orm";
+import { and, desc, eq, type SQL } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
+import { totalOf } from "../../store/counts.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 import type { DecisionQuery } from "./wire.ts";
 
@@ -44,6 +45,5 @@ async function page(
     .orderBy(desc(decisions.id))
     .limit(limit)
     .offset(offset);
-  const [total] = await ctx.db.select({ n: count() }).from(decisions).where(where);
-  return { rows, total: total?.n ?? 0 };
+  return { rows, total: await totalOf({ limit, offset }, rows, () => ctx.db.$count(decisions, where)) };
 }

@@ -1,8 +1,8 @@
-import { and, count, desc, eq, gte, inArray, lt, notInArray, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt, notInArray, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { countOf } from "../../store/counts.ts";
+import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
 import { stepSettled } from "../automations/settle.ts";
 import { isCall } from "../decisions/wire-question.ts";
@@ -45,27 +45,20 @@ export async function listRuns(ctx: Context, query: RunQuery): Promise<{ rows: R
     .orderBy(desc(actionRuns.id))
     .limit(query.limit)
     .offset(query.offset);
-  const all = () => countOf(ctx.db, ctx.organizationId, "action_runs");
-  if (filters.length === 0) return { rows, total: await all() };
-  if (filters.length === 1 && query.statuses?.includes("completed")) {
-    const others = notInArray(actionRuns.status, query.statuses);
-    return {
-      rows,
-      total: (await all()) - (await countWhere(ctx, and(mineAll(ctx), uncompleted, others))),
-    };
-  }
-  return { rows, total: await countWhere(ctx, where) };
+  const count = async () => {
+    const all = () => countOf(ctx.db, ctx.organizationId, "action_runs");
+    if (filters.length === 0) return all();
+    if (filters.length > 1 || !query.statuses?.includes("completed")) return ctx.db.$count(actionRuns, where);
+    const others = and(mineAll(ctx), uncompleted, notInArray(actionRuns.status, query.statuses));
+    return (await all()) - (await ctx.db.$count(actionRuns, others));
+  };
+  return { rows, total: await totalOf(query, rows, count) };
 }
 
 /** In these words, by which SQLite knows that the index of such runs serves. */
 const uncompleted = sql`${actionRuns.status} <> 'completed'`;
 
 const mineAll = (ctx: Context) => eq(actionRuns.organizationId, ctx.organizationId);
-
-async function countWhere(ctx: Context, where: SQL | undefined): Promise<number> {
-  const [row] = await ctx.db.select({ n: count() }).from(actionRuns).where(where);
-  return row?.n ?? 0;
-}
 
 /** An instant as rows have it, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
