@@ -52,6 +52,8 @@ export interface Config {
   /** DuckDB's notation, such as `1GB`. */
   sqlMemory: string;
   sqlTimeoutSeconds: number;
+  /** What the work folder of one run may hold. */
+  workLimit: string;
   retentionDays: number;
   retentionFailedDays: number;
   /** `s3://BUCKET/PREFIX`; null: in the data directory. */
@@ -168,6 +170,7 @@ const SETTINGS = {
   webhookDisableAfter: { env: "WEIR_WEBHOOK_DISABLE_AFTER", read: integer(432_000, 1, 31_536_000) },
   shutdownGraceSeconds: { env: "WEIR_SHUTDOWN_GRACE", read: integer(30, 0, 3600) },
   sqlMemory: { env: "WEIR_SQL_MEMORY", read: memory("1GB") },
+  workLimit: { env: "WEIR_WORK_LIMIT", read: memory("20GB") },
   sqlTimeoutSeconds: { env: "WEIR_SQL_TIMEOUT", read: integer(300, 1, 86_400) },
   retentionDays: { env: "WEIR_RETENTION_DAYS", read: integer(30, 1, 36_500) },
   retentionFailedDays: { env: "WEIR_RETENTION_FAILED_DAYS", read: integer(90, 1, 36_500) },

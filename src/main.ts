@@ -108,9 +108,9 @@ async function main(): Promise<number | null> {
     const { readChild } = await import("./reader/child.ts");
     return readChild();
   }
-  if (name === "__yaml") {
-    const { yamlChild } = await import("./catalog/yaml.ts");
-    return yamlChild();
+  if (name === "__api") {
+    const { readerChild } = await import("./catalog/reader.ts");
+    return readerChild();
   }
   const asked = ALIASES[name] ?? name;
   const wantsHelp = rest.includes("--help") || rest.includes("-h");

@@ -4,27 +4,52 @@ import { AppError } from "./errors.ts";
 export interface Deadline {
   /** Aborts with the caller's reason or with a `timeout`. */
   readonly signal: AbortSignal;
+  /** True where the other side may not be silent for long. */
+  readonly isIdleLimited: boolean;
+  /** Does a wait for the other side, which has to send something before the idle limit. */
+  hear<T>(wait: Promise<T>): Promise<T>;
   /** Lets go of timer and listener; to be called when the exchange is over. */
   close(): void;
+}
+
+/** In milliseconds; 0 is no limit. */
+export interface Limits {
+  /** Of the whole exchange. */
+  timeoutMs: number;
+  /** Between two pieces of what the other side sends. */
+  idleMs: number;
 }
 
 /** The longest delay that a JavaScript timer keeps; a longer one fires at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** The network takes real time, so this is a real timer and no `Clock`; 0 ms is no limit. */
-export function openDeadline(signal: AbortSignal | undefined, timeoutMs: number, name: string): Deadline {
+/** The network takes real time, so these are real timers and no `Clock`. */
+export function openDeadline(
+  signal: AbortSignal | undefined,
+  { timeoutMs, idleMs }: Limits,
+  name: string,
+): Deadline {
   const controller = new AbortController();
-  const late = () =>
-    controller.abort(
-      new AppError("timeout", `${name} took longer than ${timeoutMs} ms to answer.`, { retryable: true }),
-    );
-  const timer = timeoutMs > 0 ? setTimeout(late, Math.min(timeoutMs, MAX_TIMER_MS)) : undefined;
+  const endAfter = (ms: number, how: string) => {
+    const late = () => controller.abort(new AppError("timeout", `${name} ${how}.`, { retryable: true }));
+    return ms > 0 ? setTimeout(late, Math.min(ms, MAX_TIMER_MS)) : undefined;
+  };
+  const timer = endAfter(timeoutMs, `took longer than ${timeoutMs} ms to answer`);
   const stop = () => controller.abort(signal?.reason);
   if (signal?.aborted) stop();
   const stops = signal ? stopsOf(signal) : null;
   stops?.add(stop);
   return {
     signal: controller.signal,
+    isIdleLimited: idleMs > 0,
+    async hear(wait) {
+      const idle = endAfter(idleMs, `sent nothing for ${idleMs} ms`);
+      try {
+        return await wait;
+      } finally {
+        clearTimeout(idle);
+      }
+    },
     close() {
       clearTimeout(timer);
       stops?.delete(stop);
@@ -59,7 +84,7 @@ export function watchBody(
     {
       async pull(controller) {
         try {
-          const next = await reader?.read();
+          const next = reader && (await deadline.hear(reader.read()));
           if (next && !next.done) return controller.enqueue(next.value);
           deadline.close();
           controller.close();

@@ -14,6 +14,8 @@ export interface EgressRequest {
   signal?: AbortSignal;
   /** Milliseconds for the whole exchange, body included; 60,000 by default, 0 for none. */
   timeoutMs?: number;
+  /** Milliseconds in which something has to come of a reply that is waited for; none by default. */
+  idleMs?: number;
   /** At most so many redirects; 0 gives the redirect itself back. Default 5. */
   maxRedirects?: number;
   /** Headers that carry credentials under names of their own; like those of known names they go to no other origin. */
@@ -135,12 +137,13 @@ async function exchange(
 ): Promise<EgressResponse> {
   let hop = firstHop(address, request);
   const maxRedirects = request.maxRedirects ?? MAX_REDIRECTS;
-  const deadline = openDeadline(request.signal, request.timeoutMs ?? TIMEOUT_MS, hop.name);
+  const limits = { timeoutMs: request.timeoutMs ?? TIMEOUT_MS, idleMs: request.idleMs ?? 0 };
+  const deadline = openDeadline(request.signal, limits, hop.name);
   const explain = (error: unknown) =>
     deadline.signal.aborted ? deadline.signal.reason : failureOf(error, hop.url);
   try {
     for (let redirects = 0; ; redirects++) {
-      const response = await send(gate, ca, hop, deadline.signal);
+      const response = await deadline.hear(send(gate, ca, hop, deadline.signal));
       const mayMove = maxRedirects > 0 && REDIRECTS.has(response.status);
       const location = mayMove ? response.headers.get("location") : null;
       if (location === null) {
@@ -309,7 +312,8 @@ function answer(
       return open();
     },
     async bytes(maxBytes) {
-      if (body !== null || !isShorter(maxBytes)) return readAtMost(open(), maxBytes);
+      if (body !== null || deadline.isIdleLimited || !isShorter(maxBytes))
+        return readAtMost(open(), maxBytes);
       try {
         return { bytes: await response.bytes(), truncated: false };
       } catch (error) {

@@ -64,6 +64,7 @@ export type ErrorCode =
   | "test_failed" // a test of a transform did not hold; nothing was written
   | "dataset_changed" // somebody else committed to the same dataset meanwhile
   | "disk_full"
+  | "work_folder_full" // the run put more into its work folder than one may
   | "limit_exceeded" // more than the definition allows; nothing was done
   | "max_delete_exceeded" // more would be deleted than the definition allows; nothing was
   | "response_too_large"

@@ -6,7 +6,6 @@ import { parseDocument } from "./document.ts";
 import { isHar, readHar } from "./har.ts";
 import { isOpenApi, readOpenApi } from "./openapi.ts";
 import { isPostman, readPostman } from "./postman.ts";
-import type { ReadYaml } from "./yaml.ts";
 
 export const CONTENT_TYPES = ["auto", "openapi", "curl", "html", "markdown", "har", "postman"] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number];
@@ -24,26 +23,25 @@ export async function readContent(
   text: string,
   type: ContentType,
   baseUrl: string | null,
-  yaml?: ReadYaml,
 ): Promise<ReadApi | null> {
   switch (type) {
     case "openapi":
-      return readPasted(await parseDocument(text, yaml), baseUrl);
+      return readPasted(await parseDocument(text), baseUrl);
     case "har":
-      return readHar(await parseDocument(text, yaml), baseUrl);
+      return readHar(await parseDocument(text), baseUrl);
     case "postman":
-      return readPostman(await parseDocument(text, yaml), baseUrl);
+      return readPostman(await parseDocument(text), baseUrl);
     case "curl":
       return readCurl(text, baseUrl);
     case "html":
-      return (await readWhole(text, baseUrl, yaml)) ?? readParts(partsOfHtml(text), baseUrl, yaml);
+      return (await readWhole(text, baseUrl)) ?? readParts(partsOfHtml(text), baseUrl);
     case "markdown":
-      return (await readWhole(text, baseUrl, yaml)) ?? readParts(partsOfMarkdown(text), baseUrl, yaml);
+      return (await readWhole(text, baseUrl)) ?? readParts(partsOfMarkdown(text), baseUrl);
     case "auto": {
       const isPage = /^\s*<(!doctype|html|head|body|!--|\w+[\s>])/i.test(text);
       const parts = isPage ? partsOfHtml(text) : partsOfMarkdown(text);
-      const found = (await readWhole(text, baseUrl, yaml)) ?? (await readParts(parts, baseUrl, yaml));
-      if (found === null && DOCUMENT.test(text)) await parseDocument(text, yaml); // tells why it can't be read
+      const found = (await readWhole(text, baseUrl)) ?? (await readParts(parts, baseUrl));
+      if (found === null && DOCUMENT.test(text)) await parseDocument(text); // tells why it can't be read
       return found;
     }
   }
@@ -62,10 +60,10 @@ async function readPasted(document: Json, baseUrl: string | null): Promise<ReadA
 }
 
 /** The whole text as one document; null where it is none. */
-async function readWhole(text: string, baseUrl: string | null, yaml?: ReadYaml): Promise<ReadApi | null> {
+async function readWhole(text: string, baseUrl: string | null): Promise<ReadApi | null> {
   const start = text.trimStart();
   if (/^[{[]/.test(start) || /^["']?(openapi|swagger)["']?[ \t]*:/im.test(start.slice(0, HEAD_CHARACTERS))) {
-    const value = await documentIn(start, yaml);
+    const value = await documentIn(start);
     if (value === undefined) return null;
     if (isOpenApi(value)) return readPasted(value, baseUrl);
     if (isHar(value)) return readHar(value, baseUrl);
@@ -79,9 +77,9 @@ const HEAD_CHARACTERS = 10_000;
 const COMMAND = /^[ \t]*(?:[$>#%][ \t]+)?curl\s/;
 const COMMANDS = /^[ \t]*(?:[$>#%][ \t]+)?curl\s/m;
 
-async function documentIn(text: string, yaml?: ReadYaml): Promise<Json | undefined> {
+async function documentIn(text: string): Promise<Json | undefined> {
   try {
-    return await parseDocument(text, yaml);
+    return await parseDocument(text);
   } catch (error) {
     if (error instanceof AppError) return undefined; // then it is no document
     throw error;
@@ -89,14 +87,10 @@ async function documentIn(text: string, yaml?: ReadYaml): Promise<Json | undefin
 }
 
 /** The first document among the parts, else all curl commands in them together. */
-async function readParts(
-  parts: readonly string[],
-  baseUrl: string | null,
-  yaml?: ReadYaml,
-): Promise<ReadApi | null> {
+async function readParts(parts: readonly string[], baseUrl: string | null): Promise<ReadApi | null> {
   for (const part of parts) {
     if (COMMAND.test(part.trimStart().slice(0, 100))) continue;
-    const found = await readWhole(part, baseUrl, yaml);
+    const found = await readWhole(part, baseUrl);
     if (found) return found;
   }
   const commands = parts.filter((part) => COMMANDS.test(part)).join("\n\n");

@@ -1,13 +1,11 @@
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
-import { isObject, type Json } from "../base/json.ts";
 import type { Grant } from "../providers/contract.ts";
 import { joinPath } from "./addresses.ts";
 import type { AuthHint, ReadApi } from "./contract.ts";
-import { MAX_DOCUMENT_BYTES, parseDocument } from "./document.ts";
-import { isOpenApi, readOpenApi } from "./openapi.ts";
+import { MAX_DOCUMENT_BYTES } from "./document.ts";
 import { hintsOfChallenge } from "./openapi-auth.ts";
-import type { ReadYaml } from "./yaml.ts";
+import type { ApiReader } from "./reader.ts";
 
 /** Where descriptions usually lie, below the base address. */
 const PLACES = [
@@ -34,7 +32,7 @@ export interface Reach {
   signal: AbortSignal;
   /** Carries credentials, to the addresses of one origin; null for none. */
   authorize: ((url: string) => Promise<Grant | null>) | null;
-  yaml: ReadYaml;
+  reader: ApiReader;
 }
 
 export interface Discovery {
@@ -105,13 +103,13 @@ class Search {
     if (fetched === null) return false;
     const attempt = this.#attempts.at(-1) as Attempt;
     try {
-      const document = await parseDocument(fetched.text, this.#reach.yaml);
-      if (!isOpenApi(document)) {
+      const fetchText = (other: string) => fetchOther(this.#reach, other);
+      const api = await this.#reach.reader.description(fetched.text, fetched.url, fetchText);
+      if (api === null) {
         attempt.error = "This is no description of OpenAPI or Swagger.";
         return false;
       }
-      const read = (other: string) => fetchDocument(this.#reach, other);
-      this.#api = await readOpenApi(document, fetched.url, read);
+      this.#api = api;
       this.#specUrl = fetched.url;
       return true;
     } catch (error) {
@@ -140,12 +138,9 @@ class Search {
     const fetched = await this.#fetch(url);
     if (fetched === null) return [];
     const attempt = this.#attempts.at(-1) as Attempt;
-    const value = await parseDocument(fetched.text, this.#reach.yaml).catch(() => null);
-    const sets = isObject(value) && Array.isArray(value.linkset) ? value.linkset : [];
-    attempt.error = sets.length === 0 ? "This is no catalog of APIs." : null;
-    return sets
-      .flatMap((set) => (isObject(set) && Array.isArray(set["service-desc"]) ? set["service-desc"] : []))
-      .flatMap((link) => (isObject(link) && typeof link.href === "string" ? [link.href] : []))
+    const links = await this.#reach.reader.links(fetched.text).catch(() => null);
+    attempt.error = links === null ? "This is no catalog of APIs." : null;
+    return (links ?? [])
       .filter((href) => URL.canParse(href, fetched.url))
       .map((href) => new URL(href, fetched.url).href)
       .slice(0, 3);
@@ -197,8 +192,8 @@ async function ask({ egress, signal, authorize }: Reach, url: string) {
   return Object.assign(response, { url: response.url === target.href ? url : response.url });
 }
 
-/** Another document that a description refers to. Throws `upstream`, `bad_request`. */
-async function fetchDocument(reach: Reach, url: string): Promise<Json> {
+/** Another document that a description refers to. Throws `upstream`. */
+async function fetchOther(reach: Reach, url: string): Promise<string> {
   const response = await ask(reach, url);
   if (response.status !== 200) {
     await response.body.cancel();
@@ -206,5 +201,5 @@ async function fetchDocument(reach: Reach, url: string): Promise<Json> {
   }
   const { bytes, truncated } = await response.bytes(MAX_DOCUMENT_BYTES);
   if (truncated) throw new AppError("upstream", `It is longer than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MiB.`);
-  return parseDocument(new TextDecoder().decode(bytes), reach.yaml);
+  return new TextDecoder().decode(bytes);
 }

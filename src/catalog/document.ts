@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
-import { type ReadYaml, readYamlHere, reasonOf } from "./yaml.ts";
+import { readYaml, reasonOf } from "./yaml.ts";
 
 /** Of a description of an API, in bytes; the largest that are published have 13 million. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
@@ -11,7 +11,7 @@ const MAX_DEPTH = 200;
  * The value of JSON or YAML text. Throws `bad_request` for what is neither, for YAML that unfolds to much more than
  * it says, and for what is too long or nested too deep.
  */
-export async function parseDocument(text: string, yaml: ReadYaml = readYamlHere): Promise<Json> {
+export async function parseDocument(text: string): Promise<Json> {
   const start = text.trimStart().slice(0, 1);
   if (start === "{" || start === "[") {
     if (isTooDeep(text)) throw unreadable(`it is nested more than ${MAX_DEPTH} deep`);
@@ -19,19 +19,19 @@ export async function parseDocument(text: string, yaml: ReadYaml = readYamlHere)
       return wellFormed(JSON.parse(text), text);
     } catch (error) {
       // YAML too may begin with a brace; where it can't be read either, the reason of JSON is told
-      const read = await readYaml(text, yaml).catch(() => undefined);
+      const read = await parseYaml(text).catch(() => undefined);
       if (read === undefined) throw unreadable(reasonOf(error));
       return read;
     }
   }
-  return readYaml(text, yaml);
+  return parseYaml(text);
 }
 
-async function readYaml(text: string, yaml: ReadYaml): Promise<Json> {
+async function parseYaml(text: string): Promise<Json> {
   if (text.length > MAX_YAML_CHARACTERS)
     throw unreadable(`YAML may have at most ${MAX_YAML_CHARACTERS} characters; give it as JSON`);
   try {
-    return wellFormed(await yaml(text), text);
+    return wellFormed(await readYaml(text), text);
   } catch (error) {
     throw error instanceof AppError && error.code === "bad_request" ? unreadable(error.message) : error;
   }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
 /** Other documents that one description may be spread over. */
-const MAX_DOCUMENTS = 20;
+export const MAX_DOCUMENTS = 20;
 
 /** A part of a document, and the document that references in it begin at. */
 export interface Part {
@@ -19,8 +19,10 @@ export interface References {
   /** Null where it leads nowhere. */
   follow(ref: string, base: string): Part | null;
   root: Part;
-  /** The schemas of what is read at the moment may take so long; what is not done then is cut. */
-  time: { until: number };
+  /** Schemas of what is read at the moment: they are cut when the time comes, and from the start where they are to be short. */
+  limits: { until: number; isShort: boolean };
+  /** Schemas that stand behind a reference, as they were written out before. */
+  unfolded: Map<string, JsonObject>;
 }
 
 /**
@@ -65,7 +67,8 @@ export async function openReferences(
   }
   return {
     root: { value: document, base: root, key: root },
-    time: { until: Number.POSITIVE_INFINITY },
+    limits: { until: Number.POSITIVE_INFINITY, isShort: false },
+    unfolded: new Map(),
     follow(ref, base) {
       const [, pointer = ""] = splitRef(ref);
       const at = ref.startsWith("#") ? base : targetOf(ref, base);

@@ -39,8 +39,26 @@ export function toJsonSchema(
   base: string,
   warn: (text: string) => void,
 ): JsonObject {
+  // operations share what they refer to, and it unfolds to the same for each
+  const key =
+    isObject(schema) && Object.keys(schema).length === 1 && typeof schema.$ref === "string"
+      ? `${refs.limits.isShort} ${base} ${schema.$ref}`
+      : null;
+  const known = key === null ? undefined : refs.unfolded.get(key);
+  if (known) return { ...known };
+  const made = unfold(refs, schema, base, warn);
+  if (key !== null && !isLate(refs)) refs.unfolded.set(key, { ...made });
+  return made;
+}
+
+function unfold(
+  refs: References,
+  schema: Json | undefined,
+  base: string,
+  warn: (text: string) => void,
+): JsonObject {
   let made: Json = {};
-  for (const size of SIZES) {
+  for (const size of refs.limits.isShort ? SIZES.slice(-1) : SIZES) {
     const walk: Walk = { refs, ...size, left: MAX_SCHEMAS, open: new Set(), warn };
     made = convert(schema ?? {}, base, walk, 0);
     if (measure(made, MAX_CHARACTERS) <= MAX_CHARACTERS && walk.left > 0) break;
@@ -50,7 +68,7 @@ export function toJsonSchema(
   return isObject(made) ? made : made === false ? { not: {} } : {};
 }
 
-const isLate = ({ time }: References) => systemClock.monotonic() > time.until;
+const isLate = ({ limits }: References) => systemClock.monotonic() > limits.until;
 /** Whether a walk has nothing left to write with. */
 const isOver = ({ left, refs }: Walk) => left <= 0 || isLate(refs);
 

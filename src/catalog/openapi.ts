@@ -1,6 +1,7 @@
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { measure } from "../base/measure.ts";
 import { joinPath } from "./addresses.ts";
 import {
   type EndpointDefinition,
@@ -64,26 +65,27 @@ export async function readOpenApi(
   return {
     title,
     baseUrl,
-    endpoints: await readPaths(reading, document, baseUrl, url),
+    endpoints: readPaths(reading, document, baseUrl, url),
     ...readAuth(document, refs),
     warnings: [...warnings],
   };
 }
 
-/** Nothing else goes on while one operation is read, and what reads for so long in all means no good. */
+/** What reads for so long means no good. */
 const OPERATION_MS = 500;
 const TOTAL_MS = 10_000;
-const PAUSE_AFTER_MS = 20;
+/** Of all endpoints: more can't be given back to be added. From the half on their schemas are kept short. */
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 
-async function readPaths(
+function readPaths(
   reading: Reading,
   document: JsonObject,
   baseUrl: string | null,
   url: string | null,
-): Promise<EndpointDefinition[]> {
-  const { time } = reading.refs;
+): EndpointDefinition[] {
+  const { limits } = reading.refs;
   let left = TOTAL_MS;
-  let sincePause = 0;
+  let size = 0;
   const endpoints: EndpointDefinition[] = [];
   const unique = uniqueNames();
   const consumes = document.consumes;
@@ -104,17 +106,21 @@ async function readPaths(
       const servers = operation.servers ?? item.value.servers;
       const prefix = servers === undefined ? "" : prefixOf(servers, baseUrl, url, warn);
       const begun = systemClock.monotonic();
-      time.until = begun + Math.min(OPERATION_MS, left);
-      endpoints.push(
-        readOperation(own, { name, method, path: prefix + bare(path), operation, item, consumes }),
-      );
+      limits.until = begun + Math.min(OPERATION_MS, left);
+      limits.isShort = size > MAX_CHARACTERS / 2;
+      const given = { name, method, path: prefix + bare(path), operation, item, consumes };
+      const endpoint = readOperation(own, given);
+      size += measure(endpoint as unknown as JsonObject, MAX_CHARACTERS);
+      if (size > MAX_CHARACTERS) {
+        reading.warn(
+          `The description unfolds to more than ${MAX_CHARACTERS} characters; the rest is left out.`,
+        );
+        return endpoints;
+      }
+      endpoints.push(endpoint);
       const took = systemClock.monotonic() - begun;
       left -= took;
-      sincePause += took;
-      if (begun + took > time.until) warn("its schemas take too long to read, and are cut.");
-      if (sincePause < PAUSE_AFTER_MS) continue;
-      sincePause = 0;
-      await Bun.sleep(0);
+      if (begun + took > limits.until) warn("its schemas take too long to read, and are cut.");
     }
   }
   return endpoints;

@@ -6,6 +6,7 @@ import { withDatabase } from "../engine/backup/contents.ts";
 import { keyInFile, nextMasterKey, previousMasterKey } from "../folder.ts";
 import { livingProcesses } from "../store/processes.ts";
 import type { ReadDb } from "../store/store.ts";
+import { checkBackups } from "./doctor/backups.ts";
 import {
   checkEvents,
   checkIntegrity,
@@ -22,6 +23,7 @@ import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
 const LOOK_AGAIN = "Look at the server's log, then call doctor as the user that the server runs as.";
+const BACKUPS = "Look at WEIR_BACKUP_URL and its keys, and whether this machine reaches the bucket.";
 const RESTORE = "Stop the server, and put the last good backup back with weir restore.";
 
 /** `weir doctor`: looks at everything that an installation needs, and changes nothing; exit code 1 when something is wrong. */
@@ -138,6 +140,11 @@ async function examineLake(db: ReadDb, given: Settings): Promise<Finding[]> {
   }
 }
 
+async function examineBackups(db: ReadDb, given: Settings, isServed: boolean): Promise<Finding[]> {
+  if (given.config.backupEvery === 0) return [];
+  return [await looking("backups", BACKUPS, () => checkBackups(db, given, systemClock, isServed))];
+}
+
 const BUCKET =
   "Look at WEIR_LAKE_URL, its endpoint, region and keys, and whether this machine reaches the bucket.";
 
@@ -159,6 +166,7 @@ async function examineDatabase(given: Settings, file: string): Promise<Finding[]
       findings.push(
         ...(await examineRows(db, given, systemClock, isServed)),
         ...(await examineLake(db, given)),
+        ...(await examineBackups(db, given, isServed)),
       );
       return fine("database", "It can be opened.");
     }),

@@ -6,7 +6,7 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { type Actor, type App, contextFor, write } from "../context.ts";
 import { record } from "../resources/events/service.ts";
-import { backupFailure, tellBackup } from "../resources/health/backups.ts";
+import { backupFailure, backupInstant, tellBackup, tellNewestBackup } from "../resources/health/backups.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import { version } from "../version.ts";
 import type { Loop } from "./loop.ts";
@@ -16,7 +16,6 @@ const HOUR_MS = 60 * 60 * 1000;
 const AGAIN_MS = HOUR_MS;
 /** Behind everything else that the machine has to do. */
 const PRIORITY = 10;
-const NAME = /^weir-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z\.tar\.zst$/;
 
 const BACKUPS: Actor = { type: "system", id: "backups", process: "weir", version };
 
@@ -40,9 +39,12 @@ export function backups(app: App): Loop {
       const until = AbortSignal.any([signal, app.stopping]);
       const path = join(folder, `weir-${timestamp(clock).replaceAll(/[:.]/g, "-")}.tar.zst`);
       try {
-        if (!isDue(app, await place.newest())) return "idle";
+        const newest = await place.newest();
+        tellNewestBackup(app, newest);
+        if (!isDue(app, newest)) return "idle";
         await backUp(app, path, until);
         await place.keep(path);
+        tellNewestBackup(app, basename(path));
         for (const name of (await place.all()).slice(0, -config.backupKeep)) await place.remove(name);
       } catch (error) {
         if (until.aborted) return "idle";
@@ -69,7 +71,7 @@ interface Place {
   remove(name: string): Promise<void>;
 }
 
-const scheduled = (names: readonly string[]) => names.filter((name) => NAME.test(name)).sort();
+const scheduled = (names: readonly string[]) => names.filter((name) => backupInstant(name) !== null).sort();
 
 function placeOf({ away, config }: App): Place {
   const folder = join(config.dataFolder, "backups");
@@ -103,8 +105,8 @@ function placeOf({ away, config }: App): Place {
 }
 
 function isDue({ clock, config }: App, newest: string | undefined): boolean {
-  if (newest === undefined) return true;
-  const made = Date.parse(newest.replace(NAME, "$1T$2:$3:$4.$5Z"));
+  const made = newest === undefined ? null : backupInstant(newest);
+  if (made === null) return true;
   // a clock that was set back must not put it off for good
   return Math.abs(clock.now().getTime() - made) >= config.backupEvery * HOUR_MS;
 }

@@ -1,4 +1,5 @@
 import { timestamp } from "../base/clock.ts";
+import type { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, write } from "../context.ts";
@@ -21,6 +22,7 @@ import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
 import { withoutPlace } from "./agent-place.ts";
 import type { DatasetLocks } from "./locks.ts";
+import { watchFolder } from "./work-folder.ts";
 
 /** Progress and log lines are written at most this often. */
 const FLUSH_MS = 400;
@@ -46,6 +48,8 @@ interface Setting {
   definition: () => RunRow["definition"];
   scope: Scope;
   signal: AbortSignal;
+  /** Ends the run with this as its failure. */
+  end(why: AppError): void;
   locks: DatasetLocks;
   /** Does a wait during which the run takes no place. */
   rest: NonNullable<Link["rest"]>;
@@ -99,6 +103,9 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     workFolder() {
       folder ??= ctx.lake.workFolder(run.id).then(async ({ path, dispose }) => {
         await undo.add(dispose);
+        const report = (error: unknown) =>
+          ctx.log.report(error, { runId: run.id, at: "watch the work folder" });
+        await undo.add(watchFolder({ path, limit: ctx.config.workLimit, end: setting.end, report }));
         return path;
       });
       return folder;

@@ -64,6 +64,7 @@ export async function execute(
       definition: () => definition,
       scope,
       signal: control.signal,
+      end: (why) => control.abort(why),
       locks,
       rest: (wait) => places.rest(run.id, control.signal, wait),
       yieldTo: (wait) => places.yieldTo(run.id, control.signal, wait),
@@ -75,7 +76,9 @@ export async function execute(
     return { outcome, definition, isResolved, bench };
   } catch (error) {
     const secrets = bench?.secrets() ?? [];
-    const outcome = outcomeOf(ctx, { run, definition, secrets, error, signal: control.signal });
+    const { aborted, reason } = control.signal;
+    const told = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that
+    const outcome = outcomeOf(ctx, { run, definition, secrets, error: told, signal: control.signal });
     return { outcome, definition, isResolved, bench };
   } finally {
     clearTimeout(timer);

@@ -47,7 +47,8 @@ async function answer(
 ): Promise<unknown> {
   if (operation.limited === "address") limitAddress(app, visit);
   const open = operation.audience === "public" || operation.audience === "signature";
-  if (operation.audience === "public" && operation.method !== "GET" && isForeign(app, visit)) {
+  const isGuarded = operation.ownPagesOnly || (operation.audience === "public" && operation.method !== "GET");
+  if (isGuarded && isForeign(app, visit)) {
     throw new AppError("csrf", "Another site's page may not do this; open Weir's own.");
   }
   const identity = open ? null : await admit(app, operation, visit);

@@ -9,7 +9,7 @@ import { walkPages } from "./api-pages.ts";
 import { rest } from "./api-throttle.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { gunzip } from "./file-extract.ts";
-import { readChunks, toStream } from "./streams.ts";
+import { QUIET_MS, readChunks, toStream } from "./streams.ts";
 
 const PATH = "/reports/2021-06-30";
 
@@ -165,7 +165,7 @@ async function openDocument(link: SellerLink, type: string, documentId: string) 
   if (typeof url !== "string")
     throw new AppError("upstream", `Amazon gave no address for the report ${type}.`);
   // The address holds its own signature; the seller's token is nothing for whoever keeps the file.
-  const response = await link.egress.fetch(url, { signal: link.signal, timeoutMs: 0 });
+  const response = await link.egress.fetch(url, { signal: link.signal, timeoutMs: 0, idleMs: QUIET_MS });
   if (response.status !== 200) {
     await response.body.cancel();
     throw new AppError("upstream", `The report ${type} could not be downloaded (${response.status}).`, {

@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import { textReader } from "./streams.ts";
 
 const PAGE_ROWS = 1_000;
 
@@ -58,28 +59,28 @@ async function* linesOf(
   bytes: AsyncIterable<Uint8Array>,
   charset: string,
 ): AsyncGenerator<string> {
-  const decoder = decoderOf(charset);
+  const read = readerOf(name, charset);
   let rest = "";
   for await (const chunk of bytes) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    const lines = (rest + read(chunk)).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > MAX_LINE_CHARACTERS) {
       throw new AppError("upstream", `The report ${name} has a line of more than 16 MiB.`);
     }
     for (const line of lines) yield line.replace(/\r$/, "");
   }
-  rest += decoder.decode();
+  rest += read();
   if (rest !== "") yield rest.replace(/\r$/, "");
 }
 
 /** Amazon names character sets as Java does: `Cp1252`, `SJIS`. */
-function decoderOf(charset: string): { decode(bytes?: Uint8Array, options?: { stream: boolean }): string } {
+function readerOf(name: string, charset: string): (chunk?: Uint8Array) => string {
   const label = charset
     .toLowerCase()
     .replace(/^cp(?=12\d\d$)/, "windows-")
     .replace(/^sjis$/, "shift_jis");
   try {
-    return new TextDecoder(label as "utf-8");
+    return textReader(`The report ${name}`, label);
   } catch (cause) {
     throw new AppError("upstream", `The report is in the character set ${charset}, which can't be read.`, {
       cause,

@@ -1,5 +1,6 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import { charsetOf } from "../executors/http-message.ts";
 import { type Draw, draw, hold, pause, throttled, type Waiter } from "./api-throttle.ts";
 
 /** What one reply means. */
@@ -76,9 +77,30 @@ async function ask<T>(link: Waiter, call: ApiCall<T>): Promise<Verdict<T>> {
 const backoff = (failures: number): number =>
   Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1)) * (0.8 + Math.random() * 0.4);
 
-/** The text of a reply; throws `upstream` for one that is beyond all measure. */
-export const textOf = async (system: string, response: EgressResponse): Promise<string> =>
-  new TextDecoder().decode(await bytesOf(system, response));
+/** How a sentence ends that tells of a reply whose bytes are no text. */
+export const NO_TEXT = "bytes that are no UTF-8; its Content-Type has to say what they are.";
+
+/**
+ * The text of a reply. Throws `upstream` for one that is beyond all measure, and for a good one whose bytes are no text:
+ * read all the same, two keys that differ could become one.
+ */
+export async function textOf(system: string, response: EgressResponse): Promise<string> {
+  const bytes = await bytesOf(system, response);
+  const text = decoded(bytes, charsetOf(response.headers.get("content-type") ?? ""));
+  if (text !== null) return text;
+  if (response.status >= 200 && response.status < 300)
+    throw new AppError("upstream", `${system} answered with ${NO_TEXT}`);
+  return new TextDecoder().decode(bytes); // its status tells what there is to tell
+}
+
+/** Null for bytes that are not of the charset. */
+export function decoded(bytes: Uint8Array, charset: Bun.Encoding): string | null {
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+  } catch {
+    return null; // told by those who ask, where nothing else tells more
+  }
+}
 
 /** As `textOf`, not decoded. */
 export async function bytesOf(system: string, response: EgressResponse): Promise<Uint8Array> {

@@ -5,6 +5,7 @@ import { callApi, jsonOf, textOf, type Verdict } from "./api-send.ts";
 import { faultOf, isThrottled, refusal } from "./google-drive-failure.ts";
 import { baseOf, type DriveLink } from "./google-drive-shape.ts";
 import { driveToken } from "./google-drive-token.ts";
+import { QUIET_MS } from "./streams.ts";
 
 const SYSTEM = "Google Drive";
 
@@ -57,7 +58,7 @@ export async function getDrive(link: DriveLink, request: DriveRequest): Promise<
       return link.egress.fetch(url, {
         headers: { authorization: `Bearer ${used}`, accept: "*/*" },
         signal: link.signal,
-        ...(isMedia(request) ? { timeoutMs: 0 } : {}),
+        ...(isMedia(request) ? { timeoutMs: 0, idleMs: QUIET_MS } : {}),
       });
     },
     read,

@@ -1,6 +1,7 @@
 import type { Connection } from "mysql2";
 import { AppError } from "../base/errors.ts";
 import type { MysqlLink } from "./mysql-shape.ts";
+import { QUIET_MS } from "./streams.ts";
 
 /** One cell as the server wrote it. */
 export type Cell = Buffer | null;
@@ -8,9 +9,6 @@ export type Cell = Buffer | null;
 /** So many rows, or bytes, may wait for the reader before the source has to. */
 const MAX_WAITING_ROWS = 4_096;
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-
-/** A source that is asked for more and sends nothing for so long is given up. */
-const QUIET_MS = 300_000;
 
 /** Takes rows as the library gives them, and lets the server wait while the reader is slow. */
 export class BlockReader {

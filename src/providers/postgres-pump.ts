@@ -1,15 +1,13 @@
 import type { Readable } from "node:stream";
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { QUIET_MS } from "./streams.ts";
 
 /** Rows go on in blocks of about so many bytes: one by one they would cost more than the server takes. */
 const BLOCK_BYTES = 262_144;
 
 /** So many blocks may wait for the reader before the source has to. */
 const MAX_WAITING = 4;
-
-/** A source that is asked for more and sends nothing for so long is given up. */
-const QUIET_MS = 300_000;
 
 /**
  * The bytes of a stream of small pieces, in blocks. While the reader is slow the source waits.

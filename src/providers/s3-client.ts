@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 import { faultOf, refusal } from "./s3-failure.ts";
 import { regionOf, type S3Link, urlOf } from "./s3-shape.ts";
 import { type Element, readXml } from "./s3-xml.ts";
-import { isChanged } from "./streams.ts";
+import { isChanged, QUIET_MS } from "./streams.ts";
 
 /** Tries of one request where the store is busy or broken, or can't be reached. */
 const MAX_ATTEMPTS = 4;
@@ -66,6 +66,7 @@ async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): 
     ...(request.body ? { body: request.body } : {}),
     signal,
     ...(request.long ? { timeoutMs: 0 } : {}),
+    ...(request.long && request.method === "GET" ? { idleMs: QUIET_MS } : {}), // a copy is silent until it is made
     ...(request.isRaw ? { isRaw: true } : {}),
     maxRedirects: 0, // a redirect means another region, and a signature holds for one
   });

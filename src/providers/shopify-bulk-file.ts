@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { jsonOf } from "./api-send.ts";
 import { rest } from "./api-throttle.ts";
 import type { ShopifyLink } from "./shopify-shape.ts";
-import { readChunks } from "./streams.ts";
+import { QUIET_MS, readChunks, textReader } from "./streams.ts";
 
 /** Objects that are given on together. */
 const GROUPS = 250;
@@ -61,7 +61,7 @@ async function* readLines(link: ShopifyLink, file: BulkFile): AsyncGenerator<Jso
   for (let failures = 0; url !== null; ) {
     let reached = 0;
     try {
-      const response = await link.egress.fetch(url, { signal: link.signal, timeoutMs: 0 });
+      const response = await link.egress.fetch(url, { signal: link.signal, timeoutMs: 0, idleMs: QUIET_MS });
       if (response.status !== 200) {
         await response.body.cancel();
         const isGone = response.status < 500 && response.status !== 429;
@@ -113,14 +113,14 @@ const gone = (status: number, taken: number): AppError =>
   });
 
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
+  const read = textReader("The file of Shopify's bulk operation");
   let open = "";
   for await (const chunk of chunks) {
-    const lines = (open + decoder.decode(chunk, { stream: true })).split("\n");
+    const lines = (open + read(chunk)).split("\n");
     open = lines.pop() ?? "";
     if (open.length > MAX_LINE_CHARACTERS) throw new AppError("upstream", "Shopify's file has no lines.");
     for (const line of lines) if (line !== "") yield line;
   }
-  open += decoder.decode();
+  open += read();
   if (open.trim() !== "") yield open;
 }

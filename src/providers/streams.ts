@@ -1,5 +1,8 @@
 import { AppError } from "../base/errors.ts";
 
+/** A source that is asked for more and sends nothing for so long is given up. */
+export const QUIET_MS = 300_000;
+
 /** A web stream over an iterable, which is asked for more only when the reader wants it. */
 export function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = bytes[Symbol.asyncIterator]();
@@ -39,6 +42,24 @@ export async function* readChunks(
     if (!whole) await reader.cancel(signal.reason).catch(() => undefined); // the first error is the one to tell
     reader.releaseLock();
   }
+}
+
+/**
+ * Reads chunks as text; called without one it ends. Throws `upstream` for bytes that are not of the charset, retryable
+ * where the end is missing; `what` begins the sentence.
+ */
+export function textReader(what: string, charset = "utf-8"): (chunk?: Uint8Array) => string {
+  const decoder = new TextDecoder(charset as Bun.Encoding, { fatal: true });
+  return (chunk) => {
+    try {
+      return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+    } catch (cause) {
+      const how = chunk
+        ? `has bytes that are no ${decoder.encoding.toUpperCase()}`
+        : "breaks off in a character";
+      throw new AppError("upstream", `${what} ${how}.`, { retryable: chunk === undefined, cause });
+    }
+  };
 }
 
 /** That a file is not the one any more that was to be read. */

@@ -8,6 +8,7 @@ import { gzipSync } from "node:zlib";
 import type { Clock } from "../../src/base/clock.ts";
 import { type EgressOptions, type EgressRequest, openEgress } from "../../src/base/egress.ts";
 import { AppError } from "../../src/base/errors.ts";
+import { freePort } from "../support/postgres.ts";
 
 const LOCAL = ["127.0.0.0/8"];
 const open = (options: Partial<EgressOptions & { ca: string }> = {}) =>
@@ -590,16 +591,33 @@ describe("time", () => {
     expect(error).toMatchObject({ code: "timeout", retryable: true });
   });
 
-  test("runs out for a body that drips, which counts to the whole", async () => {
-    const response = await open().fetch(`http://127.0.0.1:${await dripping()}/`, { timeoutMs: 100 });
-    expect(response.status).toBe(200);
-    expect((await failure(response.bytes(1_000_000))).code).toBe("timeout");
+  test("runs out for a body that drips, which counts to the whole, and for one that nobody reads", async () => {
+    const url = `http://127.0.0.1:${await dripping()}/`;
+    const begin = () => open().fetch(url, { timeoutMs: 2_000 }); // time enough for the head
+    const [unread, read] = await Promise.all([begin(), begin()]);
+    expect([unread.status, read.status]).toEqual([200, 200]);
+    expect((await failure(read.bytes(1_000_000))).code).toBe("timeout");
+    expect((await failure(unread.bytes(1_000_000))).code).toBe("timeout");
   });
 
-  test("runs out for a body that nobody reads", async () => {
-    const response = await open().fetch(`http://127.0.0.1:${await dripping()}/`, { timeoutMs: 50 });
-    await Bun.sleep(100);
-    expect((await failure(response.bytes(1_000_000))).code).toBe("timeout");
+  test("runs out where nothing comes for too long, before the head and in the body, and not for what drips", async () => {
+    const idleMs = 300;
+    const asked = { timeoutMs: 0, idleMs };
+    const mute = await failure(open().fetch(`http://127.0.0.1:${await silent()}/`, asked));
+    const half = await raw(
+      (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+    );
+    const response = await open().fetch(`http://127.0.0.1:${half}/`, asked);
+    const stalled = await failure(response.bytes(1_000));
+    for (const { code, retryable, message } of [mute, stalled]) {
+      expect([code, retryable]).toEqual(["timeout", true]);
+      expect(message).toEndWith(`sent nothing for ${idleMs} ms.`);
+    }
+    const few = await raw((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n");
+      for (let n = 1; n <= 8; n++) setTimeout(() => socket.write("x"), n * 60);
+    });
+    expect(await text(await open().fetch(`http://127.0.0.1:${few}/`, asked))).toBe("xxxxxxxx");
   });
 
   test("runs out over redirects, not for each of them", async () => {
@@ -671,9 +689,7 @@ describe("a failure of the other side", () => {
   });
 
   test("is told as a refused connection", async () => {
-    const server = createServer();
-    const port = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
+    const port = await freePort();
     const got = await told(open().fetch(`http://127.0.0.1:${port}/`));
     expect(got).toEqual({ retryable: true, message: `127.0.0.1:${port} refused the connection.` });
   });

@@ -3,7 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { doctor } from "../../src/cli/doctor.ts";
-import { contextFor } from "../../src/context.ts";
+import { contextFor, write } from "../../src/context.ts";
+import { record } from "../../src/resources/events/service.ts";
 import { startHrana } from "../peers/hrana.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
@@ -208,12 +209,49 @@ describe("weir doctor", () => {
     const action = await makeAction(app.owner, { kind: "approval_gate", definition: { title: "Ship it?" } });
     const run = created(await app.owner("POST", `/api/v1/actions/${action.id}/run`));
     const db = new Database(join(app.dataFolder, "weir.db"));
-    db.run("PRAGMA busy_timeout = 2000");
+    db.run("PRAGMA busy_timeout = 60000");
     db.run("UPDATE action_runs SET due_at = '2026-01-01T00:00:00.000Z' WHERE id = ?", [run.id]);
     db.close();
     const { wrong } = await examine(app.dataFolder);
     expect(Object.keys(wrong)).toEqual(["queue"]);
     expect(wrong.queue?.message).toBe("1 runs have been due since 2026-01-01T00:00:00.000Z.");
+  });
+
+  test("tells of scheduled backups that don't come, or fail", async () => {
+    using here = folder();
+    await using app = await startApp({ dataFolder: join(here.path, "data"), engine: false });
+    const env = { WEIR_BACKUP_EVERY: "2" };
+    const found = async () => {
+      const { json } = await examine(app.dataFolder, env);
+      return json.findings.find(({ check }: Finding) => check === "backups") as Finding;
+    };
+    expect(await found()).toMatchObject({ ok: true, remedy: null }); // the first one is not due yet
+    const backup = (hoursAgo: number) => {
+      const at = new Date(Date.now() - hoursAgo * HOUR_MS).toISOString();
+      writeFileSync(join(app.dataFolder, "backups", `weir-${at.replaceAll(/[:.]/g, "-")}.tar.zst`), "");
+      return at;
+    };
+    const at = backup(4);
+    expect(await found()).toEqual({
+      check: "backups",
+      ok: false,
+      message: `The newest scheduled backup in ${join(app.dataFolder, "backups")} is of ${at}, and there is to be one every 2 hours (WEIR_BACKUP_EVERY).`,
+      remedy: expect.stringContaining("weir backup FILE"),
+    });
+    backup(1);
+    expect((await found()).ok).toBe(true);
+    const ctx = contextFor(app.app, {
+      organizationId: app.ids.organizationId,
+      role: "owner",
+      actor: { type: "system", id: "backups" },
+      correlationId: "test-doctor",
+    });
+    await write(ctx, (tx) =>
+      record(tx, "backup.failed", { type: "organization", id: app.ids.organizationId }, {}),
+    );
+    expect((await found()).message).toContain("and one failed at ");
+    backup(0);
+    expect((await found()).ok).toBe(true);
   });
 
   test("tells of files that the lake has lost", async () => {

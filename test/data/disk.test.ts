@@ -35,6 +35,11 @@ test("a full disk fails the load with its name, leaves nothing of it, and all go
   expect(run.error.message).not.toContain(disk.path);
   expect(await data.sums("marts", "noise")).toMatchObject({ rows: 1000, bytes: first.output.bytes });
 
+  const tidied = async () => {
+    while (readdirSync(join(disk.path, "lake", ".work")).length > 0) await Bun.sleep(20); // after the run is told
+  };
+  await tidied();
+
   const folder = await connectFolder(data.owner);
   const lines = Array.from(
     { length: 60_000 },
@@ -49,10 +54,29 @@ test("a full disk fails the load with its name, leaves nothing of it, and all go
   expect(extracted).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
   expect(extracted.error.message).not.toContain(disk.path);
   expect(await data.sums("raw", "more", "a")).toBeNull();
-  while (readdirSync(join(disk.path, "lake", ".work")).length > 0) await Bun.sleep(20); // tidied after the run is told
+  await tidied();
 
   expect(await data.transform({ sql: sql(2000), output })).toMatchObject({ rows: 2000 });
   expect(await data.rows("select count(*) as n from marts.noise")).toEqual([{ n: 2000 }]);
+}, 120_000);
+
+test("a run that fills its work folder ends before the disk is full, and leaves nothing", async () => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "weir-work-"));
+  using _ = { [Symbol.dispose]: () => rmSync(dataFolder, { recursive: true }) };
+  await using data = await startData({ dataFolder, env: { WEIR_WORK_LIMIT: "1MB" } });
+  const sql = (rows: number) => `select i as id, md5(i::varchar) as noise from range(${rows}) t(i)`;
+  const output = { layer: "marts", dataset: "noise" };
+  expect(await data.end("duckdb_transform", { sql: sql(2_000_000_000), output })).toMatchObject({
+    status: "failed",
+    error: {
+      code: "work_folder_full",
+      message:
+        "The run filled its work folder with more than 1MB; have it take less at once, or raise WEIR_WORK_LIMIT.",
+      retryable: false,
+    },
+  });
+  while (readdirSync(join(dataFolder, "lake", ".work")).length > 0) await Bun.sleep(20); // tidied after the run is told
+  expect(await data.transform({ sql: sql(1000), output })).toMatchObject({ rows: 1000 });
 }, 120_000);
 
 test("what a statement puts on the disk beside its memory leaves room for others, and is told as its own fault", async () => {

@@ -13,6 +13,13 @@ const HOUR_MS = 3_600_000;
 const scheduled = (dataFolder: string) =>
   readdirSync(join(dataFolder, "backups")).filter((name) => name.endsWith(".tar.zst"));
 
+/** What the metrics say of the newest one; null where they know of none. */
+async function ageIn(app: Awaited<ReturnType<typeof startApp>>): Promise<number | null> {
+  const { text } = await app.owner("GET", "/metrics");
+  const [, seconds] = /^weir_backup_last_success_seconds (.+)$/m.exec(text) ?? [];
+  return seconds === undefined ? null : Number(seconds);
+}
+
 const never = new AbortController().signal;
 
 describe("scheduled backups", () => {
@@ -44,6 +51,8 @@ describe("scheduled backups", () => {
     expect(existsSync(mine)).toBe(true);
     const health = await app.owner("GET", "/api/v1/health?deep=true");
     expect([health.status, health.body.checks.backups]).toEqual([200, { ok: true }]);
+    app.clock.turn(HOUR_MS);
+    expect(await ageIn(app)).toBeCloseTo(HOUR_MS / 1000, -2);
   }, 120_000);
 
   test("that fail are told in the log, in the health and once in each trail, and tried again", async () => {
@@ -100,6 +109,7 @@ describe("scheduled backups", () => {
     expect(scheduled(app.dataFolder)).toEqual([]);
     const { body } = await app.owner("GET", "/api/v1/health?deep=true");
     expect(Object.keys(body.checks)).toEqual(["writes", "scheduler", "disk", "key"]);
+    expect(await ageIn(app)).toBeNull();
   });
 
   test("end with the server, and leave nothing behind", async () => {

@@ -37,8 +37,12 @@ export function openBulk(baseUrl: () => string, run: (query: string) => Promise<
     expired: 0,
     /** Downloads that break off after so many lines, one after the other. */
     cuts: [] as number[],
+    /** Downloads in which nothing more comes after so many lines, one after the other. */
+    stalls: [] as number[],
     /** Lines that the file lacks, although they were counted. */
     lost: 0,
+    /** What its file is written in. */
+    encoding: "utf8" as BufferEncoding,
     /** The file is in no order, whatever was asked for. */
     isUnruly: false,
     /** What another client has under way. */
@@ -106,9 +110,14 @@ export function openBulk(baseUrl: () => string, run: (query: string) => Promise<
         return void response.writeHead(403).end("<Error><Code>ExpiredToken</Code></Error>");
       }
       const text = lines.map((line) => `${line}\n`).join("");
+      const stall = state.stalls.shift();
       const cut = state.cuts.shift();
       response.writeHead(200, { "content-type": "application/jsonl" });
-      if (cut === undefined) return void response.end(text);
+      if (stall !== undefined) {
+        const some = lines.slice(0, stall).map((line) => `${line}\n`);
+        return void (some.length > 0 ? response.write(some.join("")) : response.flushHeaders());
+      }
+      if (cut === undefined) return void response.end(Buffer.from(text, state.encoding));
       const some = lines.slice(0, cut).map((line) => `${line}\n`);
       response.write(`${some.join("")}{"id":"gid://sho`);
       setTimeout(() => response.destroy(), 20);

@@ -322,6 +322,12 @@ describe("reports", () => {
       contentType: "text/plain; charset=Cp1252",
     });
     expect(await rows(link, TYPE)).toEqual(expected);
+    seller.reports.set(TYPE, { status: "DONE", content: Buffer.from(TABLE, "latin1") });
+    expect(await failure(rows(link, TYPE))).toMatchObject({
+      code: "upstream",
+      retryable: false,
+      message: `The report ${TYPE} has bytes that are no UTF-8.`,
+    });
   });
 
   test("of a period have its days; those of JSON come as they are", async () => {

@@ -17,7 +17,7 @@ afterAll(async () => peer[Symbol.asyncDispose]());
 let fresh: TestShopify["bulk"]["state"] | null = null;
 beforeEach(() => {
   fresh ??= { ...peer.bulk.state };
-  Object.assign(peer.bulk.state, fresh, { cuts: [] });
+  Object.assign(peer.bulk.state, fresh, { cuts: [], stalls: [] });
   Object.assign(peer.state, { instead: () => null, afterPage: () => undefined });
   for (const list of Object.values(peer.store)) list.length = 0;
   peer.asked.length = 0;
@@ -195,6 +195,31 @@ describe("the file of a bulk operation", () => {
     expect(ids(sorted(rows))).toEqual(numbers(1_300));
     expect(rows.every(({ variants }) => (variants as JsonObject[]).length === 2)).toBe(true);
     expect(peer.bulk.downloads).toHaveLength(5);
+  });
+
+  test("goes on behind the lines that came, where nothing more comes", async () => {
+    peer.store.customers = many(1_300, customer);
+    peer.bulk.state.stalls = [0, 100];
+    const { egress } = to();
+    const impatient: Link["egress"] = {
+      ...egress,
+      fetch: (url, { idleMs, ...asked } = {}) =>
+        egress.fetch(url, { ...asked, ...(idleMs === undefined ? {} : { idleMs: 1_500 }) }),
+    };
+    const rows = await rowsOf(shopify, to({}, { egress: impatient }), ask("customers"));
+    expect(ids(sorted(rows))).toEqual(numbers(1_300));
+    expect(peer.bulk.downloads).toHaveLength(3);
+  });
+
+  test("whose bytes are no text is refused, and tried no more", async () => {
+    peer.store.customers = many(1_300, (n) => customer(n, { lastName: "Caf\u00e9" }));
+    peer.bulk.state.encoding = "latin1";
+    expect(await failure(rowsOf(shopify, to(), ask("customers")))).toMatchObject({
+      code: "upstream",
+      retryable: false,
+      message: "The file of Shopify's bulk operation has bytes that are no UTF-8.",
+    });
+    expect(peer.bulk.downloads).toHaveLength(1);
   });
 
   test("is asked for at a new address where the old one has expired, and else read by pages", async () => {

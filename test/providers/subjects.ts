@@ -27,6 +27,8 @@ export interface Subject {
   config(port: number): object;
   /** What is wrong with credentials, and how it comes to be so; what was changed at the peer is undone by what it gives back. */
   wrong: Record<string, () => { credentials?: Texts; undo?(): void; isVerified?: boolean }>;
+  /** What stands before a text in its JSON. */
+  garbled?: string;
   /** All rows have the same instant in their cursor, over several pages, and the second of them goes away in between. */
   level?: { request: ExtractRequest; loseSecond(): void; rows: number; keep(): void };
   [Symbol.asyncDispose](): Promise<void>;
@@ -68,6 +70,7 @@ export const subjects: Record<string, () => Promise<Subject>> = {
     const credentials = { accessToken: peer.token };
     return {
       ...{ provider: provider("shopify"), isHttp: true, heals: true, credentials },
+      garbled: '"name":"',
       request: request("orders"),
       port: portOf(peer.baseUrl),
       config: (port) => ({ shopDomain: peer.shop, baseUrl: local(port) }),
@@ -115,6 +118,7 @@ export const subjects: Record<string, () => Promise<Subject>> = {
     const scopes = peer.state.scopes;
     return {
       ...{ provider: provider("klaviyo"), isHttp: true, heals: true, credentials: { apiKey: peer.apiKey } },
+      garbled: '"email":"',
       request: request("profiles"),
       port: portOf(peer.baseUrl),
       config: (port) => ({ baseUrl: local(port) }),
@@ -162,6 +166,7 @@ export const subjects: Record<string, () => Promise<Subject>> = {
     peer.state.pageLimit = 2;
     return {
       ...{ provider: provider("amazon_seller"), isHttp: true, heals: true, credentials: sellerKeys },
+      garbled: '"orderId":"',
       request: request("orders"),
       port: portOf(peer.baseUrl),
       config: (port) => ({ ...peer.config, baseUrl: local(port), tokenUrl: `${local(port)}/auth/o2/token` }),
@@ -220,6 +225,7 @@ export const subjects: Record<string, () => Promise<Subject>> = {
     const scope = peer.state.scope;
     return {
       ...{ provider: provider("google_drive"), isHttp: true, heals: true, credentials: driveUser },
+      garbled: '"name":"',
       request: request("**/*.csv"),
       port: portOf(peer.baseUrl),
       config: (port) => ({ baseUrl: local(port) }),

@@ -71,6 +71,17 @@ describe.each(Object.entries(subjects))("%s", (id, open) => {
     }
   });
 
+  test("takes no answer whose bytes are no text: two keys that differ could become one", async () => {
+    if (subject.garbled === undefined) return;
+    await using trouble = await startTrouble(subject.port, subject);
+    trouble.garble(subject.garbled);
+    expect(await outcome(readAll(subject, linkOf(subject, trouble.port)))).toMatchObject({
+      code: "upstream",
+      retryable: false,
+      message: expect.stringContaining("answered with bytes that are no UTF-8"),
+    });
+  });
+
   if (!PAGED.includes(id)) return;
 
   test("gives rows of one instant once each, though one goes away and others come twice", async () => {

@@ -307,6 +307,66 @@ describe("what needs approval", () => {
     expect(heard()).toBe(before);
   });
 
+  test("needs it by every entry that was there when an admin said so, and by none that an admin adds later", async () => {
+    const own = startApi({ "*": json({ order: { id: 7 } }) });
+    const server = startModern();
+    try {
+      const other = { ...MAKE, name: "other", path: "/shops/{at}/orders" };
+      const look = endpoint("look", { path: "/shops/{shop}/orders" });
+      const shop = (endpoints: object[]) =>
+        addHttp(owner, httpApi(fresh("Shop"), { baseUrl: own.url, endpoints }));
+      const mcp = () =>
+        addMcp(owner, mcpApi(fresh("Tools"), { url: server.url, tools: [{ upstreamName: "echo" }] }));
+      const [first, second] = [await shop([MAKE]), await shop([other, look])];
+      const [one, two] = [await mcp(), await mcp()];
+      const refresh = () => owner("POST", `${CATALOG}/${two.id}/refresh`);
+      expect((await refresh()).status).toBe(200);
+      weir.clock.turn(1_000);
+      for (const [id, given] of [
+        [first.id, { endpoints: [{ name: MAKE.name, approvalRequired: true }] }],
+        [one.id, { approvalRequired: true }],
+      ] as const)
+        expect((await owner("PATCH", `${CATALOG}/${id}`, given)).status).toBe(200);
+      weir.clock.turn(1_000);
+      const third = await shop([other]);
+
+      const tested = async (id: string, name: string, given: object) =>
+        (await owner("POST", `${CATALOG}/${id}/endpoints/${name}/test`, { input: given })).status;
+      expect(await tested(second.id, "other", { shop: "a", item: "b" })).toBe(409);
+      expect(await tested(two.id, "echo", { text: "x" })).toBe(409);
+      expect(own.heard.length).toBe(0);
+      expect(await tested(second.id, "look", {})).toBe(422); // {shop} is missing: it was let through
+      expect(await tested(third.id, "other", { at: "a", shop: "a", item: "b" })).toBe(200);
+
+      const action = await actionOf({
+        apiId: second.id,
+        endpoint: "other",
+        arguments: { at: "a", ...input },
+      });
+      const run = created(await owner("POST", `${ACTIONS}/${action.id}/run`));
+      await until(owner, `${RUNS}/${run.id}`, ({ status }) => status === "waiting");
+      await owner("POST", `${RUNS}/${run.id}/cancel`);
+      expect(own.heard.length).toBe(1);
+
+      const ctx = contextFor(weir.app, {
+        organizationId: weir.ids.organizationId,
+        role: "member",
+        actor: { type: "user", id: weir.ids.userId },
+        correlationId: "test-beside",
+      });
+      const flags = async (name: string) =>
+        (await listCatalogTools(ctx, name)).map(({ approvalRequired }) => approvalRequired);
+      expect(await Promise.all([second, third, two].map(({ name }) => flags(name)))).toEqual([
+        [true, false],
+        [false],
+        [true],
+      ]);
+    } finally {
+      await own.stop();
+      await server.stop();
+    }
+  });
+
   test("holds up a step of an automation, which goes on after the yes", async () => {
     const entry = await addShop({ approvalRequired: true });
     const steps = [

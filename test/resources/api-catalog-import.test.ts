@@ -356,6 +356,38 @@ describe("hostile descriptions", () => {
     expect(ended.at(-1)).toBe("the description");
   });
 
+  test("operations that share deep references unfold to what can be given back, and keep nobody else waiting", async () => {
+    const schema = { $ref: "#/components/schemas/S0" };
+    const schemas: Record<string, object> = { S6: { type: "string" } };
+    for (let n = 0; n < 6; n++) {
+      const next = { $ref: `#/components/schemas/S${n + 1}` };
+      const fields = Array.from({ length: 4 }, (_, m) => [`p${m}`, next]);
+      schemas[`S${n}`] = { type: "object", properties: Object.fromEntries(fields) };
+    }
+    const parameters = Array.from({ length: 500 }, (_, n) => ({ name: `q${n}`, in: "query", schema }));
+    const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
+    const paths = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, n) => [`/p${n}`, { post: n === 0 ? { ...post, parameters } : post }]),
+    );
+    const ended: string[] = [];
+    const info = { title: "x", version: "1" };
+    const whole = read({ openapi: "3.1.0", info, paths, components: { schemas } }).then((answer) => {
+      ended.push("the description");
+      return answer;
+    });
+    for (let n = 0; n < 5; n++) {
+      await owner("GET", "/health");
+      ended.push("another");
+    }
+    const { status, text, body } = await whole;
+    expect(ended.at(-1)).toBe("the description");
+    expect([status, body.endpoints.length, text.length < 10 * 1024 * 1024]).toEqual([200, 1_000, true]);
+    const [first, second] = body.endpoints;
+    expect(Object.keys(first.inputSchema.properties)).toHaveLength(504);
+    expect(second.inputSchema.properties.p0.properties.p1).toMatchObject({ type: "object" });
+    expect(Object.keys(body.endpoints.at(-1).inputSchema.properties)).toEqual(["p0", "p1", "p2", "p3"]);
+  }, 120_000);
+
   test("long YAML keeps nobody else waiting either, and is refused in the same words", async () => {
     const lines = Array.from({ length: 1_500 }, (_, n) => `  /p${n}: {get: {responses: {}}}`);
     const text = `openapi: 3.1.0\ninfo: {title: x, version: "1"}\npaths:\n${lines.join("\n")}\n`;

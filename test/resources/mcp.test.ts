@@ -185,6 +185,23 @@ describe("on the wire", () => {
     expect(text).toContain("action_nightly");
   });
 
+  test("another site's page is refused whatever it carries; a program and Weir's own pages are not", async () => {
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    for (const foreign of [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { origin: weir.origin.replace("http:", "https:") },
+      { "sec-fetch-site": "cross-site" },
+    ] as Record<string, string>[]) {
+      const { status, body } = await ask(ping, foreign);
+      expect([foreign, status, body.code]).toEqual([foreign, 403, "csrf"]);
+      expect(body.detail).toBe("Another site's page may not do this; open Weir's own.");
+      expect((await weir.anonymous("POST", "/mcp", ping, foreign)).status).toBe(403);
+    }
+    for (const own of [{}, { origin: weir.origin }, { origin: new URL(weir.app.baseUrl()).origin }])
+      expect([own, (await ask(ping, own as Record<string, string>)).status]).toEqual([own, 200]);
+  });
+
   test("nobody is let in without credentials, and other methods are told", async () => {
     expect((await weir.anonymous("POST", "/mcp", { jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(
       401,

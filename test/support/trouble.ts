@@ -10,7 +10,7 @@ const REQUEST = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/;
 
 /** Stands before a peer and passes all on, save where it is told to make trouble. `await using` ends it. */
 export async function startTrouble(target: number, { isHttp }: { isHttp: boolean }) {
-  const state = { count: 0, at: Number.POSITIVE_INFINITY, kind: "502" as Trouble };
+  const state = { count: 0, at: Number.POSITIVE_INFINITY, kind: "502" as Trouble, garbled: "" };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const onward = connect(target, "127.0.0.1");
@@ -39,6 +39,8 @@ export async function startTrouble(target: number, { isHttp }: { isHttp: boolean
       onward.write(chunk);
     });
     onward.on("data", (chunk: Buffer) => {
+      const found = state.garbled === "" ? -1 : chunk.indexOf(state.garbled);
+      if (found >= 0) chunk[found + state.garbled.length] = 0xff;
       if (!isCutting) return void client.write(chunk);
       onward.destroy();
       client.write(chunk.subarray(0, Math.ceil((chunk.length * 2) / 3)), () => client.resetAndDestroy());
@@ -52,6 +54,10 @@ export async function startTrouble(target: number, { isHttp }: { isHttp: boolean
     /** Makes trouble of the `at`th message from now on, counted from 1. */
     strike(kind: Trouble, at: number) {
       Object.assign(state, { count: 0, at, kind });
+    },
+    /** Makes the byte behind this text one that stands in no UTF-8, from now on. */
+    garble(text: string) {
+      state.garbled = text;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

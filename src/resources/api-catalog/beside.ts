@@ -1,7 +1,7 @@
-import { and, eq, inArray, like, ne } from "drizzle-orm";
+import { and, eq, inArray, like, ne, or, sql } from "drizzle-orm";
 import { joinPath } from "../../catalog/addresses.ts";
 import type { EndpointDefinition } from "../../catalog/contract.ts";
-import type { WriteContext } from "../../context.ts";
+import type { Context, WriteContext } from "../../context.ts";
 import { adminOnly } from "./items.ts";
 import { isAdmin, isHeld } from "./protect.ts";
 import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
@@ -50,6 +50,49 @@ export async function refuseUnprotecting(tx: WriteContext, { row, items }: Whole
     throw adminOnly(`${row.name}, which needs approval or holds a tool back,`);
 }
 
+/**
+ * Tells of items of `rows` whether another entry at the same server has what they call under approval, as a whole or
+ * one by one, and was changed when they were there already: an admin who says it of one entry means the call, also by
+ * an entry that nobody thought of. One that an admin adds afterwards counts as it was made.
+ */
+export async function approvedBeside(
+  ctx: Context,
+  rows: readonly ApiRow[],
+): Promise<(row: ApiRow, item: ItemRow) => boolean> {
+  const hosts = new Map(rows.map((row) => [row.id, hostOf(row)]));
+  const [only] = new Set(hosts.values()).size === 1 ? hosts.values() : [];
+  const { id, type, url, baseUrl, approvalRequired, updatedAt } = apiCatalog;
+  const told = (field: "method" | "path") =>
+    sql<string | null>`json_extract(${apiCatalogItems.definition}, ${`$.${field}`})`;
+  const held = (
+    await ctx.db
+      .select({
+        place: { id, type, url, baseUrl, approvalRequired },
+        updatedAt,
+        name: apiCatalogItems.name,
+        method: told("method"),
+        path: told("path"),
+      })
+      .from(apiCatalog)
+      .innerJoin(apiCatalogItems, eq(apiCatalogItems.apiId, id))
+      .where(
+        and(
+          eq(apiCatalog.organizationId, ctx.organizationId),
+          or(eq(approvalRequired, true), eq(apiCatalogItems.approvalRequired, true)),
+          only === undefined ? undefined : like(apiCatalog.addressKey, `${only.split(":")[0]}%`),
+        ),
+      )
+  ).map(({ place, updatedAt, ...item }) => ({ place, updatedAt, call: callOf(place, item) }));
+  return (row, item) =>
+    held.some(
+      ({ place, updatedAt, call }) =>
+        place.id !== row.id &&
+        row.createdAt < updatedAt &&
+        hostOf(place) === hosts.get(row.id) &&
+        isSame(call, calledIn(row, item)),
+    );
+}
+
 /** A call of an entry; without a name any below its address. */
 interface Call {
   type: ApiType;
@@ -95,9 +138,24 @@ function isLike(held: Call, { type, name, method, path }: Call): boolean {
   return held.name === null || (held.method === method && held.path.length === path.length);
 }
 
-function calledIn({ type, baseUrl }: Place, item: ItemRow | null): Call {
+/** One tool of one server, or one method at one path. */
+const isSame = (held: Call, call: Call): boolean =>
+  held.type === call.type &&
+  held.path.length === call.path.length &&
+  isWithin(call.path, held.path) &&
+  (call.type === "mcp" ? held.name === call.name : held.method === call.method);
+
+function calledIn(place: Place, item: ItemRow | null): Call {
   const { method = "", path = "" } = (item?.definition ?? {}) as Partial<EndpointDefinition>;
-  return { type, name: item?.name ?? null, method, path: type === "mcp" ? [] : partsOf(baseUrl ?? "", path) };
+  return callOf(place, { name: item?.name ?? null, method, path });
+}
+
+function callOf(
+  { type, url, baseUrl }: Place,
+  { name, method, path }: { name: string | null; method: string | null; path: string | null },
+): Call {
+  const parts = type === "mcp" ? partsOf(url ?? "", "") : partsOf(baseUrl ?? "", path ?? "");
+  return { type, name, method: method ?? "", path: parts };
 }
 
 /** The parts of a path; null for one that an argument fills in. */

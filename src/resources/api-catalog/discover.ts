@@ -6,8 +6,8 @@ import { addressKey } from "../../catalog/addresses.ts";
 import type { AuthHint, EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import { type Attempt, discoverHttp } from "../../catalog/discover.ts";
 import { hintsOfChallenge } from "../../catalog/openapi-auth.ts";
+import { apiReader } from "../../catalog/reader.ts";
 import { toolHash } from "../../catalog/tools.ts";
-import { yamlBy } from "../../catalog/yaml.ts";
 import type { Context } from "../../context.ts";
 import { type Access, authorityOf } from "../../executors/http-send.ts";
 import { openMcp } from "../../mcp/client.ts";
@@ -64,7 +64,7 @@ async function discoverApi(
   signal: AbortSignal,
 ): Promise<DiscoveryResult> {
   const authorize = access && (async (url: string) => (isOfOrigin(access, url) ? access.authorize() : null));
-  const reach = { egress: ctx.egress, signal, authorize, yaml: yamlBy(ctx.self, signal) };
+  const reach = { egress: ctx.egress, signal, authorize, reader: apiReader(ctx.self, signal) };
   const found = await discoverHttp(reach, { baseUrl, specUrl });
   const address = found.api?.baseUrl ?? baseUrl;
   const authHints = found.api?.authHints.length ? found.api.authHints : found.challengeHints;

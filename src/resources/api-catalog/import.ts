@@ -1,10 +1,9 @@
 import { AppError, invalid } from "../../base/errors.ts";
 import { canonicalJson, type Json } from "../../base/json.ts";
 import { addressKey } from "../../catalog/addresses.ts";
-import { readContent } from "../../catalog/content.ts";
 import type { EndpointDefinition, ReadApi } from "../../catalog/contract.ts";
 import { uniqueNames } from "../../catalog/names.ts";
-import { yamlBy } from "../../catalog/yaml.ts";
+import { apiReader } from "../../catalog/reader.ts";
 import type { Context } from "../../context.ts";
 import { findByAddress, findWhole } from "./find.ts";
 import { readProse } from "./prose.ts";
@@ -32,7 +31,7 @@ async function readApi(
 ): Promise<ReadApi> {
   let read: ReadApi | null;
   try {
-    read = await readContent(content, contentType, baseUrl, yamlBy(ctx.self, signal));
+    read = await apiReader(ctx.self, signal).content(content, contentType, baseUrl);
   } catch (error) {
     if (error instanceof AppError && error.code === "bad_request")
       throw invalid(["body", "content"], error.message, "content_invalid");
@@ -40,6 +39,9 @@ async function readApi(
   }
   return read ?? readProse(ctx, content, baseUrl, signal);
 }
+
+/** Endpoints that are compared without a pause. */
+const TOGETHER = 20;
 
 /** The same, compared with an entry: what is new of it, what has changed, what is gone. Throws `invalid_state` for an MCP server. */
 export async function importInto(
@@ -60,7 +62,8 @@ export async function importInto(
   const found = new Set<string>();
   const added: EndpointDefinition[] = [];
   const changed: EndpointDefinition[] = [];
-  for (const endpoint of read.endpoints) {
+  for (const [at, endpoint] of read.endpoints.entries()) {
+    if (at % TOGETHER === 0) await Bun.sleep(0); // schemas are long, and others wait
     const key = placeKey(endpoint);
     found.add(key);
     const own = byPlace.get(key);

@@ -5,6 +5,7 @@ import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.
 import { modelName } from "../../catalog/names.ts";
 import type { Context } from "../../context.ts";
 import { type CallResult, callApi, checkInput } from "../../executors/http-api.ts";
+import { approvedBeside } from "./beside.ts";
 import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import { fingerprintOf, openUseFor } from "./use.ts";
 
@@ -14,7 +15,7 @@ export interface CatalogTool {
   name: string;
   description: string;
   inputSchema: JsonObject;
-  /** True where an admin has said so, of it or of its whole API: each call needs a person's yes. */
+  /** True where an admin has said so, of it, of its whole API, or of the same call by another entry: each call needs a person's yes. */
   approvalRequired: boolean;
   /** True where a call may change something, by its method or by what its server says of it. */
   writes: boolean;
@@ -48,19 +49,22 @@ export async function listCatalogTools(ctx: Context, apiName?: string): Promise<
     .from(apiCatalogItems)
     .where(inArray(apiCatalogItems.apiId, [...byId.keys()]))
     .orderBy(asc(apiCatalogItems.apiId), asc(apiCatalogItems.position));
+  const isApprovedBeside = await approvedBeside(ctx, rows);
   return items.flatMap((item) => {
     const row = byId.get(item.apiId);
-    return row && item.enabled && item.status === "active" ? [toolOf(row, item)] : [];
+    if (!row || !item.enabled || item.status !== "active") return [];
+    const approvalRequired = row.approvalRequired || item.approvalRequired || isApprovedBeside(row, item);
+    return [toolOf(row, item, approvalRequired)];
   });
 }
 
-function toolOf(row: ApiRow, item: ItemRow): CatalogTool {
+function toolOf(row: ApiRow, item: ItemRow, approvalRequired: boolean): CatalogTool {
   const { description, inputSchema } = item.definition;
   const common = {
     name: modelName(row.slug, item.name),
     description: description ?? `${item.name} of ${row.name}.`,
     inputSchema: inputSchema ?? { type: "object", properties: {} },
-    approvalRequired: row.approvalRequired || item.approvalRequired,
+    approvalRequired,
     apiName: row.name,
     fingerprint: fingerprintOf(row, item),
   };

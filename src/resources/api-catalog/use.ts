@@ -8,6 +8,7 @@ import { type CallResult, callApi, checkInput } from "../../executors/http-api.t
 import type { Link, Provider } from "../../providers/contract.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { record } from "../events/service.ts";
+import { approvedBeside } from "./beside.ts";
 import { holdTools } from "./drift.ts";
 import { entity, findApi, findItem } from "./find.ts";
 import { openConnection } from "./reach.ts";
@@ -55,7 +56,8 @@ type Open = (connectionId: string | null) => Promise<{ provider: Provider; link:
 export async function openUse(ctx: Context, reference: ApiReference, open: Open): Promise<CatalogUse> {
   const { row, item } = await findCallable(ctx, reference);
   const { type, url, baseUrl, transport, connectionId } = row;
-  const approvalRequired = row.approvalRequired || item.approvalRequired;
+  const approvalRequired =
+    row.approvalRequired || item.approvalRequired || (await approvedBeside(ctx, [row]))(row, item);
   if (approvalRequired && type === "mcp" && item.definitionHash === null) {
     const message = `Nothing is known of ${item.name} yet, so that nobody can approve it: refresh ${row.name} first.`;
     throw new AppError("invalid_state", message);

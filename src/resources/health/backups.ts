@@ -1,13 +1,38 @@
 import type { App } from "../../context.ts";
 
-/** How the last scheduled backup of this process ended; null where none has failed since one was made. */
-const failures = new WeakMap<App["store"], string>();
+interface Known {
+  failure: string | null;
+  /** When the newest that lies there was made, in milliseconds; null where none is known of. */
+  newestAt: number | null;
+}
+
+/** How scheduled backups of this process stand. */
+const known = new WeakMap<App["store"], Known>();
+
+const knownOf = ({ store }: App): Known => known.get(store) ?? { failure: null, newestAt: null };
 
 /** The engine tells that a backup failed, or with null that one was made. */
-export function tellBackup({ store }: App, failure: string | null): void {
-  if (failure === null) failures.delete(store);
-  else failures.set(store, failure);
+export function tellBackup(app: App, failure: string | null): void {
+  known.set(app.store, { ...knownOf(app), failure });
+}
+
+/** The engine tells by its name which is the newest that lies there. */
+export function tellNewestBackup(app: App, name: string | undefined): void {
+  known.set(app.store, { ...knownOf(app), newestAt: name === undefined ? null : backupInstant(name) });
 }
 
 /** Why the last scheduled backup failed; null where it did not. */
-export const backupFailure = ({ store }: App): string | null => failures.get(store) ?? null;
+export const backupFailure = (app: App): string | null => knownOf(app).failure;
+
+/** Seconds since the newest scheduled backup was made; null where none is known of. */
+export function backupAgeSeconds(app: App): number | null {
+  const { newestAt } = knownOf(app);
+  return newestAt === null ? null : Math.max(0, (app.clock.now().getTime() - newestAt) / 1000);
+}
+
+const NAME = /^weir-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z\.tar\.zst$/;
+
+/** When a scheduled backup was made, by its name; null for a file that is none. */
+export function backupInstant(name: string): number | null {
+  return NAME.test(name) ? Date.parse(name.replace(NAME, "$1T$2:$3:$4.$5Z")) : null;
+}

@@ -4,6 +4,7 @@ import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import { version } from "../../version.ts";
 import { tryCounts } from "../webhooks/count.ts";
+import { backupAgeSeconds } from "./backups.ts";
 import { requestCounts } from "./requests.ts";
 import { DURATION_STEPS, type Tally, tallyOf } from "./tally.ts";
 
@@ -55,6 +56,11 @@ export async function renderMetrics(app: App): Promise<string> {
       "weir_http_requests_total",
       "Requests answered, by route.",
       requestCounts(app).map(({ count, ...labels }) => [count, labels]),
+    ),
+    gauge(
+      "weir_backup_last_success_seconds",
+      "Seconds since the newest scheduled backup was made; of those that are known since the start.",
+      backupSamples(app),
     ),
     gauge("weir_database_bytes", "Size of the database file; 0 on a libSQL server.", [[store.databaseBytes]]),
     gauge("weir_wal_bytes", "Size of the write-ahead log; 0 on a libSQL server.", [[store.walBytes]]),
@@ -128,6 +134,11 @@ async function readDeadLetters(app: App): Promise<Sample[]> {
     sql`select source, status, count(*) as n from dead_letters group by source, status`,
   );
   return rows.map(({ n, ...labels }) => [n, labels]);
+}
+
+function backupSamples(app: App): Sample[] {
+  const age = backupAgeSeconds(app);
+  return age === null ? [] : [[age]];
 }
 
 const secondsSince = ({ clock }: App, at: string) =>

@@ -14,6 +14,7 @@ export const mcpOperations = [
     method: "POST",
     path: "/mcp",
     audience: "viewer",
+    ownPagesOnly: true, // asked for by the protocol: `Origin` is looked at before anything else
     tag: "MCP",
     summary: "Serves the organization's tools by the Model Context Protocol",
     description:

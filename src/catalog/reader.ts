@@ -1,0 +1,126 @@
+import { type Chore, doChore } from "../base/chore.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { type ContentType, readContent } from "./content.ts";
+import type { ReadApi } from "./contract.ts";
+import { parseDocument } from "./document.ts";
+import { isOpenApi, readOpenApi } from "./openapi.ts";
+import { MAX_DOCUMENTS } from "./openapi-refs.ts";
+
+/** Longer texts are read in a process of their own: some thousand characters of YAML take as long as a request. */
+const MAX_HERE_CHARACTERS = 8 * 1024;
+/** References and aliases let a short text unfold to a long one; both begin with these signs, or an escape of `$`. */
+const UNFOLDS = /[$&]|\\[xuU]0*24/;
+
+/** What another document that a description refers to has for its text; throws where it can't be had. */
+export type FetchText = (url: string) => Promise<string>;
+
+/** Reads texts of others, while nothing else has to wait: what they unfold to can't be seen before. */
+export interface ApiReader {
+  /** As `readContent`. */
+  content(text: string, type: ContentType, baseUrl: string | null): Promise<ReadApi | null>;
+  /** As `readOpenApi`; null for a document that is no description. */
+  description(text: string, url: string, fetchText: FetchText): Promise<ReadApi | null>;
+  /** Descriptions that a catalog of APIs names (RFC 9727); null for what is no such catalog. */
+  links(text: string): Promise<string[] | null>;
+}
+
+/** Another document, or why it can't be had. */
+type Other = { text: string } | { fault: string };
+
+type Job =
+  | { kind: "content"; text: string; type: ContentType; baseUrl: string | null }
+  | { kind: "description"; text: string; url: string; others: Record<string, Other> }
+  | { kind: "links"; text: string };
+
+/** `needs`: addresses of documents that have to be fetched first. */
+type Told = { api: ReadApi | null } | { needs: string[] } | { links: string[] | null };
+
+const READ: Chore = {
+  word: "__api",
+  timeoutMs: 20_000,
+  maxResidentBytes: 1024 * 1024 * 1024,
+  tooMuch: (why) => new AppError("bad_request", `The document takes ${why} to read; give it in parts.`),
+};
+
+/** Reads by `self`, the command that starts this program. What it throws is what the reading throws, and the signal's reason. */
+export function apiReader(self: readonly string[], signal: AbortSignal): ApiReader {
+  const ask = async (job: Job): Promise<Told> => {
+    if (job.text.length <= MAX_HERE_CHARACTERS && !UNFOLDS.test(job.text)) return answer(job);
+    const told = await doChore(self, READ, job, signal);
+    if (isObject(told) && typeof told.fault === "string") throw new AppError("bad_request", told.fault);
+    return told as unknown as Told;
+  };
+  return {
+    async content(text, type, baseUrl) {
+      const told = await ask({ kind: "content", text, type, baseUrl });
+      return "api" in told ? told.api : null;
+    },
+    async description(text, url, fetchText) {
+      const others: Record<string, Other> = {};
+      for (;;) {
+        const told = await ask({ kind: "description", text, url, others });
+        if (!("needs" in told)) return "api" in told ? told.api : null;
+        for (const needed of told.needs) others[needed] = await textOrFault(needed, fetchText);
+      }
+    },
+    async links(text) {
+      const told = await ask({ kind: "links", text });
+      return "links" in told ? told.links : null;
+    },
+  };
+}
+
+async function textOrFault(url: string, fetchText: FetchText): Promise<Other> {
+  try {
+    return { text: await fetchText(url) };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function answer(job: Job): Promise<Told> {
+  switch (job.kind) {
+    case "content":
+      return { api: await readContent(job.text, job.type, job.baseUrl) };
+    case "links":
+      return { links: linksIn(await parseDocument(job.text).catch(() => null)) };
+    case "description": {
+      const document = await parseDocument(job.text);
+      if (!isOpenApi(document)) return { api: null };
+      const needs: string[] = [];
+      const api = await readOpenApi(document, job.url, async (url) => {
+        const other = job.others[url];
+        if (other && "text" in other) return parseDocument(other.text);
+        if (other) throw new Error(other.fault);
+        if (Object.keys(job.others).length + needs.length >= MAX_DOCUMENTS)
+          throw new Error(`a description may have at most ${MAX_DOCUMENTS} other documents`);
+        needs.push(url);
+        throw new Error("it is not there yet");
+      });
+      return needs.length > 0 ? { needs } : { api };
+    }
+  }
+}
+
+const MAX_LINKS = 100;
+
+function linksIn(document: Json): string[] | null {
+  const sets = isObject(document) && Array.isArray(document.linkset) ? document.linkset : [];
+  if (sets.length === 0) return null;
+  return sets
+    .flatMap((set) => (isObject(set) && Array.isArray(set["service-desc"]) ? set["service-desc"] : []))
+    .flatMap((link) => (isObject(link) && typeof link.href === "string" ? [link.href] : []))
+    .slice(0, MAX_LINKS);
+}
+
+/** Reads what standard input asks for, and writes it or what is wrong with it. The exit code. */
+export async function readerChild(): Promise<number> {
+  const job: Job = await Bun.stdin.json();
+  const told = await answer(job).catch((error) => {
+    if (error instanceof AppError && error.code === "bad_request") return { fault: error.message };
+    throw error;
+  });
+  await Bun.write(Bun.stdout, JSON.stringify(told));
+  return 0;
+}

@@ -1,0 +1,60 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { eq, min, sql } from "drizzle-orm";
+import type { Parts } from "../../app.ts";
+import type { Clock } from "../../base/clock.ts";
+import { awayFrom } from "../../lake/away-from.ts";
+import { events } from "../../resources/events/table.ts";
+import { backupInstant } from "../../resources/health/backups.ts";
+import { organizations } from "../../resources/organizations/table.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { type Finding, fine, wrong } from "./finding.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+/** One that failed is tried again within so long. */
+const GRACE_MS = HOUR_MS;
+
+/** Whether scheduled backups come when they should; without a server none is expected. */
+export async function checkBackups(
+  db: ReadDb,
+  given: Pick<Parts, "config" | "secrets">,
+  clock: Clock,
+  isServed: boolean,
+): Promise<Finding> {
+  const { backupEvery, dataFolder, backupUrl } = given.config;
+  const where = backupUrl ?? join(dataFolder, "backups");
+  const newest = Math.max(...(await namesIn(given, clock)).map((name) => backupInstant(name) ?? 0), 0);
+  const [failure] = await db
+    .select({ at: sql<string | null>`max(${events.timestamp})` })
+    .from(events)
+    .where(eq(events.type, "backup.failed"));
+  const [first] = await db.select({ at: min(organizations.createdAt) }).from(organizations);
+  const since = newest || Date.parse(first?.at ?? clock.now().toISOString());
+  const told =
+    newest === 0
+      ? `There is no scheduled backup in ${where}`
+      : `The newest scheduled backup in ${where} is of ${new Date(newest).toISOString()}`;
+  const failedAt = failure?.at ?? null;
+  const isOverdue = isServed && clock.now().getTime() - since > backupEvery * HOUR_MS + GRACE_MS;
+  if (failedAt !== null && Date.parse(failedAt) > newest)
+    return wrong("backups", `${told}, and one failed at ${failedAt}.`, remedyOf(backupUrl));
+  if (isOverdue)
+    return wrong(
+      "backups",
+      `${told}, and there is to be one every ${backupEvery} hours (WEIR_BACKUP_EVERY).`,
+      remedyOf(backupUrl),
+    );
+  return fine("backups", `${told}.`);
+}
+
+const remedyOf = (backupUrl: string | null) =>
+  `Look at the server's log for the loop "backups", ${
+    backupUrl === null ? "free room on the disk" : "look at the bucket and its keys"
+  }, restart the server if the setting is new, and make one at once with weir backup FILE.`;
+
+async function namesIn({ config, secrets }: Pick<Parts, "config" | "secrets">, clock: Clock) {
+  if (config.backupUrl === null) return readdir(join(config.dataFolder, "backups"));
+  const egress = { allow: config.egressAllow, self: () => null, clock };
+  const { signal } = new AbortController();
+  return awayFrom(config.backupUrl, { ...config, ...secrets }, { egress, clock, signal }).names();
+}

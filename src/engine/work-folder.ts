@@ -1,0 +1,63 @@
+import { readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError } from "../base/errors.ts";
+import { bytesOf } from "../sql/sql.ts";
+
+const LOOK_MS = 1_000;
+/** A run may take so many times what it leaves free on the disk. */
+const TIMES_FREE = 9;
+
+interface Watch {
+  path: string;
+  /** As the setting has it, such as `20GB`. */
+  limit: string;
+  /** Ends the run. */
+  end(why: AppError): void;
+  report(error: unknown): void;
+}
+
+/** Ends a run whose work folder holds more than it may, or nearly all that the disk has; gives back what stops the looking. */
+export function watchFolder({ path, limit, end, report }: Watch): () => void {
+  const limitBytes = bytesOf(limit);
+  let isOver = false;
+  let timer = setTimeout(look, LOOK_MS);
+  async function look(): Promise<void> {
+    try {
+      const why = await faultOf(path, limitBytes, limit);
+      if (isOver) return;
+      if (why) return end(why);
+    } catch (error) {
+      report(error);
+    }
+    if (!isOver) timer = setTimeout(look, LOOK_MS);
+  }
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
+async function faultOf(path: string, limitBytes: number, limit: string): Promise<AppError | null> {
+  const bytes = await bytesBelow(path);
+  if (bytes > limitBytes) {
+    const message = `The run filled its work folder with more than ${limit}; have it take less at once, or raise WEIR_WORK_LIMIT.`;
+    return new AppError("work_folder_full", message);
+  }
+  if (bytes === 0) return null;
+  const { bavail, bsize } = await statfs(path);
+  if (bavail * bsize * TIMES_FREE >= bytes) return null;
+  const message = "The run has taken nearly all of the disk. Free some space and try again.";
+  return new AppError("disk_full", message, { retryable: true });
+}
+
+/** Files come and go meanwhile; one that has gone takes nothing. */
+async function bytesBelow(path: string): Promise<number> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
+  let bytes = 0;
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const found = await stat(join(entry.parentPath, entry.name)).catch(() => null);
+    bytes += found?.size ?? 0;
+  }
+  return bytes;
+}
