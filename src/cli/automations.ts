@@ -55,7 +55,7 @@ export const automations = commandOf("automations", {
   }),
   run: verb({
     words: "AUTOMATION",
-    options: { input: { type: "string" }, wait: { type: "boolean" } },
+    options: { input: { type: "string" }, wait: { type: "boolean" }, follow: { type: "boolean" } },
     async run({ flags, words, host }) {
       const input = await jsonGiven(host, "--input", flags.input);
       const api = apiOf({ flags, host });
@@ -66,7 +66,7 @@ export const automations = commandOf("automations", {
         input === undefined ? undefined : { input },
       );
       const isJson = flags.json === true;
-      if (!flags.wait) {
+      if (!flags.wait && !flags.follow) {
         if (isJson) return printJson(host, started.text);
         const path = `/api/v1/automation-runs/${started.body.id}`;
         return host.out(`The automation run ${started.body.id} has begun. See it with: weir api GET ${path}`);

@@ -1,5 +1,9 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
+import { serverOf } from "./account.ts";
 import { plain } from "./client.ts";
+import { openCredentials } from "./credentials.ts";
 import { tailEvents } from "./events-tail.ts";
 import { numberGiven } from "./given.ts";
 import { type Host, UsageError } from "./host.ts";
@@ -34,12 +38,19 @@ export const events = commandOf("events", {
         throw new UsageError("Give either --server or --data: whose trail is checked.");
       if (flags.server === undefined && flags.org !== undefined)
         throw new UsageError("--org goes with --server; without one every organization is checked.");
-      const { valid, firstBadId } =
-        flags.server === undefined ? await here(flags, host) : await there(flags, host);
+      const isThere = flags.server !== undefined || (flags.data === undefined && (await isElsewhere(host)));
+      const { valid, firstBadId } = isThere ? await there(flags, host) : await here(flags, host);
       if (!valid) throw new AppError("invalid_state", `The trail is broken at ${firstBadId}.`);
     },
   }),
 });
+
+/** True where no trail is on this machine, and somebody is signed in to a server. */
+async function isElsewhere(host: Host): Promise<boolean> {
+  const { dataFolder, databaseUrl } = (await host.parts({})).config;
+  if (databaseUrl !== null || existsSync(join(dataFolder, "weir.db"))) return false;
+  return openCredentials(host.person).tokenFor(serverOf(host, undefined)) !== null;
+}
 
 async function here(flags: { data?: string; json?: boolean }, host: Host): Promise<Verification> {
   const { verifyHere } = await import("./events-verify.ts");

@@ -64,7 +64,7 @@ ${SHARED}`,
     gist: "list, run, enable and disable automations",
     verbs: {
       list: "weir automations list [--q TEXT] [--trigger TYPE] [--status STATUS] [--limit N] [--offset N] [--json]",
-      run: "weir automations run AUTOMATION [--input JSON] [--wait] [--json]",
+      run: "weir automations run AUTOMATION [--input JSON] [--wait|--follow] [--json]",
       enable: "weir automations enable AUTOMATION [--json]",
       disable: "weir automations disable AUTOMATION [--json]",
     },
@@ -76,6 +76,7 @@ ${SHARED}`,
 ${PAGES}
   --input JSON       what the steps see as {{input}}
   --wait             wait for the run to end; exit code 1 when it fails or is cancelled
+  --follow           the same, as for a run of an action
 ${SHARED}`,
   },
   approvals: {
@@ -132,8 +133,9 @@ ${SHARED}`,
       verify: "weir events verify [--data DIR | --server URL [--org ORG]] [--json]",
     },
     text: `tail prints the last events and then those that come, until Ctrl-C, also over a restart of the server. verify
-recomputes the chain of hashes: with --server it asks that server, else it checks every organization of the data
-directory while no server runs; exit code 1 when it does not hold.
+recomputes the chain of hashes of every organization of the data directory, also while a server runs on it. With
+--server, or where this machine has no data directory and you are signed in, the server does. Exit code 1 when it does
+not hold.
 
   --type TYPE        such as action.failed, or action.* for all of a kind
   --correlation ID   those of one chain

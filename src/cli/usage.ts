@@ -106,11 +106,12 @@ ${SERVER}
   ...clientUsage,
   ...upkeepUsage,
   config: {
-    line: "weir config [--data DIR]",
+    line: "weir config [--data DIR] [--json]",
     gist: "print the settings, secrets masked",
     text: `Prints every setting as a server would use it.
 
-${DATA}`,
+${DATA}
+  --json             one object, each setting as a text by its name`,
   },
   version: {
     line: "weir version [--json]",

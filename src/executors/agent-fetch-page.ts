@@ -54,6 +54,7 @@ export const agentFetchPage = defineExecutor({
     bench.progress({ phase: "fetch", message: url });
     const page = await readWebPage(bench, url, { format: "markdown", maxBytes: MAX_BYTES });
     const truncated = page.truncated || page.content.length > MAX_CHARACTERS;
+    bench.log("info", `Read ${page.finalUrl}: ${page.content.length} characters.`);
     if (truncated) bench.log("warn", "The page is very long; the model was given its beginning.");
     bench.progress({ phase: "ask", message: page.title ?? page.finalUrl });
     const schema = outputSchema ?? {

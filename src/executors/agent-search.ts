@@ -151,6 +151,7 @@ async function readPages(
     bench.progress({ phase: "read", message: title, current: pages.length, total: most, unit: "pages" });
     try {
       pages.push(await readWebPage(bench, url, { format: "markdown", maxBytes: MAX_BYTES }));
+      bench.log("info", `Read ${url}.`);
     } catch (error) {
       if (!(error instanceof AppError) || bench.signal.aborted) throw error;
       warnings.push(`${url} could not be read: ${error.message}`);

@@ -6,11 +6,11 @@ import { anything, described, map, named, object, oneOf, optional } from "../bas
 import { missingFields, specFaults } from "../charts/spec.ts";
 import type { LakeTable } from "../lake/contract.ts";
 import { readsOf } from "../lake/reads.ts";
-import { sqlTables } from "../lake/views.ts";
+import { type LeftTable, lakeJob, sqlName } from "../lake/views.ts";
 import { namesIn } from "../sql/text.ts";
 import { type Bench, type Done, defineExecutor } from "./contract.ts";
 import { type AskedPanel, panelsFor } from "./flashboard/asked.ts";
-import type { Board, BoardPanel } from "./flashboard/board.ts";
+import type { Board, BoardPanel, Origin } from "./flashboard/board.ts";
 import { pageOf } from "./flashboard/page.ts";
 
 const DEFAULT_ROWS = 1_000;
@@ -121,7 +121,9 @@ export const createFlashboard = defineExecutor({
         total: wanted.length,
         unit: "panels",
       });
-      filled.push(await fill(bench, each, tables));
+      const panel = await fill(bench, each, tables, datasets);
+      bench.log("info", `${panel.title}: ${panel.rows.length} rows.`);
+      filled.push(panel);
     }
     bench.progress({ phase: "draw", message: title, current: 0, total: wanted.length, unit: "panels" });
     await draw(bench, filled);
@@ -137,32 +139,31 @@ export const createFlashboard = defineExecutor({
   },
 });
 
+const nameOf = ({ layer, dataset }: LakeTable) => `${layer}.${dataset}`;
+
 /** The tables that panels may read. Throws `not_found` for a dataset that is not there. */
 async function tablesOf(bench: Bench, datasets: readonly string[] | undefined): Promise<LakeTable[]> {
   const tables = await bench.lake.tables();
   if (!datasets) return tables;
-  const named = (table: LakeTable) => `${table.layer}.${table.dataset}`;
-  const missing = datasets.find((name) => !tables.some((table) => named(table) === name));
+  const missing = datasets.find((name) => !tables.some((table) => nameOf(table) === name));
   if (missing !== undefined) throw new AppError("not_found", `There is no dataset ${missing}.`);
-  return tables.filter((table) => datasets.includes(named(table)));
+  return tables.filter((table) => datasets.includes(nameOf(table)));
 }
 
 async function fill(
   bench: Bench,
   panel: Panel | AskedPanel,
   tables: readonly LakeTable[],
+  datasets: readonly string[] | undefined,
 ): Promise<BoardPanel> {
   const { title, sql, parameters = {}, chart = null, width = "full", maxRows = DEFAULT_ROWS } = panel;
   const began = bench.clock.monotonic();
   const queriedAt = timestamp(bench.clock);
-  const seen = await sqlTables(bench.lake, tables, sql);
-  const { columns, rows, truncated } = await bench.sql
-    .query({ tables: seen, sql, parameters, signal: bench.signal }, maxRows)
-    .catch((error: unknown) => {
-      throw error instanceof AppError && error.code === "sql_error"
-        ? new AppError("sql_error", `The panel "${title}": ${error.message}`, { cause: error })
-        : error;
-    });
+  const { rows, columns, truncated, origins } = await ask().catch((error: unknown) => {
+    throw error instanceof AppError && error.code === "sql_error"
+      ? new AppError("sql_error", `The panel "${title}": ${error.message}`, { cause: error })
+      : error;
+  });
   const missing = chart
     ? missingFields(
         chart,
@@ -176,7 +177,6 @@ async function fill(
       { details: { panel: title, missing } },
     );
   }
-  const speaksOf = namesIn(sql);
   return {
     title,
     sql,
@@ -191,17 +191,37 @@ async function fill(
       runId: bench.run.id,
       queriedAt,
       durationSeconds: Math.round(bench.clock.monotonic() - began) / 1000,
-      tables: tables
-        .filter(({ dataset, table }) => speaksOf(dataset === table ? dataset : `${dataset}__${table}`))
-        .map(({ layer, dataset, table, version, rows: count }) => ({
-          layer,
-          dataset,
-          table,
-          version,
-          rows: count,
-        })),
+      tables: origins,
     },
   };
+
+  async function ask() {
+    const { job, past } = await lakeJob(bench.lake, tables, sql, parameters);
+    const hidden = past.find((table) => datasets && !datasets.includes(nameOf(table)));
+    if (hidden) throw new AppError("sql_error", `${nameOf(hidden)} is not among the panels' datasets.`);
+    const answer = await bench.sql.query({ ...job, signal: bench.signal }, maxRows);
+    return { ...answer, origins: originsOf(job.sql, tables, past) };
+  }
+}
+
+/** What SQL may have read: all that its text may name, and past states in place of what it speaks of as those alone. */
+function originsOf(sql: string, tables: readonly LakeTable[], past: readonly LeftTable[]): Origin[] {
+  const speaksOf = namesIn(sql);
+  const isSame = (a: LakeTable) => (b: LakeTable) => nameOf(a) === nameOf(b) && a.table === b.table;
+  const present = tables.filter(
+    (table) => speaksOf(sqlName(table)) && (!past.some(isSame(table)) || readsOf(sql, [table]).length > 0),
+  );
+  return [
+    ...present.map(({ layer, dataset, table, version, rows }) => ({ layer, dataset, table, version, rows })),
+    ...past.map(({ layer, dataset, table, rows, loadId }) => ({
+      layer,
+      dataset,
+      table,
+      version: null,
+      rows,
+      asOf: loadId,
+    })),
+  ];
 }
 
 /** Draws what has a chart and rows. Throws `definition_invalid` for a chart that can't be drawn. */
@@ -243,7 +263,9 @@ function doneWith(bench: Bench, board: Board): Done {
         rows: rows.length,
         truncated,
         note,
-        tables: provenance.tables.map(({ layer, dataset, table }) => `${layer}.${dataset}.${table}`),
+        tables: [
+          ...new Set(provenance.tables.map(({ layer, dataset, table }) => `${layer}.${dataset}.${table}`)),
+        ],
       })),
       warnings: [...cut, ...empty],
     },

@@ -223,6 +223,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     idPrefix,
     startedAt: bench.run.startedAt,
     dryRun: options.dryRun,
+    where: null,
     existing: (name) => tables.find((table) => table.table === name) ?? null,
     warn,
   };
@@ -251,8 +252,8 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   return { plan, landed, finished };
 }
 
-async function land({ bench, options, names, reporter, warn }: Job, site: Site): Promise<Landed> {
-  const { plan, staging } = site;
+async function land({ bench, options, names, reporter, warn }: Job, given: Site): Promise<Landed> {
+  const { plan, staging } = given;
   const { provider, link } = await bench.connection();
   if (!provider.extract)
     throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
@@ -270,15 +271,17 @@ async function land({ bench, options, names, reporter, warn }: Job, site: Site):
     waits: (until) => reporter.waits(until),
   };
   const extraction = await provider.extract(told, plan.request);
-  const isCut = plan.incremental !== null && !options.dryRun;
+  const site: Site = { ...given, where: extraction.kind === "files" ? plan.request.where : null };
+  // A cursor may only move past rows that were read, and a condition asks for so many of those that it lets
+  // through: which ones are left out is decided when all are known.
+  const isUncut = site.where !== null || (plan.incremental !== null && !options.dryRun);
   const intake: IntakeOptions = {
     table: plan.table,
     idPrefix: site.idPrefix,
     maxNesting: options.maxNesting,
     fingerprint: (plan.incremental !== null && isWhole(plan)) || plan.strategy === "scd2",
     only: plan.request.columns && choiceOf(plan.request.columns),
-    // A cursor may only move past rows that were read: which ones are left out is decided when all are known.
-    limit: isCut ? null : plan.limit,
+    limit: isUncut ? null : plan.limit,
     strictCounts: options.strictCounts,
     tables: names,
     signal: bench.signal,

@@ -7,8 +7,7 @@ import { anything, described, map, nullable, object, oneOf, optional } from "../
 import type { LakeFile, LakeTable } from "../lake/contract.ts";
 import { LAKE_NAME_PATTERN, nameFault } from "../lake/names.ts";
 import { readsOf } from "../lake/reads.ts";
-import { pastTables, sqlName, sqlTables } from "../lake/views.ts";
-import { takeAsOf } from "../sql/as-of.ts";
+import { lakeJob, sqlName } from "../lake/views.ts";
 import type { Column, SqlFile, SqlJob, SqlTable } from "../sql/contract.ts";
 import { quoteText } from "../sql/text.ts";
 import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
@@ -43,8 +42,11 @@ const definition = object({
         ),
         partitionBy: optional(
           described(
-            "Columns whose values get files of their own",
-            Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 }),
+            "A column, or columns, whose values get files of their own",
+            Type.Union([
+              Type.String({ minLength: 1 }),
+              Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 }),
+            ]),
           ),
         ),
       },
@@ -130,7 +132,7 @@ export const duckdbTransform = defineExecutor({
     const done: Done = explain
       ? { result: { rows: 0, columns: [], output: null, plan: await bench.sql.explain(job) } }
       : output
-        ? await intoDataset(work, job, output)
+        ? await intoDataset(work, job, { ...output, partitionBy: [output.partitionBy ?? []].flat() })
         : await intoArtifact(work, job);
     const passed: JsonObject =
       tests && !explain ? { tests: tests.map(({ name }) => ({ name, passed: true })) } : {};
@@ -155,10 +157,8 @@ async function jobOf(
   tables: readonly LakeTable[],
   own: readonly SqlTable[] = [],
 ): Promise<SqlJob> {
-  const { sql, past } = takeAsOf(given, parameters);
-  const before = await pastTables(bench.lake, past, (asked) => bench.lake.past(asked));
-  const present = await sqlTables(bench.lake, tables, sql);
-  return { tables: [...present, ...before, ...own], sql, parameters, signal: bench.signal };
+  const { job } = await lakeJob(bench.lake, tables, given, parameters);
+  return { ...job, tables: [...job.tables, ...own], signal: bench.signal };
 }
 
 async function intoArtifact(work: Work, job: SqlJob): Promise<Done> {
@@ -168,6 +168,7 @@ async function intoArtifact(work: Work, job: SqlJob): Promise<Done> {
     ? await testedRows(work, job, maxRows)
     : await bench.sql.query(job, maxRows);
   if (truncated) bench.log("warn", `Only the first ${rows.length} rows were kept.`);
+  else bench.log("info", `${rows.length} rows.`);
   return {
     result: { rows: rows.length, columns: columns.map(asJson), output: null },
     artifacts: [{ title: "Rows", kind: "json", data: { columns: columns.map(asJson), rows, truncated } }],

@@ -59,7 +59,7 @@ export const explainSchema = defineExecutor({
     connectionId: optional(described("A database to look at; without it the lake", uuid())),
     datasets: optional(
       described(
-        "Datasets of the lake, as layer.dataset; all where absent",
+        "Datasets of the lake, by name or as layer.dataset; all where absent",
         Type.Array(named(400), { maxItems: 100 }),
       ),
     ),
@@ -89,6 +89,7 @@ export const explainSchema = defineExecutor({
     bench.progress({ phase: "read", message: "Reading the schema" });
     const schema = await openSchema(bench, place);
     const relationships = relationshipsOf(schema.tables);
+    bench.log("info", `${schema.tables.length} tables, ${relationships.length} relationships.`);
     const samples = new Map<string, Record<string, Json>[]>();
     if (includeSamples) {
       for (const [at, table] of schema.tables.entries()) {

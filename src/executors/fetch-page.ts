@@ -25,7 +25,7 @@ export const fetchPage = defineExecutor({
     maxBytes: optional(
       described(
         "A longer page is cut, which is told",
-        Type.Integer({ minimum: 1024, maximum: 50 * 1024 * 1024, default: DEFAULT_BYTES }),
+        Type.Integer({ minimum: 1, maximum: 50 * 1024 * 1024, default: DEFAULT_BYTES }),
       ),
     ),
     includeLinks: optional(described("The links of the page come along", Type.Boolean({ default: false }))),
@@ -61,6 +61,10 @@ const isWebAddress = (url: string) => /^https?:\/\//i.test(url) && URL.canParse(
 async function read(bench: Bench, url: string, options: Parameters<typeof readWebPage>[2]): Promise<Fetched> {
   bench.progress({ phase: "fetch", message: new URL(url).host });
   const page = await readWebPage(bench, url, options);
+  bench.log(
+    "info",
+    `Read ${new URL(page.finalUrl).host}: ${page.content.length} characters of ${options.format}.`,
+  );
   if (page.truncated)
     bench.log("warn", `The page is longer than maxBytes (${options.maxBytes}) and was cut off.`);
   return page;

@@ -37,7 +37,7 @@ export const generateQuery = defineExecutor({
     connectionId: optional(described("A database that the SQL is for; without it the lake", uuid())),
     datasets: optional(
       described(
-        "Datasets of the lake, as layer.dataset, that may be used; all where absent",
+        "Datasets of the lake, by name or as layer.dataset, that may be used; all where absent",
         Type.Array(named(400), { maxItems: 100 }),
       ),
     ),
@@ -109,6 +109,7 @@ export const generateQuery = defineExecutor({
       new RegExp(`(?<![\\w])${RegExp.escape(name)}(?![\\w])`, "i").test(sql),
     );
     const done = execute ? await schema.select(sql, maxRows) : null;
+    bench.log("info", `The SQL holds${done ? `, and gave ${done.rows.length} rows` : ""}.`);
     return {
       reads: done ? schema.reads(sql) : [],
       result: {

@@ -172,7 +172,7 @@ const MAX_SHOWN = 2_000;
 export function unexpectedStatus(method: string, reply: Reply, now: Date): AppError {
   const { status, headers, body } = reply;
   const host = new URL(reply.url).host;
-  const retryable = status >= 500 || status === 408 || status === 425 || status === 429;
+  const retryable = status >= 500; // decisions, section 4: a 4xx reply is not retried
   const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;
   const told = reply.bodyEncoding === "base64" ? null : maskSecrets(body);
   const shown = told === null ? "" : textOf(told);

@@ -32,8 +32,8 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
  * With `api` it calls an endpoint or a tool of the API catalog. Where that needs approval the run waits for it, and
  * then sends exactly what was approved.
  *
- * A status that is not expected fails the run: for good below 500, save 408, 425 and 429, which are tried
- * again no sooner than `Retry-After` says.
+ * A status that is not expected fails the run: for good below 500; from there on it may be tried again, no
+ * sooner than `Retry-After` says.
  */
 export const httpRequest = defineExecutor({
   kind: "http_request",

@@ -32,11 +32,12 @@ export const webSearch = defineExecutor({
   }),
 
   async execute(
-    { search, signal, progress },
+    { search, signal, progress, log },
     { query, maxResults = DEFAULT_RESULTS, freshness = null },
   ): Promise<Done> {
     progress({ phase: "search", message: query.slice(0, 200) });
     const results = await search.find({ query, maxResults, freshness }, signal);
+    log("info", `${search.provider} found ${results.length} pages.`);
     return { result: { results: results.map((hit) => ({ ...hit })), provider: search.provider ?? "" } };
   },
 });

@@ -205,7 +205,7 @@ export interface ExtractRequest {
   spec: string;
   /** Only these columns; null for all. */
   columns: readonly string[] | null;
-  /** A condition in the source's own SQL with `$1` … for the parameters; null for none. Only SQL sources take it. */
+  /** A condition with `$1` … for the parameters; null for none. SQL sources take it in their own SQL; over files it is the caller's. */
   where: { sql: string; parameters: Json[] } | null;
   /** Rows whose `field` is at or after `from` and before `to`; null leaves that end open. */
   range: { field: string; from: Json; to: Json } | null;
@@ -218,6 +218,16 @@ export interface ExtractRequest {
   batchSize: number | null;
   /** How the path in `spec` is asked for, as `http-endpoint` has it; only HTTP APIs of a template take it. */
   endpoint?: JsonObject;
+}
+
+/** Objects of a list, one after the other with commas between them, in a text of UTF-8. Nobody has read what is in them. */
+export interface JsonList {
+  bytes: Uint8Array;
+  /** Where what stands in the list begins. */
+  from: number;
+  /** Of the bracket that closes it. */
+  to: number;
+  rows: number;
 }
 
 /** What a source gives, in the form that costs it least. The caller filters, dedupes and types. */
@@ -233,6 +243,8 @@ export type Extraction =
   | {
       kind: "rows";
       pages: AsyncIterable<JsonObject[]>;
+      /** The same pages, to be read in their place, for those who can do with the rows' text; absent where there is none. */
+      texts?: AsyncIterable<JsonObject[] | JsonList>;
       ranged: boolean;
       /** The source's own count of what it gives, where it has one; right once all pages were read. */
       total?: number;

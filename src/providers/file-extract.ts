@@ -18,12 +18,10 @@ type SourceFiles = Extract<Extraction, { kind: "files" }>["files"];
 
 /**
  * The files that the pattern `request.spec` means, with the format that their names tell; gzip is undone.
- * A wildcard passes over files that can't be read as a table. Throws `not_found` where none is left, and
- * `definition_invalid` for a condition, which files don't take.
+ * A wildcard passes over files that can't be read as a table. Throws `not_found` where none is left.
  */
 export async function extractFiles(source: FileSource, request: ExtractRequest): Promise<Extraction> {
   const { spec } = request;
-  if (request.where) throw new AppError("definition_invalid", "Files take no condition: leave `where` out.");
   const glob = compileGlob(spec);
   if (!glob.wild && formatOf(glob.prefix) === null) {
     throw new AppError(

@@ -18,6 +18,7 @@ export const LocalConfig = t.Object(
     root: t.Optional(
       t.String({
         maxLength: 1_000,
+        pattern: "^(?!(.*/)?\\.{1,2}(/|$))",
         default: "/",
         description: "A folder under the organization's own files folder; made when it is not there.",
       }),

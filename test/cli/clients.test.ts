@@ -408,6 +408,17 @@ describe("weir automations", () => {
     const given = ["flow-of-others", "--wait", "--input"];
     const good = await shell.run("automations", "run", ...given, '{"good":true}');
     expect(good.out).toMatch(/^STEP {2}STATUS\nsort {2}completed\nThe automation run \S+ has completed\.\n/);
+    const followed = await shell.run(
+      "automations",
+      "run",
+      "flow-of-others",
+      "--follow",
+      "--input",
+      '{"good":true}',
+    );
+    expect(followed.out).toMatch(
+      /^STEP {2}STATUS\nsort {2}completed\nThe automation run \S+ has completed\.\n/,
+    );
     const bad = await shell.run("automations", "run", ...given, '{"good":false}');
     expect(bad.code).toBe(1);
     expect(bad.out).toBe("STEP  STATUS\nsort  failed\n");

@@ -3,11 +3,15 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { config } from "../../src/cli/config.ts";
+import { openCredentials } from "../../src/cli/credentials.ts";
+import { events } from "../../src/cli/events.ts";
 import { usage } from "../../src/cli/usage.ts";
 import { clientUsage } from "../../src/cli/usage-client.ts";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { folder, shell } from "../support/shell.ts";
 import { makeAction, NOBODY, until } from "../support/work.ts";
 import { openTerminal } from "./terminal.ts";
 
@@ -101,6 +105,47 @@ describe("weir events verify --server", () => {
     expect(broken.json).toMatchObject({ valid: false, firstBadId: expect.any(String) });
     expect(broken.err).toBe(`The trail is broken at ${broken.json.firstBadId}.\n`);
   });
+});
+
+describe("weir events verify", () => {
+  test("reads the trail of a data directory beside the server that runs on it", async () => {
+    await using app = await startApp({ engine: false });
+    await makeAction(app.owner);
+    const { text } = await app.owner("GET", "/api/v1/events/verify");
+    const whole = await shell()(events, "verify", "--data", app.dataFolder, "--json");
+    expect(whole).toMatchObject({ code: 0, out: text, err: "" });
+  });
+
+  test("asks the server that one is signed in to where no trail is on this machine", async () => {
+    await using app = await startApp({ engine: false });
+    using home = folder();
+    const env = { XDG_CONFIG_HOME: home.path, WEIR_DATA: join(home.path, "none"), WEIR_SERVER: app.origin };
+    expect(await shell(env)(events, "verify")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("There is no database in"),
+    });
+    openCredentials({ configFolder: join(home.path, "weir"), server: null, terminal: null }).keep(
+      app.origin,
+      app.token,
+    );
+    const { text } = await app.owner("GET", "/api/v1/events/verify");
+    expect(await shell(env)(events, "verify", "--json")).toMatchObject({ code: 0, out: text, err: "" });
+    const named = await shell(env)(events, "verify", "--data", env.WEIR_DATA);
+    expect(named).toMatchObject({ code: 1, err: expect.stringContaining("There is no database in") });
+  });
+});
+
+test("weir config --json prints the settings as one object", async () => {
+  const env = { WEIR_CONCURRENCY: "3", WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64") };
+  const { code, json } = await shell(env)(config, "--json");
+  expect([code, json.WEIR_CONCURRENCY, json.WEIR_SECRET_KEY, json.WEIR_DATABASE_URL]).toEqual([
+    0,
+    "3",
+    "***",
+    "",
+  ]);
+  const lines = (await shell(env)(config)).out.split("\n");
+  expect(lines).toEqual(Object.entries(json).map(([name, value]) => `${name}=${value}`));
 });
 
 describe("weir openapi", () => {

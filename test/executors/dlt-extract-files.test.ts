@@ -228,12 +228,101 @@ describe("JSON files", () => {
       "id",
     ]);
   });
+});
 
-  test("refuse a condition", async () => {
-    await using world = openWorld();
-    expect((await failure(load(world, "a.jsonl", { "a.jsonl": "{}" }, { where: "a = 1" }))).code).toBe(
-      "definition_invalid",
+describe("a condition over files", () => {
+  const csv =
+    "id,Ship To,amount,day\n1,DE,10.5,2026-01-01\n2,FR,20,2026-01-02\n3,DE,30,2026-01-03\n4,,40,2026-01-04\n";
+  const ids = async (world: World) =>
+    (await world.query("SELECT id FROM raw.shop__t ORDER BY id")).map(({ id }) => id);
+
+  test("lets through the rows for which it holds, by the columns of the table and with values", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const where = "ship_to = $country AND (amount > $least OR day < '2026-01-02') -- and no more";
+    const { result } = await load(
+      world,
+      "a.csv",
+      { "a.csv": csv },
+      { where, parameters: { country: "DE", least: 20 } },
     );
+    expect(result.tables[0]).toMatchObject({
+      rowsRead: 2,
+      rows: 2,
+      inserted: 2,
+      rejected: 0,
+      deduplicated: 0,
+    });
+    expect(await ids(world)).toEqual([1, 3]);
+  });
+
+  test("counts for maxRows, cursors, merges and lists in the rows as if the others were not there", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    const lines = [
+      { id: 1, kind: "a", at: "2026-01-01", tags: ["x"] },
+      { id: 2, kind: "b", at: "2026-01-02", tags: ["y", "z"] },
+      { id: 3, kind: "a", at: "2026-01-03", tags: ["w"] },
+      { id: 4, kind: "b", at: "2026-01-09", tags: [] },
+    ];
+    const files = { "a.jsonl": lines.map((line) => JSON.stringify(line)).join("\n") };
+    const resource = {
+      name: "t",
+      spec: "a.jsonl",
+      where: "kind = 'a'",
+      writeDisposition: "merge",
+      primaryKey: ["id"],
+      incremental: { cursorField: "at" },
+    };
+    const { result } = await world.run({ resources: [resource] }, folderOf(world, files));
+    expect(result.tables[0]).toMatchObject({
+      rowsRead: 2,
+      rows: 2,
+      cursor: { start: null, end: "2026-01-03" },
+    });
+    expect(await ids(world)).toEqual([1, 3]);
+    expect(await world.query("SELECT value FROM raw.shop__t__tags ORDER BY 1")).toEqual([
+      { value: "w" },
+      { value: "x" },
+    ]);
+
+    await using other = openWorld({ sql: duck.sql });
+    const cut = await other.run(
+      { resources: [{ name: "t", spec: "a.jsonl", where: "kind = 'b'" }], maxRows: 1 },
+      folderOf(other, files),
+    );
+    expect(cut.result.tables[0]).toMatchObject({ rowsRead: 1, rows: 1 });
+    expect(await ids(other)).toEqual([2]);
+  });
+
+  test("that holds for no row leaves an empty load, and one that freeze would refuse refuses nothing left out", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await load(world, "a.jsonl", { "a.jsonl": '{"id":1}' });
+    const files = { "a.jsonl": '{"id":2}\n{"id":3,"extra":"e"}' };
+    const frozen = await world.run(
+      { resources: [{ name: "t", spec: "a.jsonl", where: "id = 2" }], schemaContract: "freeze" },
+      folderOf(world, files),
+    );
+    expect(frozen.result.tables[0]).toMatchObject({ rows: 1, schemaChanges: [] });
+    const none = await load(world, "a.jsonl", files, { where: "id > 9" });
+    expect(none.result.tables[0]).toMatchObject({ rowsRead: 0, rows: 0 });
+    expect(await ids(world)).toEqual([1, 2]);
+  });
+
+  test.each([
+    ["true); DROP TABLE weir_dropped; --", "definition_invalid"],
+    ["true) OR (true", "definition_invalid"],
+    ["(true", "definition_invalid"],
+    [" -- nothing", "definition_invalid"],
+    ["id IN (SELECT 1)", "definition_invalid"],
+    ["id IN (FROM range(3))", "definition_invalid"],
+    ["id IN (\n/* a */ from range(3))", "definition_invalid"],
+    ["nobody = 1", "sql_error"],
+    ["id =", "sql_error"],
+    ["id = $1", "definition_invalid"],
+  ])("that is wrong fails the run: %s", async (where, code) => {
+    await using world = openWorld({ sql: duck.sql });
+    const error = await failure(load(world, "a.csv", { "a.csv": csv }, { where }));
+    expect<string>(error.code).toBe(code);
+    expect(error.message).toContain(where.includes("$1") ? "$1" : "`where` of t");
   });
 });
 

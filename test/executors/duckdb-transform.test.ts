@@ -221,6 +221,16 @@ describe("partitionBy", () => {
   const part = (more: JsonObject = {}) => output({ partitionBy: ["half"], ...more });
   const parts = (table: LakeTable | undefined) => table?.files.map(({ part, rows }) => [part, rows]).sort();
 
+  test("may be one column by its name", async () => {
+    const organization = openOrganization();
+    const sql = "SELECT id, half FROM raw.shop__orders";
+    await organization.run({ sql, output: part({ partitionBy: "half" }) });
+    expect(parts(organization.tables.at(-1))).toEqual([
+      ["half=0", 3],
+      ["half=1", 3],
+    ]);
+  });
+
   test("gives each value files of its own, also where rows are merged", async () => {
     const organization = openOrganization();
     const sql = "SELECT id, half FROM raw.shop__orders";

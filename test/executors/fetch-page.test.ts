@@ -119,6 +119,12 @@ describe("fetch_page", () => {
     expect(result.content).toContain("more and more");
   });
 
+  test("takes as few bytes as it is told to", async () => {
+    const { result } = await fetched("/endless", { maxBytes: 1, format: "text" });
+    expect(result).toMatchObject({ truncated: true, status: 200 });
+    expect(result.content.length).toBeLessThanOrEqual(1);
+  });
+
   test.each<[string, string, string, string, boolean]>([
     ["a page that is not there", "/nowhere", "upstream", "answered 404", false],
     ["a server that is busy", "/busy", "upstream", "answered 503", true],

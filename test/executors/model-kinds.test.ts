@@ -136,6 +136,8 @@ describe("explain_schema", () => {
   });
 
   test("fails at a dataset or a table that is not there", async () => {
+    const byName = await run("explain_schema", { datasets: ["shop"] });
+    expect(byName.result).toEqual((await run("explain_schema", { datasets: ["raw.shop"] })).result);
     expect((await run("explain_schema", { datasets: ["raw.none"] })).error).toMatchObject({
       code: "not_found",
       message: "There is no dataset raw.none.",

@@ -407,10 +407,6 @@ describe("extract", () => {
     expect((await failure(s3.extract?.(to(), request("orders")) ?? Promise.resolve())).code).toBe(
       "definition_invalid",
     );
-    const where = { sql: "true", parameters: [] as [] };
-    expect((await failure(s3.extract?.(to(), request("*.csv", where)) ?? Promise.resolve())).code).toBe(
-      "definition_invalid",
-    );
   });
 });
 

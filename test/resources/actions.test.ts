@@ -369,6 +369,20 @@ describe("running an action", () => {
   });
 });
 
+test("a concurrencyKey that can't be told is a fault of its field", async () => {
+  await using app = await startApp({ engine: false });
+  const definition = { ...branch(), concurrencyKey: "shop-{{payload.shop}}" };
+  const action = await makeAction(app.owner, { definition });
+  const path = `${ACTIONS}/${action.id}/run`;
+  expect(faultsOf(await app.owner("POST", path))).toEqual(["body.definition.concurrencyKey template_error"]);
+  const patch = { definitionOverrides: { concurrencyKey: "{{payload.other}}" } };
+  expect(faultsOf(await app.owner("POST", path, patch))).toEqual([
+    "body.definitionOverrides.concurrencyKey template_error",
+  ]);
+  const told = { definitionOverrides: { concurrencyKey: '{{payload.shop ?? "one"}}' } };
+  expect((await app.owner("POST", path, told)).body.concurrencyKey).toBe("one");
+});
+
 describe("the kinds", () => {
   test("are described with their shapes and providers", async () => {
     await using app = await startApp();
@@ -387,6 +401,22 @@ describe("the kinds", () => {
     });
     const request = kinds.find(({ kind }: { kind: string }) => kind === "http_request");
     expect(request.providers).toContain("postgres");
+  });
+
+  test("ask in their shapes for no field that has a default", async () => {
+    await using app = await startApp({ engine: false });
+    const { kinds } = (await app.owner("GET", "/api/v1/action-kinds")).body;
+    const schemaOf = (name: string) =>
+      kinds.find(({ kind }: { kind: string }) => kind === name).definitionSchema;
+    expect(schemaOf("file_sync").required).toEqual(["source", "destination"]);
+    expect(schemaOf("approval_gate").required).toEqual(["title"]);
+    expect(schemaOf("call_automation").required).toBeUndefined();
+    expect(schemaOf("dlt_extract").required).toEqual(["resources", "dataset"]);
+    const transform = schemaOf("duckdb_transform");
+    expect(transform.required).toEqual(["sql"]);
+    expect(transform.properties.output.required).toEqual(["layer", "dataset"]);
+    expect(transform.properties.output.properties.writeDisposition.default).toBe("replace");
+    expect(schemaOf("create_flashboard").properties.panels.items.required).toEqual(["title", "sql"]);
   });
 });
 

@@ -100,6 +100,18 @@ describe("POST /agents/specs", () => {
     expect(answer.body.detail[0].msg).toStartWith(`${answer.body.detail[0].loc.slice(2).join(".")}: `);
   });
 
+  test("reads lines that end as on Windows", async () => {
+    const markdown =
+      "---\r\nname: Carriage\r\ndescription: |\r\n  One\r\n  Two\r\nmodel: peer-1\r\n---\r\nYou help.\r\n";
+    expect(await make(markdown)).toMatchObject({
+      name: "Carriage",
+      slug: "carriage",
+      description: "One\nTwo\n",
+      frontmatter: { name: "Carriage", description: "One\nTwo\n", model: "peer-1" },
+      markdown,
+    });
+  });
+
   test("tells every bad field, not only the first", async () => {
     const answer = await post(spec("slug: No Slug\ntemperature: 9\ntools: [sql, nothing]\nmore: 1"));
     expect(faultsOf(answer).sort()).toEqual([

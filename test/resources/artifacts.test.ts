@@ -128,6 +128,26 @@ describe("an artifact", () => {
   });
 
   test.each([
+    [undefined, "", "application/octet-stream"],
+    [null, "", "application/octet-stream"],
+    ["a,b\n1,é\n", "a,b\n1,é\n", "text/plain; charset=utf-8"],
+    [{ kind: "file", storage: "inline", data: "as it is" }, "as it is", "text/plain; charset=utf-8"],
+    [{ data: "aGk=" }, "hi", "application/octet-stream"],
+  ])("of the kind file is made of %j too", async (content, text, mimeType) => {
+    const { status, body } = await create({ actionRunId, kind: "file", content });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ kind: "file", storageType: "file" });
+    const bytes = Buffer.byteLength(text);
+    expect(body.content).toEqual({
+      kind: "file",
+      storage: "file",
+      data: { fileName: "file", mimeType, bytes },
+    });
+    const reply = await contentOf(body.id);
+    expect([reply.headers.get("content-type"), await reply.text()]).toEqual([mimeType, text]);
+  });
+
+  test.each([
     [{ kind: "json" }, ["body", "actionRunId"], "missing"],
     [{ kind: "picture", actionRunId: "RUN" }, ["body", "kind"], "enum"],
     [
@@ -138,7 +158,7 @@ describe("an artifact", () => {
     [{ kind: "json", actionRunId: "RUN", title: "x".repeat(256) }, ["body", "title"], "string_too_long"],
     [{ kind: "json", actionRunId: "RUN", storageType: "file" }, ["body", "storageType"], "extra_forbidden"],
     [{ kind: "text", actionRunId: "RUN", content: 5 }, ["body", "content"], "string_type"],
-    [{ kind: "file", actionRunId: "RUN" }, ["body", "content"], "dict_type"],
+    [{ kind: "file", actionRunId: "RUN", content: 5 }, ["body", "content"], "dict_type"],
     [
       { kind: "file", actionRunId: "RUN", content: { fileName: "a/b", data: "" } },
       ["body", "content", "fileName"],

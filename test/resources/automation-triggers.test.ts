@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { eq } from "drizzle-orm";
+import { count, eq, sql } from "drizzle-orm";
+import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";
+import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
@@ -109,7 +111,7 @@ describe("creating a schedule", () => {
   );
 
   test("reckons the next run anew when it is disabled, enabled or changed, and only then", async () => {
-    await using app = await startApp({ engine: false });
+    await using app = await startApp({ engine: false, stands: true });
     const schedule = { cron: "0 * * * *" };
     const made = await makeAutomation(app.owner, { schedule, action }, { triggerType: "schedule" });
     const patch = async (body: object) => (await app.owner("PATCH", `${AUTOMATIONS}/${made.id}`, body)).body;
@@ -284,8 +286,7 @@ describe("an event trigger", () => {
       [...(await runsOf(app, first.id)), ...(await runsOf(app, second.id))].filter(
         ({ status }: { status: string }) => status === "failed",
       );
-    await until(app.owner, AUTOMATIONS, () => true);
-    for (let looks = 0; looks < 500 && (await failed()).length < 2; looks++) await Bun.sleep(20);
+    await eventually(async () => (await failed()).length >= 2);
     const runs = [...(await runsOf(app, first.id)), ...(await runsOf(app, second.id))];
     expect(runs).toHaveLength(22);
     expect(await failed()).toMatchObject([
@@ -299,6 +300,24 @@ describe("an event trigger", () => {
     ]);
     const told = await app.app.store.db.select().from(events).where(eq(events.type, "automation.failed"));
     expect(told).toHaveLength(2);
+  }, 120_000);
+
+  test("ends a circle whose automations wait for all events before it has multiplied", async () => {
+    await using app = await startApp();
+    await onEvents(app, ["*"], {}, "All");
+    await onEvents(app, ["action.*"], {}, "Some");
+    created(await app.owner("POST", "/api/v1/actions", { kind: "http_request", name: "Cause" }));
+    const chains = () =>
+      app.app.store.db
+        .select({
+          runs: count(),
+          cutOff: sql<number>`sum(${automationRuns.error} ->> '$.code' = 'loop_detected')`,
+        })
+        .from(automationRuns)
+        .groupBy(automationRuns.rootRunId);
+    // One for each run that the two events of this test have begun: of Some, and of the action.
+    await eventually(async () => (await chains()).filter(({ cutOff }) => cutOff > 0).length === 3);
+    for (const { runs } of await chains()) expect(runs).toBeLessThan(150);
   }, 120_000);
 
   test("goes on over a definition that fails, and keeps the order of the trail", async () => {

@@ -93,6 +93,19 @@ describe("creating a connection", () => {
     expect((await started.owner("GET", CONNECTIONS)).body.total).toBe(1);
   });
 
+  test("takes no folder of local files that leads out", async () => {
+    await using started = await startApp({ engine: false });
+    const make = (root: string) =>
+      started.owner("POST", CONNECTIONS, localFiles("Files", { config: { root } }));
+    for (const root of ["..", "../other", "a/../../other", "/..", "./a", "a/."]) {
+      const refused = await make(root);
+      expect([root, refused.status]).toEqual([root, 422]);
+      expect(faultsOf(refused)).toEqual(["body.config.root string_pattern_mismatch"]);
+    }
+    for (const root of ["", "/", "in", "/in/box/", "..in", "in..", "a..b/...", ".hidden"])
+      expect([root, (await make(root)).status]).toEqual([root, 201]);
+  });
+
   test("takes a provider or a template, not both and not neither", async () => {
     await using started = await startApp();
     const wrong = async (body: object) =>

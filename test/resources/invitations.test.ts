@@ -378,8 +378,18 @@ describe("accepting", () => {
     }
   });
 
+  test("is open to as many as were invited, from one address too", async () => {
+    await using app = await startApp({ engine: false });
+    const statuses: number[] = [];
+    for (let n = 0; n < 12; n++) {
+      const { token } = await invite(app, { email: `guest-${n}@example.com` });
+      statuses.push((await app.anonymous("POST", accept, { token, password: NEW_PASSWORD })).status);
+    }
+    expect(statuses).toEqual(Array(12).fill(201));
+  });
+
   test("guessing an account's password over links is held back", async () => {
-    await using app = await startApp({ env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+    await using app = await startApp({ stands: true, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
     const other = await stranger(app);
     const { token } = await invite(app, { email: other.user.email });
     const statuses: number[] = [];

@@ -118,6 +118,31 @@ describe("making a template", () => {
     expect((await owner("POST", TEMPLATES, { ...connection("x"), ...longest })).status).toBe(201);
   });
 
+  test("takes the four fields that it needs alone; a draft may be without a definition until it is published", async () => {
+    const drafts = [];
+    for (const templateType of ["action", "connection", "bundle"]) {
+      const body = { slug: fresh("bare"), displayName: "Bare", templateType, definition: {} };
+      drafts.push(await draft(owner, body));
+      expect(drafts.at(-1)).toMatchObject({ ...body, kind: null, status: "draft", version: 1 });
+    }
+    const [bare, api, parts] = drafts;
+    const publish = (id: string) => owner("POST", `${TEMPLATES}/${id}/publish`);
+    const early = {
+      name: "Early",
+      templateId: api.id,
+      credentials: { token: "t" },
+      config: { baseUrl: "https://x.test" },
+    };
+    expect((await owner("POST", "/api/v1/connections", early)).body.code).toBe("invalid_state");
+    expect(faultsOf(await publish(api.id))).toEqual(["body.definition.http missing"]);
+    expect(faultsOf(await publish(parts.id))).toEqual(["body.definition.components missing"]);
+    expect(ok(await publish(bare.id))).toMatchObject({ kind: null, status: "published" });
+    expect(
+      ok(await owner("PUT", `${TEMPLATES}/${api.id}`, { definition: connection("x").definition })),
+    ).toMatchObject({ id: api.id, version: 1 });
+    expect(ok(await publish(api.id)).status).toBe("published");
+  });
+
   test("refuses a slug that is taken, also by what is built in", async () => {
     const slug = fresh("taken");
     await draft(owner, connection(slug));
@@ -141,7 +166,6 @@ describe("what is checked when it is saved", () => {
   const refusal = async (body: object) => faultsOf(await owner("POST", TEMPLATES, body));
 
   test("of an action: its kind, its definition, and the inputs that it names", async () => {
-    expect(await refusal(action("a", {}, { kind: null }))).toEqual(["body.kind missing"]);
     expect(await refusal(action("a", {}, { kind: "teleport" }))).toEqual(["body.kind enum"]);
     expect(
       await refusal(action("a", { url: "ftp://x", method: "FETCH", surprise: 1, body: "{{payload" })),
@@ -183,7 +207,7 @@ describe("what is checked when it is saved", () => {
 
   test("of a connection: addresses, the way to authorise, schemas, and the fields that they name", async () => {
     const faults = (http: object, more: object = {}) => refusal(connection("c", { http, ...more }));
-    expect(await refusal(connection("c", {}))).toEqual(["body.definition.http missing"]);
+    expect(await refusal(connection("c", { configSchema: {} }))).toEqual(["body.definition.http missing"]);
     expect(await faults({ baseUrl: "ftp://x", auth: { type: "none" } })).toEqual([
       "body.definition.http.baseUrl value_error",
     ]);
@@ -235,9 +259,9 @@ describe("what is checked when it is saved", () => {
   test("of a bundle: keys, dependencies, templates, names, and each component", async () => {
     const faults = (components: object[], more: object = {}) => refusal(bundle("b", components, more));
     const files = { type: "connection", definition: { provider: "local_files", credentials: {} } };
-    expect(await refusal({ ...bundle("b", []), definition: {} })).toEqual([
+    expect(await refusal({ ...bundle("b", []), definition: { parts: [] } })).toContain(
       "body.definition.components missing",
-    ]);
+    );
     expect(await faults([])).toEqual(["body.definition.components too_short"]);
     expect(await faults([{ key: "1 x", type: "thing" }])).toEqual([
       "body.definition.components.0.key string_pattern_mismatch",
@@ -736,6 +760,21 @@ describe("an action of a template", () => {
     const own = await make({ definition: { url: "https://y.test" } });
     expect(own.body).toMatchObject({ templateId: template.id, definition: { url: "https://y.test" } });
     expect(faultsOf(await make({ kind: "conditional_branch" }))).toEqual(["body.kind value_error"]);
+    const { kind, ...rest } = action(fresh("any"), { url: "https://x.test/{{inputs.path}}" });
+    const any = await published(owner, { ...rest, inputDefaults: { path: "p" } });
+    expect([kind, any.kind]).toEqual(["http_request", null]);
+    expect((await make({ templateId: any.id })).body).toMatchObject({
+      kind: "http_request",
+      definition: { url: "https://x.test/p" },
+    });
+    expect(faultsOf(await make({ templateId: any.id, kind: "web_search" }))).toEqual([
+      "body.definition.query missing",
+      "body.definition.url extra_forbidden",
+    ]);
+    const named = bundle("b", [{ key: "a", type: "action", templateSlug: any.slug }]);
+    expect(faultsOf(await owner("POST", TEMPLATES, named))).toEqual([
+      "body.definition.components.0.templateSlug value_error",
+    ]);
     expect(faultsOf(await make({ templateId: RANDOM_ID }))).toEqual(["body.templateId not_found"]);
     ok(await owner("POST", `${TEMPLATES}/${template.id}/deprecate`));
     expect((await make({})).body.code).toBe("invalid_state");

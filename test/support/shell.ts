@@ -39,7 +39,11 @@ export function shell(env: Readonly<Record<string, string | undefined>> = {}) {
       ask: null,
       hasColor: false,
       self: [],
-      person: { configFolder: tmpdir(), server: null, terminal: null },
+      person: {
+        configFolder: join(env.XDG_CONFIG_HOME ?? tmpdir(), "weir"),
+        server: env.WEIR_SERVER ?? null,
+        terminal: null,
+      },
       env,
       onStop: () => undefined,
       status: () => undefined,

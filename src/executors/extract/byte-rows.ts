@@ -6,13 +6,15 @@ import { isInstantText } from "./types.ts";
 
 /** Numbers of so many digits come back from a double as they were. */
 const EXACT_DIGITS = 15;
+/** One of more digits is left to others, who round it. */
+const MAX_DIGITS = 20;
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, MINUS, DOT, ZERO, NINE] = [
   9, 10, 13, 32, 34, 44, 45, 46, 48, 57,
 ] as const;
 const [COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN, CLOSE] = [58, 91, 92, 93, 123, 125] as const;
 
 /**
- * Takes lines of JSON apart as bytes: what the normaliser makes of a row, at a quarter of its time, since no values are
+ * Takes lines of JSON, or items of a list, apart as bytes: what the normaliser makes of a row, at a quarter of its time, since no values are
  * made. It knows the tree of fields from the normaliser and makes no part of it: a row with anything new, or that may not
  * be JSON, or where more than bytes have to be known, is left alone.
  */
@@ -22,6 +24,8 @@ export class ByteRows {
   #objects = 0;
   /** Where the number of the root row stands. */
   #number = { from: 0, to: 0 };
+  /** The white space there may be beside the usual: items of a list may go over several lines. */
+  #gap: number = SPACE;
   readonly #cells = new ByteCells();
   /** Columns of which the row has shown that they are no instants. */
   #texts: SheetColumn[] = [];
@@ -36,12 +40,13 @@ export class ByteRows {
   }
 
   /**
-   * Adds the row that begins at `from`, of text in UTF-8 that ends with a line break; the position after its line. -1
-   * where it was left alone.
+   * Adds the row that begins at `from`, of text in UTF-8: a line, or with `isItem` an item of a list. The position after
+   * its line break, or after the comma or bracket that follows it; -1 where it was left alone.
    */
-  add(bytes: Uint8Array, from: number): number {
+  add(bytes: Uint8Array, from: number, isItem = false): number {
     this.#bytes = bytes;
     this.#at = from;
+    this.#gap = isItem ? NEWLINE : SPACE;
     this.#cells.begin(bytes);
     this.#texts.length = 0;
     const { root } = this;
@@ -66,13 +71,18 @@ export class ByteRows {
   }
 
   #space(): void {
-    for (let byte = this.#bytes[this.#at]; byte === SPACE || byte === TAB || byte === RETURN; )
+    const gap = this.#gap;
+    for (
+      let byte = this.#bytes[this.#at];
+      byte === SPACE || byte === TAB || byte === RETURN || byte === gap;
+    )
       byte = this.#bytes[++this.#at];
   }
 
   #ends(): boolean {
     this.#space();
-    return this.#next() === NEWLINE;
+    const byte = this.#next();
+    return this.#gap === NEWLINE ? byte === COMMA || byte === CLOSE_LIST : byte === NEWLINE;
   }
 
   /** What follows an opening brace. */
@@ -209,16 +219,20 @@ export class ByteRows {
     if (whole === 0 || (whole > 1 && this.#bytes[first] === ZERO)) return false;
     let digits = whole;
     let isFraction = false;
+    let isFar = false; // from the next integer, so that it is read as none
     if (this.#bytes[to] === DOT) {
       const start = ++to;
       to = this.#past(start);
       if (to === start) return false;
       digits += to - start;
       for (let at = start; at < to && !isFraction; at++) isFraction = this.#bytes[at] !== ZERO;
+      const tenths = this.#bytes[start] ?? 0;
+      isFar = tenths > ZERO && tenths < NINE && whole < EXACT_DIGITS && digits <= MAX_DIGITS;
     }
-    const isShort = digits <= EXACT_DIGITS && ((this.#bytes[to] ?? 0) | 0x20) !== 0x65; // e
+    const isPlain = ((this.#bytes[to] ?? 0) | 0x20) !== 0x65; // e
+    const isShort = isPlain && digits <= EXACT_DIGITS;
     this.#at = to;
-    if (isShort && isFraction) return this.#put(lines, column.at.double, from, to);
+    if ((isShort && isFraction) || (isPlain && isFar)) return this.#put(lines, column.at.double, from, to);
     if (isShort && digits === whole && this.#bytes[first] !== ZERO)
       return this.#put(lines, column.at.integer, from, to);
     return this.#rare(lines, column, from);

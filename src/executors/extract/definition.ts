@@ -62,7 +62,10 @@ export const definition = object({
         described("Only these; all where absent", Type.Array(text(), { minItems: 1, maxItems: 5000 })),
       ),
       where: optional(
-        described("A condition in the source's own SQL, with $1 … for parameters; SQL sources alone", text()),
+        described(
+          "A condition with $1 … for parameters: in the source's own SQL, or of files in DuckDB's, over the columns that are taken, as the table names them",
+          text(),
+        ),
       ),
       parameters: optional(described("Values for where, by number", map(anything()))),
       endpoint: optional(Endpoint),

@@ -1,3 +1,4 @@
+import type { Json } from "../../base/json.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import { scanOf } from "../../sql/text.ts";
 import { SEQUENCE, type Sheet } from "./sheet.ts";
@@ -46,8 +47,9 @@ export class Drops {
   }
 
   /** Leaves out the root rows whose numbers `select` gives, with all that hangs from them. */
-  async drop(reason: Reason, select: string): Promise<number> {
-    const [row] = await this.session.run(`INSERT INTO ${TABLE} SELECT *, '${reason}' FROM (${select})`);
+  async drop(reason: Reason, select: string, parameters: readonly Json[] = []): Promise<number> {
+    const insert = `INSERT INTO ${TABLE} SELECT *, '${reason}' FROM (${select})`;
+    const [row] = await this.session.run(insert, parameters);
     const count = Number(Object.values(row ?? {})[0] ?? 0);
     if (count > 0) this.#any = true;
     return count;

@@ -11,8 +11,8 @@ import { readChunk } from "./staging.ts";
  * each piece is written as the table's own file, on trust, and at the end only those are made anew that a later row
  * has proved wrong. True where a load is plain enough for that.
  */
-export const isGuessable = ({ plan, dryRun }: Site): boolean =>
-  !dryRun && plan.incremental === null && plan.disposition !== "merge";
+export const isGuessable = ({ plan, dryRun, where }: Site): boolean =>
+  !dryRun && where === null && plan.incremental === null && plan.disposition !== "merge";
 
 interface Guess {
   resolution: Resolution;

@@ -5,12 +5,14 @@ import { pipeline } from "node:stream/promises";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { readHead } from "../../lake/csv-head.ts";
-import type { Extraction } from "../../providers/contract.ts";
+import type { Extraction, JsonList } from "../../providers/contract.ts";
+import { pastValue } from "../../providers/json-list.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
+import { ahead } from "./ahead.ts";
 import { ByteRows } from "./byte-rows.ts";
 import type { Choice } from "./chosen.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
-import { lineIn, linesIn, parseLines, readJson, readLines } from "./json-reader.ts";
+import { lineIn, linesIn, parseItem, parseLines, readJson, readLines } from "./json-reader.ts";
 import type { Names } from "./naming.ts";
 import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
 import { cutRecords } from "./records.ts";
@@ -24,6 +26,7 @@ const ROWS_AT_ONCE = 512;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
+const COMMA = 0x2c;
 const BYTE_ORDER_MARK = 0xef;
 
 export interface IntakeOptions {
@@ -117,7 +120,7 @@ export async function takeLoose(
   const root = new Sheet(options.table, null, options.fingerprint ? FINGERPRINTED_SLOTS : ROOT_SLOTS);
   const reader = new LooseReader(root, staging, options);
   if (extraction.kind === "rows") {
-    await reader.rows(extraction.pages);
+    await reader.api(extraction);
     const { total } = extraction;
     if (total !== undefined && total !== root.rows && !reader.full) {
       const told = `the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`;
@@ -164,13 +167,43 @@ class LooseReader {
     }
   }
 
+  async api({ pages, texts }: Extraction & { kind: "rows" }): Promise<void> {
+    if (this.options.limit !== null) return this.rows(pages); // a page too many is not asked for
+    const bytes = texts ? this.#bytes : null;
+    if (!texts || !bytes) return this.rows(ahead(pages));
+    for await (const page of ahead(texts)) {
+      if (Array.isArray(page)) await this.#add(page);
+      else await this.#list(page, bytes);
+    }
+  }
+
+  async #list({ bytes, from, to, rows: count }: JsonList, rows: ByteRows): Promise<void> {
+    const { options, root } = this;
+    for (let at = from, n = 0; n < count; n++) {
+      if (n % ROWS_AT_ONCE === 0) await this.#pause();
+      const next = rows.add(bytes, at, true);
+      if (next < 0) {
+        const end = pastValue(bytes, at);
+        for (const row of parseItem(options.table, bytes.subarray(at, end), root.rows))
+          this.#normaliser.add(row);
+        at = bytes.subarray(0, to).indexOf(COMMA, end) + 1;
+      } else at = next;
+    }
+    await this.#pause();
+  }
+
+  /** Between some rows and the next. */
+  async #pause(): Promise<void> {
+    this.options.signal.throwIfAborted();
+    await this.staging.flushLarge(this.#normaliser.lines);
+    this.options.progress(this.root.rows);
+  }
+
   async #add(page: JsonObject[]): Promise<void> {
     for (let start = 0; start < page.length && !this.full; start += ROWS_AT_ONCE) {
-      this.options.signal.throwIfAborted();
       const room = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.root.rows;
       for (const row of page.slice(start, start + Math.min(ROWS_AT_ONCE, room))) this.#normaliser.add(row);
-      await this.staging.flushLarge(this.#normaliser.lines);
-      this.options.progress(this.root.rows);
+      await this.#pause();
     }
   }
 

@@ -30,6 +30,10 @@ export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>)
 export const parseLines = (name: string, texts: readonly string[], before: number): JsonObject[] =>
   parseRows(name, "Line", texts, before);
 
+/** The row that an item of a list is; `before` others came before it. Throws as `parseLines` does. */
+export const parseItem = (name: string, item: Uint8Array, before: number): JsonObject[] =>
+  parseRows(name, "Row", [marked.decode(item)], before);
+
 /**
  * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
  * other. Lists of rows are rows; a scalar is a row with `value`. Integers beyond 2^53 come as `bigint`.

@@ -4,9 +4,11 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { CursorState, LakeTable } from "../../lake/contract.ts";
 import { writeRows } from "../../lake/merge.ts";
+import type { ExtractRequest } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import { dropSeen, fingerprintSql, type Marks, marksOf, reached } from "./boundary.ts";
+import { dropUnmet } from "./condition.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
 import { CHILD_COLUMNS, HISTORY_COLUMNS, LOAD_COLUMNS, normaliseName } from "./naming.ts";
@@ -62,6 +64,8 @@ export interface Site {
   /** When the run began, an ISO instant. */
   startedAt: string;
   dryRun: boolean;
+  /** Null where there is none, or the source has applied it. */
+  where: ExtractRequest["where"];
   /** The table as it is; null where there is none. */
   existing(table: string): LakeTable | null;
   warn(text: string): void;
@@ -107,6 +111,11 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
   const { incremental } = plan;
   if (root.rows > 0) checkFields(root, plan);
   const drops = await Drops.open(session, root);
+  if (site.where && root.rows > 0) {
+    const { targets } = await resolveSheet({ ...site, contract: EVOLVE }, drops, root);
+    const limit = incremental ? null : plan.limit;
+    await dropUnmet(drops, { targets, resource: plan.resource, where: site.where, limit });
+  }
   const field = incremental && root.find(incremental.field);
   let marks: Marks | null = null;
   if (incremental && field && root.rows > 0) {
@@ -150,6 +159,9 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
     dedupeBy: order ? `${quoteName(order.name)} DESC NULLS LAST` : undefined,
   };
 }
+
+/** Rows that a condition leaves out ask nothing of the table. */
+const EVOLVE: SchemaContract = { tables: "evolve", columns: "evolve", dataType: "evolve" };
 
 /** A merge can't place rows that have nothing in any column of the key. */
 async function rejectKeyless(site: Site, drops: Drops, root: Sheet): Promise<void> {

@@ -69,10 +69,11 @@ const isNamed = (name: string, wanted: string): boolean =>
 
 async function ofLake(bench: Bench, datasets: readonly string[] | undefined): Promise<LiveSchema> {
   const all = await bench.lake.tables();
-  const of = ({ layer, dataset }: LakeTable) => `${layer}.${dataset}`;
-  const missing = datasets?.find((dataset) => !all.some((table) => of(table) === dataset));
+  const isOf = ({ layer, dataset }: LakeTable, wanted: string) =>
+    wanted === `${layer}.${dataset}` || wanted === dataset;
+  const missing = datasets?.find((wanted) => !all.some((table) => isOf(table, wanted)));
   if (missing !== undefined) throw new AppError("not_found", `There is no dataset ${missing}.`);
-  const tables = datasets ? all.filter((table) => datasets.includes(of(table))) : all;
+  const tables = datasets ? all.filter((table) => datasets.some((wanted) => isOf(table, wanted))) : all;
   const job = async (sql: string) => ({
     tables: await sqlTables(bench.lake, tables, sql),
     sql,

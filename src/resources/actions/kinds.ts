@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { jsonObject, object, oneOf } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
@@ -24,11 +25,29 @@ export const describeKinds = (app: App) =>
     kind: executor.kind,
     title: executor.title,
     description: executor.description,
-    definitionSchema: plain(definitionShape(executor)),
+    definitionSchema: asGiven(plain(definitionShape(executor))),
     resultSchema: plain(executor.result),
     providers:
       executor.providers === null ? [...app.providers.keys(), HTTP_PROVIDER] : [...executor.providers],
   }));
 
 /** Without the marks that only TypeBox reads. */
-const plain = (schema: object) => JSON.parse(JSON.stringify(schema));
+const plain = (schema: object): JsonObject => JSON.parse(JSON.stringify(schema));
+
+/** The schema of what comes in: a field that has a default may be left out of it. */
+function asGiven(schema: JsonObject): JsonObject {
+  const within = (value: Json): Json =>
+    Array.isArray(value) ? value.map(within) : isObject(value) ? asGiven(value) : value;
+  const { required, ...rest } = schema;
+  const made: JsonObject = Object.fromEntries(
+    Object.entries(rest).map(([name, value]) => [name, name === "default" ? value : within(value)]),
+  );
+  const { properties } = schema;
+  if (!Array.isArray(required) || !isObject(properties))
+    return required === undefined ? made : { ...made, required };
+  const asked = required.filter((name) => {
+    const property = properties[String(name)];
+    return !(isObject(property) && "default" in property);
+  });
+  return asked.length > 0 ? { ...made, required: asked } : made;
+}

@@ -211,10 +211,8 @@ export async function runAction(
 ): Promise<RunRow> {
   const action = await findRunnable(tx, id);
   const definition = merge(action.definition, input.definitionOverrides ?? null);
-  const faults = definitionFaults(tx, action.kind, definition, [
-    "body",
-    input.definitionOverrides ? "definitionOverrides" : "definition",
-  ]);
+  const loc = ["body", input.definitionOverrides ? "definitionOverrides" : "definition"];
+  const faults = definitionFaults(tx, action.kind, definition, loc);
   if (faults.length > 0) throw new InvalidInput(faults);
   if (input.definitionOverrides)
     await checkNamed(tx, action.kind, definition, ["body", "definitionOverrides"]);
@@ -224,7 +222,7 @@ export async function runAction(
     trigger,
     actionId: action.id,
     connectionId: action.connectionId,
-    concurrencyKey: concurrencyKeyOf(tx, definition),
+    concurrencyKey: concurrencyKeyOf(tx, definition, given, loc),
     idempotencyKey,
     input: given,
   });
@@ -235,9 +233,19 @@ function merge(definition: JsonObject, patch: JsonObject | null): JsonObject {
   return isObject(merged) ? merged : {};
 }
 
-function concurrencyKeyOf(tx: WriteContext, definition: JsonObject): string | null {
+function concurrencyKeyOf(
+  tx: WriteContext,
+  definition: JsonObject,
+  input: Json,
+  loc: readonly string[],
+): string | null {
   const key = definition.concurrencyKey;
   if (typeof key !== "string") return null;
-  const filled = resolveTemplates(key, { now: timestamp(tx.clock) });
-  return typeof filled === "string" ? filled : JSON.stringify(filled);
+  try {
+    const filled = resolveTemplates(key, { now: timestamp(tx.clock), ...(input === null ? {} : { input }) });
+    return typeof filled === "string" ? filled : JSON.stringify(filled);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "template_error") throw error;
+    throw invalid([...loc, "concurrencyKey"], error.message, "template_error");
+  }
 }

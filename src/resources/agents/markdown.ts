@@ -67,8 +67,8 @@ function toolFaults(tools: readonly unknown[]): Fault[] {
 }
 
 function split(markdown: string): { front: string; body: string } | null {
-  const lines = markdown.replace(/^\uFEFF/, "").split("\n");
-  const isFence = (line: string | undefined) => line !== undefined && FENCE.test(line.replace(/\r$/, ""));
+  const lines = markdown.replace(/^\uFEFF/, "").split(/\r?\n/);
+  const isFence = (line: string | undefined) => line !== undefined && FENCE.test(line);
   if (!isFence(lines[0])) return null;
   const end = lines.findIndex((line, at) => at > 0 && isFence(line));
   if (end < 0) return null;

@@ -1,9 +1,9 @@
-import { and, count, desc, eq, type SQL } from "drizzle-orm";
+import { and, desc, eq, type SQL } from "drizzle-orm";
 import { InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 import { type Context, write } from "../../context.ts";
-import { countOf } from "../../store/counts.ts";
+import { countOf, totalOf } from "../../store/counts.ts";
 import { record } from "../events/service.ts";
 import { actionRuns } from "../runs/table.ts";
 import { insertArtifact, stageArtifact, stageFile } from "./keep.ts";
@@ -32,11 +32,9 @@ export async function listArtifacts(
     .orderBy(desc(artifacts.id))
     .limit(limit)
     .offset(offset);
-  const total =
-    filters.length === 0
-      ? await countOf(ctx.db, ctx.organizationId, "artifacts")
-      : ((await ctx.db.select({ n: count() }).from(artifacts).where(where))[0]?.n ?? 0);
-  return { rows, total };
+  const count = () =>
+    filters.length === 0 ? countOf(ctx.db, ctx.organizationId, "artifacts") : ctx.db.$count(artifacts, where);
+  return { rows, total: await totalOf(query, rows, count) };
 }
 
 export async function findArtifact(ctx: Context, id: string): Promise<ArtifactRow> {
@@ -83,10 +81,18 @@ function bare(kind: ArtifactCreate["kind"], content: Json): Json {
   return content.kind === kind && content.storage === "inline" ? (content.data ?? null) : content;
 }
 
+/** What a file without a name of its own is called. */
+const UNNAMED = "file";
+
+/** A text is a file of that text; without content the file is empty. */
 function readFile(content: Json): { fileName: string; mimeType: string; bytes: Uint8Array } {
+  if (content === null)
+    return { fileName: UNNAMED, mimeType: "application/octet-stream", bytes: new Uint8Array() };
+  if (typeof content === "string")
+    return { fileName: UNNAMED, mimeType: "text/plain; charset=utf-8", bytes: Buffer.from(content) };
   const { value, faults } = read(FileContent, content, AT);
   if (faults.length > 0) throw new InvalidInput(faults);
-  const { fileName, mimeType, data } = value;
+  const { fileName = UNNAMED, mimeType, data } = value;
   if (data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(data)) {
     throw invalid([...AT, "data"], "The bytes of a file are in base64", "base64_parsing");
   }

@@ -29,9 +29,11 @@ export const ArtifactCreate = object({
 });
 export type ArtifactCreate = Static<typeof ArtifactCreate>;
 
-/** What `content` is for the kind `file`. */
+/** What `content` is for the kind `file`, unless it is a text. */
 export const FileContent = object({
-  fileName: Type.String({ minLength: 1, maxLength: 255, pattern: "^[^/\\\\\\u0000-\\u001f\\u007f]+$" }),
+  fileName: optional(
+    Type.String({ minLength: 1, maxLength: 255, pattern: "^[^/\\\\\\u0000-\\u001f\\u007f]+$" }),
+  ),
   mimeType: Type.String({
     maxLength: 127,
     pattern: "^[A-Za-z0-9][A-Za-z0-9!#$&^_.+\\-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+\\-]*$",

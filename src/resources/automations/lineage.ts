@@ -6,6 +6,8 @@ import { type AutomationRunRow, automationRuns } from "./table.ts";
 export const MAX_DEPTH = 10;
 /** From the third link on, events may start so many runs in one chain: automations that set off one another multiply. */
 const MAX_RUNS_OF_CHAIN = 1000;
+/** So many, where the automation stands in the chain already. */
+const MAX_RUNS_OF_CIRCLE = 50;
 const COUNTED_DEPTH = 3;
 
 export type Link = Pick<
@@ -47,14 +49,26 @@ export const below = (cause: Link | null, id: string) => ({
   depth: (cause?.depth ?? 0) + 1,
 });
 
-/** True where events have started as many runs of this chain as they may. */
-export async function isChainFull(db: ReadDb, cause: Link | null): Promise<boolean> {
+/** True where events have started as many runs of this chain as they may, for one more of the automation. */
+export async function isChainFull(db: ReadDb, cause: Link | null, automationId: string): Promise<boolean> {
   if (cause === null || cause.depth + 1 < COUNTED_DEPTH) return false;
   const [row] = await db
     .select({ n: count() })
     .from(automationRuns)
     .where(inChain(cause.rootRunId ?? cause.id));
-  return (row?.n ?? 0) >= MAX_RUNS_OF_CHAIN;
+  const runs = row?.n ?? 0;
+  return (
+    runs >= MAX_RUNS_OF_CHAIN || (runs >= MAX_RUNS_OF_CIRCLE && (await isAbove(db, cause, automationId)))
+  );
+}
+
+/** True where the run, or one that led to it, is of the automation. */
+async function isAbove(db: ReadDb, run: Link, automationId: string): Promise<boolean> {
+  for (let at: Link | null = run; at !== null; ) {
+    if (at.automationId === automationId) return true;
+    at = at.causeRunId === null ? null : await findLink(db, at.causeRunId);
+  }
+  return false;
 }
 
 /** True where the chain has been cut off at this automation before. */

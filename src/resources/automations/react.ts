@@ -54,7 +54,7 @@ async function start(
     cause,
   };
   const isTooDeep = (cause?.depth ?? 0) >= MAX_DEPTH;
-  if (!isTooDeep && !(await isChainFull(tx.db, cause))) {
+  if (!isTooDeep && !(await isChainFull(tx.db, cause, automation.id))) {
     await startAutomationRun(tx, automation, run);
   } else if (cause !== null && !(await wasCutOff(tx.db, cause, automation.id))) {
     await refuseAutomationRun(tx, automation, run, { error: loopError(isTooDeep), isCutOff: true });

@@ -201,6 +201,7 @@ async function actionOf(tx: WriteContext, ready: Ready) {
     };
   }
   const template = await templateOf(tx, ready.component, "action");
+  if (template.kind === null) throw invalid(["templateSlug"], `The template ${template.slug} is of no kind`);
   const { properties } = template.inputJsonSchema;
   const isTaken = (name: string) => !isObject(properties) || Object.hasOwn(properties, name);
   const inputs = Object.entries(ready.inputs).filter(

@@ -83,7 +83,10 @@ async function sourceFaults(ctx: Context, component: Component, loc: readonly st
       `There are no templates of ${type === "automation" ? "automations" : "agents"}; give definition`,
     );
   const reference = { templateSlug, templateVersion: templateVersion ?? null };
-  if (await namedTemplate(ctx, reference, type as TemplateType)) return [];
+  const template = await namedTemplate(ctx, reference, type as TemplateType);
+  if (type === "action" && template?.kind === null)
+    return fault("templateSlug", `The template ${templateSlug} is of no kind; give a definition with a kind`);
+  if (template) return [];
   const known = (await versionsOf(ctx, templateSlug)).some(({ templateType }) => templateType === type);
   return known
     ? fault("templateVersion", `The template ${templateSlug} has no such version`, "not_found")

@@ -97,6 +97,7 @@ async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
   const reference = raw as TemplateReference;
   const row = await namedTemplate(ctx, reference, "connection");
   if (row) {
+    if (row.status === "draft") return []; // it may say nothing yet, and is refused for being one
     const taker = takerOf(row.definition as HttpTemplate);
     if (raw.credentials !== undefined) return settingsFaults(taker, raw);
     // a template that asks for none takes none

@@ -69,7 +69,6 @@ export const invitationOperations = [
     method: "POST",
     path: "/api/v1/auth/invitations/accept",
     audience: "public",
-    limited: "address",
     tag,
     summary: "Makes whoever was invited a member, and signs them in",
     description:
@@ -77,7 +76,7 @@ export const invitationOperations = [
     body: Acceptance,
     response: User,
     status: 201,
-    errors: [401, 403, 409, 410],
+    errors: [401, 403, 409, 410, 429],
     replies: { 200: { description: "Somebody who was a user already has joined.", body: User } },
     example: exampleUser,
     handle: async ({ app, body, visit }) => {

@@ -98,7 +98,7 @@ export async function finishRun(
     const outcome: Outcome = isUnwanted ? { status: "cancelled" } : given;
     const row = await settleRow(tx, run, outcome, result, left);
     if (!row) return null;
-    await appendLogs(tx.db, run.id, left.logs);
+    await appendLogs(tx.db, run.id, [...left.logs, ...failureLine(outcome, row.updatedAt)]);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
     if (outcome.status === "completed" && outcome.load)
       await commitLoad(tx, run.id, ownerOf(run), outcome.load, row);
@@ -114,6 +114,15 @@ export async function finishRun(
     if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
   });
+}
+
+/** The last line of a log: why a try failed. */
+function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
+  if (!("error" in outcome)) return [];
+  const { message } = outcome.error;
+  return outcome.status === "failed"
+    ? [{ timestamp, level: "error", message }]
+    : [{ timestamp, level: "warn", message: `${message} The next try is at ${outcome.dueAt}.` }];
 }
 
 /** A run that has completed with nothing but a result that its row can hold, and that no automation waits for. */

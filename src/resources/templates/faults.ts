@@ -19,12 +19,17 @@ export type Checked = Pick<
 
 const loc = ["body", "definition"] as const;
 
-/** All that is wrong with a template beyond the shape of the request. */
-export async function templateFaults(ctx: Context, template: Checked): Promise<Fault[]> {
+/**
+ * All that is wrong with a template beyond the shape of the request. A draft may be without a definition (`{}`) yet, and
+ * an action template without a kind, which then is that of the action made of it; `isWhole` checks what is published.
+ */
+export async function templateFaults(ctx: Context, template: Checked, isWhole = false): Promise<Fault[]> {
   const faults = inputSchemaFaults(template);
+  const isEmpty = Object.keys(template.definition).length === 0;
+  if (isEmpty && !isWhole && template.templateType !== "action") return faults;
   switch (template.templateType) {
     case "action":
-      return [...faults, ...actionFaults(ctx, template)];
+      return [...faults, ...kindFaults(template), ...(isEmpty ? [] : actionFaults(ctx, template))];
     case "connection":
       return [...faults, ...connectionFaults(template)];
     case "bundle":
@@ -32,13 +37,19 @@ export async function templateFaults(ctx: Context, template: Checked): Promise<F
   }
 }
 
-function actionFaults(ctx: Context, template: Checked): Fault[] {
-  const kind = ACTION_KINDS.find((each) => each === template.kind);
-  if (kind) return [...namesFaults(template, ctx, kind), ...sampleFaults(ctx, kind, template.definition)];
+const kindOf = (template: Checked): ActionKind | undefined =>
+  ACTION_KINDS.find((each) => each === template.kind);
+
+function kindFaults(template: Checked): Fault[] {
+  if (template.kind === null || kindOf(template)) return [];
   const known = ACTION_KINDS.map((each) => `'${each}'`).join(", ");
-  return template.kind === null
-    ? [{ loc: ["body", "kind"], msg: "Field required: the kind of action that this makes", type: "missing" }]
-    : [{ loc: ["body", "kind"], msg: `Input should be ${known}`, type: "enum" }];
+  return [{ loc: ["body", "kind"], msg: `Input should be ${known}`, type: "enum" }];
+}
+
+function actionFaults(ctx: Context, template: Checked): Fault[] {
+  const kind = kindOf(template);
+  if (!kind) return [];
+  return [...namesFaults(template, ctx, kind), ...sampleFaults(ctx, kind, template.definition)];
 }
 
 function connectionFaults({ definition }: Checked): Fault[] {

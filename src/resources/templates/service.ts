@@ -1,8 +1,9 @@
-import { and, count, desc, eq, type SQL } from "drizzle-orm";
+import { and, desc, eq, type SQL } from "drizzle-orm";
 import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { totalOf } from "../../store/counts.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { templateFaults } from "./faults.ts";
 import { findTemplate, isBuiltIn, mine, versionsOf } from "./find.ts";
@@ -36,8 +37,7 @@ export async function listTemplates(
     .orderBy(desc(templates.id))
     .limit(limit)
     .offset(offset);
-  const [total] = await ctx.db.select({ n: count() }).from(templates).where(where);
-  return { rows, total: total?.n ?? 0 };
+  return { rows, total: await totalOf({ limit, offset }, rows, () => ctx.db.$count(templates, where)) };
 }
 
 /** What is wrong with the raw body of a create beyond its shape, as far as it can be read. */
@@ -86,8 +86,8 @@ export function createTemplate(ctx: Context, input: TemplateCreate): Promise<Tem
   });
 }
 
-async function refuseFaults(tx: WriteContext, row: TemplateRow): Promise<void> {
-  const faults = await templateFaults(tx, row);
+async function refuseFaults(tx: WriteContext, row: TemplateRow, isWhole = false): Promise<void> {
+  const faults = await templateFaults(tx, row, isWhole);
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
@@ -187,7 +187,7 @@ async function moveTo(tx: WriteContext, row: TemplateRow, status: TemplateStatus
     const message = `Version ${row.version} of the template ${row.slug} is ${row.status}: ${hint}.`;
     throw new AppError("invalid_state", message);
   }
-  if (status === "published") await refuseFaults(tx, row); // what it names may be gone by now
+  if (status === "published") await refuseFaults(tx, row, true); // what it names may be gone by now
   const change = { status, ...touched(tx) };
   await tx.db.update(templates).set(change).where(mine(tx, row.id));
   await record(

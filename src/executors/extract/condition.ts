@@ -1,0 +1,62 @@
+import { AppError } from "../../base/errors.ts";
+import type { ExtractRequest } from "../../providers/contract.ts";
+import { tokensOf } from "../../sql/tokens.ts";
+import type { Drops } from "./drops.ts";
+import { selectOf, type Target } from "./resolve.ts";
+import { SEQUENCE } from "./sheet.ts";
+
+type Condition = NonNullable<ExtractRequest["where"]>;
+
+/** What begins a subquery, after a parenthesis; SELECT does so anywhere. */
+const QUERIES = /^(from|with|table|describe|show|summarize|pivot|unpivot)$/i;
+
+/** Why this can't stand inside of parentheses as one condition over the columns at hand; null where it can. */
+function faultOf(sql: string): string | null {
+  const tokens = tokensOf(sql);
+  if (tokens.length === 0) return "it is empty";
+  let depth = 0;
+  for (const [at, { kind, text }] of tokens.entries()) {
+    if (text === ";") return "it has a second statement";
+    if (text === "(") depth++;
+    if (text === ")" && --depth < 0) return "it closes a parenthesis that it does not open";
+    const isQuery = /^select$/i.test(text) || (tokens[at - 1]?.text === "(" && QUERIES.test(text));
+    if (kind === "word" && isQuery) return "it has a query of its own";
+  }
+  return depth > 0 ? "it opens a parenthesis that it does not close" : null;
+}
+
+/**
+ * Leaves out the staged root rows for which `where` does not hold, in DuckDB's SQL over the columns as the table is to
+ * have them. Of the others the first `limit` stay. Throws `definition_invalid`, `sql_error`.
+ */
+export async function dropUnmet(
+  drops: Drops,
+  {
+    targets,
+    resource,
+    where,
+    limit,
+  }: {
+    targets: readonly Target[];
+    resource: string;
+    where: Condition;
+    limit: number | null;
+  },
+): Promise<void> {
+  const fault = faultOf(where.sql);
+  if (fault)
+    throw new AppError(
+      "definition_invalid",
+      `The condition \`where\` of ${resource} can't be used: ${fault}.`,
+    );
+  const rows = `SELECT ${SEQUENCE.name}, ${selectOf(targets)} FROM (${drops.alive(drops.root)})`;
+  const unmet = `SELECT ${SEQUENCE.name} FROM (${rows}) WHERE (${where.sql}\n) IS NOT TRUE`;
+  await drops.drop("filtered", unmet, where.parameters).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.code !== "sql_error") throw error;
+    const message = `The condition \`where\` of ${resource}: ${error.message}`;
+    throw new AppError("sql_error", message, { cause: error });
+  });
+  if (limit === null) return;
+  const beyond = `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) ORDER BY ${SEQUENCE.name} OFFSET ${limit}`;
+  await drops.drop("filtered", beyond);
+}
