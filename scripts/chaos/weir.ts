@@ -135,9 +135,15 @@ export async function ask(call: Call, method: string, path: string, body?: unkno
   return answer.body;
 }
 
+/** It lies below those that the system gives to whoever asks for any, so nobody takes it until it is used. */
 function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    try {
+      Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+      return port;
+    } catch {
+      // somebody has it
+    }
+  }
 }

@@ -94,9 +94,9 @@ describe("a condition", () => {
     const many = { payload: { list: Array.from({ length: 2_000 }, (_, i) => i) } };
     expect(holds("payload.list.all(x, x >= 0)", many)).toBe(true);
     for (const text of [
-      "payload.list.all(x, payload.list.all(y, x + y >= 0))",
+      "payload.list.all(x, payload.list.all(y, payload.list.all(z, x + y + z >= 0)))",
       "payload.list.exists(x, payload.list.exists(y, payload.list.exists(z, x + y + z < 0)))",
-      "payload.list.map(x, payload.list.map(y, payload.list)).size() > 0",
+      "payload.list.map(x, payload.list.map(y, payload.list.map(z, x))).size() > 0",
     ]) {
       expect(reason(text, many)).toContain("it goes through its lists for too long");
     }

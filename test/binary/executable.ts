@@ -1,3 +1,4 @@
+import { beforeAll } from "bun:test";
 import {
   cpSync,
   existsSync,
@@ -7,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -14,6 +16,8 @@ import { client } from "../support/app.ts";
 
 export const ROOT = resolve(import.meta.dir, "../..");
 const BUILT = join(ROOT, "dist/weir");
+/** A build on a machine that does other things as well. */
+export const BUILD_LIMIT_MS = 240_000;
 
 /** Builds an executable from the tree at `root`. */
 export function build(
@@ -29,11 +33,43 @@ export function build(
   if (!built.success) throw new Error(`The build failed: ${built.stderr.toString()}`);
 }
 
-/** The project's executable, built when a file that it is made of is newer. */
+/** The project's executable, built when a file that it is made of is newer; of test files that start together one builds. */
 export function executable(): string {
-  if (!existsSync(BUILT) || newestSource() > statSync(BUILT).mtimeMs) build(ROOT, BUILT);
+  if (isUpToDate()) return BUILT;
+  mkdirSync(join(ROOT, "dist"), { recursive: true });
+  const lock = join(ROOT, "dist/.building");
+  while (!takes(lock)) Bun.sleepSync(200);
+  try {
+    if (!isUpToDate()) build(ROOT, BUILT);
+  } finally {
+    rmSync(lock, { force: true });
+  }
   return BUILT;
 }
+
+const isUpToDate = () => existsSync(BUILT) && newestSource() <= statSync(BUILT).mtimeMs;
+
+/** True once the lock is ours; that of a process that has ended is nobody's. */
+function takes(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch {
+    const owner = Number(existsSync(lock) ? readFileSync(lock, "utf8") : "0");
+    if (owner > 0 && !isAlive(owner)) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+beforeAll(() => void executable(), BUILD_LIMIT_MS);
 
 function newestSource(): number {
   const files = [

@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
+import { freePort } from "../support/postgres.ts";
 import { bareMachine, PASSWORD } from "./executable.ts";
 
 describe("weir serve", () => {
@@ -65,12 +66,10 @@ describe("weir serve", () => {
     expect(second.err).toMatch(
       /^Another weir is running on \/\S+\. Stop it first, or give another directory with --data\.\n$/,
     );
-    expect((await machine.run(["events", "verify"])).err).toContain("Another weir is running");
+    const valid = { code: 0, out: expect.stringMatching(/^acme: valid, \d+ events checked\n$/) };
+    expect(await machine.run(["events", "verify"])).toMatchObject(valid); // it only reads
     expect(await first.end()).toBe(0);
-    expect(await machine.run(["events", "verify"])).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^acme: valid, \d+ events checked\n$/),
-    });
+    expect(await machine.run(["events", "verify"])).toMatchObject(valid);
     expect(await machine.run(["events", "verify", "--json"])).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^{"valid":true,"checked":\d+,"firstBadId":null}\n$/),
@@ -120,9 +119,7 @@ describe("weir serve", () => {
 
   test("below a path of its host, the page that it carries leads there, compressed too", async () => {
     await using machine = bareMachine();
-    const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-    const port = String(free.port);
-    await free.stop(true);
+    const port = String(await freePort());
     const site = `http://127.0.0.1:${port}/weir`;
     const server = machine.start(["serve", "--port", port], { env: { WEIR_BASE_URL: site } });
     await server.line((line) => (line.includes(` listens on ${site}`) ? line : null));

@@ -12,10 +12,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bareMachine, build, copyOfProject, executable, ROOT } from "./executable.ts";
+import { BUILD_LIMIT_MS, bareMachine, build, copyOfProject, executable, ROOT } from "./executable.ts";
 
-/** A build on a machine that does other things as well. */
-const BUILD_LIMIT_MS = 240_000;
 const NEXT = "9.0.0";
 
 /** The next version, which brings a migration, and carries the key that it is signed with. */
@@ -114,22 +112,26 @@ test("an executable takes a signed release while its server runs, and goes back"
   expect(readdirSync(machine.here).sort()).toEqual(["weir", "weir-data", "weir.previous"]);
 });
 
-test("the store's own thread is in the executable, and copies a database", async () => {
-  await using machine = bareMachine();
-  using project = copyOfProject();
-  await machine.init();
-  const entry = `import { openStore } from "./store/store.ts";
+test(
+  "the store's own thread is in the executable, and copies a database",
+  async () => {
+    await using machine = bareMachine();
+    using project = copyOfProject();
+    await machine.init();
+    const entry = `import { openStore } from "./store/store.ts";
 import { migrations } from "./store/migrations.ts";
 const [path, to] = process.argv.slice(2);
 const store = await openStore({ path, migrations, backupsFolder: "backups" });
 await store.backup(to);
 await store.close();
 `;
-  appendFileSync(join(project.folder, "src/copy.ts"), entry);
-  const program = join(project.folder, "copy");
-  build(project.folder, program, { entry: "src/copy.ts" });
-  const to = join(machine.here, "copy.db");
-  expect(await machine.run(["weir-data/weir.db", to], { program })).toMatchObject({ code: 0, err: "" });
-  using copy = new Database(to, { readonly: true });
-  expect(copy.query("SELECT email FROM users").all()).toEqual([{ email: "ada@example.com" }]);
-});
+    appendFileSync(join(project.folder, "src/copy.ts"), entry);
+    const program = join(project.folder, "copy");
+    build(project.folder, program, { entry: "src/copy.ts" });
+    const to = join(machine.here, "copy.db");
+    expect(await machine.run(["weir-data/weir.db", to], { program })).toMatchObject({ code: 0, err: "" });
+    using copy = new Database(to, { readonly: true });
+    expect(copy.query("SELECT email FROM users").all()).toEqual([{ email: "ada@example.com" }]);
+  },
+  BUILD_LIMIT_MS,
+);

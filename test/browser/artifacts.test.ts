@@ -90,7 +90,11 @@ describe("artifacts", () => {
     await go(`/artifacts/${made.image}`);
     const picture = page.getByRole("img", { name: "dot.gif" });
     await picture.waitFor();
-    expect(await picture.evaluate((element) => (element as HTMLImageElement).naturalWidth)).toBe(1);
+    const width = (element: Element) => {
+      const image = element as HTMLImageElement;
+      return image.decode().then(() => image.naturalWidth); // once it is there
+    };
+    expect(await picture.evaluate(width)).toBe(1);
     expect(await troubles()).toEqual([]);
   });
 

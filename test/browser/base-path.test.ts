@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { PASSWORD } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
+import { pressTogether } from "../support/hands.ts";
 import { makeHook, SECRET } from "../support/hook.ts";
 import { startBelow, WAYS } from "../support/proxy.ts";
 import { branch, created, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
@@ -90,8 +91,7 @@ test.each(WAYS)(
       // the keys, the places that are not of the page, and the way out
       await page.keyboard.press("Escape");
       await page.locator("h1").click();
-      await page.keyboard.press("g");
-      await page.keyboard.press("s");
+      await pressTogether(page, "g", "s");
       await heading("SQL");
       expect(at()).toBe("/weir/sql");
       await page.locator("[data-editor]").first().waitFor();
@@ -127,5 +127,5 @@ test.each(WAYS)(
       await browser.close();
     }
   },
-  60_000,
+  240_000,
 );

@@ -5,6 +5,7 @@ import { mountedRoutes } from "../../src/server.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { gate } from "../support/decisions.ts";
+import { pressTogether } from "../support/hands.ts";
 import { AUTOMATIONS, automationRunEnd, created, makeAutomation } from "../support/work.ts";
 
 const SECRET = "a secret of sixteen characters";
@@ -382,8 +383,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.keyboard.type(made.load);
     await page.getByRole("option", { name: /Load orders/ }).click();
     await heading("Load orders");
-    await page.keyboard.press("g");
-    await page.keyboard.press("d");
+    await pressTogether(page, "g", "d");
     await heading("Datasets");
     await page.goBack();
     await heading("Load orders");
@@ -408,6 +408,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     for (const path of ["/", "/runs", `/actions/${made.load}`, `/automations/${made.automation}`]) {
       await go(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
     }
     await page.getByRole("button", { name: "Navigation" }).click();

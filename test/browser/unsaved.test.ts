@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { pressTogether } from "../support/hands.ts";
 import { openSeen } from "../support/seen.ts";
 import { makeAction } from "../support/work.ts";
 
@@ -26,8 +27,7 @@ test("whoever leaves a form that is not saved is asked first, by a link, a key a
   expect(new URL(page.url()).pathname).toMatch(/^\/actions\/./);
 
   await page.locator("h1").click();
-  await page.keyboard.press("g");
-  await page.keyboard.press("d");
+  await pressTogether(page, "g", "d");
   await question.getByRole("button", { name: "Stay here" }).click();
 
   await page.goBack();

@@ -209,7 +209,7 @@ test("weir login waits no longer than the code is good, whatever becomes of the 
   expect(await shell.login([])).toBe(1);
   expect(shell.err.at(-1)).toContain("has run out");
   await server.stop(true);
-}, 4000);
+});
 
 test("the config directory is XDG's where there is one, and the server the environment's", () => {
   const { configFolder, server } = personOf({ HOME: "/somewhere", XDG_CONFIG_HOME: "/config" });

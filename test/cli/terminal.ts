@@ -118,10 +118,10 @@ export function openTerminal(server: string, token?: string) {
       stop: () => {
         for (const stop of stops) stop();
       },
-      /** Once `done` says so of what it printed; fails after 20 s. */
+      /** Once `done` says so of what it printed; fails after a minute. */
       async until(done: () => boolean) {
         for (const since = performance.now(); !done(); await Bun.sleep(5)) {
-          if (performance.now() - since > 20_000)
+          if (performance.now() - since > 60_000)
             throw new Error(`It did not come: ${JSON.stringify(state)}`);
         }
       },

@@ -3,7 +3,7 @@ import { sellerKeys, sellerOrder, startSeller } from "../peers/amazon-seller.ts"
 import { CONNECTIONS, connect } from "../support/connections.ts";
 import { startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 let seller: Awaited<ReturnType<typeof startSeller>>;

@@ -7,7 +7,7 @@ import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
 import { created, until } from "../support/work.ts";
 import { connectFolder, dataOf, startData } from "./place.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let s3: TestS3;
 beforeAll(async () => {

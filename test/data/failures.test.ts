@@ -8,7 +8,7 @@ import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
 import { RUNS, runEnd } from "../support/work.ts";
 import { connectPostgres, startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let pg: TestPostgres;
 let s3: TestS3;

@@ -8,7 +8,7 @@ import { connect } from "../support/connections.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
 import { connectFolder, startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;

@@ -3,7 +3,7 @@ import { driveUser, FOLDER, startDrive, type TestDrive } from "../peers/google-d
 import { CONNECTIONS, connect, trailOf } from "../support/connections.ts";
 import { startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 let drive: TestDrive;

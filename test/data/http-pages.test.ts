@@ -6,7 +6,7 @@ import { credentialsOf, definitionOf, many } from "../support/json-api.ts";
 import { ACTIONS, faultsOf } from "../support/work.ts";
 import { startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 let templateId: string;

@@ -16,7 +16,7 @@ import { startInstallation } from "../support/process.ts";
 import { ACTIONS, faultsOf, RUNS, runEnd, until } from "../support/work.ts";
 import { dataOf, startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 let peer: TestJsonApi;

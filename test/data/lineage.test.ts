@@ -4,7 +4,7 @@ import { join as enrol } from "../support/people.ts";
 import { ACTIONS, created, makeAction, runEnd } from "../support/work.ts";
 import { connectFolder, startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { mysqlUser, startMysql, type TestMysql } from "../peers/mysql.ts";
 import { CONNECTIONS, connect } from "../support/connections.ts";
 import { startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 let db: TestMysql;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { connectPostgres, startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let pg: TestPostgres;
 let data: Awaited<ReturnType<typeof startData>>;

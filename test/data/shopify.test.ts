@@ -17,7 +17,7 @@ import {
 import { RUNS, runEnd, until } from "../support/work.ts";
 import { startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 let peer: TestShopify;
@@ -200,9 +200,10 @@ test("a failure that lasts fails the run, leaves nothing, and the next try takes
     error: { code: "upstream", retryable: true },
   });
   expect(await data.sums("raw", dataset, "orders")).toBeNull();
-  const run = await extract.start({ retry: { maxAttempts: 2, backoffSeconds: [1] } });
+  const run = await extract.start({ retry: { maxAttempts: 2, backoffSeconds: [60] } });
   await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "waiting");
   broken = false;
+  data.app.clock.turn(61_000);
   expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", retryCount: 1 });
   expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 60 });
 });

@@ -3,7 +3,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { flowToEnd, makeAutomation, RUNS } from "../support/work.ts";
 import { startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 test("templates of later steps see the whole of a result that is kept as an artifact", async () => {
   const items = Array.from({ length: 4000 }, (_, id) => ({ id, text: "x".repeat(100) }));

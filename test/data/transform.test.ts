@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { ACTIONS, flowToEnd, makeAutomation, RUNS, runEnd, until } from "../support/work.ts";
 import { connectFolder, startData } from "./place.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 let data: Awaited<ReturnType<typeof startData>>;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../support/postgres.ts";
 import { blocks, docs } from "./blocks.ts";
 
 const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
@@ -50,7 +50,7 @@ describe("the commands of the documents", () => {
         shell.exited,
       ]);
       expect({ code, said: code === 0 ? "" : `${out}\n${err}`.slice(-3000) }).toEqual({ code: 0, said: "" });
-    });
+    }, 300_000);
   }
 });
 
@@ -68,11 +68,3 @@ function openFolder() {
     },
   };
 }
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });

@@ -4,6 +4,7 @@ import { contextFor, write } from "../../src/context.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { deleteAction, runAction } from "../../src/resources/actions/service.ts";
 import { events } from "../../src/resources/events/table.ts";
+import { completeDue } from "../../src/resources/runs/at-once.ts";
 import { claimRuns, contextForRun } from "../../src/resources/runs/claim.ts";
 import { decideClaimed } from "../../src/resources/runs/decide.ts";
 import { finishRuns } from "../../src/resources/runs/finish.ts";
@@ -111,6 +112,18 @@ describe("runs that are decided at once", () => {
     expect(rows[1]).toMatchObject({ leaseToken: "another", result: null, completedAt: null });
     expect((await app.owner("GET", `${RUNS}/${taken}/logs`)).body.items).toEqual([]);
     expect(await chainOf(app, await correlationOf(app, taken))).toEqual(["action.started"]);
+  });
+
+  test("take a place where they were there before this process, so that none of them can end each that comes", async () => {
+    await using app = await startApp({ engine: false });
+    const { id } = await makeAction(app.owner);
+    const before = await queue(app, id, 3);
+    const later = { ...app.app, bootId: app.app.ids.uuid() };
+    const after = await queue(app, id, 3);
+    const claimed = async (places: number) =>
+      (await claimRuns(later, places, completeDue)).map((run) => [run.id, run.status]);
+    expect(await claimed(4)).toEqual([...before.map((each) => [each, "running"]), [after[0], "completed"]]);
+    expect(await claimed(1)).toEqual(after.slice(1).map((each) => [each, "completed"]));
   });
 
   test("are written one by one where one of them can't be, and that one is tried again once it can", async () => {

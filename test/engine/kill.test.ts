@@ -93,7 +93,7 @@ test("a long list goes on after kill -9, wherever in it: no item is lost, and no
   const { id } = created(await server.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input }));
   // About where the next part of the list is laid out.
   for (const reached of [10, 455, 490, 960]) {
-    await until(server.owner, ACTIONS, () => got.size >= reached);
+    while (got.size < reached) await Bun.sleep(10);
     await server.end("SIGKILL");
     server = await installation.serve();
   }
@@ -118,7 +118,7 @@ test("a long list goes on after kill -9, wherever in it: no item is lost, and no
   }
   const extra = [...got.values()].reduce((sum, times) => sum + times - 1, 0);
   expect([got.size, extra <= interrupts]).toEqual([1_100, true]);
-}, 120_000);
+}, 300_000);
 
 test("told to stop, the server ends well, and what it did not finish goes on as if nothing had been", async () => {
   const open = Promise.withResolvers<void>();

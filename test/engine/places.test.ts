@@ -7,7 +7,7 @@ import { klaviyoConnection, many, profile } from "../support/klaviyo.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { RUNS, runEnd, until } from "../support/work.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 const never = new AbortController().signal;
 

@@ -212,6 +212,7 @@ describe("runs of an automation", () => {
         with recursive n(i) as (select 3 union all select i + 1 from n where i < 5000)
         select ${old?.automationRunId ?? ""}, 'each', i, '1', 'pending' from n`),
     );
+    await app.engine?.stop(0); // it would sweep beside us
     const sizes: number[] = [];
     const itemSizes: number[] = [];
     const { store } = app.app;

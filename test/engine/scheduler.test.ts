@@ -13,8 +13,8 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const action = { kind: "conditional_branch", definition: branch() };
 
-/** Without an engine: the test turns the clock and does each round. */
-const start = () => startApp({ engine: false });
+/** Without an engine, and with a clock that stands: the test turns it and does each round. */
+const start = () => startApp({ engine: false, stands: true });
 
 /** Sets the clock to an instant, forward or back. */
 const setClock = ({ clock }: Started, instant: string) =>

@@ -192,8 +192,8 @@ describe("two processes with a database and a bucket in common", () => {
       await db.update(automations).set({ nextRunAt: due }).where(eq(automations.id, id));
     });
     await using three = await startApp({ env, owner: false });
-    const runs = await until(owner, `${AUTOMATIONS}/${id}/runs`, ({ total }) => total > 0);
-    expect(runs.runs[0].input).toEqual({ scheduledAt: due });
+    const { runs } = await until(owner, `${AUTOMATIONS}/${id}/runs`, ({ total }) => total > 0);
+    expect(runs.at(-1).input).toEqual({ scheduledAt: due }); // the minute may have ended since
     expect((await owner("GET", "/api/v1/events?type=automation.schedule_missed")).body.items).toEqual([]);
     expect(three.engine).not.toBeNull();
   });
@@ -230,7 +230,7 @@ describe("two processes with nothing but a database in common", () => {
     for (const { body } of [query, content])
       expect(body.detail).toContain("in the data directory of another process");
     const again = { layer: "raw", dataset: "shop", table: "orders", select };
-    expect(loadTable(contextOf(two, one), again)).rejects.toThrow("Set WEIR_LAKE_URL");
+    await expect(loadTable(contextOf(two, one), again)).rejects.toThrow("Set WEIR_LAKE_URL");
   });
 });
 
@@ -266,7 +266,7 @@ describe("two processes with a database and a data directory in common", () => {
     await using database = startHrana();
     await using one = await startApp({ engine: false });
     const joined = startApp({ env: settings(database), dataFolder: one.dataFolder, owner: false });
-    expect(joined).rejects.toThrow("Another weir is running");
+    await expect(joined).rejects.toThrow("Another weir is running");
   });
 });
 
@@ -286,9 +286,9 @@ test.skipIf(faketimeLibrary === null)(
     const members = await Promise.all([several.join(), several.join(ahead.env), several.join(behind.env)]);
     const runs: [member: (typeof members)[number], id: string][] = [];
     for (const member of members) {
-      const definition = { url: receiver.url };
+      const definition = { url: receiver.url, timeoutSeconds: 300 };
       const action = await makeAction(member.owner, { kind: "http_request", definition });
-      expect(Math.abs(Date.parse(action.createdAt) - Date.now())).toBeLessThan(10_000);
+      expect(Math.abs(Date.parse(action.createdAt) - Date.now())).toBeLessThan(30_000);
       for (let n = 0; n < 4; n++)
         runs.push([member, created(await member.owner("POST", `${ACTIONS}/${action.id}/run`)).id]);
     }

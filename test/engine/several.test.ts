@@ -15,7 +15,8 @@ async function plant({ owner }: Member, receiver: string) {
     kind: "http_request",
     definition: { url: `${receiver}/effect`, method: "POST", body: {} },
   };
-  const slow = { kind: "http_request", definition: { url: `${receiver}/slow`, method: "POST", body: {} } };
+  const held = { url: `${receiver}/slow`, method: "POST", body: {}, timeoutSeconds: 300 };
+  const slow = { kind: "http_request", definition: held };
   const hook = { path: "hook", secret: SECRET, waitSeconds: 0, action: effect };
   await makeAutomation(owner, hook, { name: "Hook", triggerType: "webhook" });
   const schedule = { schedule: { cron: "* * * * * *" }, action: always };
@@ -44,9 +45,9 @@ async function sendHook({ origin }: Member, n: number): Promise<string | null> {
   return ((await reply.json()) as { automationRunId: string }).automationRunId;
 }
 
-/** Those that are killed or stand still are given up after 20 s, and their work is taken up within 5 s after that. */
+/** Those that are killed or stand still are given up after 20 s, and their work is taken up within 5 s after that; later on a busy machine. */
 async function eventually(done: () => boolean): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < 40_000; await Bun.sleep(50)) {
+  for (const start = performance.now(); performance.now() - start < 100_000; await Bun.sleep(50)) {
     if (done()) return;
   }
   throw new Error("It did not come.");
@@ -80,10 +81,9 @@ test("three processes share all work: one is killed and one stands still, and ev
   const accepted = new Set<string>();
   let sent = 0;
   let approvals = 0;
-  const load = async (who: readonly Member[], ms: number) => {
-    const start = performance.now();
+  const load = async (who: readonly Member[], count: number) => {
     const one = async (member: Member) => {
-      while (performance.now() - start < ms) {
+      for (let turn = 0; turn < count; turn++) {
         const n = sent++;
         const runId = await sendHook(member, n);
         if (runId !== null) accepted.add(runId);
@@ -95,7 +95,7 @@ test("three processes share all work: one is killed and one stands still, and ev
     };
     await Promise.all(who.map(one));
   };
-  await load([stays, dies, stalls], 1500);
+  await load([stays, dies, stalls], 60);
   const long: string[] = [];
   for (let n = 0; n < 20; n++)
     long.push(created(await stays.owner("POST", `${ACTIONS}/${made.long}/run`)).id);
@@ -109,13 +109,13 @@ test("three processes share all work: one is killed and one stands still, and ev
   await dies.end("SIGKILL");
   const from = new Date().toISOString();
   for (const { id, pid } of held) if (pid === stays.pid) answers.get(id)?.();
-  await load([stays], 1500);
+  await load([stays], 60);
   const isTakenUp = `select id from action_runs where id in (select value from json_each(?)) and status = 'completed'`;
   await eventually(() => rowsOf(several, isTakenUp, JSON.stringify(long)).length === long.length);
   expect(rowsOf(several, "select id from processes")).toHaveLength(1);
   stalls.signal("SIGCONT");
   for (const answer of answers.values()) answer();
-  await load([stalls, stays], 1000);
+  await load([stalls, stays], 40);
   await rest(several, stays, made.every);
 
   // nothing is left, nothing twice, nothing lost
@@ -181,8 +181,8 @@ test("three processes share all work: one is killed and one stands still, and ev
 
   expect((await stalls.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
   expect(rowsOf(several, "pragma integrity_check")).toEqual([{ integrity_check: "ok" }]);
-  expect(rowsOf(several, "select id from processes")).toHaveLength(2);
-}, 150_000);
+  await eventually(() => rowsOf(several, "select id from processes").length === 2);
+}, 300_000);
 
 /** Ends the schedule, and waits until nothing is under way. */
 async function rest(several: Several, { owner }: Member, every: string): Promise<void> {

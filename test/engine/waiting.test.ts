@@ -166,7 +166,7 @@ test("killed without warning, what waits goes on waiting, and goes on once", asy
   });
   const run = created(await server.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
   const decision = await onlyOpen(server);
-  const short = await ask(server, { expiresInSeconds: 1, onExpire: "fail" });
+  const short = await ask(server, { expiresInSeconds: 5, onExpire: "fail" });
   const gone = await ask(server);
 
   await server.end("SIGKILL");

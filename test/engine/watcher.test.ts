@@ -10,7 +10,7 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 
 const HOUR = 3_600_000;
 /** Of a test that starts processes for SQL. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 120_000;
 const SECRET = "the-secret-of-the-notices";
 const quick = { action: { kind: "conditional_branch", definition: branch() } };
 /** A step that makes so many rows, by a query. */

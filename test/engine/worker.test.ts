@@ -64,8 +64,11 @@ describe("a worker", () => {
     await using app = await startApp({ env: { WEIR_CONCURRENCY: "2" } });
     let now = 0;
     let most = 0;
+    const both = Promise.withResolvers<void>();
     await using receiver = startReceiver(async () => {
       most = Math.max(most, ++now);
+      if (now === 2) both.resolve();
+      await both.promise;
       await Bun.sleep(10);
       now--;
       return Response.json({});

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import chromium, { inflate } from "@sparticuz/chromium";
@@ -19,9 +19,12 @@ const UNSAFE = /web-security|insecure-content|site-isolation/;
 /** Nothing that a page shows takes longer, unless it never comes. */
 const WAIT_MS = 40_000;
 
+const START_MS = 90_000;
+
 const LOCK = join(tmpdir(), "weir-chromium.lock");
-/** Unpacking takes seconds; whoever held the lock longer than this is gone. */
+/** Whoever holds the lock and gave no sign of life for so long is gone. */
 const STALE_MS = 60_000;
+const SIGN_OF_LIFE_MS = 10_000;
 
 /** Of test files that start together one unpacks. */
 async function alone<T>(work: () => Promise<T>): Promise<T> {
@@ -35,9 +38,11 @@ async function alone<T>(work: () => Promise<T>): Promise<T> {
       await Bun.sleep(100);
     }
   }
+  const living = setInterval(() => utimesSync(LOCK, new Date(), new Date()), SIGN_OF_LIFE_MS);
   try {
     return await work();
   } finally {
+    clearInterval(living);
     rmSync(LOCK, { recursive: true, force: true });
   }
 }
@@ -58,11 +63,18 @@ async function libraries(): Promise<string> {
 export async function openBrowser() {
   const executablePath = process.env.CHROMIUM ?? (await alone(() => chromium.executablePath()));
   const args = [...chromium.args.filter((arg) => !UNSAFE.test(arg)), ...QUIET];
-  const browser = await playwright.launch({ executablePath, args }).catch(async (error: Error) => {
-    if (!/shared libraries/.test(error.message)) throw error;
-    const env = { ...process.env, LD_LIBRARY_PATH: await libraries() };
-    return playwright.launch({ executablePath, args, env: env as Record<string, string> });
-  });
+  const browser = await playwright
+    .launch({ executablePath, args, timeout: START_MS })
+    .catch(async (error: Error) => {
+      if (!/shared libraries/.test(error.message)) throw error;
+      const env = { ...process.env, LD_LIBRARY_PATH: await libraries() };
+      return playwright.launch({
+        executablePath,
+        args,
+        timeout: START_MS,
+        env: env as Record<string, string>,
+      });
+    });
   return {
     /** A window with its own cookies, which keeps what pages must never do. */
     async open(origin: string, options: Parameters<typeof browser.newContext>[0] = {}) {

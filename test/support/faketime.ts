@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -16,7 +16,11 @@ export const faketimeLibrary: string | null =
 export function openFaketime(library: string) {
   const folder = mkdtempSync(join(tmpdir(), "weir-faketime-"));
   const file = join(folder, "offset");
-  const set = (seconds: number) => writeFileSync(file, `${seconds < 0 ? "" : "+"}${seconds}s\n`);
+  /** In one go: a process may look at any moment. */
+  const set = (seconds: number) => {
+    writeFileSync(`${file}.new`, `${seconds < 0 ? "" : "+"}${seconds}s\n`);
+    renameSync(`${file}.new`, file);
+  };
   set(0);
   return {
     env: {

@@ -27,6 +27,13 @@ export async function openAs(
   return { ...seen, [Symbol.asyncDispose]: () => browser.close() };
 }
 
+/** Presses keys one right after the other: on a busy machine the second of a pair would come too late by itself. */
+export const pressTogether = (page: Page, ...keys: string[]) =>
+  page.evaluate((pressed) => {
+    for (const key of pressed)
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  }, keys);
+
 /** A way to the server on `port` that can be cut, and mended at the same address. `await using` closes it. */
 export async function startLine(port: number) {
   const open = new Set<Socket>();
