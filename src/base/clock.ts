@@ -53,6 +53,20 @@ export function correctable(own: Clock): CorrectableClock {
 export const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;
 
+/** What names its zone, and days alone, which JavaScript takes for UTC by itself. */
+const ZONED = /^\d{4}-\d\d-\d\d$|(?:\d ?Z|\b(?:UTC?|GMT|[ECMP][SD]T)|[+-]\d\d:?\d\d)(?: \([^)]*\))?$/i;
+
+/**
+ * The instant that somebody else's text tells, ISO 8601 in UTC; null where it tells none. One without a zone is taken
+ * for UTC: where this machine is has nothing to do with it.
+ */
+export function instantTold(text: string): string | null {
+  const at = new Date(text);
+  const ms = at.getTime();
+  if (Number.isNaN(ms)) return null;
+  return new Date(ZONED.test(text.trim()) ? ms : ms - at.getTimezoneOffset() * 60_000).toISOString();
+}
+
 /** The last instant that was written out: hot paths ask many times within one millisecond. */
 let last = { ms: Number.NaN, text: "" };
 

@@ -1,3 +1,4 @@
+import { instantTold } from "../base/clock.ts";
 import type { PageLink, PageSource, ReadPage } from "./contract.ts";
 
 const MAX_LINKS = 500;
@@ -130,8 +131,8 @@ function publishedOf(document: Document): string | null {
     (script) => /"datePublished"\s*:\s*"([^"]{4,40})"/.exec(script.textContent ?? "")?.[1],
   );
   for (const text of [...data, ...told]) {
-    const ms = Date.parse(text ?? "");
-    if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+    const instant = instantTold(text ?? "");
+    if (instant !== null) return instant;
   }
   return null;
 }

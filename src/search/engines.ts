@@ -1,3 +1,4 @@
+import { instantTold } from "../base/clock.ts";
 import type { Egress, EgressRequest } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
@@ -116,13 +117,8 @@ function hits(results: Json | undefined, names: { snippet: string; date: string 
       title: text(item.title).slice(0, 500),
       url: text(item.url),
       snippet: text(item[names.snippet]).slice(0, MAX_SNIPPET_CHARACTERS),
-      publishedAt: instantOf(text(item[names.date])),
+      publishedAt: instantTold(text(item[names.date])),
     }));
-}
-
-function instantOf(text: string): string | null {
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
 
 /** Brave marks the words that were looked for, and writes signs as entities. */

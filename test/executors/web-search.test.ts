@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { startApp } from "../support/app.ts";
 import { ACTIONS, makeAction, runToEnd } from "../support/work.ts";
 
@@ -145,6 +146,33 @@ describe("web_search", () => {
       message: expect.stringContaining("WEIR_SEARCH_URL"),
     });
   });
+
+  test.each(["UTC", "America/St_Johns", "Asia/Kolkata"])(
+    "takes a time without a zone for UTC, also on a machine in %s",
+    (TZ) => {
+      const texts = [
+        "2026-03-01T10:00:00",
+        "2026-03-01 10:00",
+        "March 1, 2026 10:00",
+        "2026-03-01",
+        "2026-03-01T10:00:00Z",
+        "2026-03-01T10:00:00.5-03:30",
+        "Sun, 01 Mar 2026 10:00:00 GMT",
+        "2 days ago",
+      ];
+      const script = `import { instantTold } from ${JSON.stringify(join(import.meta.dir, "../../src/base/clock.ts"))};
+        console.log(JSON.stringify(${JSON.stringify(texts)}.map(instantTold)));`;
+      const { stdout } = Bun.spawnSync([process.execPath, "-e", script], { env: { TZ } });
+      expect(JSON.parse(stdout.toString())).toEqual([
+        ...Array(3).fill("2026-03-01T10:00:00.000Z"),
+        "2026-03-01T00:00:00.000Z",
+        "2026-03-01T10:00:00.000Z",
+        "2026-03-01T13:30:00.500Z",
+        "2026-03-01T10:00:00.000Z",
+        null,
+      ]);
+    },
+  );
 
   test("is refused when saved without a question", async () => {
     await using weir = await startApp({ engine: false });

@@ -31,9 +31,9 @@ describe("conditions that are decided in one go hold up everybody else no longer
 
   test("compared as often as they stand there", () => {
     const items = Array.from({ length: 100_000 }, (_, a) => ({ a }));
-    const many = times(110, "payload.items == payload.items", " && ");
-    expect(() => holds(many, { payload: { items } })).toThrow("for too long");
-    expect(holds("payload.items == payload.items", { payload: { items } })).toBe(true);
+    const many = times(280, "p.i == p.i", " && ");
+    expect(() => holds(many, { p: { i: items } })).toThrow("for too long");
+    expect(holds(many, { p: { i: items.slice(0, 10) } })).toBe(true);
   });
 
   test("all branches of a step, and the steps behind it wait for a worker", async () => {
@@ -57,7 +57,7 @@ describe("conditions that are decided in one go hold up everybody else no longer
       key: `s${i}`,
       kind: "conditional_branch",
       definition: branch(),
-      when: costly,
+      when: i === 0 ? "1 == 2" : costly,
       onError: "continue",
     }));
     const run = await flowToEnd(app.owner, (await makeAutomation(app.owner, { steps })).id);

@@ -12,7 +12,11 @@ describe("whoever has many IPv6 addresses of one line", () => {
   });
 
   test("can't sign in more often by changing them", async () => {
-    await using app = await startApp({ engine: false, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+    await using app = await startApp({
+      engine: false,
+      stands: true,
+      env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
+    });
     const tries: number[] = [];
     for (let i = 1; i <= 12; i++) {
       const call = client(app.origin, { "x-forwarded-for": `2001:470:1:2::${i.toString(16)}` });
@@ -25,7 +29,7 @@ describe("whoever has many IPv6 addresses of one line", () => {
 });
 
 test("without a trusted proxy nobody changes their address by a header", async () => {
-  await using app = await startApp({ engine: false });
+  await using app = await startApp({ engine: false, stands: true });
   let last = 0;
   for (let i = 1; i <= 11; i++) {
     const headers = {

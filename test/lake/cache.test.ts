@@ -8,7 +8,7 @@ import { turnableClock } from "../support/app.ts";
 
 function openTestCache(options: Partial<CacheOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "weir-cache-"));
-  const clock = turnableClock();
+  const clock = turnableClock(1, true);
   const all = { folder, maxBytes: 30, graceMs: 1_000, clock, ids: systemIds, ...options };
   const fetched: string[] = [];
   const cache = openCache(all);

@@ -225,7 +225,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
 
   test("that says nothing is given up, and its request ends", async () => {
     await using peer = await startModel([{ moves: [{ pause: 60_000 }] }]);
-    const error = await failure(all(protocol, peer.origin, { silenceMs: 80 }));
+    const error = await failure(all(protocol, peer.origin, { silenceMs: 1_500 }));
     expect(error.code).toBe("timeout");
     await peer.heard[0]?.gone;
     expect(peer.heard.length).toBe(1);
@@ -233,7 +233,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
 
   test("that falls silent between two tokens is given up", async () => {
     await using peer = await startModel([{ moves: [{ text: "Half" }, { pause: 60_000 }] }]);
-    const error = await failure(all(protocol, peer.origin, { silenceMs: 80 }));
+    const error = await failure(all(protocol, peer.origin, { silenceMs: 1_500 }));
     expect(error.message).toContain("in the middle of its reply");
   });
 

@@ -8,7 +8,7 @@ export interface Order {
 }
 
 type Instead =
-  | { status: number; headers?: Record<string, string>; body?: string }
+  | { status: number; headers?: Record<string, string>; body?: string | Buffer }
   | "cut"
   | "cut in the middle"
   | "silence";

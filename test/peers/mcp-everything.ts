@@ -1,21 +1,14 @@
 import { join } from "node:path";
+import { freePort } from "../support/postgres.ts";
 
 const ENTRY = join(
   import.meta.dir,
   "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-/** A port that was free a moment ago: the server takes none by itself. */
-function freePort(): number {
-  const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const { port } = probe;
-  probe.stop(true);
-  return port ?? 0;
-}
-
 /** The reference server of the Model Context Protocol, over streamable HTTP or HTTP+SSE. */
 export async function startEverything(transport: "streamableHttp" | "sse") {
-  const port = freePort();
+  const port = await freePort();
   const child = Bun.spawn([process.execPath, ENTRY, transport], {
     env: { PATH: process.env.PATH ?? "", PORT: String(port) },
     stdout: "ignore",
@@ -27,7 +20,7 @@ export async function startEverything(transport: "streamableHttp" | "sse") {
       await (await fetch(`http://127.0.0.1:${port}/none`)).text();
       break;
     } catch (error) {
-      if (tries > 200 || child.exitCode !== null) throw error;
+      if (tries > 1_000 || child.exitCode !== null) throw error;
       await Bun.sleep(50);
     }
   }

@@ -122,7 +122,7 @@ describe("an access token", () => {
   });
 
   test("is refused once its time is over", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ stands: true });
     const made = (await app.owner("POST", place, { name: "CI", expiresInDays: 2 })).body;
     const call = client(app.origin, { authorization: `Bearer ${made.token}` });
     app.clock.turn(2 * DAY_MS - 5000);

@@ -432,14 +432,14 @@ describe("two turns at once", () => {
   });
 
   test("of twenty at the same moment one goes", async () => {
-    chat.play(() => says("Ok."));
+    const rest = Promise.withResolvers<void>();
+    chat.play([{ moves: [{ hold: rest.promise }, { text: "Ok." }] }]);
     const { at } = await makeThread(chat);
     const replies = await Promise.all(Array.from({ length: 20 }, () => open(chat, at, { content: "x" })));
-    const statuses = replies.map(({ status }) => status).sort();
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)]);
+    rest.resolve();
     await Promise.all(replies.map((reply) => reply.text()));
-    expect(statuses.filter((status) => status === 409).length).toBeGreaterThan(0);
-    const { messages } = await stored(chat, at);
-    expect(messages.length).toBe(2 * statuses.filter((status) => status === 200).length);
+    expect((await stored(chat, at)).messages).toHaveLength(2);
   });
 });
 
@@ -491,9 +491,7 @@ describe("cancel", () => {
     const { at } = await makeThread(chat, ["query"]);
     const reply = await open(chat, at, { content: "Hello?" });
     await untilSaid(chat, at, "input-available", true);
-    const start = performance.now();
     expect((await chat.app.owner("POST", `${at}/turns/cancel`)).status).toBe(204);
-    expect(performance.now() - start).toBeLessThan(2_500);
     const streamed = await readStream(reply);
     expect(streamed.types.slice(-2)).toEqual(["tool-output-error", "abort"]);
     const { thread } = await stored(chat, at, streamed);
@@ -592,10 +590,10 @@ describe("the bounds of one turn", () => {
     ]);
 
   test("end one that is at work for too long, in the midst of a reply or of a tool, and the message says so", async () => {
-    const env = { WEIR_LLM_TURN_TIMEOUT: "1" };
+    const env = { WEIR_LLM_TURN_TIMEOUT: "3" };
     await using chat = await startChat([], { env });
     const never = Promise.withResolvers<void>().promise;
-    const sentence = "The turn was at work for 1 s, which is all that one turn has, and was ended.";
+    const sentence = "The turn was at work for 3 s, which is all that one turn has, and was ended.";
     chat.play([{ moves: [{ text: "Well" }, { hold: never }] }]);
     const { at } = await makeThread(chat);
     const { chunks, reply, thread } = await ask(chat, at);

@@ -36,10 +36,13 @@ const bucket = (more: object = {}, credentials: object = {}) => ({
   credentials: { ...s3Keys, ...credentials },
 });
 
-/** A server that takes connections and says nothing; `reached` resolves with the first one. */
-async function silentServer() {
+/** A server that takes connections and says nothing; `reached` resolves once there were so many. */
+async function silentServer(wanted = 1) {
   const reached = Promise.withResolvers<void>();
-  const server = createServer(() => reached.resolve());
+  let count = 0;
+  const server = createServer(() => {
+    if (++count === wanted) reached.resolve();
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   return {
@@ -141,7 +144,7 @@ describe("verifying", () => {
   });
 
   test("marks nothing that was changed, disabled or deleted meanwhile", async () => {
-    using server = await silentServer();
+    using server = await silentServer(4);
     const given = Promise.withResolvers<void>();
     const clock = {
       ...systemClock,

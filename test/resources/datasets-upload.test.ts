@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startApp } from "../support/app.ts";
+import { eventually } from "../support/outbound.ts";
 import { join as enrol } from "../support/people.ts";
 
 setDefaultTimeout(60_000);
@@ -377,14 +378,10 @@ describe("files that something is wrong with load nothing, and say what", () => 
     expect(await sent).toBe("gone");
     expect((await weir.owner("GET", "/api/v1/datasets?q=broken")).body.total).toBe(0);
     const future = new Date("2999-01-01T00:00:00Z");
-    for (let tries = 0; tries < 100; tries++) {
-      const left = (await Array.fromAsync(weir.app.lake.list(future))).filter((path) =>
-        path.startsWith(".work/"),
-      );
-      if (left.length === 0) return;
-      await Bun.sleep(50);
-    }
-    expect.unreachable();
+    await eventually(async () => {
+      const left = await Array.fromAsync(weir.app.lake.list(future));
+      return !left.some((path) => path.startsWith(".work/"));
+    });
   });
 });
 

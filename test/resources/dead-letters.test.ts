@@ -14,7 +14,10 @@ const body = '{"event":"order.created","order":{"id":"1001"}}';
 /** A webhook whose receiver answers with `state.status`; each failure is retried once, at once. */
 async function startDying(app: Started, path = "orders") {
   const state = { status: 503 };
-  const receiver = startReceiver(() => Response.json({}, { status: state.status }));
+  const receiver = startReceiver(() => {
+    app.clock.turn(10); // so that no two tries come at one instant
+    return Response.json({}, { status: state.status });
+  });
   const definition = {
     url: receiver.url,
     method: "POST",

@@ -429,8 +429,8 @@ describe("an expiry", () => {
     const { run, decision } = await ask(app, { expiresInSeconds: 60 });
     const { text } = await app.owner("POST", decideOn(decision.id), approved);
     app.clock.turn(120_000);
-    const other = await ask(app, { expiresInSeconds: 1 });
-    app.clock.turn(2_000);
+    const other = await ask(app, { expiresInSeconds: 60 });
+    app.clock.turn(61_000);
     await runEnd(app.owner, other.run.id);
     expect((await app.owner("GET", `${DECISIONS}/${decision.id}`)).text).toBe(text);
     expect((await app.owner("GET", `${RUNS}/${run.id}`)).body.status).toBe("completed");

@@ -94,7 +94,7 @@ describe("a device code", () => {
   });
 
   test("is given ten times a minute to one address, and to no page of another site", async () => {
-    await using app = await startApp({ engine: false });
+    await using app = await startApp({ engine: false, stands: true });
     const ask = () => app.anonymous("POST", CODE, { client_id: "weir-cli" });
     const all = await Promise.all(Array.from({ length: 11 }, ask));
     expect(all.filter(({ status }) => status === 200)).toHaveLength(10);
@@ -174,7 +174,7 @@ describe("polling", () => {
   });
 
   test("too early is told off, and makes every later poll wait five seconds longer", async () => {
-    await using app = await startApp({ engine: false });
+    await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     const after = async (seconds: number) => {
       app.clock.turn(seconds * 1000);
@@ -191,7 +191,7 @@ describe("polling", () => {
   });
 
   test("as often as the interval allows goes on until the code expires, whatever the limit of the address", async () => {
-    await using app = await startApp({ engine: false });
+    await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     for (let second = 0; second < 900; second += 5) {
       expect(errorOf(await poll())).toEqual([400, "authorization_pending"]);
@@ -201,7 +201,7 @@ describe("polling", () => {
   });
 
   test("faster than that, or for codes that do not exist, ends at the limit of the address", async () => {
-    await using app = await startApp({ engine: false });
+    await using app = await startApp({ engine: false, stands: true });
     const { poll } = await device(app);
     const answers: unknown[] = [];
     for (let n = 0; n < 6; n++) answers.push((await poll({ device_code: `guess-${n}` })).body.error);
@@ -380,7 +380,7 @@ describe("approving", () => {
   });
 
   test("is possible ten times a minute from one address, so that codes can't be guessed", async () => {
-    await using app = await startApp({ engine: false });
+    await using app = await startApp({ engine: false, stands: true });
     const { userCode } = await device(app);
     app.clock.turn(MINUTE);
     const guess = (n: number) =>
@@ -396,7 +396,11 @@ describe("approving", () => {
   });
 
   test("has a limit for each person too, whichever address the tries come from", async () => {
-    await using app = await startApp({ engine: false, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+    await using app = await startApp({
+      engine: false,
+      stands: true,
+      env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
+    });
     const from = (n: number) => ({ "x-forwarded-for": `192.0.2.${n}` });
     const { userCode } = await device(app, from(200));
     for (let n = 0; n < 20; n++) {
@@ -441,7 +445,7 @@ test("a client made by somebody else signs in", async () => {
   expect(codes).toMatchObject({ expires_in: 900, interval: 5, verification_uri: `${app.origin}/device` });
   const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...codes, interval: 0.01 });
   expect(polls).toEqual(["authorization_pending", "authorization_pending", "done"]);
-  expect([tokens.token_type, tokens.expiresIn()]).toEqual(["bearer", 14 * 24 * 60 * 60]);
+  expect([tokens.token_type, tokens.expires_in]).toEqual(["bearer", 14 * 24 * 60 * 60]);
   const call = client(app.origin, { authorization: `Bearer ${tokens.access_token}` });
   expect((await call("GET", "/api/v1/users/me")).body.email).toBe("ada@example.com");
 });

@@ -221,7 +221,7 @@ test("since and until bound the events, both ends included", async () => {
 });
 
 test("events of a rare actor are found over the pages of a long trail, none of which looks at too much", async () => {
-  await using weir = await startApp({ engine: false });
+  await using weir = await startApp({ engine: false, stands: true });
   const ctx = contextOf(weir);
   await tell({ ...ctx, actor: WORKER }, "action.failed", "rare");
   await write(ctx, async (tx) => {

@@ -304,7 +304,7 @@ test("two Host headers are refused", async () => {
 
 describe("the rate limit", () => {
   test("is told with the time to wait, for each credential alone", async () => {
-    await using app = await startApp({ env: { WEIR_API_RATE: "60:3" } });
+    await using app = await startApp({ stands: true, env: { WEIR_API_RATE: "60:3" } });
     const other = await neighbour(app);
     const statuses = [];
     for (let i = 0; i < 5; i++) statuses.push((await app.owner("GET", ACTIONS)).status);

@@ -88,7 +88,7 @@ describe("health", () => {
   });
 
   test("is degraded where the scheduler stands still", async () => {
-    await using weir = await startApp({ engine: false });
+    await using weir = await startApp({ engine: false, stands: true });
     const deep = () => weir.owner("GET", "/api/v1/health?deep=true");
     beat(weir.app);
     expect((await deep()).body.checks.scheduler).toEqual({ ok: true, detail: "last seen 0 s ago" });
@@ -143,7 +143,7 @@ describe("the smoke tests", () => {
   });
 
   test("need no credentials, and are limited by address", async () => {
-    await using weir = await startApp({ engine: false });
+    await using weir = await startApp({ engine: false, stands: true });
     expect((await weir.anonymous("GET", "/api/observability/smoke")).body).toEqual({ status: "ok" });
     const { status, body } = await weir.anonymous("POST", "/api/observability/simulate-llm-error");
     expect([status, Object.keys(body).sort()]).toEqual([200, ["detail", "status"]]);

@@ -195,7 +195,7 @@ describe("signing in", () => {
   });
 
   test("is possible ten times a minute from one address", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ stands: true });
     const tries = await Promise.all(
       Array.from({ length: 11 }, () => browser(app.origin).signIn("x@example.com")),
     );
@@ -208,7 +208,7 @@ describe("signing in", () => {
   });
 
   test("has a limit for each account too, whichever address the tries come from", async () => {
-    await using app = await startApp({ env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
+    await using app = await startApp({ stands: true, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
     const from = (n: number) => browser(app.origin, { "x-forwarded-for": `192.0.2.${n}` });
     for (let n = 0; n < 20; n++) await from(n).signIn("ada@example.com", "guess");
     expect((await from(100).signIn("Ada@Example.com")).status).toBe(429);

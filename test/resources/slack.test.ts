@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
+import { slackReplies } from "../../src/resources/slack/table.ts";
 import vectors from "../crypto/vectors.json";
 import { says, startModel } from "../peers/model.ts";
 import { type Client, client, startApp } from "../support/app.ts";
+import { eventually } from "../support/outbound.ts";
 import { browser, join } from "../support/people.ts";
 import { branch, makeAction, makeAutomation, until } from "../support/work.ts";
 
@@ -92,10 +94,7 @@ async function tie(call: Client, userId: string) {
 }
 
 async function heard(wanted: number) {
-  for (let tries = 0; told.length < wanted; tries++) {
-    if (tries > 500) throw new Error(`Slack heard ${told.length}, not ${wanted}.`);
-    await Bun.sleep(10);
-  }
+  await eventually(() => told.length >= wanted);
   return told;
 }
 
@@ -256,9 +255,12 @@ describe("commands", () => {
     await makeAction(weir.owner, { slug: "patient" });
     replies = [503, 429];
     await command("run patient");
-    for (let tries = 0; tries < 4; tries++) {
-      await Bun.sleep(100);
-      weir.clock.turn(5_000);
+    for (const refusals of [1, 2]) {
+      await eventually(async () => {
+        const [reply] = await weir.app.store.db.select().from(slackReplies);
+        return reply?.attempts === refusals;
+      });
+      weir.clock.turn(60_000);
     }
     expect((await heard(1))[0]?.body.text).toContain("completed");
   });

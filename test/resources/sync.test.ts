@@ -14,6 +14,7 @@ import { memberships, type Role } from "../../src/resources/organizations/table.
 import { settings } from "../../src/store/settings.ts";
 import { type Client, client, startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
+import { eventually } from "../support/outbound.ts";
 import { join as joinTeam, neighbour } from "../support/people.ts";
 import { created, faultsOf, NOBODY } from "../support/work.ts";
 
@@ -300,10 +301,7 @@ describe("a sync", () => {
     const reply = weir.owner("POST", SYNC, { layer: "raw", destTenantId: target });
     await slow.reached;
     const marks = () => store.db.select().from(settings).where(like(settings.key, "lake_load:%"));
-    const untilHeld = async () => {
-      const isHeld = async () => (await marks()).some(({ value }) => value > weir.clock.now().toISOString());
-      for (let looks = 0; looks < 400 && !(await isHeld()); looks++) await Bun.sleep(5);
-    };
+    const isHeld = async () => (await marks()).some(({ value }) => value > weir.clock.now().toISOString());
     const dead = ids.uuid();
     const leftover = join(weir.dataFolder, "lake", target, "raw", "shop", "shop", `${dead}-1.parquet`);
     writeFileSync(leftover, "left by a sync that was killed");
@@ -311,7 +309,7 @@ describe("a sync", () => {
     await store.write(async (db) => void (await db.insert(settings).values(held)));
     for (let looks = 1; looks <= 3; looks++) {
       weir.clock.turn(2 * 3_600_000);
-      await untilHeld();
+      await eventually(isHeld);
       const loop = sweeper(weir.app);
       while ((await loop.tick(new AbortController().signal)) === "more");
     }

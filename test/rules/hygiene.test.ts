@@ -109,7 +109,7 @@ describe("methods", () => {
 
 describe("the rate limit of a credential", () => {
   test("is told on every reply, at n and n + 1", async () => {
-    await using slow = await startApp({ engine: false, env: { WEIR_API_RATE: "60:3" } });
+    await using slow = await startApp({ engine: false, stands: true, env: { WEIR_API_RATE: "60:3" } });
     const seen = [];
     for (const path of [ACTIONS, `${ACTIONS}/${NOBODY}`, `${ACTIONS}?limit=0`, ACTIONS]) {
       const { status, headers } = await slow.owner("GET", path);
@@ -131,14 +131,14 @@ describe("the rate limit of a credential", () => {
   });
 
   test("is 300 at once where the operator has set none, and not told where it is off", async () => {
-    await using usual = await startApp({ engine: false, env: { WEIR_API_RATE: "1200:300" } });
+    await using usual = await startApp({ engine: false, stands: true, env: { WEIR_API_RATE: "1200:300" } });
     const { headers } = await usual.owner("GET", ACTIONS);
     expect([headers.get("ratelimit-limit"), headers.get("ratelimit-remaining")]).toEqual(["300", "299"]);
     expect((await app.owner("GET", ACTIONS)).headers.has("ratelimit-limit")).toBe(false);
   });
 
   test("holds beside the one of the address that signs in, ten a minute", async () => {
-    await using one = await startApp({ engine: false });
+    await using one = await startApp({ engine: false, stands: true });
     const seen = [];
     for (let i = 1; i <= 11; i++) {
       const { status, headers } = await one.anonymous("POST", "/api/v1/auth/login", {

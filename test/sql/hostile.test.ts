@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { SqlTable } from "../../src/sql/contract.ts";
 import { failure, openTestSql } from "../support/sql.ts";
 
-const duck = openTestSql({ timeoutMs: 5_000 });
+const duck = openTestSql();
 let mine: SqlTable;
 let theirs: SqlTable;
 let link: string;

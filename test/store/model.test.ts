@@ -191,7 +191,11 @@ test("whatever works do and however they fail, the store has what those that suc
     expect((await store.db.select().from(notes).orderBy(asc(notes.id))).map(textOf)).toEqual(textsOf(rows));
   });
   const full = { steps: [insertion, { do: "grow", id: "a" } as const], turns: 0 };
-  await fc.assert(property, { numRuns: 150, examples: [[{ works: [full], pagesLeft: 0, failing: [] }]] });
+  await fc.assert(property, {
+    numRuns: 150,
+    seed: 20_26,
+    examples: [[{ works: [full], pagesLeft: 0, failing: [] }]],
+  });
   expect([...met].sort()).toEqual(["commit", "failed", "fulfilled", "full", "unique"]);
 
   const kept = await store.db.select().from(notes).orderBy(asc(notes.id));

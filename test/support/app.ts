@@ -13,14 +13,16 @@ import { server } from "../../src/server.ts";
 
 /**
  * A clock that goes as the real one does, and can be turned by hand: forward as if that time had passed, and back as
- * somebody sets back a wall clock, which turns no monotonic one.
+ * somebody sets back a wall clock, which turns no monotonic one. One that `stands` goes by hand alone, but for its
+ * sleeps.
  */
-export function turnableClock(hurry = 1): Clock & { turn(ms: number): void } {
+export function turnableClock(hurry = 1, stands = false): Clock & { turn(ms: number): void } {
   let ahead = 0;
   let passed = 0;
+  const start = { ms: systemClock.now().getTime(), monotonic: Math.round(systemClock.monotonic()) };
   return {
-    now: () => new Date(systemClock.now().getTime() + ahead),
-    monotonic: () => systemClock.monotonic() + passed,
+    now: () => new Date((stands ? start.ms : systemClock.now().getTime()) + ahead),
+    monotonic: () => (stands ? start.monotonic : systemClock.monotonic()) + passed,
     sleep: (ms, signal) => systemClock.sleep(ms / hurry, signal),
     turn(ms) {
       ahead += ms;
@@ -83,12 +85,14 @@ export interface StartOptions {
   engine?: boolean;
   /** Lets every sleep be so many times as short. */
   hurry?: number;
+  /** True where what is tested is a rate or a term: time then goes by only when the clock is turned. */
+  stands?: boolean;
 }
 
 /** A real server on a free port over a real data directory. `await using` closes it and deletes the directory. */
 export async function startApp(options: StartOptions = {}) {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "weir-test-"));
-  const clock = turnableClock(options.hurry);
+  const clock = turnableClock(options.hurry, options.stands);
   const logged: string[] = [];
   const env = {
     WEIR_EGRESS_ALLOW: "127.0.0.0/8,::1/128",

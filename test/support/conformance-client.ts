@@ -8,6 +8,7 @@ import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Authority } from "../../src/catalog/contract.ts";
 import { openMcp } from "../../src/mcp/client.ts";
+import { LIST_PATIENCE } from "../../src/mcp/limits.ts";
 import { readChallenge, scopesOf } from "../../src/mcp/oauth/challenge.ts";
 import {
   authorizationUrl,
@@ -30,7 +31,10 @@ const DOCUMENT = "https://conformance-test.local/client-metadata.json";
 const MAX_SIGN_INS = 2;
 
 const egress = openEgress({ allow: ["127.0.0.0/8", "::1"], self: () => null, clock: systemClock });
-const reach = { egress, signal: AbortSignal.timeout(60_000) };
+/** All scenarios run at once; and a server whose questions are declined waits on until its client goes. */
+const patienceMs = scenario.startsWith("elicitation") ? 5_000 : 100_000;
+Object.assign(LIST_PATIENCE, { idleMs: patienceMs, totalMs: patienceMs });
+const reach = { egress, signal: AbortSignal.timeout(patienceMs) };
 const random = () => crypto.randomUUID() + crypto.randomUUID();
 
 let token: string | null = null;

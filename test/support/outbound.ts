@@ -46,7 +46,7 @@ export async function newest({ owner }: Pick<Started, "owner">, webhookId: strin
   return (await until(owner, path, ({ items }) => items[0]?.status === status)).items[0];
 }
 
-/** Waits for something in this process; fails after 20 s. */
+/** Waits for something in this process; fails after a minute. */
 export async function eventually(done: () => boolean | Promise<boolean>): Promise<void> {
   for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(5)) {
     if (await done()) return;

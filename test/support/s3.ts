@@ -4,12 +4,15 @@ import { startFauxqs } from "fauxqs";
 
 export const s3Keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "s3cret/key+with=signs" };
 
-/** What the gate in front answers in place of the store: an S3 error, or null to let the request pass. */
+/** For a request that is to get no answer: its sender waits until it gives up or is killed. */
+export const HELD = new Promise<null>(() => undefined);
+
+/** What the gate in front answers in place of the store: an S3 error, or null to let the request pass; for a promise it waits. */
 export type Interference = (seen: {
   method: string;
   url: string;
   headers: IncomingHttpHeaders;
-}) => Refusal | null;
+}) => Refusal | null | Promise<null>;
 
 interface Refusal {
   status: number;
@@ -40,7 +43,7 @@ export async function startS3(options: { region?: string } = {}) {
     const url = incoming.url ?? "/";
     seen.push({ method, url, headers: incoming.headers });
     const fault =
-      interfere({ method, url, headers: incoming.headers }) ?? checkSignature(incoming, body, region);
+      (await interfere({ method, url, headers: incoming.headers })) ?? checkSignature(incoming, body, region);
     if (fault) {
       const text = fault.body ?? (fault.code ? errorXml(fault.code, region) : "");
       outgoing.writeHead(fault.status, { "content-type": "application/xml", ...fault.headers });

@@ -12,7 +12,7 @@ export function openTestSql(options: Partial<SqlOptions> = {}) {
     self: [process.execPath, join(import.meta.dir, "sql-child.ts")],
     folder: scratch,
     memory: "512MB",
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     cacheDir: join(folder, "cache"),
     ...options,
   });

@@ -35,7 +35,7 @@ export function created({ status, text, body }: Answer) {
 
 const FINAL = ["completed", "failed", "cancelled"];
 
-/** Looks at `path` until `done` says so, and gives back what was there; fails after 20 s. */
+/** Looks at `path` until `done` says so, and gives back what was there; fails after a minute. */
 export async function until(call: Client, path: string, done: (body: Answer["body"]) => boolean) {
   for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(10)) {
     const { body } = await call("GET", path);
