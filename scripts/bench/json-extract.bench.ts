@@ -1,7 +1,8 @@
 /**
  * JSON to Parquet by `dlt_extract`, `bun scripts/bench/json-extract.bench.ts [rows] [rounds]`, against DuckDB's own
  * `read_json`:
- * - pages of an API, asked for over HTTP one after the other, against DuckDB reading the same rows from a file;
+ * - pages of an API, each of which names the next, by a connection template, against DuckDB reading the same rows from a
+ *   file; and the same rows as a provider gives them that has to look into each;
  * - a JSONL file of orders with an object, a list of objects and a list of texts in each row, which become a table and two
  *   child tables, against DuckDB writing the same three tables, and against DuckDB leaving them nested in one file.
  *
@@ -12,6 +13,7 @@ import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Link, Provider } from "../../src/providers/contract.ts";
+import { httpTemplateProvider } from "../../src/providers/http-template.ts";
 import { localFiles } from "../../src/providers/local-files.ts";
 import { link } from "../../test/support/link.ts";
 import { median, tell } from "./load.ts";
@@ -31,8 +33,24 @@ const file = (name: string) => join(loads.folder, name);
 const copy = (select: string, name = "bare") =>
   `COPY (${select}) TO '${file(`${name}.parquet`)}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)`;
 
-/** An API as the executor sees it: the first `count` rows in pages, each asked for when the one before was taken. */
-const api = (count: number): Provider => ({
+/** The first `count` rows of the API, as a connection template asks for them. */
+const api = httpTemplateProvider({
+  http: { baseUrl: "{{config.baseUrl}}", auth: { type: "none" }, verify: { path: "/" } },
+  configSchema: {},
+  credentialsSchema: {},
+});
+const ofApi = (count: number): JsonObject => ({
+  name: "orders",
+  spec: "/orders",
+  endpoint: {
+    params: { pages: Math.ceil(count / PAGE_ROWS) },
+    dataPath: "rows",
+    paginator: { type: "json_link", nextPath: "next" },
+  },
+});
+
+/** The same API behind a provider of its own, which gives rows that were read. */
+const own = (count: number): Provider => ({
   id: "api",
   title: "API",
   description: "Pages of JSON.",
@@ -48,15 +66,22 @@ const api = (count: number): Provider => ({
 });
 
 async function* pagesOf({ egress, signal }: Link, pages: number) {
-  for (let page = 0; page < pages; page++) {
-    const reply = await egress.fetch(`${peer.origin}/?page=${page}`, { method: "GET", signal });
+  for (let next: string | null = `/orders?pages=${pages}`; next !== null; ) {
+    const reply = await egress.fetch(`${peer.origin}${next}`, { method: "GET", signal });
     const { bytes } = await reply.bytes(PAGE_BYTES);
-    yield (JSON.parse(new TextDecoder().decode(bytes)) as { rows: JsonObject[] }).rows;
+    const page = JSON.parse(new TextDecoder().decode(bytes)) as { rows: JsonObject[]; next: string | null };
+    yield page.rows;
+    next = page.next;
   }
 }
 
-async function extract(provider: Provider, at: Link, spec: string, expected: number): Promise<number> {
-  const definition = { dataset: "bench", resources: [{ name: "orders", spec, writeDisposition: "replace" }] };
+async function extract(
+  provider: Provider,
+  at: Link,
+  resource: JsonObject,
+  expected: number,
+): Promise<number> {
+  const definition = { dataset: "bench", resources: [{ ...resource, writeDisposition: "replace" }] };
   const { ms, done } = await loads.extract({ provider, link: at }, definition);
   const tables = done.result.tables as { rows: number }[];
   if (tables[0]?.rows !== expected) throw new Error(`${tables[0]?.rows} of ${expected} rows came.`);
@@ -90,8 +115,9 @@ try {
   Bun.gc(true);
   const idleMb = rssMb(process.pid);
 
-  const small = await watched(() => extract(api(rows), link({}, {}), "rows", rows));
-  const large = await watched(() => extract(api(rows * TIMES), link({}, {}), "rows", rows * TIMES));
+  const there = link({ baseUrl: peer.origin }, {});
+  const small = await watched(() => extract(api, there, ofApi(rows), rows));
+  const large = await watched(() => extract(api, there, ofApi(rows * TIMES), rows * TIMES));
   console.log(
     `  memory: ${small.peakMb.toFixed(0)} MB, with ${TIMES} × the rows ${large.peakMb.toFixed(0)} MB`,
   );
@@ -107,9 +133,13 @@ try {
   const bare = await openBare(); // its memory is not ours
   const flat = copy(`SELECT * FROM read_json('${file("flat.ndjson")}', format = 'newline_delimited')`);
   const [pages] = await compare("API pages", { DuckDB: () => timed(bare, flat) }, () =>
-    extract(api(rows), link({}, {}), "rows", rows),
+    extract(api, there, ofApi(rows), rows),
   );
   tell("API pages → Parquet, against DuckDB reading the same NDJSON", pages ?? Number.NaN, 0.3, 0.45);
+  const [read] = await compare("API pages, read", { DuckDB: () => timed(bare, flat) }, () =>
+    extract(own(rows), there, { name: "orders" }, rows),
+  );
+  tell("the same, of a provider that reads each row", read ?? Number.NaN, 0.3, 0.45);
 
   const nested = `read_json('${file("nested.jsonl")}', format = 'newline_delimited')`;
   const tables = {
@@ -126,7 +156,7 @@ try {
   const [whole, split] = await compare(
     "JSONL",
     { "DuckDB, nested": () => timed(bare, copy(`SELECT * FROM ${nested}`)), "DuckDB, three tables": apart },
-    () => extract(localFiles, folder, "nested.jsonl", rows),
+    () => extract(localFiles, folder, { name: "orders", spec: "nested.jsonl" }, rows),
   );
   tell("JSONL with nesting → Parquet, against DuckDB's read_json", whole ?? Number.NaN, 0.5, 0.5);
   tell("the same, against DuckDB writing the same three tables", split ?? Number.NaN, 0.5, 0.5);

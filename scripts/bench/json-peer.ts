@@ -1,6 +1,6 @@
 /**
- * An API for benchmarks: `GET /?page=N` gives so many flat rows of JSON as `{rows, next}`. Started with the number of rows
- * and the rows of a page; all pages are ready before it listens.
+ * An API for benchmarks: `GET /orders?pages=N` gives flat rows of JSON as `{rows, next}`, in so many pages. Started with
+ * the number of rows, which then come again, and the rows of a page; all rows are ready before it listens.
  */
 import { flatRow } from "./rows.ts";
 
@@ -10,15 +10,19 @@ const pages = Array.from({ length: count }, (_, page) => {
   const items = Array.from({ length: Math.min(size, rows - page * size) }, (_, at) =>
     flatRow(page * size + at),
   );
-  return Buffer.from(JSON.stringify({ rows: items, next: page + 1 < count ? `/?page=${page + 1}` : null }));
+  return Buffer.from(`{"rows":${JSON.stringify(items)},"next":`);
 });
 
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   fetch(request) {
-    const page = pages[Number(new URL(request.url).searchParams.get("page") ?? 0) % count];
-    return new Response(page, { headers: { "content-type": "application/json" } });
+    const { searchParams: asked } = new URL(request.url);
+    const page = Number(asked.get("page") ?? 0);
+    const all = Number(asked.get("pages"));
+    const next = page + 1 < all ? `/orders?pages=${all}&page=${page + 1}` : null;
+    const body = Buffer.concat([pages[page % count] as Buffer, Buffer.from(`${JSON.stringify(next)}}`)]);
+    return new Response(body, { headers: { "content-type": "application/json" } });
   },
 });
 console.log(JSON.stringify({ origin: `http://127.0.0.1:${server.port}` }));

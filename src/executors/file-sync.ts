@@ -89,13 +89,13 @@ async function sync(bench: Bench, given: Definition, source: Source, target: Tar
     .update(canonicalJson([source.home, target.home]))
     .digest("hex");
   const isMeant = filterOf(given.source);
-  const [listed, manifest] = await Promise.all([
+  const [listed, [manifest, present]] = await Promise.all([
     listSource(bench, given, source, isMeant),
-    bench.manifest.read(place),
+    bench.manifest.read(place).then(async (known) => [known, await target.list(known)] as const),
   ]);
   const plan = planSync({
     files: listed.files,
-    present: await target.list(manifest),
+    present,
     manifest,
     runId: bench.run.id,
     overwrite: given.overwrite,
@@ -126,7 +126,8 @@ async function sync(bench: Bench, given: Definition, source: Source, target: Tar
 
   const failed = [...plan.failed, ...copied.failed];
   const removed = await removeFiles(bench, target, [...plan.replaced, ...plan.remove], failed);
-  await bench.manifest.forget(place, [...removed, ...plan.forget]);
+  const gone = [...removed, ...plan.forget];
+  if (gone.length > 0) await bench.manifest.forget(place, gone);
   const load = await target.finish();
   const entries = [...plan.done, ...copied.entries].sort((a, b) => (a.path < b.path ? -1 : 1));
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);

@@ -1,5 +1,6 @@
-import type { PastTable } from "../sql/as-of.ts";
-import type { SqlTable } from "../sql/contract.ts";
+import type { Json } from "../base/json.ts";
+import { type PastTable, takeAsOf } from "../sql/as-of.ts";
+import type { SqlJob, SqlTable } from "../sql/contract.ts";
 import { namesIn } from "../sql/text.ts";
 import type { Lake, LakeTable } from "./contract.ts";
 
@@ -27,14 +28,7 @@ export async function sqlTables(
   for (const table of tables) offer(`${table.dataset}__${table.table}`, table);
 
   const wanted = [...named.values()].filter(({ name }) => isNamed(name));
-  return Promise.all(
-    wanted.map(async ({ name, table }) => ({
-      layer: table.layer,
-      name,
-      columns: table.columns,
-      files: await Promise.all(table.files.map((file) => lake.localPath(file))),
-    })),
-  );
+  return Promise.all(wanted.map(({ name, table }) => sqlTable(lake, table.layer, name, table)));
 }
 
 /** Tables as loads left them, under the names that SQL has for them; `read` finds each. */
@@ -43,14 +37,48 @@ export const pastTables = (
   past: readonly PastTable[],
   read: (asked: PastTable) => Promise<LakeTable>,
 ): Promise<SqlTable[]> =>
-  Promise.all(
-    past.map(async (asked) => {
-      const { columns, files } = await read(asked);
-      return {
-        layer: asked.layer,
-        name: asked.view,
-        columns,
-        files: await Promise.all(files.map((file) => lake.localPath(file))),
-      };
-    }),
+  Promise.all(past.map(async (asked) => sqlTable(lake, asked.layer, asked.view, await read(asked))));
+
+const sqlTable = async (
+  lake: Pick<Lake, "localPath">,
+  layer: string,
+  name: string,
+  { columns, files }: LakeTable,
+): Promise<SqlTable> => ({
+  layer,
+  name,
+  columns,
+  files: await Promise.all(files.map((file) => lake.localPath(file))),
+});
+
+/** Where SQL over the lake finds its tables: `past` gives one as a load left it, by the name that SQL has for it. */
+interface Source extends Pick<Lake, "localPath"> {
+  past(asked: PastTable): Promise<LakeTable>;
+}
+
+/** A table as a load left it. */
+export type LeftTable = LakeTable & { loadId: string };
+
+/**
+ * The SQL with what it may speak of: `tables`, and the past states that it asks for, which also come back by
+ * themselves. Throws `sql_error` for an `AS OF` that can't be understood or shown.
+ */
+export async function lakeJob(
+  source: Source,
+  tables: readonly LakeTable[],
+  given: string,
+  parameters: Readonly<Record<string, Json>> = {},
+): Promise<{ job: SqlJob; past: LeftTable[] }> {
+  const { sql, past } = takeAsOf(given, parameters);
+  const left = new Map(
+    await Promise.all(past.map(async (asked) => [asked, await source.past(asked)] as const)),
   );
+  const [present, ...views] = await Promise.all([
+    sqlTables(source, tables, sql),
+    ...[...left].map(([{ layer, view }, table]) => sqlTable(source, layer, view, table)),
+  ]);
+  return {
+    job: { tables: [...present, ...views], sql, parameters },
+    past: [...left].map(([{ loadId }, table]) => ({ ...table, loadId })),
+  };
+}

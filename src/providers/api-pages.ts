@@ -2,22 +2,22 @@ import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 
 /** Rows of one page, and what asks for the next; null after the last. */
-export interface ApiPage<Turn> {
-  rows: JsonObject[];
+export interface ApiPage<Turn, Row = JsonObject> {
+  rows: Row[];
   next: Turn | null;
 }
 
-export interface PageWalk<Turn> {
+export interface PageWalk<Turn, Row = JsonObject> {
   /** The system's name, as it stands at the beginning of a sentence. */
   system: string;
   /** JSON; two turns that are equal ask for the same page. */
   first: Turn;
   /** Throws `expiredCursor` where the turn's cursor is good no more. */
-  read(turn: Turn): Promise<ApiPage<Turn>>;
+  read(turn: Turn): Promise<ApiPage<Turn, Row>>;
   /** What tells a row from all others and from earlier states of itself; null for one that can't be told. */
-  keyOf(row: JsonObject): string | null;
+  keyOf(row: Row): string | null;
   /** The value by which rows come; with it `resume` can go on behind a row. */
-  orderOf?(row: JsonObject): string | null;
+  orderOf?(row: Row): string | null;
   /** A turn that begins at rows of this order value, those included; null where that can't be asked for. */
   resume?(order: string): Turn | null;
   /** Rows after which a walk begins anew by `resume`, because the API gives no more of one list. */
@@ -29,7 +29,7 @@ export interface PageWalk<Turn> {
      * Rows from this order value on, those included, in any order; gives back the value that the pages go on from, or
      * null where it gave nothing and they go on where they were.
      */
-    rows(order: string): AsyncGenerator<JsonObject[], string | null>;
+    rows(order: string): AsyncGenerator<Row[], string | null>;
   };
   /** Rows after which nothing more is asked; null for all. */
   maxRows: number | null;
@@ -57,7 +57,7 @@ export const isExpired = (error: unknown): error is AppError =>
  * time, at the boundary of two pages or where a walk goes on after its cursor expired, is given once; one that
  * changed meanwhile is another row. Throws `upstream` where the pages would never end.
  */
-export async function* walkPages<Turn>(walk: PageWalk<Turn>): AsyncGenerator<JsonObject[]> {
+export async function* walkPages<Turn, Row = JsonObject>(walk: PageWalk<Turn, Row>): AsyncGenerator<Row[]> {
   const asked = new Set<string>();
   const recent = new Recent(walk);
   let turn: Turn | null = walk.first;
@@ -74,7 +74,7 @@ export async function* walkPages<Turn>(walk: PageWalk<Turn>): AsyncGenerator<Jso
       );
     }
     asked.add(key);
-    const page: ApiPage<Turn> | Again<Turn> = await readOrResume(walk, turn, recent, asked);
+    const page: ApiPage<Turn, Row> | Again<Turn> = await readOrResume(walk, turn, recent, asked);
     if ("again" in page) {
       turn = page.again;
       sinceResume = 0;
@@ -114,12 +114,12 @@ interface Again<Turn> {
 }
 
 /** Where the cursor expired, the turn that goes on behind what is there; none that was asked for before. */
-async function readOrResume<Turn>(
-  walk: PageWalk<Turn>,
+async function readOrResume<Turn, Row>(
+  walk: PageWalk<Turn, Row>,
   turn: Turn,
-  recent: Recent<Turn>,
+  recent: Recent<Turn, Row>,
   asked: ReadonlySet<string>,
-): Promise<ApiPage<Turn> | Again<Turn>> {
+): Promise<ApiPage<Turn, Row> | Again<Turn>> {
   try {
     return await walk.read(turn);
   } catch (error) {
@@ -129,19 +129,19 @@ async function readOrResume<Turn>(
   }
 }
 
-const resumed = <Turn>({ resume }: PageWalk<Turn>, { order }: Recent<Turn>): Turn | null =>
+const resumed = <Turn, Row>({ resume }: PageWalk<Turn, Row>, { order }: Recent<Turn, Row>): Turn | null =>
   order === null ? null : (resume?.(order) ?? null);
 
 /** Rows that may come again: those of the last page, and those of the last order value. */
-class Recent<Turn> {
+class Recent<Turn, Row> {
   order: string | null = null;
   #level = new Set<string>();
   #page = new Set<string>();
 
-  constructor(readonly walk: PageWalk<Turn>) {}
+  constructor(readonly walk: PageWalk<Turn, Row>) {}
 
   /** The rows that are new. */
-  take(rows: readonly JsonObject[]): JsonObject[] {
+  take(rows: readonly Row[]): Row[] {
     const page = new Set<string>();
     const fresh = rows.filter((row) => {
       const key = this.walk.keyOf(row);
@@ -156,7 +156,7 @@ class Recent<Turn> {
   }
 
   /** Those that did not come before; they are not remembered. */
-  unseen(rows: readonly JsonObject[]): JsonObject[] {
+  unseen(rows: readonly Row[]): Row[] {
     return rows.filter((row) => {
       const key = this.walk.keyOf(row);
       return key === null || (!this.#page.has(key) && !this.#level.has(key));
@@ -170,7 +170,7 @@ class Recent<Turn> {
     this.#page = new Set();
   }
 
-  #note(row: JsonObject, key: string): void {
+  #note(row: Row, key: string): void {
     const order = this.walk.orderOf?.(row) ?? null;
     if (order === null) return;
     if (order !== this.order) {

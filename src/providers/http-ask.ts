@@ -3,11 +3,12 @@ import { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { bodyOf, charsetOf, headersOf, isTooDeep } from "../executors/http-message.ts";
-import { bytesOf, callApi, jsonOf, type Verdict } from "./api-send.ts";
+import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "./api-send.ts";
 import { type Draw, hold, retryAfterMs } from "./api-throttle.ts";
-import type { Grant, HttpAccess, Link } from "./contract.ts";
+import type { Grant, HttpAccess, JsonList, Link } from "./contract.ts";
 import type { Endpoint } from "./http-endpoint.ts";
 import { linked, type Turn } from "./http-turns.ts";
+import { cutList } from "./json-list.ts";
 
 /** A refusal without a word on when to come back. */
 const THROTTLED_MS = 10_000;
@@ -33,6 +34,15 @@ export interface Asking {
   secrets: string[];
 }
 
+/** How one page is asked for. */
+export interface Asked {
+  turn: Turn;
+  /** Statuses that are given back as they are. */
+  ends: readonly number[];
+  /** The names that lead to the rows, where their text will do. */
+  listAt: readonly string[] | null;
+}
+
 export interface Reply {
   status: number;
   headers: Headers;
@@ -40,14 +50,16 @@ export interface Reply {
   url: string;
   /** Integers beyond 2^53 in it are `bigint`. Null where there is no content. */
   body: Json;
+  /** The rows, which are not read; in `body` their list is empty then. Null where the body has them. */
+  list: JsonList | null;
 }
 
 /**
  * Asks for one page, within the limits that the API names, and again where it fails in passing. A redirect is followed
- * on the same server alone; a kept token that is refused is replaced once. Statuses in `ends` are given back as they are.
+ * on the same server alone; a kept token that is refused is replaced once.
  * Throws `upstream`; the other side's words in it may hold what is in `secrets`.
  */
-export function ask(asking: Asking, turn: Turn, ends: readonly number[]): Promise<Reply> {
+export function ask(asking: Asking, asked: Asked): Promise<Reply> {
   const { link, system, endpoint, spec } = asking;
   const { requestsPerMinute: rate } = endpoint;
   const draws: Draw[] = [{ name: "http", capacity: 1_000, perSecond: 1_000 }];
@@ -57,8 +69,8 @@ export function ask(asking: Asking, turn: Turn, ends: readonly number[]): Promis
     system,
     isHurried: false,
     draws: () => draws,
-    send: () => send(asking, turn),
-    read: (response) => read(asking, response, draws, ends),
+    send: () => send(asking, asked.turn),
+    read: (response) => read(asking, response, draws, asked),
   });
 }
 
@@ -115,22 +127,26 @@ async function read(
   asking: Asking,
   response: EgressResponse,
   draws: readonly Draw[],
-  ends: readonly number[],
+  { ends, listAt }: Asked,
 ): Promise<Verdict<Reply>> {
   const { system, link } = asking;
   const { status, headers, url } = response;
-  const text = decoded(await bytesOf(system, response), headers);
+  const charset = charsetOf(headers.get("content-type") ?? "");
+  const bytes = await bytesOf(system, response);
+  const cut = status === 200 && charset === "utf-8" && listAt ? cutList(bytes, listAt) : null;
+  const text = cut ? cut.around : decoded(bytes, charset);
+  const list = cut?.list ?? null;
   const isThrottled = status === 429 || (status === 403 && (isSpent(headers) || headers.has("retry-after")));
   if (isThrottled) {
     const waitMs = retryAfterMs(headers, link) ?? resetMs(headers, link) ?? THROTTLED_MS;
     return { kind: "throttled", waitMs };
   }
-  if (ends.includes(status)) return { kind: "value", value: { status, headers, url, body: null } };
+  if (ends.includes(status)) return { kind: "value", value: { status, headers, url, body: null, list } };
   const excess = text === null ? null : excessOf(text);
   const body = text === null || excess ? undefined : jsonOf(text);
   if (status < 200 || status >= 300) return failed(asking, status, headers, body);
   if (text === null || excess) {
-    const what = excess ?? "bytes that are no UTF-8; its Content-Type has to say what they are.";
+    const what = excess ?? NO_TEXT;
     return {
       kind: "refused",
       error: new AppError("upstream", `${system} answered ${asking.spec} with ${what}`),
@@ -139,8 +155,8 @@ async function read(
   const waitMs = isSpent(headers) ? resetMs(headers, link) : null;
   if (waitMs !== null && waitMs <= MAX_NOTED_MS) hold(link, draws, waitMs);
   if (text.trim() === "" && status === 204)
-    return { kind: "value", value: { status, headers, url, body: null } };
-  if (body !== undefined) return { kind: "value", value: { status, headers, url, body: body as Json } };
+    return { kind: "value", value: { status, headers, url, body: null, list } };
+  if (body !== undefined) return { kind: "value", value: { status, headers, url, body: body as Json, list } };
   return { kind: "failed", error: noJson(asking, text, headers) };
 }
 
@@ -155,15 +171,6 @@ function excessOf(text: string): string | null {
   return objects > MAX_OBJECTS
     ? `a page of more than ${MAX_OBJECTS} lists and objects; lower batchSize.`
     : null;
-}
-
-/** Null for bytes that are not of the charset that the headers name, or of UTF-8. */
-function decoded(bytes: Uint8Array, headers: Headers): string | null {
-  try {
-    return new TextDecoder(charsetOf(headers.get("content-type") ?? ""), { fatal: true }).decode(bytes);
-  } catch {
-    return null; // told where the status does not tell what there is to tell
-  }
 }
 
 function noJson({ system, spec, secrets }: Asking, text: string, headers: Headers): AppError {

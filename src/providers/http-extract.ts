@@ -4,10 +4,10 @@ import { searchJson } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { read } from "../base/shape.ts";
 import { walkPages } from "./api-pages.ts";
-import type { Extraction, ExtractRequest, HttpAccess, Link } from "./contract.ts";
+import type { Extraction, ExtractRequest, HttpAccess, JsonList, Link } from "./contract.ts";
 import { type Asking, ask } from "./http-ask.ts";
 import { DEFAULT_MAX_PAGES, Endpoint, endpointFaults, type Paginator, specFault } from "./http-endpoint.ts";
-import { errorIn, rowsIn } from "./http-rows.ts";
+import { errorIn, listPlaceOf, rowsIn } from "./http-rows.ts";
 import { firstTurn, nextTurn, type Turn } from "./http-turns.ts";
 
 /** So many pages without a row, one after the other, are taken for a list without end. */
@@ -28,25 +28,35 @@ export async function extractHttp(
   const { host } = new URL(address);
   const asking: Asking = { access, link, endpoint, spec: request.spec, system: host, secrets: [] };
   const reading = new Reading(asking, request);
-  const first = firstTurn(endpoint, address, request);
-  const pages = walkPages<Turn>({
+  // Rows that are left out have to be those with the greatest cursors, and nobody knows the order of these.
+  const maxRows = request.range === null ? request.maxRows : null;
+  const walk = {
     system: host,
-    first,
-    read: (turn) => reading.page(turn),
+    first: firstTurn(endpoint, address, request),
     keyOf: () => null,
-    // Rows that are left out have to be those with the greatest cursors, and nobody knows the order of these.
-    maxRows: request.range === null ? request.maxRows : null,
+    maxRows,
     signal: link.signal,
-  });
-  if (endpoint.totalPath === undefined) return { kind: "rows", pages, ranged: false };
+  };
+  const pages = walkPages<Turn>({ ...walk, read: (turn) => reading.page(turn) });
+  const listAt = maxRows === null ? listPlaceOf(endpoint) : null;
+  const texts = listAt && walkPages<Turn, Rows>({ ...walk, read: (turn) => reading.text(turn, listAt) });
+  const given = { kind: "rows" as const, pages, ranged: false, ...(texts ? { texts: each(texts) } : {}) };
+  if (endpoint.totalPath === undefined) return given;
   return {
-    kind: "rows",
-    pages,
-    ranged: false,
+    ...given,
     get total() {
       return reading.total ?? reading.rows;
     },
   };
+}
+
+/** The rows of one page. */
+type Rows = JsonObject[] | JsonList;
+
+const countOf = (rows: Rows): number => (Array.isArray(rows) ? rows.length : rows.rows);
+
+async function* each<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T> {
+  for await (const list of lists) yield* list;
 }
 
 function endpointOf(request: ExtractRequest): Endpoint {
@@ -77,23 +87,34 @@ class Reading {
   total: number | null = null;
   #pages = 0;
   #empty = 0;
-  #before: JsonObject[] = [];
+  #before: Rows = [];
 
   constructor(
     readonly asking: Asking,
     readonly request: ExtractRequest,
   ) {}
 
-  /** Throws with no credential in what it says. */
   async page(turn: Turn): Promise<{ rows: JsonObject[]; next: Turn | null }> {
+    const { rows, next } = await this.#read(turn, null);
+    return { rows: Array.isArray(rows) ? rows : [], next };
+  }
+
+  /** All rows of a page as one, where the place of their list is known and no more than their text is asked for. */
+  async text(turn: Turn, listAt: readonly string[]): Promise<{ rows: Rows[]; next: Turn | null }> {
+    const { rows, next } = await this.#read(turn, listAt);
+    return { rows: countOf(rows) > 0 ? [rows] : [], next };
+  }
+
+  /** Throws with no credential in what it says. */
+  async #read(turn: Turn, listAt: readonly string[] | null): Promise<{ rows: Rows; next: Turn | null }> {
     try {
-      return await this.#read(turn);
+      return await this.#ask(turn, listAt);
     } catch (error) {
       throw withoutSecrets(error, this.asking.secrets);
     }
   }
 
-  async #read(turn: Turn): Promise<{ rows: JsonObject[]; next: Turn | null }> {
+  async #ask(turn: Turn, listAt: readonly string[] | null): Promise<{ rows: Rows; next: Turn | null }> {
     const { system, spec, endpoint } = this.asking;
     const { paginator, maxPages = DEFAULT_MAX_PAGES } = endpoint;
     if (this.#pages >= maxPages) {
@@ -103,30 +124,32 @@ class Reading {
     this.#pages++;
     const ends =
       this.#pages > 1 && paginator && "stopOnStatus" in paginator ? (paginator.stopOnStatus ?? []) : [];
-    const reply = await ask(this.asking, turn, ends);
+    const reply = await ask(this.asking, { turn, ends, listAt });
     if (ends.includes(reply.status) || reply.status === 204) return { rows: [], next: null };
-    const { rows, items } = rowsIn(this.asking, reply.body);
-    this.#look(reply.body, reply.headers, paginator, rows.length);
+    const { list } = reply;
+    const { rows, items } = list ? { rows: list, items: list.rows } : rowsIn(this.asking, reply.body);
+    this.#look(reply.body, reply.headers, paginator, countOf(rows));
     const page = { ...reply, items };
     const next = paginator ? nextTurn(paginator, turn, page, this.request.batchSize) : null;
     this.#checkMoves(rows, items, next);
-    this.rows += rows.length;
+    this.rows += countOf(rows);
     return { rows, next };
   }
 
   /** A page that is the one before once more, or nothing again and again, leads nowhere. */
-  #checkMoves(rows: JsonObject[], items: number, next: Turn | null): void {
+  #checkMoves(rows: Rows, items: number, next: Turn | null): void {
     const { system, spec } = this.asking;
     this.#empty = items === 0 ? this.#empty + 1 : 0;
     if (next !== null && this.#empty >= MAX_EMPTY_PAGES) {
       const message = `${system} gave ${MAX_EMPTY_PAGES} pages of ${spec} without a row, one after the other, and speaks of more.`;
       throw new AppError("upstream", message);
     }
-    if (rows.length > 0 && Bun.deepEquals(rows, this.#before)) {
+    if (countOf(rows) === 0) return;
+    if (isSame(rows, this.#before)) {
       const message = `${system} gave the same rows of ${spec} for two pages, one after the other: it passes over what the paginator asks with, or has no more pages and does not say so. Check the paginator's parameters, or give hasNextPath.`;
       throw new AppError("upstream", message);
     }
-    if (rows.length > 0) this.#before = rows;
+    this.#before = rows;
   }
 
   /** What a page tells beside its rows. */
@@ -152,6 +175,15 @@ class Reading {
     }
   }
 }
+
+/** Of texts those alone are the same that have the same bytes. */
+function isSame(rows: Rows, before: Rows): boolean {
+  if (Array.isArray(rows) || Array.isArray(before)) return Bun.deepEquals(rows, before);
+  return textOf(rows).equals(textOf(before));
+}
+
+const textOf = ({ bytes, from, to }: JsonList) =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
 
 const NEXT = /^(next|next_?(page|url|link|cursor|token|page_?token|page_?url)|@odata\.nextlink)$/i;
 const MORE = /^(has_?(more|next|next_?page))$/i;

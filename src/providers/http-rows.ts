@@ -3,6 +3,7 @@ import { hideSecrets } from "../base/hide.ts";
 import { jmespathFault, searchJson } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { type Asking, saidIn } from "./http-ask.ts";
+import type { Endpoint } from "./http-endpoint.ts";
 import { listPathOf } from "./http-list.ts";
 
 /** What a reply that came with a good status says went wrong; null for nothing. */
@@ -16,6 +17,22 @@ export function errorIn(body: Json, dataPath: string, secrets: readonly string[]
       return saidIn(error, secrets) || "it has no words";
   }
   return body.ok === false ? "it says that it is not ok" : null;
+}
+
+/** Names with dots between them: all that such a JMESPath means is where a value stands. */
+const PLACE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
+
+/** The names that lead to the rows of a reply; null where more than a place is asked, or something else looks into the rows. */
+export function listPlaceOf({ dataPath, totalPath, paginator }: Endpoint): string[] | null {
+  const { nextPath, cursorPath, hasNextPath } = (paginator ?? {}) as Record<string, unknown>;
+  const others = [totalPath, nextPath, cursorPath, hasNextPath].filter((path) => typeof path === "string");
+  const isPlain = [...(dataPath === undefined ? [] : [dataPath]), ...others].every((path) =>
+    PLACE.test(path),
+  );
+  if (!isPlain) return null;
+  if (dataPath === undefined) return [];
+  const looksInto = others.some((path) => `${path}.`.startsWith(`${dataPath}.`));
+  return looksInto ? null : dataPath.split(".");
 }
 
 /** The rows of a reply, and how many items it has of which they were made. */

@@ -120,6 +120,60 @@ describe("a flashboard", () => {
     });
   });
 
+  test("shows a table as a load left it, and says which load that was", async () => {
+    const write = (n: number) => ({
+      sql: `SELECT ${n} AS n`,
+      output: { layer: "marts", dataset: "counts", writeDisposition: n === 1 ? "append" : "replace" },
+    });
+    const loads: string[] = [];
+    for (const n of [1, 2]) {
+      const definition = write(n);
+      const action = await makeAction(weir.owner, {
+        kind: "duckdb_transform",
+        name: `Count ${n}`,
+        definition,
+      });
+      loads.push((await runToEnd(weir.owner, action.id)).id);
+    }
+    const [first = ""] = loads;
+    const then = {
+      title: "Then",
+      sql: "SELECT n FROM marts.counts AS OF $load",
+      parameters: { load: first },
+    };
+    const both = `SELECT a.n AS past, counts.n FROM marts.counts AS OF '${first}' a, marts.counts`;
+    const run = await board([then, { title: "Both", sql: both }, { title: "Now", sql: "FROM marts.counts" }]);
+    expect(run.error).toBeNull();
+    expect(run.result.panels.map((panel: { tables: string[] }) => panel.tables)).toEqual(
+      Array(3).fill(["marts.counts.counts"]),
+    );
+    const { panels } = (await weir.owner("GET", `/api/v1/artifacts/${run.result.artifactId}`)).body.content
+      .data;
+    expect(panels[0]).toMatchObject({ sql: then.sql, rows: [{ n: 1 }] });
+    expect(panels[1].rows).toEqual([{ past: 1, n: 2 }]);
+    expect(panels[2].rows).toMatchObject([{ n: 2 }]);
+    const of = { layer: "marts", dataset: "counts", table: "counts", rows: 1 };
+    expect(panels.map((panel: { provenance: { tables: object[] } }) => panel.provenance.tables)).toEqual([
+      [{ ...of, version: null, asOf: first }],
+      [
+        { ...of, version: expect.any(Number) },
+        { ...of, version: null, asOf: first },
+      ],
+      [{ ...of, version: expect.any(Number) }],
+    ]);
+    const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
+    expect(text).toContain(`marts.counts, table counts: as load ${first} left it, 1 rows`);
+
+    expect((await board([then], { datasets: ["marts.sales"] })).error).toMatchObject({
+      code: "sql_error",
+      message: 'The panel "Then": marts.counts is not among the panels\' datasets.',
+    });
+    expect((await board([{ title: "None", sql: "FROM marts.counts AS OF 'nothing'" }])).error).toMatchObject({
+      code: "sql_error",
+      message: 'The panel "None": There is no load "nothing".',
+    });
+  });
+
   test.each([
     [
       "SQL that is wrong",

@@ -9,7 +9,7 @@ import { compactTable } from "../../src/resources/datasets/compact.ts";
 import { syncFiles } from "../../src/resources/sync/table.ts";
 import { startData } from "../data/place.ts";
 import { loadTable } from "../support/lake.ts";
-import { startS3, type TestS3 } from "../support/s3.ts";
+import { HELD, startS3, type TestS3 } from "../support/s3.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 import { RUNS, until } from "../support/work.ts";
 
@@ -60,9 +60,7 @@ test("a file that was placed by a run which was then cancelled takes the old one
 
   await put("one", 10);
   await put("two", 20);
-  s3.interfere(({ method, url }) =>
-    method === "GET" && url.includes("two.parquet") ? { status: 503, code: "SlowDown" } : null,
-  );
+  s3.interfere(({ method, url }) => (method === "GET" && url.includes("two.parquet") ? HELD : null));
   const run = await start();
   while ((await placedAs()) === first) await Bun.sleep(20);
   expect((await data.owner("POST", `${RUNS}/${run.id}/cancel`)).status).toBe(200);

@@ -40,6 +40,21 @@ const read = (spec: string, endpoint: object = {}, more: Partial<ExtractRequest>
   rowsOf(providerOf(), link, asks(spec, endpoint, more));
 const refused = (spec: string, endpoint: object = {}, more: Partial<ExtractRequest> = {}, link = to()) =>
   failure(read(spec, endpoint, more, link));
+/** Pages as they come for those who can do with text, and whether they were that. */
+async function texts(spec: string, endpoint: object, link = to()) {
+  const extraction = await providerOf().extract?.(link, asks(spec, endpoint));
+  if (extraction?.kind !== "rows" || !extraction.texts) throw new Error("It gives no texts.");
+  const pages: { isText: boolean; rows: JsonObject[] }[] = [];
+  for await (const page of extraction.texts) {
+    if (Array.isArray(page)) pages.push({ isText: false, rows: page });
+    else {
+      const rows = JSON.parse(`[${new TextDecoder().decode(page.bytes.subarray(page.from, page.to))}]`);
+      expect(rows).toHaveLength(page.rows);
+      pages.push({ isText: true, rows });
+    }
+  }
+  return pages;
+}
 const ids = (rows: JsonObject[]) => rows.map(({ id }) => id as number);
 const upTo = (n: number) => many(n, (id) => id);
 /** Gives replies in order, then answers. */
@@ -61,6 +76,67 @@ describe("pages", () => {
       for (const { headers } of peer.asked) expect(headers.authorization).toBe(`Bearer ${SECRETS.token}`);
     },
   );
+
+  test.each(Object.entries(WAYS))(
+    "of %s give the same rows as text, page by page",
+    async (spec, endpoint) => {
+      peer.orders.push(...many(95, (n) => order(n, { updated_at: instant(Math.ceil(n / 7)) })));
+      const link = to();
+      const pages = await texts(spec, endpoint, link);
+      expect(pages.map(({ isText }) => isText)).toEqual(pages.map(() => true));
+      expect(pages.length).toBeGreaterThan(1);
+      expect(pages.flatMap(({ rows }) => rows)).toEqual(await read(spec, endpoint));
+      expect(link.warnings).toEqual([]);
+    },
+  );
+
+  test("are given as text where that is a list of objects in UTF-8, else as rows; both in one list", async () => {
+    const endpoint = { dataPath: "rows", paginator: { type: "page" } };
+    const body = { rows: [{ id: 1 }] };
+    const latin = Buffer.from('{"rows":[{"id":"\xfc"}]}', "latin1");
+    first(
+      json(body),
+      json({ rows: [{ id: 2 }, null] }),
+      { status: 200, body: latin, headers: { "content-type": "application/json; charset=iso-8859-1" } },
+      { status: 200, body: `\ufeff${JSON.stringify(body)}` },
+      json({ ok: false, rows: [{ id: 3 }] }),
+      json({ rows: [] }),
+    );
+    const link = to();
+    expect((await texts("/x", endpoint, link)) as unknown[]).toEqual([
+      { isText: true, rows: [{ id: 1 }] },
+      { isText: false, rows: [{ id: 2 }] },
+      { isText: false, rows: [{ id: "ü" }] },
+      { isText: false, rows: [{ id: 1 }] },
+      { isText: true, rows: [{ id: 3 }] },
+    ]);
+    expect(link.warnings).toEqual([
+      "1 items were null and are left out.",
+      "The API gave rows and an error: it says that it is not ok",
+    ]);
+    first(json(body), json(body));
+    expect((await failure(texts("/x", endpoint))).message).toContain("the same rows of /x for two pages");
+    first(...Array.from({ length: 5 }, () => ({ status: 200, body: '{"rows":[{"id":1}],"next":' })));
+    expect((await failure(texts("/x", endpoint))).message).toContain("breaks off or can't be read");
+  });
+
+  test("have no text where something else in the reply is found among the rows, or the rows are made of others", async () => {
+    for (const endpoint of [
+      { dataPath: "rows[?id]" },
+      { dataPath: "rows[*].order" },
+      { dataPath: "rows", totalPath: "length(rows)" },
+      {
+        dataPath: "rows",
+        paginator: { type: "cursor", cursorPath: "rows[-1].id", cursorParam: "after" },
+      },
+      { dataPath: "rows", paginator: { type: "page", hasNextPath: "rows" } },
+    ]) {
+      const extraction = await providerOf().extract?.(to(), asks("/x", endpoint));
+      expect(extraction).not.toHaveProperty("texts");
+    }
+    const limited = await providerOf().extract?.(to(), asks("/x", { dataPath: "rows" }, { maxRows: 5 }));
+    expect(limited).not.toHaveProperty("texts");
+  });
 
   test("may be one: a list, an object that is a row, a list of plain values, no content", async () => {
     peer.orders.push(...many(3, order));

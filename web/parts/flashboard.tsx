@@ -7,8 +7,10 @@ interface Origin {
   layer: string;
   dataset: string;
   table: string;
-  version: number;
+  version: number | null;
   rows: number;
+  /** The load that left the rows, where it is not the latest. */
+  asOf?: string;
 }
 
 interface Panel {
@@ -88,9 +90,10 @@ function PanelCard({ panel }: { panel: Panel }) {
       <details className="mt-3 text-sm text-soft">
         <summary className="hover:text-ink">Where this comes from</summary>
         <ul className="mt-2 list-disc pl-5">
-          {provenance.tables.map(({ layer, dataset, table, version, rows: all }) => (
-            <li key={`${layer}.${dataset}.${table}`} className="[overflow-wrap:anywhere]">
-              {layer}.{dataset}, table {table}: version {version}, {counted(all)} rows
+          {provenance.tables.map(({ layer, dataset, table, version, rows: all, asOf }) => (
+            <li key={`${layer}.${dataset}.${table}.${asOf}`} className="[overflow-wrap:anywhere]">
+              {layer}.{dataset}, table {table}: {asOf ? `as load ${asOf} left it` : `version ${version}`},{" "}
+              {counted(all)} rows
             </li>
           ))}
         </ul>

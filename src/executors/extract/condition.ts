@@ -7,8 +7,11 @@ import { SEQUENCE } from "./sheet.ts";
 
 type Condition = NonNullable<ExtractRequest["where"]>;
 
-/** What begins a subquery, after a parenthesis; SELECT does so anywhere. */
-const QUERIES = /^(from|with|table|describe|show|summarize|pivot|unpivot)$/i;
+/** What stands in a query alone. */
+const QUERY = /^(select|union|except|intersect)$/i;
+/** What begins a query where a condition or a parenthesis begins. */
+const BEGINNINGS =
+  /^(from|with|values|table|describe|desc|show|summarize|pivot|pivot_wider|pivot_longer|unpivot)$/i;
 
 /** Why this can't stand inside of parentheses as one condition over the columns at hand; null where it can. */
 function faultOf(sql: string): string | null {
@@ -19,7 +22,8 @@ function faultOf(sql: string): string | null {
     if (text === ";") return "it has a second statement";
     if (text === "(") depth++;
     if (text === ")" && --depth < 0) return "it closes a parenthesis that it does not open";
-    const isQuery = /^select$/i.test(text) || (tokens[at - 1]?.text === "(" && QUERIES.test(text));
+    const isFirst = at === 0 || tokens[at - 1]?.text === "(";
+    const isQuery = QUERY.test(text) || (isFirst && BEGINNINGS.test(text));
     if (kind === "word" && isQuery) return "it has a query of its own";
   }
   return depth > 0 ? "it opens a parenthesis that it does not close" : null;

@@ -14,8 +14,10 @@ const LARGE_BYTES = 8 * 1024 * 1024;
 const MAX_TRIES = 3;
 const FIRST_WAIT_MS = 500;
 
-/** Entries are written down at most so late; a process that ends takes no more than those with it. */
+/** What has arrived is written down and told so often; a process that ends takes no more than that with it. */
 const KEEP_MS = 200;
+/** While files come fast their entries go by the hundred: a statement for another number of them has to be made first. */
+const KEPT_AT_ONCE = 100;
 
 /** Errors that say nothing about the file but about where it goes or comes from. */
 const SYSTEMIC = new Set(["upstream", "timeout", "egress_blocked", "forbidden", "disk_full", "unavailable"]);
@@ -43,9 +45,9 @@ interface Job {
  */
 export async function copyFiles(job: Job): Promise<Copied> {
   const { bench, files } = job;
-  const diary = openDiary(job);
   const copied: Copied = { entries: [], failed: [], cause: null };
   let bytes = 0;
+  const diary = openDiary(job, () => job.tell(copied.entries.length + copied.failed.length, bytes));
   let fatal: unknown = null;
   const work = async (queue: Iterator<TreeFile>) => {
     for (let next = queue.next(); !next.done && fatal === null; next = queue.next()) {
@@ -65,8 +67,8 @@ export async function copyFiles(job: Job): Promise<Copied> {
         if (SYSTEMIC.has(known.code) && !isChanged(known)) copied.cause ??= known;
         copied.failed.push({ path: next.value.path, reason: known.message });
         bench.log("warn", `${next.value.path} was not copied: ${known.message}`);
+        diary.note(null);
       }
-      job.tell(copied.entries.length + copied.failed.length, bytes);
     }
   };
   const isLarge = ({ size }: TreeFile) => (size ?? 0) > LARGE_BYTES;
@@ -138,31 +140,37 @@ async function bring({ source, target }: Job, file: TreeFile) {
   }
 }
 
-/** Writes down what has arrived, some at a time. */
-function openDiary({ bench, place }: Pick<Job, "bench" | "place">) {
-  let waiting: ManifestEntry[] = [];
+/** Writes down what has arrived, some at a time, and tells of it. */
+function openDiary({ bench, place }: Pick<Job, "bench" | "place">, tell: () => void) {
+  const waiting: ManifestEntry[] = [];
   let timer: Timer | null = null;
   let failure: unknown = null;
   let writing: Promise<void> = Promise.resolve();
-  const flush = () => {
-    timer = null;
-    const batch = waiting;
-    waiting = [];
+  const write = (count: number) => {
+    tell();
+    const batch = waiting.splice(0, count);
     writing = writing
       .then(() => (batch.length > 0 ? bench.manifest.keep(place, batch) : undefined))
       .catch((error: unknown) => {
         failure ??= error;
       });
   };
+  const late = () => {
+    timer = null;
+    const { length } = waiting;
+    write(length > KEPT_AT_ONCE ? length - (length % KEPT_AT_ONCE) : length);
+    if (waiting.length > 0) timer = setTimeout(late, KEEP_MS);
+  };
   return {
-    note(entry: ManifestEntry) {
-      waiting.push(entry);
-      timer ??= setTimeout(flush, KEEP_MS);
+    /** Null for a file that failed, of which there is nothing to write. */
+    note(entry: ManifestEntry | null) {
+      if (entry) waiting.push(entry);
+      timer ??= setTimeout(late, KEEP_MS);
     },
     /** Throws what kept it from writing. */
     async close() {
       if (timer !== null) clearTimeout(timer);
-      flush();
+      write(waiting.length);
       await writing;
       if (failure !== null) throw failure;
     },

@@ -1,14 +1,16 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Column } from "../../sql/contract.ts";
 
-/** One table that a panel's SQL may have read, as it was then. */
-interface Origin {
+/** One table that a panel's SQL may have read, as it was then or as a load had left it. */
+export interface Origin {
   layer: string;
   dataset: string;
   table: string;
-  /** Grows with each load. */
-  version: number;
+  /** Grows with each load; null of a past state. */
+  version: number | null;
   rows: number;
+  /** The load that left it so; absent for the table as it was then. */
+  asOf?: string;
 }
 
 /** One drawn panel, and where its numbers come from. */

@@ -44,8 +44,8 @@ ${board.panels.map(sectionOf).join("\n")}
 function sectionOf(panel: BoardPanel): string {
   const { title, sql, provenance, truncated, rows } = panel;
   const from = provenance.tables.map(
-    ({ layer, dataset, table, version, rows: all }) =>
-      `<li>${escaped(`${layer}.${dataset}, table ${table}`)}: version ${version}, ${all} rows</li>`,
+    ({ layer, dataset, table, version, rows: all, asOf }) =>
+      `<li>${escaped(`${layer}.${dataset}, table ${table}: ${asOf === undefined ? `version ${version}` : `as load ${asOf} left it`}, ${all} rows`)}</li>`,
   );
   const cut = truncated ? `<p>Only the first ${rows.length} rows are here.</p>` : "";
   return `<section style="grid-column: span ${panel.width}">

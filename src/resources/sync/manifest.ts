@@ -1,53 +1,25 @@
-import { and, asc, eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import type { ManifestBench, ManifestEntry } from "../../executors/contract.ts";
 import { prepared } from "../../store/prepared.ts";
-import type { SqlValue, WriteDb } from "../../store/store.ts";
+import type { WriteDb } from "../../store/store.ts";
 import { type SyncFileRow, syncFiles } from "./table.ts";
 
-/** Rows that go in one statement, and those that are read at once. */
+/** Paths that go in one statement, and rows that are read at once. */
 const BATCH = 100;
 const PAGE = 5_000;
 
-const COLUMNS = Object.entries(getTableColumns(syncFiles));
-
-/** One statement for so many rows, built once: an entry that is there gives way. */
-const statements = prepared((_: WriteDb) => new Map<number, ReturnType<WriteDb["statement"]>>());
-
-function build(db: WriteDb, count: number) {
-  const { organizationId, ownerId, place, path } = syncFiles;
-  const marks = Object.fromEntries(COLUMNS.map(([name]) => [name, sql.placeholder(name)]));
-  const { sql: text } = db
-    .insert(syncFiles)
-    .values(Array.from({ length: count }, () => marks) as unknown as SyncFileRow[])
-    .onConflictDoUpdate({
-      target: [organizationId, ownerId, place, path],
-      set: {
-        sourceVersion: sql`excluded.source_version`,
-        targetVersion: sql`excluded.target_version`,
-        size: sql`excluded.size`,
-        detail: sql`excluded.detail`,
-        actionRunId: sql`excluded.action_run_id`,
-        copiedAt: sql`excluded.copied_at`,
-      },
-    })
-    .toSQL();
-  return db.statement(text);
-}
-
-async function upsert(db: WriteDb, rows: readonly SyncFileRow[]): Promise<void> {
-  const known = statements(db);
-  const run = known.get(rows.length) ?? build(db, rows.length);
-  known.set(rows.length, run);
-  const values = rows.flatMap((row) =>
-    COLUMNS.map(([name, column]) => {
-      const value = row[name as keyof SyncFileRow];
-      return (value === null ? null : column.mapToDriverValue(value)) as SqlValue;
-    }),
-  );
-  await run(values);
-}
+/** Entries of one place, the last value as JSON, in which one that is there gives way. */
+const keep = prepared((db: WriteDb) =>
+  db.statement(`insert into sync_files
+      (organization_id, owner_id, place, copied_at, path, source_version, target_version, size, detail, action_run_id)
+    select ?, ?, ?, ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5
+    from json_each(?) where true
+    on conflict (organization_id, owner_id, place, path) do update set source_version = excluded.source_version,
+      target_version = excluded.target_version, size = excluded.size, detail = excluded.detail,
+      action_run_id = excluded.action_run_id, copied_at = excluded.copied_at`),
+);
 
 /** What the syncs of one owner have copied where. What is written is true of the destination, whoever has the run. */
 export function openManifest(ctx: Context, ownerId: string, actionRunId: string): ManifestBench {
@@ -81,24 +53,17 @@ export function openManifest(ctx: Context, ownerId: string, actionRunId: string)
       }
     },
     async keep(place, entries) {
+      const rows = entries.map(({ path, sourceVersion, targetVersion, size, detail, runId }) => [
+        path,
+        sourceVersion,
+        targetVersion,
+        size,
+        detail,
+        runId ?? actionRunId,
+      ]);
+      const text = JSON.stringify(rows);
       await write(ctx, async (tx) => {
-        const copiedAt = timestamp(tx.clock);
-        const rows = entries.map(
-          ({ path, sourceVersion, targetVersion, size, detail, runId }): SyncFileRow => ({
-            organizationId,
-            ownerId,
-            place,
-            path,
-            sourceVersion,
-            targetVersion,
-            size,
-            detail,
-            actionRunId: runId ?? actionRunId,
-            copiedAt,
-          }),
-        );
-        for (let start = 0; start < rows.length; start += BATCH)
-          await upsert(tx.db, rows.slice(start, start + BATCH));
+        await keep(tx.db)([organizationId, ownerId, place, timestamp(tx.clock), text]);
       });
     },
     async forget(place, paths) {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Extraction } from "../../../src/providers/contract.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Extraction, JsonList } from "../../../src/providers/contract.ts";
+import { cutList } from "../../../src/providers/json-list.ts";
 import { failure, openWorld, type Source, type World } from "./world.ts";
 
 const STREAM_BYTES = 64 * 1024;
@@ -58,6 +60,33 @@ async function ofList(texts: readonly string[], nesting = 3): Promise<Loaded> {
   return loaded(world, fileOf("json", bytes), nesting);
 }
 
+/** Pages of an API that says what the rows' text is, where there is one that can be taken for that. */
+async function* textsOf(pages: readonly string[]): AsyncGenerator<JsonObject[] | JsonList> {
+  for (const page of pages) {
+    const cut = cutList(new TextEncoder().encode(page), ["data", "rows"]);
+    yield cut?.list ?? [];
+  }
+}
+
+/** What the same rows become as the items of an API's pages. */
+async function ofPages(pages: readonly (readonly string[])[], nesting = 3, gap = ""): Promise<Loaded> {
+  await using world = openWorld();
+  const written = pages.map(
+    (texts) => `{"data":${gap}{"rows":[${gap}${texts.join(`${gap},${gap}`)}${gap}]}}`,
+  );
+  const source: Source = () => ({
+    kind: "rows",
+    ranged: false,
+    pages: {
+      [Symbol.asyncIterator]: () => {
+        throw new Error("The rows are to be taken from their text.");
+      },
+    },
+    texts: textsOf(written),
+  });
+  return loaded(world, source, nesting);
+}
+
 /** What a value is, and texts of JSON for such values. */
 type Kind = fc.Arbitrary<string>;
 
@@ -78,6 +107,12 @@ const integer = fc.oneof(
 const double = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
   fc.constantFrom("0.1", "5e-324", "1.7976931348623157e308", "0.30000000000000004", "1E-7"),
+  fc.constantFrom(
+    "0.14285714285714285",
+    "-12345678901234.5712",
+    "1.10000000000000008882",
+    "99999999999999.96875",
+  ),
 );
 const scalar = fc.constantFrom<Kind[]>(
   text,
@@ -142,7 +177,24 @@ describe("lines of JSON", () => {
         const texts = [...same, ...same, ...odd, ...same];
         expect(await ofLines(`${texts.join("\n")}\n`, nesting)).toEqual(await ofList(texts, nesting));
       }),
-      { numRuns: 40 },
+      { numRuns: 40, seed: 20_26 },
+    );
+  }, 120_000);
+
+  test("become the same as items of an API's pages", async () => {
+    const gap = fc.constantFrom("", " ", "\n", "\r\n\t");
+    await fc.assert(
+      fc.asyncProperty(
+        alike,
+        others,
+        fc.integer({ min: 0, max: 4 }),
+        gap,
+        async (same, odd, nesting, gap) => {
+          const pages = [same, [...odd, ...same], [...same, ...odd]];
+          expect(await ofPages(pages, nesting, gap)).toEqual(await ofList(pages.flat(), nesting));
+        },
+      ),
+      { numRuns: 40, seed: 20_26 },
     );
   }, 120_000);
 
@@ -183,6 +235,7 @@ describe("lines of JSON", () => {
     ]) {
       const texts = [...orders, ...late, ...orders, ...late];
       expect(await ofLines(texts.join("\r\n"))).toEqual(await ofList(texts));
+      expect(await ofPages([orders, [...late, ...orders, ...late]])).toEqual(await ofList(texts));
     }
     const { warnings } = await ofLines([...orders, '{"id":1e999}'].join("\n"));
     expect(warnings).toEqual(['"id" has numbers beyond all that a double can hold, which are left out.']);
@@ -231,5 +284,7 @@ describe("lines of JSON", () => {
       const error = await failure(ofLines([...orders, "", broken, ...orders].join("\n")));
       expect([broken, error.message]).toEqual([broken, "Line 701 of a.jsonl is not valid JSON."]);
     }
+    const error = await failure(ofPages([orders, ['{"id":NaN}', ...orders]]));
+    expect(error.message).toBe("Row 701 of t is not valid JSON.");
   });
 });

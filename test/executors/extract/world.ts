@@ -134,8 +134,7 @@ export function openWorld(options: { sql?: Sql } = {}) {
     },
     /** The rows of a statement over the committed tables. */
     async query(text: string): Promise<JsonObject[]> {
-      const instance = await DuckDBInstance.create(":memory:");
-      const connection = await instance.connect();
+      const { connection, instance } = await openDuck();
       for (const table of await sqlTables(lake, tables)) {
         await connection.run(`CREATE SCHEMA IF NOT EXISTS "${table.layer}"`);
         const columns = table.columns.map((c) => `CAST(NULL AS ${c.dataType}) AS "${c.name}"`).join(", ");
@@ -191,8 +190,7 @@ function sessionsHere(): Sql {
     materialize: refuse,
     close: async () => undefined,
     session: async ({ signal }): Promise<SqlSession> => {
-      const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
-      const connection = await instance.connect();
+      const { connection, instance } = await openDuck();
       return {
         run: async (sql) => {
           signal?.throwIfAborted();
@@ -213,6 +211,14 @@ function sessionsHere(): Sql {
       };
     },
   };
+}
+
+/** Its days begin where those of the real child begin, wherever this machine is. */
+async function openDuck() {
+  const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'");
+  return { connection, instance };
 }
 
 async function rowsOf(connection: DuckDBConnection, sql: string): Promise<JsonObject[]> {

@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { ahead } from "../../../src/executors/extract/ahead.ts";
+
+/** Pages that note when they are asked for. */
+function source(pages: number, failsAt = Number.POSITIVE_INFINITY) {
+  const asked: number[] = [];
+  let isClosed = false;
+  async function* given() {
+    try {
+      for (let page = 1; page <= pages; page++) {
+        asked.push(page);
+        await Bun.sleep(1);
+        if (page === failsAt) throw new Error(`Page ${page} is broken.`);
+        yield page;
+      }
+    } finally {
+      isClosed = true;
+    }
+  }
+  return { asked, pages: given(), isClosed: () => isClosed };
+}
+
+test("the next page is asked for while one is being worked on, and no further one", async () => {
+  const { asked, pages } = source(3);
+  const seen: [number, number[]][] = [];
+  for await (const page of ahead(pages)) {
+    await Bun.sleep(5);
+    seen.push([page, [...asked]]);
+  }
+  expect(seen).toEqual([
+    [1, [1, 2]],
+    [2, [1, 2, 3]],
+    [3, [1, 2, 3]],
+  ]);
+});
+
+test("a page that fails is told after the one before it was worked on", async () => {
+  const { pages, isClosed } = source(3, 2);
+  const seen: number[] = [];
+  const work = async () => {
+    for await (const page of ahead(pages)) {
+      await Bun.sleep(5);
+      seen.push(page);
+    }
+  };
+  await expect(work()).rejects.toThrow("Page 2 is broken.");
+  expect(seen).toEqual([1]);
+  expect(isClosed()).toBe(true);
+});
+
+test("whoever leaves early leaves nothing under way", async () => {
+  const { asked, pages, isClosed } = source(3);
+  for await (const _ of ahead(pages)) break;
+  expect(asked).toEqual([1, 2]);
+  expect(isClosed()).toBe(true);
+});
