@@ -16,6 +16,7 @@ const programs = new Map<string, Program>();
 
 /** Why `text` is no condition, in one sentence; null where it is one. Names and types are not looked at. */
 export function conditionFault(text: string): string | null {
+  if (programs.has(text)) return null;
   if (text.trim() === "") return "A condition can't be empty.";
   if (text.length > MAX_LENGTH) return `A condition has at most ${MAX_LENGTH} characters.`;
   if (depthOf(text) > MAX_DEPTH) return `A condition may be nested at most ${MAX_DEPTH} deep.`;

@@ -16,12 +16,10 @@ import { tell } from "./execute.ts";
 export interface Endings {
   /** Writes what a run came to; what can't be written as a success is written as the failure that it is. */
   conclude(run: RunRow, outcome: Outcome, left: Leftover): Promise<void>;
-  /** The same for runs that only have a result. Gives back those that could not be written, each with its reason. */
-  concludeAll(completed: readonly Completed[]): Promise<{ run: RunRow; error: unknown }[]>;
 }
 
 interface Waiting {
-  completed: readonly Completed[];
+  completed: Completed;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -40,14 +38,14 @@ export function openEndings(app: App): Endings {
       return taken;
     };
     try {
-      await finishRuns(app, () => take().flatMap(({ completed }) => completed));
+      await finishRuns(app, () => take().map(({ completed }) => completed));
       for (const { resolve } of take()) resolve();
     } catch (error) {
       for (const { reject } of take()) reject(error);
     }
   };
 
-  const together = (completed: readonly Completed[]) =>
+  const together = (completed: Completed) =>
     new Promise<void>((resolve, reject) => {
       waiting.push({ completed, resolve, reject });
       if (waiting.length === 1) void flush();
@@ -76,21 +74,10 @@ export function openEndings(app: App): Endings {
     async conclude(run, outcome, left) {
       if (!isSmall(run, outcome)) return alone(run, outcome, left);
       try {
-        await together([{ run, result: outcome.result, left }]);
+        await together({ run, result: outcome.result, left });
       } catch {
         await alone(run, outcome, left); // whose fault it was comes out where each is by itself
       }
-    },
-    async concludeAll(completed) {
-      if (completed.length === 0) return [];
-      const failed: { run: RunRow; error: unknown }[] = [];
-      await together(completed).catch(async () => {
-        for (const { run, result, left } of completed) {
-          const outcome = { status: "completed", result } as const;
-          await alone(run, outcome, left).catch((error) => failed.push({ run, error }));
-        }
-      });
-      return failed;
     },
   };
 }

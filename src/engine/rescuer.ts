@@ -1,7 +1,8 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
-import { contextForRun, LEASE_MS, type Lost, rescueRuns } from "../resources/runs/claim.ts";
+import { contextForRun, LEASE_MS } from "../resources/runs/claim.ts";
 import { finishRun } from "../resources/runs/finish.ts";
+import { type Lost, rescueRuns } from "../resources/runs/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tell } from "./execute.ts";
 import type { Loop } from "./loop.ts";

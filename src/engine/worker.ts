@@ -1,9 +1,9 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
-import { claimRuns, contextForRun, isInstant, releaseRun, renewLeases } from "../resources/runs/claim.ts";
-import { decideClaimed } from "../resources/runs/decide.ts";
+import { completeDue } from "../resources/runs/at-once.ts";
+import { claimRuns, contextForRun } from "../resources/runs/claim.ts";
 import { cancelTopic } from "../resources/runs/enqueue.ts";
-import type { Completed } from "../resources/runs/finish.ts";
+import { releaseRun, renewLeases } from "../resources/runs/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tracedContext, traceTry } from "../resources/runs/trace.ts";
 import { type Endings, openEndings } from "./endings.ts";
@@ -30,9 +30,6 @@ export interface Worker extends Loop {
 /** With all places taken it looks again after so long, or as soon as one is free. */
 const FULL_MS = 5_000;
 
-/** Deciding holds up everybody else for so long at most, and then goes on in the next turn. */
-const TURN_MS = 5;
-
 interface Job {
   run: RunRow;
   control: AbortController;
@@ -43,8 +40,6 @@ interface Job {
 export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
   const endings = openEndings(app);
   const jobs = new Map<string, Job>();
-  /** Runs that take no place, since they are decided at once and written down together, by the end of that. */
-  const instants = new Map<Promise<void>, Set<RunRow>>();
   /** Runs that ended here without an outcome in the store, as when the disk was full. */
   let stranded: RunRow[] = [];
   let draining = false;
@@ -62,10 +57,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     stranded.push(run);
   };
 
-  const underWay = () => [
-    ...[...jobs.values()].map(({ run }) => run),
-    ...[...instants.values()].flatMap((runs) => [...runs]),
-  ];
+  const underWay = () => [...jobs.values()].map(({ run }) => run);
 
   const start = (run: RunRow) => {
     const control = new AbortController();
@@ -82,30 +74,13 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     jobs.set(run.id, { run, control, done });
   };
 
-  /** Decides them all, and comes back while what they came to is still being written. */
-  const decide = async (given: readonly RunRow[]) => {
-    if (given.length === 0) return;
-    const runs = new Set(given);
-    const ended = Promise.withResolvers<void>();
-    instants.set(ended.promise, runs);
-    const completed: Completed[] = [];
-    let turnMs = app.clock.monotonic();
-    for (const run of given) {
-      if (app.clock.monotonic() - turnMs > TURN_MS) {
-        await new Promise((resolve) => setImmediate(resolve));
-        turnMs = app.clock.monotonic();
-      }
-      const done = await decideClaimed(contextForRun(app, run), run);
-      if (done) completed.push(done);
-      if (!done) start(run);
-      if (!done) runs.delete(run);
-    }
-    void endings.concludeAll(completed).then((failed) => {
-      for (const { run, error } of failed) strand(error, run);
-      instants.delete(ended.promise);
-      ended.resolve();
+  /** Where one that is decided at once can't be written, all take places, and it fails by itself. */
+  const claim = (free: number) =>
+    claimRuns(app, free, completeDue).catch((error: unknown) => {
+      if (error instanceof AppError && error.retryable) throw error;
+      app.log.report(error, { at: "decide runs at once" });
+      return claimRuns(app, free);
     });
-  };
 
   return {
     name: "worker",
@@ -121,25 +96,23 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       let runs: RunRow[] = [];
       try {
         claiming = free;
-        runs = await claimRuns(app, free);
-        if (!draining) for (const run of runs) if (!isInstant(app, run)) start(run);
+        runs = await claim(free);
+        if (!draining) for (const run of runs) if (run.status === "running") start(run);
       } finally {
         claiming = 0;
         places.settle();
       }
       if (draining) {
-        for (const run of runs) await releaseRun(app, run);
+        for (const run of runs) if (run.status === "running") await releaseRun(app, run);
         return "idle";
       }
-      await decide(runs.filter((run) => isInstant(app, run)));
       return runs.length > 0 ? "more" : "idle";
     },
     drain() {
       draining = true;
     },
     async idle() {
-      while (jobs.size + instants.size > 0)
-        await Promise.all([...[...jobs.values()].map((job) => job.done), ...instants.keys()]);
+      while (jobs.size > 0) await Promise.all([...jobs.values()].map((job) => job.done));
     },
     stop() {
       for (const { control } of jobs.values()) control.abort(new Ended("stopped"));

@@ -122,8 +122,22 @@ describe("runs that are decided at once", () => {
     const after = await queue(app, id, 3);
     const claimed = async (places: number) =>
       (await claimRuns(later, places, completeDue)).map((run) => [run.id, run.status]);
-    expect(await claimed(4)).toEqual([...before.map((each) => [each, "running"]), [after[0], "completed"]]);
+    expect(await claimed(4)).toEqual([
+      ...before.map((each) => [each, "running"]),
+      [after[0] ?? "", "completed"],
+    ]);
     expect(await claimed(1)).toEqual(after.slice(1).map((each) => [each, "completed"]));
+  });
+
+  test("go on where the store takes longer to find them than deciding may take", async () => {
+    await using app = await startApp({ engine: false });
+    const ids = await queue(app, (await makeAction(app.owner)).id, 3);
+    let passedMs = 0;
+    const clock = { ...app.app.clock, now: app.app.clock.now, monotonic: () => (passedMs += 20) };
+    const claimed: string[] = [];
+    for (let round = 0; round < 3; round++)
+      for (const { id } of await claimRuns({ ...app.app, clock }, 8, completeDue)) claimed.push(id);
+    expect(claimed).toEqual(ids);
   });
 
   test("are written one by one where one of them can't be, and that one is tried again once it can", async () => {

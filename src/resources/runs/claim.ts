@@ -1,17 +1,21 @@
-import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import { type Actor, type App, type Context, contextFor, write, writeFor } from "../../context.ts";
+import {
+  type Actor,
+  type App,
+  type Context,
+  contextFor,
+  type WriteContext,
+  writeFor,
+} from "../../context.ts";
 import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { type Entity, record } from "../events/service.ts";
-import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 
 /** A worker that has not renewed its lease for so long is taken for dead. */
 export const LEASE_MS = 30_000;
-/** A run goes on after so many ends of its process, and fails at the next. */
-const MAX_INTERRUPTS = 3;
 
 /** A context to act on behalf of whoever set the run off. */
 export const contextForRun = (
@@ -119,24 +123,36 @@ const lease = changing((db) =>
     .where(sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`),
 );
 
-/** Runs that need no place are leased so many at a time of each organization. */
-const INSTANTS = 64;
+/** Runs that need no place are looked for so many at a time of each organization. */
+const INSTANTS = 128;
+/** They are decided for so long at most in one transaction, since every other write waits for it. */
+const DECIDE_MS = 500;
+/** So many are decided before others get a turn at the thread. */
+const IN_A_TURN = 32;
 
 /**
- * A run that is over as soon as it is begun: its kind only computes, and no automation waits for it. One under which a
- * process has ended goes the ordinary way, so that it can't draw many others into the next end.
+ * A run that is over as soon as it is begun: its kind only computes, and no automation waits for it. One that was there
+ * before this process, or under which one has ended, goes the ordinary way, so that it can't end each process that
+ * comes to it.
  */
-export const isInstant = (app: App, run: RunRow): boolean =>
-  app.executors[run.kind].decide !== undefined && run.automationRunId === null && run.interruptCount === 0;
+const isInstant = (app: App, run: RunRow): boolean =>
+  app.executors[run.kind].decide !== undefined &&
+  run.automationRunId === null &&
+  run.interruptCount === 0 &&
+  run.id > app.bootId;
+
+/** Carries out a run in the transaction that found it due. Null where it is to be leased, and nothing was written. */
+type Complete = (tx: WriteContext, run: RunRow) => Promise<RunRow | null>;
 
 /** The organization that was given a place last, by store. */
 const lastServed = new WeakMap<object, string>();
 
 /**
- * Leases due runs to this process, as many as there are `places`, and instant ones beyond: organizations take turns,
- * so that a long line of one holds up no other; within an organization those longest due come first.
+ * Leases due runs to this process, as many as there are `places`: organizations take turns, so that a long line of one
+ * holds up no other; within an organization those longest due come first. Instant ones take no place: with `complete`
+ * they come back completed.
  */
-export function claimRuns(app: App, places: number): Promise<RunRow[]> {
+export function claimRuns(app: App, places: number, complete: Complete | null = null): Promise<RunRow[]> {
   return writeFor(app, async (inside, db) => {
     const claim: Claim = {
       app,
@@ -144,20 +160,24 @@ export function claimRuns(app: App, places: number): Promise<RunRow[]> {
       now: timestamp(app.clock),
       leaseToken: app.ids.uuid(),
       leaseUntil: timestamp(app.clock, LEASE_MS),
+      complete: complete && ((run) => complete(inside(contextForRun(app, run)), run)),
+      decideMs: DECIDE_MS,
     };
     const last = lastServed.get(app.store) ?? "";
     const turns = await inTurn(db).all({ now: claim.now, limit: places, last });
     const rows: RunRow[] = [];
     let left = places;
     for (const [index, { id: organizationId }] of turns.entries()) {
+      if (claim.decideMs <= 0) break;
       const claimed = await claimOf(claim, organizationId, Math.ceil(left / (turns.length - index)));
-      left -= claimed.filter((row) => !isInstant(app, row)).length;
+      left -= claimed.filter((row) => row.status === "running" && !(complete && isInstant(app, row))).length;
       rows.push(...claimed);
       lastServed.set(app.store, organizationId);
     }
     rows.sort((a, b) => (a.id < b.id ? -1 : 1));
     for (const row of rows) {
-      await record(inside(contextForRun(app, row)), "action.started", entityOf(row), startedData(row));
+      if (row.status === "running")
+        await record(inside(contextForRun(app, row)), "action.started", entityOf(row), startedData(row));
     }
     return rows;
   });
@@ -169,26 +189,42 @@ interface Claim {
   now: string;
   leaseToken: string;
   leaseUntil: string;
+  complete: ((run: RunRow) => Promise<RunRow | null>) | null;
+  /** What is left of it. */
+  decideMs: number;
 }
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Where all that there is room for are instant ones, it looks further: a line of them is not to go in small steps. */
 async function claimOf(claim: Claim, organizationId: string, places: number): Promise<RunRow[]> {
-  const { app, db, now, leaseToken, leaseUntil } = claim;
+  const { app, db, now, leaseToken, leaseUntil, complete } = claim;
   const rows: RunRow[] = [];
   let left = places;
-  for (const limit of places < INSTANTS ? [places, INSTANTS] : [places]) {
+  for (const limit of complete && places < INSTANTS ? [places, INSTANTS] : [places]) {
     const due = await dueOf(db).all({ now, organizationId, limit });
     due.sort((a, b) => (`${a.dueAt} ${a.id}` < `${b.dueAt} ${b.id}` ? -1 : 1));
-    const taken = due.filter((row) => isInstant(app, row) || left-- > 0);
-    if (taken.length === 0) break;
-    const ids = JSON.stringify(taken.map(({ id }) => id));
-    await lease(db, { now, leaseToken, leaseUntil, bootId: app.bootId, ids });
+    const taken: RunRow[] = [];
+    for (const row of due) {
+      const isOnTheSpot = complete !== null && isInstant(app, row);
+      if (isOnTheSpot && claim.decideMs <= 0) continue;
+      const startedMs = app.clock.monotonic();
+      const completed = isOnTheSpot ? await complete(row) : null;
+      claim.decideMs -= app.clock.monotonic() - startedMs;
+      if (completed && rows.push(completed) % IN_A_TURN === 0) await nextTurn();
+      if (completed) continue;
+      if (isOnTheSpot || left-- > 0) taken.push(row);
+    }
+    if (taken.length > 0) {
+      const ids = JSON.stringify(taken.map(({ id }) => id));
+      await lease(db, { now, leaseToken, leaseUntil, bootId: app.bootId, ids });
+    }
     for (const row of taken) {
       const startedAt = row.startedAt ?? now;
       const leased = { leaseToken, leaseUntil, bootId: app.bootId, startedAt, updatedAt: now, dueAt: null };
       rows.push({ ...row, ...leased, status: "running" });
     }
-    if (due.length < limit || left < places) break;
+    if (due.length < limit || left < places || claim.decideMs <= 0) break;
   }
   return rows;
 }
@@ -203,100 +239,3 @@ export const startedData = (row: RunRow) => ({
 /** Events of a run are about its action, or about the run itself where it is a step without one; `data.runId` names it. */
 export const entityOf = (run: Pick<RunRow, "id" | "actionId">): Entity =>
   run.actionId === null ? { type: "action_run", id: run.id } : { type: "action", id: run.actionId };
-
-type Leased = Pick<RunRow, "id" | "leaseToken">;
-
-/** Extends the leases of the runs at hand. Gives back which of them somebody asked to cancel, and which another worker has. */
-export async function renewLeases(
-  app: App,
-  runs: readonly Leased[],
-): Promise<{ cancelled: string[]; lost: string[] }> {
-  if (runs.length === 0) return { cancelled: [], lost: [] };
-  const tokens = new Map(runs.map((run) => [run.id, run.leaseToken]));
-  const rows = await app.store.write((db) =>
-    db
-      .update(actionRuns)
-      .set({ leaseUntil: timestamp(app.clock, LEASE_MS) })
-      .where(
-        and(
-          inArray(actionRuns.id, [...tokens.keys()]),
-          inArray(
-            actionRuns.leaseToken,
-            [...tokens.values()].filter((token) => token !== null),
-          ),
-          eq(actionRuns.status, "running"),
-        ),
-      )
-      .returning({ id: actionRuns.id, cancelRequestedAt: actionRuns.cancelRequestedAt }),
-  );
-  for (const { id } of rows) tokens.delete(id);
-  return {
-    cancelled: rows.filter((row) => row.cancelRequestedAt !== null).map((row) => row.id),
-    lost: [...tokens.keys()],
-  };
-}
-
-/**
- * Which runs have lost their process: at boot all of earlier boots (of a shared store those past their lease,
- * as later on), or those whose outcome this process could not write.
- */
-export type Lost = "at boot" | "later" | readonly Leased[];
-
-function isLost(app: App, lost: Lost): SQL | undefined {
-  const ofOthers = ne(actionRuns.bootId, app.bootId);
-  if (lost === "at boot" && !app.store.remote) return ofOthers;
-  if (typeof lost === "string") return and(ofOthers, lt(actionRuns.leaseUntil, timestamp(app.clock)));
-  return inArray(
-    actionRuns.leaseToken,
-    lost.map((run) => run.leaseToken).filter((token) => token !== null),
-  );
-}
-
-/** Puts lost runs back in line. One that was interrupted more than three times comes back to be failed. */
-export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number; exhausted: RunRow[] }> {
-  const now = timestamp(app.clock);
-  const isExhausted = sql`${actionRuns.interruptCount} >= ${MAX_INTERRUPTS}`;
-  const rows = await app.store.write((db) =>
-    db
-      .update(actionRuns)
-      .set({
-        interruptCount: sql`${actionRuns.interruptCount} + 1`,
-        status: sql`case when ${isExhausted} then 'running' else 'pending' end`,
-        dueAt: sql`case when ${isExhausted} then null else ${now} end`,
-        leaseToken: sql`case when ${isExhausted} then ${app.ids.uuid()} else null end`,
-        bootId: app.bootId,
-        leaseUntil: timestamp(app.clock, LEASE_MS),
-        updatedAt: now,
-      })
-      .where(and(eq(actionRuns.status, "running"), isLost(app, lost)))
-      .returning(),
-  );
-  if (rows.length > 0) app.signals.notify(RUNS_TOPIC);
-  return {
-    again: rows.filter((row) => row.status === "pending").length,
-    exhausted: rows.filter((row) => row.status === "running"),
-  };
-}
-
-/** Puts a run back in line without using a try, for a process that is stopping. */
-export function releaseRun(app: App, run: RunRow): Promise<void> {
-  return write(contextForRun(app, run), async (tx) => {
-    await tx.db
-      .update(actionRuns)
-      .set({
-        status: "pending",
-        dueAt: timestamp(tx.clock),
-        leaseToken: null,
-        leaseUntil: null,
-        updatedAt: timestamp(tx.clock),
-      })
-      .where(
-        and(
-          eq(actionRuns.id, run.id),
-          eq(actionRuns.leaseToken, run.leaseToken ?? ""),
-          eq(actionRuns.status, "running"),
-        ),
-      );
-    tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
-  });
-}

@@ -1,0 +1,57 @@
+import { eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { WriteContext } from "../../context.ts";
+import { changing } from "../../store/prepared.ts";
+import { record } from "../events/service.ts";
+import { entityOf, SYSTEM, startedData } from "./claim.ts";
+import { decideClaimed } from "./decide.ts";
+import { recordOutcome, tellChanged } from "./finish.ts";
+import { appendLogs } from "./logs.ts";
+import { actionRuns, type RunRow } from "./table.ts";
+
+/** Of a row that was read in the same transaction. */
+const settleDue = changing((db) =>
+  db
+    .update(actionRuns)
+    .set({
+      status: sql`'completed'`,
+      definition: sql`${sql.placeholder("definition")}`,
+      isResolved: sql`1`,
+      result: sql`${sql.placeholder("result")}`,
+      error: sql`null`,
+      dueAt: sql`null`,
+      bootId: sql`${sql.placeholder("bootId")}`,
+      startedAt: sql`${sql.placeholder("startedAt")}`,
+      completedAt: sql`${sql.placeholder("completedAt")}`,
+      updatedAt: sql`${sql.placeholder("completedAt")}`,
+    })
+    .where(eq(actionRuns.id, sql.placeholder("id"))),
+);
+
+/**
+ * Carries out a due run in the transaction that found it, from its start to its end. Null where it is to be carried out
+ * as any other; then nothing is written.
+ */
+export async function completeDue(tx: WriteContext, due: RunRow): Promise<RunRow | null> {
+  const startedAt = due.startedAt ?? timestamp(tx.clock);
+  const done = await decideClaimed(tx, { ...due, startedAt });
+  if (done === null) return null;
+  const { result, left } = done;
+  const completedAt = timestamp(tx.clock);
+  const { id } = due;
+  const [definition, outcome] = [JSON.stringify(left.definition), { status: "completed", result } as const];
+  await settleDue(tx.db, {
+    id,
+    definition,
+    result: JSON.stringify(result),
+    bootId: tx.bootId,
+    startedAt,
+    completedAt,
+  });
+  const row: RunRow = { ...due, result, status: "completed", startedAt, completedAt };
+  await record(tx, "action.started", entityOf(row), startedData(row));
+  await appendLogs(tx.db, id, left.logs);
+  await recordOutcome({ ...tx, actor: SYSTEM }, row, outcome);
+  tellChanged(tx, row);
+  return row;
+}

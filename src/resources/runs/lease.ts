@@ -1,0 +1,106 @@
+import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { type App, write } from "../../context.ts";
+import { contextForRun, LEASE_MS } from "./claim.ts";
+import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import { actionRuns, type RunRow } from "./table.ts";
+
+/** A run goes on after so many ends of its process, and fails at the next. */
+const MAX_INTERRUPTS = 3;
+
+type Leased = Pick<RunRow, "id" | "leaseToken">;
+
+/** Extends the leases of the runs at hand. Gives back which of them somebody asked to cancel, and which another worker has. */
+export async function renewLeases(
+  app: App,
+  runs: readonly Leased[],
+): Promise<{ cancelled: string[]; lost: string[] }> {
+  if (runs.length === 0) return { cancelled: [], lost: [] };
+  const tokens = new Map(runs.map((run) => [run.id, run.leaseToken]));
+  const rows = await app.store.write((db) =>
+    db
+      .update(actionRuns)
+      .set({ leaseUntil: timestamp(app.clock, LEASE_MS) })
+      .where(
+        and(
+          inArray(actionRuns.id, [...tokens.keys()]),
+          inArray(
+            actionRuns.leaseToken,
+            [...tokens.values()].filter((token) => token !== null),
+          ),
+          eq(actionRuns.status, "running"),
+        ),
+      )
+      .returning({ id: actionRuns.id, cancelRequestedAt: actionRuns.cancelRequestedAt }),
+  );
+  for (const { id } of rows) tokens.delete(id);
+  return {
+    cancelled: rows.filter((row) => row.cancelRequestedAt !== null).map((row) => row.id),
+    lost: [...tokens.keys()],
+  };
+}
+
+/**
+ * Which runs have lost their process: at boot all of earlier boots (of a shared store those past their lease,
+ * as later on), or those whose outcome this process could not write.
+ */
+export type Lost = "at boot" | "later" | readonly Leased[];
+
+function isLost(app: App, lost: Lost): SQL | undefined {
+  const ofOthers = ne(actionRuns.bootId, app.bootId);
+  if (lost === "at boot" && !app.store.remote) return ofOthers;
+  if (typeof lost === "string") return and(ofOthers, lt(actionRuns.leaseUntil, timestamp(app.clock)));
+  return inArray(
+    actionRuns.leaseToken,
+    lost.map((run) => run.leaseToken).filter((token) => token !== null),
+  );
+}
+
+/** Puts lost runs back in line. One that was interrupted more than three times comes back to be failed. */
+export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number; exhausted: RunRow[] }> {
+  const now = timestamp(app.clock);
+  const isExhausted = sql`${actionRuns.interruptCount} >= ${MAX_INTERRUPTS}`;
+  const rows = await app.store.write((db) =>
+    db
+      .update(actionRuns)
+      .set({
+        interruptCount: sql`${actionRuns.interruptCount} + 1`,
+        status: sql`case when ${isExhausted} then 'running' else 'pending' end`,
+        dueAt: sql`case when ${isExhausted} then null else ${now} end`,
+        leaseToken: sql`case when ${isExhausted} then ${app.ids.uuid()} else null end`,
+        bootId: app.bootId,
+        leaseUntil: timestamp(app.clock, LEASE_MS),
+        updatedAt: now,
+      })
+      .where(and(eq(actionRuns.status, "running"), isLost(app, lost)))
+      .returning(),
+  );
+  if (rows.length > 0) app.signals.notify(RUNS_TOPIC);
+  return {
+    again: rows.filter((row) => row.status === "pending").length,
+    exhausted: rows.filter((row) => row.status === "running"),
+  };
+}
+
+/** Puts a run back in line without using a try, for a process that is stopping. */
+export function releaseRun(app: App, run: RunRow): Promise<void> {
+  return write(contextForRun(app, run), async (tx) => {
+    await tx.db
+      .update(actionRuns)
+      .set({
+        status: "pending",
+        dueAt: timestamp(tx.clock),
+        leaseToken: null,
+        leaseUntil: null,
+        updatedAt: timestamp(tx.clock),
+      })
+      .where(
+        and(
+          eq(actionRuns.id, run.id),
+          eq(actionRuns.leaseToken, run.leaseToken ?? ""),
+          eq(actionRuns.status, "running"),
+        ),
+      );
+    tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
+  });
+}
