@@ -53,8 +53,9 @@ export function correctable(own: Clock): CorrectableClock {
 export const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;
 
-/** What names its zone, and days alone, which JavaScript takes for UTC by itself. */
-const ZONED = /^\d{4}-\d\d-\d\d$|(?:\d ?Z|\b(?:UTC?|GMT|[ECMP][SD]T)|[+-]\d\d:?\d\d)(?: \([^)]*\))?$/i;
+/** What names its zone, and days, months and years alone, which JavaScript takes for UTC by itself. */
+const ZONED =
+  /^\d{4}(?:-\d\d){0,2}$|(?:\d ?Z|\b(?:UTC?|GMT|[ECMP][SD]T)|(?::\d\d(?:\.\d+)?|UTC|GMT) ?[+-]\d\d:?\d\d)(?: \([^)]*\))?$/i;
 
 /**
  * The instant that somebody else's text tells, ISO 8601 in UTC; null where it tells none. One without a zone is taken

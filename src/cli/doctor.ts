@@ -23,7 +23,8 @@ import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
 const LOOK_AGAIN = "Look at the server's log, then call doctor as the user that the server runs as.";
-const BACKUPS = "Look at WEIR_BACKUP_URL and its keys, and whether this machine reaches the bucket.";
+const BACKUPS = "Look whether the folder backups in the data directory is there and can be read.";
+const BACKUPS_AWAY = "Look at WEIR_BACKUP_URL and its keys, and whether this machine reaches the bucket.";
 const RESTORE = "Stop the server, and put the last good backup back with weir restore.";
 
 /** `weir doctor`: looks at everything that an installation needs, and changes nothing; exit code 1 when something is wrong. */
@@ -142,7 +143,8 @@ async function examineLake(db: ReadDb, given: Settings): Promise<Finding[]> {
 
 async function examineBackups(db: ReadDb, given: Settings, isServed: boolean): Promise<Finding[]> {
   if (given.config.backupEvery === 0) return [];
-  return [await looking("backups", BACKUPS, () => checkBackups(db, given, systemClock, isServed))];
+  const remedy = given.config.backupUrl === null ? BACKUPS : BACKUPS_AWAY;
+  return [await looking("backups", remedy, () => checkBackups(db, given, systemClock, isServed))];
 }
 
 const BUCKET =

@@ -1,5 +1,6 @@
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../base/disk.ts";
 import { AppError } from "../base/errors.ts";
 import { bytesOf } from "../sql/sql.ts";
 
@@ -52,12 +53,20 @@ async function faultOf(path: string, limitBytes: number, limit: string): Promise
 
 /** Files come and go meanwhile; one that has gone takes nothing. */
 async function bytesBelow(path: string): Promise<number> {
-  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(orGone([]));
   let bytes = 0;
   for (const entry of entries) {
     if (!entry.isFile()) continue;
-    const found = await stat(join(entry.parentPath, entry.name)).catch(() => null);
+    const found = await stat(join(entry.parentPath, entry.name)).catch(orGone(null));
     bytes += found?.size ?? 0;
   }
   return bytes;
 }
+
+/** `instead` of what is there no more. */
+const orGone =
+  <T>(instead: T) =>
+  (error: unknown): T => {
+    if (codeOf(error) === "ENOENT") return instead;
+    throw error;
+  };

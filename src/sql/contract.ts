@@ -65,8 +65,15 @@ interface SaveOptions {
 
 /** A child that stays for several statements of our own, such as those of one load. */
 export interface SqlSession {
-  /** Runs one of our own statements; rows of the last one, all of them. Throws `sql_error`. */
-  run(sql: string, parameters?: readonly Json[]): Promise<Record<string, Json>[]>;
+  /**
+   * Runs one of our own statements; rows of the last one, all of them. One that holds SQL of a tenant has their time,
+   * after which the session is over. Throws `sql_error`, `sql_timeout`.
+   */
+  run(
+    sql: string,
+    parameters?: readonly Json[],
+    options?: { isTenants: boolean },
+  ): Promise<Record<string, Json>[]>;
   close(): Promise<void>;
 }
 

@@ -41,7 +41,7 @@ export function openLine(places: number): Line {
 }
 
 const reasonOf = (signal: AbortSignal | undefined): AppError =>
-  signal?.reason instanceof AppError ? signal.reason : new AppError("cancelled", "The SQL was cancelled.");
+  signal?.reason instanceof AppError ? signal.reason : new AppError("cancelled", "This was cancelled.");
 
 function once(act: () => void): () => void {
   let isDone = false;

@@ -104,10 +104,7 @@ export function openSql(options: SqlOptions): Sql {
       leave();
       throw error;
     }
-    const timeoutMs = job.timeoutMs ?? options.timeoutMs;
-    const late = () =>
-      child.kill(new AppError("sql_timeout", `The SQL took longer than ${timeoutMs / 1000} seconds.`));
-    const timer = setTimeout(late, Math.min(timeoutMs, MAX_TIMER_MS));
+    const timer = killLate(child, job.timeoutMs ?? options.timeoutMs);
     const stop = () => child.kill(cancelled(job.signal));
     job.signal?.addEventListener("abort", stop, { once: true });
     if (job.signal?.aborted) stop();
@@ -185,13 +182,15 @@ export function openSql(options: SqlOptions): Sql {
       }
       let last: Promise<unknown> = Promise.resolve();
       return {
-        run(sql, parameters = []) {
+        run(sql, parameters = [], { isTenants } = { isTenants: false }) {
           const rows: Record<string, Json>[] = [];
-          const asked = last.then(() =>
-            child.ask({ kind: "run", sql, parameters }, (text) => {
+          const asked = last.then(() => {
+            const timer = isTenants ? killLate(child, options.timeoutMs) : undefined;
+            const told = child.ask({ kind: "run", sql, parameters }, (text) => {
               for (const row of JSON.parse(text)) rows.push(row);
-            }),
-          );
+            });
+            return told.finally(() => clearTimeout(timer));
+          });
           last = asked.catch(() => undefined); // told to its own caller; the next statement may still run
           return asked.then(() => rows);
         },
@@ -207,6 +206,12 @@ export function openSql(options: SqlOptions): Sql {
       await Promise.all([...children].map((child) => child.gone));
     },
   };
+}
+
+function killLate(child: Child, timeoutMs: number): Timer {
+  const late = () =>
+    child.kill(new AppError("sql_timeout", `The SQL took longer than ${timeoutMs / 1000} seconds.`));
+  return setTimeout(late, Math.min(timeoutMs, MAX_TIMER_MS));
 }
 
 const SAVED_AS = "rows";

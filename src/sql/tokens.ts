@@ -7,14 +7,19 @@ export interface Token {
   end: number;
 }
 
+/** The spaces beyond ASCII that DuckDB takes for such; JavaScript's are others. */
+const SPACES = String.raw`\xa0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff`;
+/** What else beyond ASCII may stand in a name. */
+const LETTER = String.raw`(?![${SPACES}])[\x80-\uffff]`;
+
 /** By their kinds; at each place the first that fits. */
 const GRAMMAR = new RegExp(
   [
-    String.raw`(?<gap>\s+|--[^\n\r]*)`,
-    String.raw`(?<text>[eE]'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'?|'[^']*(?:''[^']*)*'?|\$(?<tag>[A-Za-z_\x80-\uffff]*)\$[\s\S]*?(?:\$\k<tag>\$|$(?![\s\S])))`,
+    String.raw`(?<gap>[\t-\r ${SPACES}]+|--[^\n\r]*)`,
+    String.raw`(?<text>[eE]'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'?|'[^']*(?:''[^']*)*'?|\$(?<tag>(?:[A-Za-z_]|${LETTER})*)\$[\s\S]*?(?:\$\k<tag>\$|$(?![\s\S])))`,
     '(?<quoted>"[^"]*(?:""[^"]*)*"?)',
-    String.raw`(?<parameter>\$[\w\x80-\uffff]+)`,
-    String.raw`(?<word>[A-Za-z_\x80-\uffff][\w\x80-\uffff$]*)`,
+    String.raw`(?<parameter>\$(?:\w|${LETTER})+)`,
+    String.raw`(?<word>(?:[A-Za-z_]|${LETTER})(?:[\w$]|${LETTER})*)`,
     String.raw`(?<other>[\d.]+(?:[eE][+-]?\d+)?|[\s\S])`,
   ].join("|"),
   "y",

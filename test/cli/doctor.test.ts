@@ -252,6 +252,10 @@ describe("weir doctor", () => {
     expect((await found()).message).toContain("and one failed at ");
     backup(0);
     expect((await found()).ok).toBe(true);
+    rmSync(join(app.dataFolder, "backups"), { recursive: true });
+    expect((await found()).remedy).toBe(
+      "Look whether the folder backups in the data directory is there and can be read.",
+    );
   });
 
   test("tells of files that the lake has lost", async () => {

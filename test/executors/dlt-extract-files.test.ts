@@ -307,6 +307,15 @@ describe("a condition over files", () => {
     expect(await ids(world)).toEqual([1, 2]);
   });
 
+  test("has the time of a tenant's statement", async () => {
+    await using hurried = openTestSql({ timeoutMs: 1_000 });
+    await using world = openWorld({ sql: hurried.sql });
+    const where =
+      "list_sum(list_transform(range(id * 3000000), a -> list_sum(list_transform(range(1000), b -> (a * b) % 7)))) > 0";
+    const error = await failure(load(world, "a.csv", { "a.csv": csv }, { where }));
+    expect<string>(error.code).toBe("sql_timeout");
+  });
+
   test.each([
     ["true); DROP TABLE weir_dropped; --", "definition_invalid"],
     ["true) OR (true", "definition_invalid"],

@@ -155,9 +155,12 @@ describe("web_search", () => {
         "2026-03-01 10:00",
         "March 1, 2026 10:00",
         "2026-03-01",
+        "2026-03",
+        "03-01-2026",
         "2026-03-01T10:00:00Z",
         "2026-03-01T10:00:00.5-03:30",
         "Sun, 01 Mar 2026 10:00:00 GMT",
+        "Sun, 01 Mar 2026 10:00 +0000",
         "2 days ago",
       ];
       const script = `import { instantTold } from ${JSON.stringify(join(import.meta.dir, "../../src/base/clock.ts"))};
@@ -165,10 +168,10 @@ describe("web_search", () => {
       const { stdout } = Bun.spawnSync([process.execPath, "-e", script], { env: { TZ } });
       expect(JSON.parse(stdout.toString())).toEqual([
         ...Array(3).fill("2026-03-01T10:00:00.000Z"),
-        "2026-03-01T00:00:00.000Z",
+        ...Array(3).fill("2026-03-01T00:00:00.000Z"),
         "2026-03-01T10:00:00.000Z",
         "2026-03-01T13:30:00.500Z",
-        "2026-03-01T10:00:00.000Z",
+        ...Array(2).fill("2026-03-01T10:00:00.000Z"),
         null,
       ]);
     },

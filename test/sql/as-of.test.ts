@@ -33,6 +33,18 @@ describe("tokensOf", () => {
     ]);
   });
 
+  test("takes for spaces beyond ASCII what DuckDB takes for them", () => {
+    const texts = (sql: string) => tokensOf(sql).map(({ text }) => text);
+    expect(texts("CREATE\u00a0SECRET\u200b$a\u2060x\u3000\ufeffé")).toEqual([
+      "CREATE",
+      "SECRET",
+      "$a",
+      "x",
+      "é",
+    ]);
+    expect(texts("a\u2028b \u1680c")).toEqual(["a\u2028b", "\u1680c"]);
+  });
+
   test("loses no character, whatever the text is, and is quick", () => {
     for (const sql of ["'open", '"open', "/* open", "$$ open", "$t$ x $t", "\0\u2028'", "--", "''''"]) {
       const tokens = tokensOf(sql);

@@ -75,6 +75,7 @@ describe("a tenant's SQL reaches nothing beyond its tables:", () => {
       "CREATE /* /* */ */ SECRET s (TYPE http); SELECT 1",
       "CREATE--\rOR REPLACE TEMP SECRET s (TYPE http); SELECT 1",
       "CREATE /* a */ OR REPLACE PERSISTENT SECRET s (TYPE http)",
+      "CREATE\u00a0SECRET s (TYPE http); SELECT 1",
     ]);
     for (const { sql, code, message } of outcomes)
       expect([sql, code, message]).toEqual([sql, "sql_error", expect.stringMatching(refusal)]);

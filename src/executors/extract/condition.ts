@@ -31,7 +31,8 @@ function faultOf(sql: string): string | null {
 
 /**
  * Leaves out the staged root rows for which `where` does not hold, in DuckDB's SQL over the columns as the table is to
- * have them. Of the others the first `limit` stay. Throws `definition_invalid`, `sql_error`.
+ * have them. Of the others the first `limit` stay. Throws `definition_invalid`, `sql_error`,
+ * `sql_timeout`.
  */
 export async function dropUnmet(
   drops: Drops,
@@ -55,7 +56,7 @@ export async function dropUnmet(
     );
   const rows = `SELECT ${SEQUENCE.name}, ${selectOf(targets)} FROM (${drops.alive(drops.root)})`;
   const unmet = `SELECT ${SEQUENCE.name} FROM (${rows}) WHERE (${where.sql}\n) IS NOT TRUE`;
-  await drops.drop("filtered", unmet, where.parameters).catch((error: unknown) => {
+  await drops.drop("filtered", unmet, where.parameters, { isTenants: true }).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== "sql_error") throw error;
     const message = `The condition \`where\` of ${resource}: ${error.message}`;
     throw new AppError("sql_error", message, { cause: error });

@@ -47,9 +47,14 @@ export class Drops {
   }
 
   /** Leaves out the root rows whose numbers `select` gives, with all that hangs from them. */
-  async drop(reason: Reason, select: string, parameters: readonly Json[] = []): Promise<number> {
+  async drop(
+    reason: Reason,
+    select: string,
+    parameters: readonly Json[] = [],
+    options = { isTenants: false },
+  ): Promise<number> {
     const insert = `INSERT INTO ${TABLE} SELECT *, '${reason}' FROM (${select})`;
-    const [row] = await this.session.run(insert, parameters);
+    const [row] = await this.session.run(insert, parameters, options);
     const count = Number(Object.values(row ?? {})[0] ?? 0);
     if (count > 0) this.#any = true;
     return count;

@@ -82,15 +82,21 @@ export async function approvedBeside(
           only === undefined ? undefined : like(apiCatalog.addressKey, `${only.split(":")[0]}%`),
         ),
       )
-  ).map(({ place, updatedAt, ...item }) => ({ place, updatedAt, call: callOf(place, item) }));
-  return (row, item) =>
-    held.some(
-      ({ place, updatedAt, call }) =>
-        place.id !== row.id &&
-        row.createdAt < updatedAt &&
-        hostOf(place) === hosts.get(row.id) &&
-        isSame(call, calledIn(row, item)),
+  ).map(({ place, updatedAt, ...item }) => ({
+    apiId: place.id,
+    host: hostOf(place),
+    updatedAt,
+    call: callOf(place, item),
+  }));
+  return (row, item) => {
+    const host = hosts.get(row.id);
+    const others = held.filter(
+      (one) => one.apiId !== row.id && one.host === host && row.createdAt < one.updatedAt,
     );
+    if (others.length === 0) return false;
+    const called = calledIn(row, item);
+    return others.some(({ call }) => isSame(call, called));
+  };
 }
 
 /** A call of an entry; without a name any below its address. */
