@@ -14,7 +14,7 @@ const MAX_HERE_CHARACTERS = 8 * 1024;
 const UNFOLDS = /[$&]|\\[xuU]0*24/;
 
 /** What another document that a description refers to has for its text; throws where it can't be had. */
-export type FetchText = (url: string) => Promise<string>;
+type FetchText = (url: string) => Promise<string>;
 
 /** Reads texts of others, while nothing else has to wait: what they unfold to can't be seen before. */
 export interface ApiReader {
