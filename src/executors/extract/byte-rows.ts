@@ -71,10 +71,11 @@ export class ByteRows {
   }
 
   #space(): void {
-    const gap = this.#gap;
-    for (
-      let byte = this.#bytes[this.#at];
-      byte === SPACE || byte === TAB || byte === RETURN || byte === gap;
+    let byte = this.#bytes[this.#at];
+    while (
+      byte !== undefined &&
+      byte <= SPACE &&
+      (byte === SPACE || byte === TAB || byte === RETURN || byte === this.#gap)
     )
       byte = this.#bytes[++this.#at];
   }
