@@ -45,7 +45,8 @@ describe("the first five minutes", () => {
     await page.getByRole("link", { name: "New action" }).click();
     await page.getByRole("button", { name: /Extract/ }).click();
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Load orders");
-    expect(await page.getByLabel("Connection").locator("option:checked").textContent()).toContain("Shop");
+    const chosen = page.getByLabel("Connection").locator("option:checked", { hasText: "Shop" });
+    await chosen.waitFor({ state: "attached" });
     await page.getByRole("button", { name: "Add" }).first().click();
     await page.getByLabel("Spec").fill("orders.csv");
     await page.getByLabel("Dataset").fill("shop");
