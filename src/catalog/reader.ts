@@ -1,7 +1,7 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
-import { openLine } from "../sql/line.ts";
+import { openLine } from "../base/line.ts";
 import { type ContentType, readContent } from "./content.ts";
 import type { ReadApi } from "./contract.ts";
 import { parseDocument } from "./document.ts";

@@ -13,7 +13,7 @@ import { HELD, startS3, type TestS3 } from "../support/s3.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 import { RUNS, until } from "../support/work.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;

@@ -11,7 +11,7 @@ import { loadTable } from "../support/lake.ts";
 import { startS3, type TestS3 } from "../support/s3.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;

@@ -19,7 +19,7 @@ import {
   until,
 } from "../support/work.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let s3: TestS3;
 let data: Awaited<ReturnType<typeof startData>>;

@@ -7,7 +7,7 @@ import { request, rowsOf, toldLink } from "../support/extract.ts";
 import { failure } from "../support/link.ts";
 import { customer, inventoryItem, many, minute, order, product } from "../support/shopify.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let peer: TestShopify;
 beforeAll(async () => {

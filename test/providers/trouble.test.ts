@@ -4,7 +4,7 @@ import { providers } from "../../src/providers/registry.ts";
 import { startTrouble, TROUBLES } from "../support/trouble.ts";
 import { linkOf, readAll, type Subject, subjects } from "./subjects.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 /** So many messages of one extract are struck, one in each try. */
 const MESSAGES = 12;

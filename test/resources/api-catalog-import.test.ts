@@ -39,6 +39,17 @@ async function using<T>(
 const namesOf = (answer: { body: { endpoints: { name: string }[] } }) =>
   answer.body.endpoints.map(({ name }) => name);
 
+/** A reference to objects in objects, so many deep, each of so many fields. */
+function nested(levels: number, width: number) {
+  const at = (level: number) => ({ $ref: `#/components/schemas/S${level}` });
+  const schemas: Record<string, object> = { [`S${levels}`]: { type: "string" } };
+  for (let level = 0; level < levels; level++) {
+    const fields = Array.from({ length: width }, (_, n) => [`p${n}`, at(level + 1)]);
+    schemas[`S${level}`] = { type: "object", properties: Object.fromEntries(fields) };
+  }
+  return { schema: at(0), schemas };
+}
+
 describe("discovering an HTTP API", () => {
   test("gives all that its description says, with no reference left", () =>
     using({ "/docs/api.json": json(SHOP) }, async (peer) => {
@@ -328,13 +339,7 @@ describe("hostile descriptions", () => {
   });
 
   test("a description that takes long to read keeps nobody else waiting", async () => {
-    const schema = { $ref: "#/components/schemas/S0" };
-    const schemas: Record<string, object> = { S20: { type: "string" } };
-    for (let n = 0; n < 20; n++) {
-      const next = { $ref: `#/components/schemas/S${n + 1}` };
-      const fields = Array.from({ length: 10 }, (_, m) => [`p${m}`, next]);
-      schemas[`S${n}`] = { type: "object", properties: Object.fromEntries(fields) };
-    }
+    const { schema, schemas } = nested(20, 10);
     const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
     const paths = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`/p${n}`, { post }]));
     const ended: string[] = [];
@@ -357,13 +362,7 @@ describe("hostile descriptions", () => {
   });
 
   test("operations that share deep references unfold to what can be given back, and keep nobody else waiting", async () => {
-    const schema = { $ref: "#/components/schemas/S0" };
-    const schemas: Record<string, object> = { S6: { type: "string" } };
-    for (let n = 0; n < 6; n++) {
-      const next = { $ref: `#/components/schemas/S${n + 1}` };
-      const fields = Array.from({ length: 4 }, (_, m) => [`p${m}`, next]);
-      schemas[`S${n}`] = { type: "object", properties: Object.fromEntries(fields) };
-    }
+    const { schema, schemas } = nested(6, 4);
     const parameters = Array.from({ length: 500 }, (_, n) => ({ name: `q${n}`, in: "query", schema }));
     const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
     const paths = Object.fromEntries(

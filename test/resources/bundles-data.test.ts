@@ -9,7 +9,7 @@ import { s3Keys, startS3 } from "../support/s3.ts";
 import { money, order, shopConnection } from "../support/shopify.ts";
 import { AUTOMATIONS, flowToEnd, RUNS } from "../support/work.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 /** What a step gave, as far as it is looked at here. */
 interface Told {

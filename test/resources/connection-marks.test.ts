@@ -6,7 +6,7 @@ import { connectionMarks, connections } from "../../src/resources/connections/ta
 import { startApp } from "../support/app.ts";
 import { CONNECTIONS, connect } from "../support/connections.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const DAY_MS = 86_400_000;
 

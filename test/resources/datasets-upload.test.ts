@@ -3,7 +3,7 @@ import { startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";
 import { join as enrol } from "../support/people.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let weir: Awaited<ReturnType<typeof startApp>>;
 beforeAll(async () => {

@@ -18,7 +18,7 @@ import { eventually } from "../support/outbound.ts";
 import { join as joinTeam, neighbour } from "../support/people.ts";
 import { created, faultsOf, NOBODY } from "../support/work.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const SYNC = "/api/v1/sync/run";
 

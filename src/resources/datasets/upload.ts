@@ -1,13 +1,13 @@
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, invalid } from "../../base/errors.ts";
+import { type Line, openLine } from "../../base/line.ts";
 import { type Context, write } from "../../context.ts";
 import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
 import { type FileFormat, landFile } from "../../lake/landing.ts";
 import { nameFault } from "../../lake/names.ts";
 import type { Column, Sql, SqlFile } from "../../sql/contract.ts";
-import { type Line, openLine } from "../../sql/line.ts";
 import { quoteText } from "../../sql/text.ts";
 import { record } from "../events/service.ts";
 import { commitLoad } from "./commit.ts";

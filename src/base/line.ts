@@ -1,4 +1,4 @@
-import { AppError } from "../base/errors.ts";
+import { AppError } from "./errors.ts";
 
 /** At most so many at once; the others wait in order. */
 export interface Line {
