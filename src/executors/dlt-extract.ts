@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
@@ -12,9 +12,10 @@ import { type Definition, definition, faultsOf, result } from "./extract/definit
 import { landDirect } from "./extract/direct.ts";
 import { type Finished, finish } from "./extract/finish.ts";
 import { guessSheet, isGuessable, landGuessed } from "./extract/guess.ts";
-import { type IntakeOptions, takeLoose, takeTyped, typedSheet } from "./extract/intake.ts";
-import { type Landed, landStaged, type Site } from "./extract/land.ts";
+import { type IntakeOptions, takeLoose } from "./extract/intake.ts";
+import { knownColumns, type Landed, landStaged, type Site } from "./extract/land.ts";
 import { Names } from "./extract/naming.ts";
+import { Peekable } from "./extract/peekable.ts";
 import {
   type Options,
   type Plan,
@@ -26,7 +27,15 @@ import {
 import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { Staging } from "./extract/staging.ts";
-import { warnOfAhead, warnOfMissing, warnOfTwice } from "./extract/warnings.ts";
+import { isRefusal, measured, recordFiles, takeTyped, typedSheet } from "./extract/typed.ts";
+import {
+  warnOfAhead,
+  warnOfGone,
+  warnOfMissing,
+  warnOfOdd,
+  warnOfTwice,
+  warnOfVariants,
+} from "./extract/warnings.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.
@@ -213,26 +222,27 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   reporter.phase("extract", `Reading ${plan.resource}`, 0);
   const folder = join(job.folder, `resource-${index}`);
   await mkdir(folder, { mode: 0o700 });
-  const staging = new Staging(session, folder);
   const idPrefix = `${Bun.hash.xxHash64(`${bench.run.id}/${plan.table}`).toString(36)}.`;
-  const site: Site = {
-    staging,
+  const site: Omit<Site, "staging"> = {
     plan,
     contract: options.contract,
     loadId: bench.run.id,
     idPrefix,
     startedAt: bench.run.startedAt,
     dryRun: options.dryRun,
+    fixed: plan.fixed,
     where: null,
     existing: (name) => tables.find((table) => table.table === name) ?? null,
     warn,
   };
-  let landed: Landed;
-  try {
-    landed = await land(job, site);
-  } finally {
-    await staging.conveyor.settle();
-  }
+  const landed = await landIn(job, site, join(folder, "first"), true).catch((error: unknown) => {
+    if (!isRefusal(error)) throw error;
+    bench.log(
+      "debug",
+      `${plan.resource}: a later value is of another type than the first ones; reading again.`,
+    );
+    return landIn(job, site, join(folder, "second"), false);
+  });
   reporter.phase("load", `Loading ${plan.resource}`, landed.tables[0]?.rowsRead);
   const finished = await finish(landed, {
     session,
@@ -244,6 +254,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   });
   const [root] = finished;
   warnOfAhead(landed, site);
+  await warnOfVariants(session, landed, site);
   if (root && !options.dryRun) warnOfTwice(plan, root.result.rows, site.existing(plan.table), warn);
   bench.log(
     "info",
@@ -252,7 +263,35 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   return { plan, landed, finished };
 }
 
-async function land({ bench, options, names, reporter, warn }: Job, given: Site): Promise<Landed> {
+/**
+ * Lands a resource with a folder of its own. With `isTrusting` the first rows decide the types of columns whose source
+ * does not say them; throws a refusal (`isRefusal`) where a later row is not of them.
+ */
+async function landIn(
+  job: Job,
+  site: Omit<Site, "staging">,
+  folder: string,
+  isTrusting: boolean,
+): Promise<Landed> {
+  await mkdir(folder, { mode: 0o700 });
+  const staging = new Staging(job.session, folder);
+  const names = job.names.copy();
+  try {
+    const landed = await land({ ...job, names }, { ...site, staging }, isTrusting);
+    job.names = names;
+    return landed;
+  } catch (error) {
+    await staging.conveyor.settle();
+    await rm(folder, { recursive: true });
+    throw error;
+  }
+}
+
+async function land(
+  { bench, options, names, reporter, warn }: Job,
+  given: Site,
+  isTrusting: boolean,
+): Promise<Landed> {
   const { plan, staging } = given;
   const { provider, link } = await bench.connection();
   if (!provider.extract)
@@ -290,11 +329,21 @@ async function land({ bench, options, names, reporter, warn }: Job, given: Site)
   };
   if (extraction.kind === "csv") {
     const sheet = typedSheet(extraction, intake);
-    const direct = await landDirect(site, extraction, sheet, intake);
-    if (direct) return direct;
-    const taken = await takeTyped(extraction, sheet, staging, intake);
-    reporter.phase("normalize", `Sorting ${plan.resource}`, sheet.rows);
-    return landStaged(site, taken, extraction.ranged);
+    const known = knownColumns(site.existing(plan.table));
+    const records = new Peekable(
+      measured(recordFiles(extraction, staging, intake), { extraction, sheet, staging, known }),
+    );
+    warnOfGone(sheet, site);
+    const direct = isTrusting ? await landDirect(site, extraction, records, sheet) : null;
+    if (!direct) {
+      const taken = await takeTyped(extraction, records, sheet, staging);
+      reporter.phase("normalize", `Sorting ${plan.resource}`, sheet.rows);
+      const landed = await landStaged(site, taken, extraction.ranged);
+      warnOfOdd(extraction.odd, site);
+      return landed;
+    }
+    warnOfOdd(extraction.odd, site);
+    return direct;
   }
   const isGuessed = isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.select ?? null;

@@ -2,6 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import type { OddValues } from "../base/odd-values.ts";
 import type { Column } from "../sql/contract.ts";
 
 /** One opened connection: what a provider gets to work with. */
@@ -205,6 +206,8 @@ export interface ExtractRequest {
   spec: string;
   /** Only these columns; null for all. */
   columns: readonly string[] | null;
+  /** Types that the definition fixes, by the source's name of the column; DuckDB's names of them. */
+  types?: ReadonlyMap<string, string>;
   /** A condition with `$1` … for the parameters; null for none. SQL sources take it in their own SQL; over files it is the caller's. */
   where: { sql: string; parameters: Json[] } | null;
   /** Rows whose `field` is at or after `from` and before `to`; null leaves that end open. */
@@ -230,13 +233,30 @@ export interface JsonList {
   rows: number;
 }
 
+/** A column of CSV text that a source sends. */
+export interface CsvColumn extends Column {
+  /**
+   * How the text is read, where DuckDB's own reading of `dataType` would not do: `number` is the digits of a number of any
+   * length, whose type all values decide (`dataType` is VARCHAR); `hex` is a BLOB; `list` is a JSON list of `dataType`'s
+   * elements, which stays JSON where one of the values is no such list.
+   */
+  text?: "number" | "hex" | "list";
+}
+
 /** What a source gives, in the form that costs it least. The caller filters, dedupes and types. */
 export type Extraction =
   | {
       kind: "csv";
       /** Columns in order, with DuckDB types. The text has no header; NULL is an unquoted empty field, empty text is `""`; a row ends with a line feed. */
-      columns: Column[];
+      columns: CsvColumn[];
       bytes: AsyncIterable<Uint8Array>;
+      /** Values that became NULL on the way; complete once all bytes were read. */
+      odd?: OddValues;
+      /**
+       * Gives each record one more field behind the columns, unquoted and empty where all values went over. Otherwise it
+       * is a JSON object of the odd values' texts by the column's name; the causes are here, by the column's name.
+       */
+      oddField?: ReadonlyMap<string, string>;
       /** True where the source has already applied `range`. */
       ranged: boolean;
     }

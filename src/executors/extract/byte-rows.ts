@@ -1,13 +1,13 @@
+import { digitsOf, exactOf, NumberText } from "../../base/json-numbers.ts";
+import { ZONED } from "../../lake/readings.ts";
 import { ByteCells } from "./byte-cells.ts";
 import type { Field, Lines, Node } from "./lines.ts";
 import type { Normaliser } from "./normalise.ts";
 import type { SheetColumn } from "./sheet.ts";
-import { isInstantText } from "./types.ts";
+import { textType } from "./types.ts";
 
 /** Numbers of so many digits come back from a double as they were. */
 const EXACT_DIGITS = 15;
-/** One of more digits is left to others, who round it. */
-const MAX_DIGITS = 20;
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, MINUS, DOT, ZERO, NINE] = [
   9, 10, 13, 32, 34, 44, 45, 46, 48, 57,
 ] as const;
@@ -27,7 +27,7 @@ export class ByteRows {
   /** The white space there may be beside the usual: items of a list may go over several lines. */
   #gap: number = SPACE;
   readonly #cells = new ByteCells();
-  /** Columns of which the row has shown that they are no instants. */
+  /** Columns of which the row has shown that their texts are just texts. */
   #texts: SheetColumn[] = [];
   readonly #prefix: Uint8Array;
 
@@ -61,7 +61,7 @@ export class ByteRows {
       return -1;
     }
     this.#cells.emit(root);
-    for (const column of this.#texts) column.instants = false;
+    for (const column of this.#texts) column.texts = "VARCHAR";
     this.normaliser.skip(1);
     return this.#at;
   }
@@ -176,7 +176,7 @@ export class ByteRows {
     }
     this.#at = ++to;
     if (isEscaped) return this.#escaped(lines, column, from, to);
-    if (column.instants && !this.#isInstant(from + 1, to - 1)) this.#texts.push(column);
+    if (column.texts !== "VARCHAR" && !this.#isOfType(column, from + 1, to - 1)) this.#texts.push(column);
     return this.#put(lines, column.at.text, from, to);
   }
 
@@ -187,18 +187,19 @@ export class ByteRows {
     } catch {
       return false; // told where the row is taken
     }
-    if (column.instants && !isInstantText(text)) this.#texts.push(column);
+    if (column.texts !== "VARCHAR" && column.texts !== textType(text)) this.#texts.push(column);
     const cell = this.#cells.write(encoder.encode(`"${text.replaceAll('"', '""')}"`));
     return this.#put(lines, column.at.text, cell.from, cell.to);
   }
 
-  /** Most instants are seen to be ones without a text being made. */
-  #isInstant(from: number, to: number): boolean {
+  /** Most instants in UTC are seen to be ones without a text being made. */
+  #isOfType({ texts }: SheetColumn, from: number, to: number): boolean {
     const bytes = this.#bytes;
     const length = to - from;
-    if (length < 19 || length > 32) return false;
+    if (length < 10 || length > 32) return false;
     const two = (at: number) => ((bytes[from + at] ?? 0) - ZERO) * 10 + (bytes[from + at + 1] ?? 0) - ZERO;
-    let isPlain = bytes[to - 1] === 0x5a && length <= 27 && bytes[from + 10] === 0x54; // Z, T
+    let isPlain =
+      texts === ZONED && length >= 20 && bytes[to - 1] === 0x5a && length <= 27 && bytes[from + 10] === 0x54; // Z, T
     for (let at = 0; isPlain && at < length - 1; at++) {
       const byte = bytes[from + at] ?? 0;
       if (at === 4 || at === 7) isPlain = byte === MINUS;
@@ -208,7 +209,7 @@ export class ByteRows {
     }
     if (isPlain && two(0) > 0 && two(5) > 0 && two(5) <= 12 && two(8) > 0 && two(8) <= 28)
       return two(11) < 24 && two(14) < 60 && two(17) < 60;
-    return isInstantText(this.#text(from, to));
+    return textType(this.#text(from, to)) === texts;
   }
 
   #decimal(lines: Lines, column: SheetColumn | null): boolean {
@@ -218,24 +219,22 @@ export class ByteRows {
     let to = this.#past(first);
     const whole = to - first;
     if (whole === 0 || (whole > 1 && this.#bytes[first] === ZERO)) return false;
-    let digits = whole;
-    let isFraction = false;
-    let isFar = false; // from the next integer, so that it is read as none
+    let scale = 0;
     if (this.#bytes[to] === DOT) {
       const start = ++to;
       to = this.#past(start);
-      if (to === start) return false;
-      digits += to - start;
-      for (let at = start; at < to && !isFraction; at++) isFraction = this.#bytes[at] !== ZERO;
-      const tenths = this.#bytes[start] ?? 0;
-      isFar = tenths > ZERO && tenths < NINE && whole < EXACT_DIGITS && digits <= MAX_DIGITS;
+      scale = to - start;
+      if (scale === 0) return false;
     }
-    const isPlain = ((this.#bytes[to] ?? 0) | 0x20) !== 0x65; // e
-    const isShort = isPlain && digits <= EXACT_DIGITS;
     this.#at = to;
-    if ((isShort && isFraction) || (isPlain && isFar)) return this.#put(lines, column.at.double, from, to);
-    if (isShort && digits === whole && this.#bytes[first] !== ZERO)
-      return this.#put(lines, column.at.integer, from, to);
+    const isPlain = ((this.#bytes[to] ?? 0) | 0x20) !== 0x65; // e
+    if (isPlain && whole + scale <= EXACT_DIGITS) {
+      if (scale === 0 && this.#bytes[first] !== ZERO) return this.#put(lines, column.at.integer, from, to);
+      if (scale > 0 && this.#bytes[to - 1] !== ZERO) {
+        column.sawDigits(whole, scale);
+        return this.#put(lines, column.at.double, from, to);
+      }
+    }
     return this.#rare(lines, column, from);
   }
 
@@ -255,12 +254,21 @@ export class ByteRows {
       this.#at = this.#past(start);
       if (this.#at === start) return false;
     }
-    const text = this.#text(from, this.#at);
-    const value = Number(text);
-    const isWhole = Number.isSafeInteger(value);
-    if (!Number.isFinite(value) || (!isWhole && /^-?\d+$/.test(text))) return false;
-    const cell = this.#cells.write(encoder.encode(String(value)));
-    return this.#put(lines, isWhole ? column.at.integer : column.at.double, cell.from, cell.to);
+    const value = exactOf(this.#text(from, this.#at));
+    if (typeof value === "bigint") return false;
+    if (Number.isSafeInteger(value) && !Object.is(value, -0))
+      return this.#write(lines, column.at.integer, String(value));
+    const isText = value instanceof NumberText;
+    const text = isText ? value.text : Object.is(value, -0) ? "-0.0" : String(value);
+    const digits = digitsOf(text);
+    if (digits === null) return false;
+    column.sawDigits(digits.whole, digits.scale);
+    return this.#write(lines, isText ? column.at.number : column.at.double, text);
+  }
+
+  #write(lines: Lines, position: number, text: string): boolean {
+    const cell = this.#cells.write(encoder.encode(text));
+    return this.#put(lines, position, cell.from, cell.to);
   }
 
   /** What follows an opening bracket. */

@@ -2,8 +2,9 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
+import { type Part, partsOf } from "./parts.ts";
 import type { SheetColumn } from "./sheet.ts";
-import { instantFromText, isInstant, isInstantText, isInteger } from "./types.ts";
+import { instantFromText, isFloat, isInstant, isInstantText, isInteger, isNumber } from "./types.ts";
 
 /** How one load compares the values of its cursor. */
 export interface CursorSql {
@@ -16,35 +17,61 @@ export interface CursorSql {
   isText: boolean;
 }
 
+/** The type of a cursor whose values are compared as numbers of any length. */
+const ANY_NUMBER = "number of any length";
+
 /** How the values of `column` are compared: numbers as numbers, texts that are all instants as instants. */
 export function cursorSql(column: SheetColumn): CursorSql {
-  const [first, second] = column.slots;
-  const numbers = column.slots.every((slot) => slot.type === "BIGINT" || slot.type === "DOUBLE");
-  if (!first || (second && !numbers)) {
-    const types = column.slots.map((slot) => slot.type).join(", ");
+  const parts = partsOf(column);
+  const [first, second] = parts;
+  const isNumeric = parts.every((part) => part.isNumber || isNumber(part.type));
+  if (!first || (second && !isNumeric)) {
+    const types = parts.map((part) => part.type).join(", ");
     throw new AppError(
       "definition_invalid",
       `The cursor "${column.source}" has values of several types (${types}), which have no order.`,
     );
   }
-  if (second) {
-    const sql = `COALESCE(CAST(${column.slots.map((slot) => slot.name).join(" AS DOUBLE), CAST(")} AS DOUBLE))`;
+  if (second && column.jsonNumbers && parts.every(({ type }) => type === "BIGINT" || type === "DOUBLE")) {
+    const sql = `COALESCE(${parts.map((part) => `CAST(${part.sql} AS DOUBLE)`).join(", ")})`;
     return { sql, type: "DOUBLE", text: `CAST(${sql} AS VARCHAR)`, isText: false };
   }
-  if (first.type === "VARCHAR" && column.instants) {
-    return {
-      sql: instantFromText(first.name, "TIMESTAMP"),
-      type: "TIMESTAMP",
-      text: first.name,
-      isText: true,
-    };
+  if (second || first.isNumber) {
+    const text = parts.length === 1 ? plainNumber(first) : `COALESCE(${parts.map(plainNumber).join(", ")})`;
+    return { sql: orderKey(text), type: ANY_NUMBER, text, isText: true };
   }
   return {
-    sql: first.name,
+    sql: first.sql,
     type: first.type,
-    text: `CAST(${first.name} AS VARCHAR)`,
-    isText: first.type === "VARCHAR",
+    text: first.text ?? `CAST(${first.sql} AS VARCHAR)`,
+    isText: first.text !== undefined || first.type === "VARCHAR",
   };
+}
+
+/** A number's digits without an exponent and without zeros at the end of its fraction, so that equal numbers are equal texts. */
+function plainNumber({ sql, type, text }: Part): string {
+  if (isInteger(type)) return `CAST(${sql} AS VARCHAR)`;
+  const digits = text ?? `CAST(${sql} AS VARCHAR)`;
+  // DuckDB writes doubles with an exponent where they are far from 1.
+  const plain = isFloat(type)
+    ? `CASE WHEN contains(${digits}, 'e') THEN CAST(CAST(${digits} AS DECIMAL(38,12)) AS VARCHAR) ELSE ${digits} END`
+    : digits;
+  return `CASE WHEN contains(${plain}, '.') THEN rtrim(rtrim(${plain}, '0'), '.') ELSE ${plain} END`;
+}
+
+/** A text whose order by bytes is that of the numbers: the count of digits before the point comes first, and all is turned round below zero. */
+function orderKey(number: string): string {
+  const whole = `split_part(ltrim(${number}, '-'), '.', 1)`;
+  const digits = `lpad(CAST(length(${whole}) AS VARCHAR), 6, '0') || ${whole} || '.' || split_part(${number}, '.', 2)`;
+  return `CASE WHEN ${number} LIKE '-%' THEN '0' || translate(${digits}, '0123456789', '9876543210') || '~' ELSE '1' || ${digits} END`;
+}
+
+/** The digits of a JSON value that is a number; null where it is none. */
+function digitsOfNumber(value: Json): string | null {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const [, sign = "", whole, fraction = ""] = /^(-?)0*(\d+)(?:[.](\d*?)0*)?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  return `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
 /** `value` as SQL of the cursor's type; throws `definition_invalid` for one that can't be of that type. */
@@ -55,10 +82,14 @@ export async function cursorValue(
   what: string,
 ): Promise<string> {
   const text = quoteText(typeof value === "string" ? value : JSON.stringify(value));
+  const digits = type === ANY_NUMBER ? digitsOfNumber(value) : null;
+  if (digits !== null) return orderKey(quoteText(digits));
   const zoned = isInstant(type) && typeof value === "string" && isInstantText(value);
   const sql = zoned ? instantFromText(text, type) : `CAST(${text} AS ${type})`;
-  const [row] = await session.run(`SELECT ${sql.replaceAll("CAST(", "TRY_CAST(")} IS NOT NULL AS fits`);
-  if (row?.fits === true) return sql;
+  if (type !== ANY_NUMBER) {
+    const [row] = await session.run(`SELECT ${sql.replaceAll("CAST(", "TRY_CAST(")} IS NOT NULL AS fits`);
+    if (row?.fits === true) return sql;
+  }
   throw new AppError(
     "definition_invalid",
     `The ${what} of the cursor, ${text}, is no ${type}, which the source has now.`,
@@ -84,7 +115,8 @@ export function beforeLag(value: Json, lagSeconds: number): Json {
   if (lagSeconds === 0) return value;
   if (typeof value === "number") return value - lagSeconds;
   const text = typeof value === "string" ? value : "";
-  if (/^-?\d+$/.test(text)) return String(BigInt(text) - BigInt(Math.ceil(lagSeconds)));
+  const number = /^(-?\d+)(?:[.](\d+))?$/.exec(text);
+  if (number) return lessSeconds(number[1] ?? "", number[2] ?? "", lagSeconds);
   const match = /^(\d{4}-\d\d-\d\d)(?:([T ])(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/.exec(text);
   if (!match)
     throw new AppError(
@@ -101,4 +133,13 @@ export function beforeLag(value: Json, lagSeconds: number): Json {
   const moved = new Date(Date.parse(`${day}T${time}${offset}`) - Math.ceil(lagSeconds) * 1000).toISOString();
   if (!separator) return moved.slice(0, 10);
   return `${moved.slice(0, 10)}${separator}${moved.slice(11, 19)}${fraction}${zone === "" ? "" : "Z"}`;
+}
+
+/** A number less so many, with all of its digits. */
+function lessSeconds(whole: string, fraction: string, seconds: number): string {
+  const unit = 10n ** BigInt(fraction.length);
+  const moved = BigInt(whole + fraction) - BigInt(Math.ceil(seconds)) * unit;
+  if (fraction === "") return String(moved);
+  const digits = String(moved < 0n ? -moved : moved).padStart(fraction.length + 1, "0");
+  return `${moved < 0n ? "-" : ""}${digits.slice(0, -fraction.length)}.${digits.slice(-fraction.length)}`;
 }

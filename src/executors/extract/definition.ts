@@ -4,6 +4,7 @@ import { nameFault } from "../../lake/names.ts";
 import { Endpoint, endpointFaults, specFault } from "../../providers/http-endpoint.ts";
 import { MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
 import { CONTRACT_MODES } from "./resolve.ts";
+import { COLUMN_TYPE_PATTERN, columnType } from "./types.ts";
 
 const text = () => named(1000);
 const mode = () => oneOf(CONTRACT_MODES);
@@ -59,7 +60,24 @@ export const definition = object({
         }),
       ),
       columns: optional(
-        described("Only these; all where absent", Type.Array(text(), { minItems: 1, maxItems: 5000 })),
+        described(
+          "Names of columns to take, and types to fix. All columns are taken where no entry is a name without a type.",
+          Type.Array(
+            Type.Union([
+              text(),
+              object({
+                name: described("The source's name of the column", text()),
+                type: optional(
+                  described(
+                    "text, integer, decimal(p,s), double, boolean, date, time, timestamp, timestamptz, uuid, binary or json. Values that are not of it go to a column of their own.",
+                    Type.String({ pattern: COLUMN_TYPE_PATTERN }),
+                  ),
+                ),
+              }),
+            ]),
+            { minItems: 1, maxItems: 5000 },
+          ),
+        ),
       ),
       where: optional(
         described(
@@ -210,6 +228,14 @@ export function faultsOf({
       faults.push({
         path: [...at, "incremental", "initialValue"],
         message: "A backfill, which endValue asks for, needs an initialValue.",
+      });
+    }
+    for (const [at2, column] of (Array.isArray(resource.columns) ? resource.columns : []).entries()) {
+      if (typeof column === "string" || column?.type === undefined || columnType(column.type) !== null)
+        continue;
+      faults.push({
+        path: [...at, "columns", String(at2), "type"],
+        message: `${column.type} is not a type: a decimal has at most 38 digits, and no more behind the point than in all.`,
       });
     }
     faults.push(...askedFaults(resource).map(({ path, message }) => ({ path: [...at, ...path], message })));

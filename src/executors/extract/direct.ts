@@ -2,21 +2,23 @@ import type { Extraction } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { marksOf, reached } from "./boundary.ts";
-import { type IntakeOptions, typedSource } from "./intake.ts";
 import { knownColumns, type Landed, metaTargets, type Site } from "./land.ts";
-import { cutRecords } from "./records.ts";
+import type { Peekable } from "./peekable.ts";
+import type { RecordFile } from "./records.ts";
 import { resolve, selectOf } from "./resolve.ts";
 import type { Sheet } from "./sheet.ts";
+import { typedSource } from "./typed.ts";
 
 /**
  * Writes a typed source straight to the table's files, in one pass: where nothing has to be left out, looked for or
- * split. Null where that is not so; nothing was read then.
+ * split. Null where that is not so; of `records` at most the first was asked for then. Throws a refusal (`isRefusal`)
+ * where a later value is not of the type that the first ones had.
  */
 export async function landDirect(
   site: Site,
   extraction: Extraction & { kind: "csv" },
+  records: Peekable<RecordFile>,
   sheet: Sheet,
-  options: IntakeOptions,
 ): Promise<Landed | null> {
   const { plan, staging } = site;
   const { incremental } = plan;
@@ -24,12 +26,14 @@ export async function landDirect(
   const isPlain =
     !incremental || (extraction.ranged && plan.limit === null && !incremental.stored?.boundary.length);
   if (site.dryRun || plan.disposition === "merge" || !isPlain) return null;
+  await records.peek(); // from here on the types are those of the first rows
   let needsRows = false;
   const existing = site.existing(sheet.table);
   const resolution = await resolve({
     sheet,
     existing: knownColumns(existing),
     contract: site.contract,
+    fixed: site.fixed,
     thinned: false,
     probe: async (conditions) => {
       needsRows = true;
@@ -44,12 +48,9 @@ export async function landDirect(
 
   const targets = [...resolution.targets, ...metaTargets(site, sheet)];
   const files: SqlFile[] = [];
-  for await (const file of cutRecords(extraction.bytes, pool, {
-    maxRecords: plan.limit,
-    signal: options.signal,
-    onRecords: options.progress,
-  })) {
-    const select = `SELECT ${selectOf(targets)} FROM (${typedSource(extraction, sheet, file, sheet.rows)})`;
+  for await (const file of records) {
+    const source = typedSource(extraction, sheet, file, { before: sheet.rows, isTrusting: true });
+    const select = `SELECT ${selectOf(targets)} FROM (${source})`;
     sheet.rows += file.records;
     await conveyor.put(async () => {
       files.push(await staging.writeFinal(select));
@@ -82,6 +83,7 @@ export async function landDirect(
         rejected: 0,
         files,
         changes: resolution.changes,
+        split: resolution.split,
         sample: [],
       },
     ],

@@ -1,6 +1,5 @@
 import type { Json } from "../../base/json.ts";
 import type { SqlSession } from "../../sql/contract.ts";
-import { scanOf } from "../../sql/text.ts";
 import { SEQUENCE, type Sheet } from "./sheet.ts";
 
 /** Why a staged row does not come into the table. */
@@ -35,7 +34,7 @@ export class Drops {
     const roots = this.#any ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq` : "";
     const children =
       this.#anyChildren && sheet !== this.root ? ` ANTI JOIN ${CHILDREN} e ON s._dlt_id = e.id` : "";
-    return `SELECT s.* FROM (${staged(sheet)}) s${roots}${children}`;
+    return `SELECT s.* FROM (${sheet.scan()}) s${roots}${children}`;
   }
 
   /** A SELECT of the root rows that the load has read: all but those which lie outside of its range. */
@@ -43,7 +42,7 @@ export class Drops {
     const filtered = this.#any
       ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq AND d.reason = 'filtered'`
       : "";
-    return `SELECT s.* FROM (${staged(this.root)}) s${filtered}`;
+    return `SELECT s.* FROM (${this.root.scan()}) s${filtered}`;
   }
 
   /** Leaves out the root rows whose numbers `select` gives, with all that hangs from them. */
@@ -77,26 +76,17 @@ export class Drops {
     const counts: Counts = { filtered: 0, deduplicated: 0, rejected: 0 };
     if (this.#any) {
       const rows = await this.session.run(
-        `SELECT d.reason, count(*) AS n FROM (${staged(sheet)}) s JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq GROUP BY ALL`,
+        `SELECT d.reason, count(*) AS n FROM (${sheet.scan()}) s JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq GROUP BY ALL`,
       );
       for (const row of rows) counts[row.reason as Reason] = Number(row.n);
     }
     if (this.#anyChildren && sheet !== this.root) {
       const roots = this.#any ? `ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq` : "";
       const [row] = await this.session.run(
-        `SELECT count(*) AS n FROM (${staged(sheet)}) s ${roots} SEMI JOIN ${CHILDREN} e ON s._dlt_id = e.id`,
+        `SELECT count(*) AS n FROM (${sheet.scan()}) s ${roots} SEMI JOIN ${CHILDREN} e ON s._dlt_id = e.id`,
       );
       counts.rejected += Number(row?.n ?? 0);
     }
     return counts;
   }
-}
-
-/** All staged rows of a sheet, with all of its slots. */
-function staged(sheet: Sheet): string {
-  const slots = sheet.slots.includes(SEQUENCE) ? sheet.slots : [SEQUENCE, ...sheet.slots];
-  return scanOf(
-    sheet.files,
-    slots.map(({ name, type }) => ({ name, dataType: type, nullable: true })),
-  );
 }

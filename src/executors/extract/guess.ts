@@ -30,6 +30,7 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
     sheet,
     existing: knownColumns(existing),
     contract: unfrozen(site.contract), // what freeze refuses is told at the end
+    fixed: site.fixed,
     thinned: false,
     probe: async (conditions) => {
       needsRows = true;
@@ -76,6 +77,7 @@ export async function landGuessed(site: Site, { sheets }: Intake): Promise<Lande
       rejected: 0,
       files,
       changes: resolution.changes,
+      split: resolution.split,
       sample: [],
     });
   }

@@ -15,9 +15,8 @@ import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import { lineIn, linesIn, parseItem, parseLines, readJson, readLines } from "./json-reader.ts";
 import type { Names } from "./naming.ts";
 import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
-import { cutRecords } from "./records.ts";
 import { SEQUENCE, Sheet } from "./sheet.ts";
-import { numbered, readCsv, type Staging } from "./staging.ts";
+import type { Staging } from "./staging.ts";
 import { storedType, typeName } from "./types.ts";
 
 /** Pages are looked at in pieces of so many rows, between which lines go to disk. */
@@ -52,63 +51,6 @@ export interface Intake {
   sheets: Sheet[];
   /** Whether the root's staged rows carry a fingerprint of the whole row. */
   fingerprinted: boolean;
-}
-
-/** A sheet whose columns are those of a typed source. */
-export function typedSheet(extraction: Extraction & { kind: "csv" }, options: IntakeOptions): Sheet {
-  const sheet = new Sheet(options.table, null, []);
-  for (const { name, dataType } of extraction.columns) {
-    const column = sheet.columnOf(name, options.warn);
-    column.instants = false;
-    sheet.slotOf(column, dataType);
-  }
-  return sheet;
-}
-
-/** SQL that gives the slots of a typed sheet and the rows' numbers from one CSV file of the source. */
-export function typedSource(
-  extraction: Extraction & { kind: "csv" },
-  sheet: Sheet,
-  file: { path: string; longest: number },
-  before: number,
-): string {
-  const read = sheet.slots.map((slot, at) => ({
-    name: slot.name,
-    type: typeName(extraction.columns[at]?.dataType ?? slot.type),
-  }));
-  const casts = sheet.slots.flatMap((slot, at) =>
-    read[at]?.type === slot.type ? [] : [`CAST(${slot.name} AS ${slot.type}) AS ${slot.name}`],
-  );
-  const rows = numbered(readCsv(file, read), before);
-  return casts.length === 0 ? rows : `SELECT * REPLACE (${casts.join(", ")}) FROM (${rows})`;
-}
-
-/** Reads a typed source into staged files. */
-export async function takeTyped(
-  extraction: Extraction & { kind: "csv" },
-  sheet: Sheet,
-  staging: Staging,
-  options: IntakeOptions,
-): Promise<Intake> {
-  const { pool, conveyor } = staging;
-  const { limit, signal, progress } = options;
-  for await (const file of cutRecords(extraction.bytes, pool, {
-    maxRecords: limit,
-    signal,
-    onRecords: progress,
-  })) {
-    const source = typedSource(extraction, sheet, file, sheet.rows);
-    const parquet = staging.path("parquet");
-    sheet.rows += file.records;
-    sheet.files.push(parquet);
-    await conveyor.put(async () => {
-      await staging.write(source, parquet);
-      pool.give(file.path);
-    });
-  }
-  await conveyor.drain();
-  await pool.remove();
-  return { sheets: [sheet], fingerprinted: false };
 }
 
 /** Reads JSON rows, or files of any format, into staged files. */
@@ -320,7 +262,7 @@ class LooseReader {
       const type = typeName(String(row.column_type));
       if (options.only && !options.only.has(name)) continue;
       const column = root.columnOf(name, options.warn);
-      if (column.slots.length === 0) column.instants = false;
+      if (column.slots.length === 0) column.texts = "VARCHAR";
       column.jsonNumbers = false;
       const slot = root.slotOf(column, type);
       const value = quoteName(name);

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { parseExact } from "../../base/json-numbers.ts";
 
 /** One row of JSON that is longer than this is no row. */
 const MAX_ROW_BYTES = 64 * 1024 * 1024;
@@ -36,7 +37,7 @@ export const parseItem = (name: string, item: Uint8Array, before: number): JsonO
 
 /**
  * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
- * other. Lists of rows are rows; a scalar is a row with `value`. Integers beyond 2^53 come as `bigint`.
+ * other. Lists of rows are rows; a scalar is a row with `value`. Numbers that no double holds come as `parseExact` has them.
  *
  * Throws `upstream` that names the file and the value for text that is not JSON, and for what is no UTF-8.
  */
@@ -93,17 +94,6 @@ function parseRows(name: string, what: string, texts: readonly string[], before:
 }
 
 const asRow = (value: unknown): JsonObject => (isObject(value) ? value : { value: value as string });
-
-/** Parses; only a text with a run of sixteen digits that may be an integer needs the slow way that keeps them. */
-function parseExact(text: string): unknown {
-  if (!/\d{16}/.test(text) || !/(?<![\d.])\d{16}/.test(text)) return JSON.parse(text);
-  return JSON.parse(text, exactInteger);
-}
-
-const exactInteger = (_key: string, value: unknown, context?: { source?: string }): unknown =>
-  typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "")
-    ? BigInt(context?.source ?? 0)
-    : value;
 
 /** Pieces of bytes become texts; what is not whole yet waits. */
 abstract class Cutter {

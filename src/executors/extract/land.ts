@@ -39,6 +39,8 @@ export interface LandedTable {
   rejected: number;
   files: SqlFile[];
   changes: SchemaChange[];
+  /** Columns that did not hold all of their values, with the columns that hold the others. */
+  split: ReadonlyMap<string, readonly string[]>;
   /** First rows, of a dry run only. */
   sample: Record<string, Json>[];
 }
@@ -64,6 +66,8 @@ export interface Site {
   /** When the run began, an ISO instant. */
   startedAt: string;
   dryRun: boolean;
+  /** Types that the definition fixes, by the column's name in the table. */
+  fixed: ReadonlyMap<string, string>;
   /** Null where there is none, or the source has applied it. */
   where: ExtractRequest["where"];
   /** The table as it is; null where there is none. */
@@ -136,6 +140,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
     landed.push(
       await write(site, drops, sheet, {
         changes: resolution.changes,
+        split: resolution.split,
         targets: [
           ...resolution.targets,
           ...metaTargets(site, sheet),
@@ -179,6 +184,7 @@ function resolveSheet(site: Site, drops: Drops, sheet: Sheet): Promise<Resolutio
     sheet,
     existing: knownColumns(site.existing(sheet.table)),
     contract: site.contract,
+    fixed: site.fixed,
     thinned: drops.any,
     probe: async (conditions) => {
       const counts = conditions.map((condition, at) => `count(*) FILTER (${condition}) AS n${at}`);
@@ -197,7 +203,7 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
   if (key && site.plan.disposition === "merge") {
     throw new AppError(
       "definition_invalid",
-      `The primary key "${key}" of ${sheet.table} has values of types that do not fit together.`,
+      `The primary key "${key}" of ${sheet.table} has values that its column can't hold. Load it into a new table, with {"name": ${JSON.stringify(key)}, "type": "text"} in columns.`,
     );
   }
   for (const { change, violates } of refusals) {
@@ -280,7 +286,7 @@ async function write(
   site: Site,
   drops: Drops,
   sheet: Sheet,
-  { targets, changes }: Pick<Resolution, "targets" | "changes">,
+  { targets, changes, split }: Pick<Resolution, "targets" | "changes" | "split">,
 ): Promise<LandedTable> {
   const { session } = drops;
   const counts = await drops.counts(sheet);
@@ -304,6 +310,7 @@ async function write(
     rejected: counts.rejected,
     files,
     changes,
+    split,
     sample: site.dryRun ? await session.run(`SELECT * FROM (${select}) LIMIT ${SAMPLE_ROWS}`) : [],
   };
 }

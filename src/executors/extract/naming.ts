@@ -51,6 +51,10 @@ export class Names {
     this.#taken = new Set(taken);
   }
 
+  copy(): Names {
+    return new Names(this.#taken);
+  }
+
   has(name: string): boolean {
     return this.#taken.has(name);
   }

@@ -1,10 +1,11 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { digitsOf, NumberText } from "../../base/json-numbers.ts";
 import { type Choice, chosen } from "./chosen.ts";
 import { type Field, Lines, type Node } from "./lines.ts";
 import { joinNames, type Names, normaliseName } from "./naming.ts";
 import { FINGERPRINT, SEQUENCE, Sheet, type SheetColumn } from "./sheet.ts";
-import { isInstantText } from "./types.ts";
+import { textType } from "./types.ts";
 
 /** More than this in one table, or more tables of one resource, is data used as names. */
 const MAX_COLUMNS = 20_000;
@@ -90,7 +91,8 @@ export class Normaliser {
           this.#integer(lines, field, item);
           break;
         default:
-          this.#nested(lines, field, item, level, id);
+          if (item instanceof NumberText) this.#numberText(lines, field, item.text);
+          else this.#nested(lines, field, item, level, id);
       }
     }
   }
@@ -160,17 +162,23 @@ export class Normaliser {
 
   #text(lines: Lines, field: Field, item: string): void {
     const target = column(lines, field);
-    if (target.instants && !isInstantText(item)) target.instants = false;
+    if (target.texts !== "VARCHAR") target.sawText(textType(item));
     put(lines, target, "text", "VARCHAR", quote(item));
   }
 
   #number(lines: Lines, field: Field, item: number): void {
-    if (Number.isSafeInteger(item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
-    else if (Number.isFinite(item)) put(lines, column(lines, field), "double", "DOUBLE", String(item));
-    else
-      this.#options.warn(
-        `"${field.source}" has numbers beyond all that a double can hold, which are left out.`,
-      );
+    const target = column(lines, field);
+    const text = Object.is(item, -0) ? "-0.0" : String(item);
+    if (Number.isSafeInteger(item) && text !== "-0.0") return put(lines, target, "integer", "BIGINT", text);
+    sawDigits(target, text);
+    put(lines, target, "double", "DOUBLE", text);
+  }
+
+  /** A number whose digits a double does not keep. */
+  #numberText(lines: Lines, field: Field, text: string): void {
+    const target = column(lines, field);
+    sawDigits(target, text);
+    put(lines, target, "number", "VARCHAR", text);
   }
 
   /** Integers that a double can't hold; up to 38 digits they stay numbers. */
@@ -179,8 +187,17 @@ export class Normaliser {
     if (item === BigInt.asIntN(64, item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
     else if (item < DECIMAL_LIMIT && item > -DECIMAL_LIMIT) {
       put(lines, column(lines, field), "big", "DECIMAL(38,0)", String(item));
-    } else this.#text(lines, field, String(item));
+      column(lines, field).sawDigits(String(item).replace("-", "").length, 0);
+    } else this.#numberText(lines, field, String(item));
   }
+}
+
+/** More digits than a decimal has. */
+const TOO_MANY_DIGITS = 1000;
+
+function sawDigits(column: SheetColumn, text: string): void {
+  const digits = digitsOf(text);
+  column.sawDigits(digits?.whole ?? TOO_MANY_DIGITS, digits?.scale ?? 0);
 }
 
 const encoder = new TextEncoder();
@@ -221,7 +238,7 @@ function put(
   let position = target.at[kind];
   if (position < 0) {
     const { sheet, cells } = lines;
-    position = sheet.slots.indexOf(sheet.slotOf(target, type));
+    position = sheet.slots.indexOf(sheet.slotOf(target, type, kind === "number" ? { number: "json" } : {}));
     target.at[kind] = position;
     while (cells.length <= position) cells.push("");
   }
@@ -235,6 +252,7 @@ const hash = (text: string): string => Bun.CryptoHasher.hash("md5", text, "base6
 /** JSON text in which big integers keep all their digits; with `sorted`, equal values have equal text. */
 function stringify(value: unknown, sorted: boolean): string {
   if (typeof value === "bigint") return String(value);
+  if (value instanceof NumberText) return value.text;
   if (Array.isArray(value)) return `[${value.map((item) => stringify(item ?? null, sorted)).join(",")}]`;
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).filter(([, item]) => item !== undefined);

@@ -6,6 +6,7 @@ import type { Endpoint } from "../../providers/http-endpoint.ts";
 import { beforeLag } from "./cursor.ts";
 import { normaliseName } from "./naming.ts";
 import type { SchemaContract } from "./resolve.ts";
+import { columnType } from "./types.ts";
 
 type WriteDisposition = "append" | "replace" | "merge";
 
@@ -20,7 +21,7 @@ export interface ResourceDefinition {
   incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
   writeDisposition?: WriteDisposition;
   mergeStrategy?: MergeStrategy;
-  columns?: string[];
+  columns?: (string | { name: string; type?: string })[];
   where?: string;
   parameters?: Record<string, Json>;
   endpoint?: Endpoint;
@@ -65,6 +66,8 @@ export interface Plan {
   incremental: IncrementalPlan | null;
   limit: number | null;
   request: ExtractRequest;
+  /** Types that the definition fixes, by the column's name in the table. */
+  fixed: ReadonlyMap<string, string>;
 }
 
 /** A dry run reads at most so many rows of each resource. */
@@ -104,6 +107,14 @@ export function planResource(
   const { mergeStrategy = "delete_insert" } = resource;
   const incremental = planIncremental(resource, stored, warn);
   const limit = options.dryRun ? Math.min(options.maxRows ?? DRY_RUN_ROWS, DRY_RUN_ROWS) : options.maxRows;
+  const named = columns?.map((column) => (typeof column === "string" ? { name: column } : column)) ?? [];
+  const types = new Map(
+    named.flatMap(({ name, type }) =>
+      type === undefined ? [] : [[name, columnType(type) ?? "VARCHAR"] as const],
+    ),
+  );
+  // Types alone choose no columns.
+  const isChosen = named.some(({ type }) => type === undefined);
   const needed = [...primaryKey, ...(incremental ? [incremental.field] : [])];
   return {
     resource: resourceName(resource),
@@ -113,9 +124,11 @@ export function planResource(
     primaryKey,
     incremental,
     limit,
+    fixed: new Map([...types].map(([name, type]) => [name.split(".").map(normaliseName).join("__"), type])),
     request: {
       spec: resource.spec ?? resourceName(resource),
-      columns: columns ? [...new Set([...columns, ...needed])] : null,
+      columns: isChosen ? [...new Set([...named.map(({ name }) => name), ...needed])] : null,
+      types,
       where: where === undefined ? null : positional(where, parameters),
       range: incremental && { field: incremental.field, from: incremental.from, to: incremental.to },
       // Rows at the boundary were loaded before; without room for them a load would never get past them.

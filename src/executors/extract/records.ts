@@ -9,6 +9,7 @@ const BUFFER_BYTES = 512 * 1024;
 
 const QUOTE = 0x22;
 const NEWLINE = 0x0a;
+const COMMA = 0x2c;
 
 /**
  * Files that may be written over. Writing into pages that the system holds already takes half the time of new ones,
@@ -63,10 +64,13 @@ export async function* cutRecords(
     signal: AbortSignal;
     chunkBytes?: number;
     onRecords?(records: number): void;
+    /** Hears what stands in the last field of a record, where that is not empty. */
+    onLastField?(text: string): void;
   },
 ): AsyncGenerator<RecordFile> {
   const { signal, onRecords, chunkBytes = CHUNK_BYTES, maxRecords } = options;
   const scanner = new Scanner(maxRecords ?? Number.POSITIVE_INFINITY);
+  const lastFields = options.onLastField ? new LastFields(options.onLastField) : null;
   const writer = new Writer(pool);
   let before = 0;
   try {
@@ -74,6 +78,7 @@ export async function* cutRecords(
       signal.throwIfAborted();
       const end = scanner.scan(chunk); // just past the last whole record of the chunk
       onRecords?.(scanner.records);
+      lastFields?.scan(scanner.full ? chunk.subarray(0, end) : chunk);
       if (scanner.full) {
         await writer.write(chunk.subarray(0, end));
         break;
@@ -104,6 +109,45 @@ export async function* cutRecords(
     }
   } finally {
     await writer.close();
+  }
+}
+
+/** Finds the records whose last field is not empty; most end with a comma and a line feed. */
+class LastFields {
+  #quoted = false;
+  #before = 0;
+  /** The record that a chunk ended in. */
+  #rest = new Uint8Array();
+
+  constructor(readonly tell: (text: string) => void) {}
+
+  scan(chunk: Uint8Array): void {
+    let quoted = this.#quoted;
+    let before = this.#before;
+    let start = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0;
+      if (byte === QUOTE) quoted = !quoted;
+      else if (byte === NEWLINE && !quoted) {
+        if (before !== COMMA) this.#found(chunk.subarray(start, at));
+        if (this.#rest.length > 0) this.#rest = new Uint8Array();
+        start = at + 1;
+      }
+      before = byte;
+    }
+    this.#quoted = quoted;
+    this.#before = before;
+    this.#rest =
+      this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk.subarray(start)]) : chunk.slice(start);
+  }
+
+  #found(end: Uint8Array): void {
+    const record = Buffer.from(this.#rest.length > 0 ? Buffer.concat([this.#rest, end]) : end).toString(
+      "utf8",
+    );
+    // Quotes inside of the field are doubled, so that this is only where it begins.
+    const at = record.lastIndexOf('"{""');
+    if (at >= 0) this.tell(record.slice(at + 1, -1).replaceAll('""', '"'));
   }
 }
 

@@ -1,19 +1,11 @@
 import { AppError } from "../../base/errors.ts";
 import type { Column } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
+import { fitInto } from "./fit.ts";
 import { Names } from "./naming.ts";
+import { type Part, partsOf, unite } from "./parts.ts";
 import type { Sheet, SheetColumn } from "./sheet.ts";
-import {
-  fitsDouble,
-  instantFromText,
-  instantOrNull,
-  isInstant,
-  isInteger,
-  isNumber,
-  shortType,
-  typeName,
-  widen,
-} from "./types.ts";
+import { isInteger, shortType, typeName } from "./types.ts";
 
 export const CONTRACT_MODES = ["evolve", "freeze", "discard_row", "discard_value"] as const;
 type ContractMode = (typeof CONTRACT_MODES)[number];
@@ -61,8 +53,8 @@ export interface Resolution {
   targets: Target[];
   changes: SchemaChange[];
   refusals: Refusal[];
-  /** Columns of the source that ended in more than one column of the table. */
-  split: Set<string>;
+  /** Columns that did not hold all of their values, with the columns that hold the others. */
+  split: Map<string, string[]>;
 }
 
 /** How many staged rows fulfil each condition. */
@@ -73,6 +65,8 @@ interface Given {
   /** Null for a table that is made by this load. */
   existing: readonly Column[] | null;
   contract: SchemaContract;
+  /** Types that the definition fixes, by the column's name in the table. */
+  fixed: ReadonlyMap<string, string>;
   probe: Probe;
   /** True where a column may have lost all its rows since it was seen. */
   thinned: boolean;
@@ -81,13 +75,13 @@ interface Given {
 /**
  * Decides where each column of the source goes.
  *
- * Values go where they fit without loss; a column grows wider where its type can (BIGINT to DOUBLE, INTEGER to
- * BIGINT); what fits neither goes to `column__v_type`. A text column takes all but JSON. A table that is new
- * always evolves; for others the contract decides. Throws `schema_contract_violation` under `freeze`.
+ * A column that is new gets the type that holds all of its values. One that is there keeps its type, or a wider one of
+ * its kind; values that it does not hold exactly go to `column__v_type`. A text column takes all but JSON. A table that
+ * is new always evolves; for others the contract decides. Throws `schema_contract_violation` under `freeze`.
  */
 export async function resolve(given: Given): Promise<Resolution> {
   const { sheet, existing } = given;
-  const found: Resolution = { targets: [], changes: [], refusals: [], split: new Set() };
+  const found: Resolution = { targets: [], changes: [], refusals: [], split: new Map() };
   const incoming = new Map(sheet.columns.map((column) => [column.name, column]));
   const known = new Map((existing ?? []).map((column) => [column.name, typeName(column.dataType)]));
   const names = new Names([...known.keys(), ...incoming.keys()]);
@@ -122,14 +116,6 @@ export const violation = ({ table, column, change, from, to }: SchemaChange): Ap
 const isFilled = (column: SheetColumn) =>
   `(${column.slots.map((slot) => `${slot.name} IS NOT NULL`).join(" OR ")})`;
 
-/** Where a value goes: `main` into the column at hand, `rest` (NULL for all others) into a variant of its type. */
-interface Fit {
-  main: string;
-  rest: string | null;
-  /** The wider type under which `main` would take all values, and `main` then. */
-  wider?: { type: string; main: string };
-}
-
 async function place(
   column: SheetColumn,
   known: ReadonlyMap<string, string>,
@@ -139,6 +125,8 @@ async function place(
 ): Promise<Target[]> {
   const { sheet, existing, contract, probe } = given;
   const before = known.get(column.name) ?? null;
+  const parts = partsOf(column);
+  if (parts.length === 0) return [];
   const say = (
     name: string,
     change: SchemaChange["change"],
@@ -153,58 +141,43 @@ async function place(
     } else found.refusals.push({ change: told, violates });
     return evolves;
   };
-  let type = before;
-  const mains: { sql: string; type: string }[] = [];
-  const rests: { sql: string; type: string }[] = [];
-
-  for (const slot of column.slots) {
-    const instants = slot.type === "VARCHAR" && column.instants;
-    if (type === null) {
-      type = instants ? "TIMESTAMP" : slot.type;
-      mains.push({ type, sql: instants ? instantFromText(slot.name, type) : slot.name });
-      if (!say(column.name, "added", null, type, isFilled(column))) return [];
-      continue;
-    }
-    const fit = fitInto(type, slot.type, slot.name, instants);
-    if (!fit.rest) {
-      mains.push({ type, sql: fit.main });
-      continue;
-    }
-    const left = `(${slot.name} IS NOT NULL AND (${fit.main}) IS NULL)`;
-    const exactBefore = mains.map((main) =>
-      isInteger(type ?? "") && fit.wider?.type === "DOUBLE" ? inexact(main.sql) : "false",
-    );
-    const told = given.thinned ? null : misfitsOf(column, slot.type, type);
-    const [misfits = 0, ...unsafe] = told ?? (await probe([left, ...exactBefore]));
-    if (misfits === 0) {
-      mains.push({ type, sql: fit.main });
-    } else if (fit.wider && unsafe.every((count) => count === 0)) {
-      if (before === null || say(column.name, "widened", type, fit.wider.type, left)) {
-        type = fit.wider.type;
-        mains.push({ type, sql: fit.wider.main });
-      } else mains.push({ type, sql: fit.main });
-    } else {
-      mains.push({ type, sql: fit.main });
-      rests.push({ type: slot.type, sql: fit.rest });
-    }
+  const wanted = before ?? given.fixed.get(column.name) ?? null;
+  if (wanted === null) {
+    const { type, sql } = await unite(column, parts, probe);
+    return say(column.name, "added", null, type, isFilled(column)) ? [{ name: column.name, type, sql }] : [];
   }
-  if (type === null) return [];
-  const final = type;
-  const parts = mains.map((main) => (main.type === final ? main.sql : `CAST(${main.sql} AS ${final})`));
-  const targets = [
-    {
-      name: column.name,
-      type: final,
-      sql: parts.length === 1 ? (parts[0] ?? "NULL") : `COALESCE(${parts.join(", ")})`,
-    },
-  ];
+  if (before === null && !say(column.name, "added", null, wanted, isFilled(column))) return [];
+  let type = wanted;
+  const mains: { sql: string; type: string }[] = [];
+  const rests: Part[] = [];
+  for (const part of parts) {
+    const fit = fitInto(type, part);
+    if (!fit.misfits) {
+      mains.push({ type, sql: fit.main });
+      continue;
+    }
+    const left = fit.misfits;
+    const counted = given.thinned ? null : misfitsOf(column, part.type, type);
+    const [misfits = 0] = counted ?? (await probe([left]));
+    const wider = before !== null && misfits > 0 ? fit.wider : undefined;
+    if (misfits > 0 && wider && say(column.name, "widened", type, wider.type, left)) {
+      type = wider.type;
+      mains.push({ type, sql: wider.main });
+      continue;
+    }
+    mains.push({ type, sql: fit.main });
+    if (misfits > 0 && !wider) rests.push(limited(part, left));
+  }
+  const held = mains.map((main) => (main.type === type ? main.sql : `CAST(${main.sql} AS ${type})`));
+  const sql = held.length === 1 ? (held[0] ?? "NULL") : `COALESCE(${held.join(", ")})`;
+  const targets = [{ name: column.name, type, sql }];
   for (const rest of rests) {
     const variant = variantOf(column.name, rest, known, names);
-    found.split.add(column.name);
     const change = variant.before === null ? "variant" : "widened";
     const needed = variant.before !== variant.target.type;
-    const told = change === "variant" ? final : variant.before;
-    if (needed && !say(variant.target.name, change, told, variant.target.type, `(${rest.sql}) IS NOT NULL`))
+    const from = change === "variant" ? type : variant.before;
+    found.split.set(column.name, [...(found.split.get(column.name) ?? []), variant.target.name]);
+    if (needed && !say(variant.target.name, change, from, variant.target.type, `(${rest.sql}) IS NOT NULL`))
       continue;
     targets.push(variant.target);
   }
@@ -218,78 +191,33 @@ function misfitsOf(column: SheetColumn, from: string, into: string): number[] | 
   return from === "BIGINT" && into === "DOUBLE" ? [0] : null;
 }
 
-/** The column for what did not fit: one of an earlier load where its type allows, else a new one. */
+/** Those values of a part for which `condition` holds. */
+function limited({ type, sql, text, json }: Part, condition: string): Part {
+  const only = (value: string) => `CASE WHEN ${condition} THEN ${value} END`;
+  return {
+    type,
+    sql: only(sql),
+    ...(text ? { text: only(text) } : {}),
+    ...(json ? { json: only(json) } : {}),
+  };
+}
+
+/** The column for what did not fit: one of an earlier load whose type takes it, else a new one. */
 function variantOf(
   column: string,
-  rest: { sql: string; type: string },
+  rest: Part,
   known: ReadonlyMap<string, string>,
   names: Names,
 ): { target: Target; before: string | null } {
   const wanted = `${column}__v_${shortType(rest.type)}`;
-  const before = known.get(wanted);
-  const type =
-    before === undefined
-      ? null
-      : before === "VARCHAR" && rest.type !== "JSON"
-        ? "VARCHAR"
-        : widen(before, rest.type);
-  if (before !== undefined && type !== null) {
-    return {
-      before,
-      target: { name: wanted, type, sql: type === rest.type ? rest.sql : `CAST(${rest.sql} AS ${type})` },
-    };
+  for (let name = wanted, n = 2; known.has(name); name = `${wanted}_${n++}`) {
+    const before = known.get(name) ?? "";
+    const fit = fitInto(before, rest);
+    const { main, type } = fit.wider ? { ...fit.wider } : { main: fit.main, type: before };
+    if (fit.misfits === null || fit.wider) return { before, target: { name, type, sql: main } };
   }
   return { before: null, target: { name: names.take(wanted), type: rest.type, sql: rest.sql } };
 }
-
-/** How values of `from` go into a column of type `into`. */
-function fitInto(into: string, from: string, sql: string, instants: boolean): Fit {
-  if (into === from) return { main: sql, rest: null };
-  if (into === "JSON") return { main: `to_json(${sql})`, rest: null };
-  if (from === "JSON") return { main: `CAST(NULL AS ${into})`, rest: sql };
-  if (into === "VARCHAR") return { main: `CAST(${sql} AS VARCHAR)`, rest: null };
-  if (from === "VARCHAR") {
-    if (instants && isInstant(into)) return { main: instantFromText(sql, into), rest: null };
-    return withRest(
-      sql,
-      isInstant(into)
-        ? instantOrNull(sql, into)
-        : into === "BLOB"
-          ? "CAST(NULL AS BLOB)"
-          : exact(sql, into, "VARCHAR"),
-    );
-  }
-  const wide = widen(into, from);
-  if (wide === into && (!isInteger(from) || !isFloat(into) || fitsDouble(from)))
-    return { main: `CAST(${sql} AS ${into})`, rest: null };
-  const fit = withRest(
-    sql,
-    isNumber(into) && isNumber(from)
-      ? exact(sql, into, from)
-      : wide
-        ? exact(sql, into, from)
-        : `CAST(NULL AS ${into})`,
-  );
-  return wide === null || wide === into
-    ? fit
-    : { ...fit, wider: { type: wide, main: `CAST(${sql} AS ${wide})` } };
-}
-
-const isFloat = (type: string) => type === "DOUBLE" || type === "FLOAT";
-
-const withRest = (sql: string, main: string): Fit => ({
-  main,
-  rest: `CASE WHEN (${main}) IS NULL THEN ${sql} END`,
-});
-
-/** The value in type `into` where it comes back the same, else NULL. */
-const exact = (sql: string, into: string, from: string) => {
-  const cast = `TRY_CAST(${sql} AS ${into})`;
-  return `CASE WHEN TRY_CAST(${cast} AS ${from}) = ${sql} THEN ${cast} END`;
-};
-
-/** Integers that a double would change. */
-const inexact = (sql: string) => `TRY_CAST(CAST(${sql} AS DOUBLE) AS HUGEINT) IS DISTINCT FROM ${sql}`;
 
 export const columnsOf = (targets: readonly Target[]): Column[] =>
   targets.map((target) => ({ name: target.name, dataType: target.type, nullable: true }));

@@ -1,27 +1,46 @@
 import type { SqlFile } from "../../sql/contract.ts";
+import { scanOf } from "../../sql/text.ts";
 import { Names, normaliseName } from "./naming.ts";
-import { storedType } from "./types.ts";
+import { storedType, type TextType } from "./types.ts";
 
 /** One column of the staged files: values of one type of one column of the table. */
 export interface Slot {
   name: string;
   type: string;
+  /** For texts that are numbers: as JSON writes them, or plain digits as a database does. */
+  number?: "json" | "plain";
+  /** For JSON of lists: the type of the list, while all of them are such lists. */
+  list?: string;
 }
 
 /** A column as the source gave it: a slot for each type that its values had, in order of appearance. */
 export class SheetColumn {
   slots: Slot[] = [];
-  /** While true, all texts so far were ISO 8601 instants. */
-  instants = true;
+  /** What all texts so far are the values of; null before the first. */
+  texts: TextType | null = null;
   /** While true, all numbers came from JSON and were doubles: a BIGINT is below 2^53, a DOUBLE is no such integer. */
   jsonNumbers = false;
+  /** The most digits before and behind the point that a number of JSON had which is no integer of 64 bits. */
+  wholeDigits = 0;
+  scale = 0;
   /** Positions in the staged line by kind of JSON value; -1 where there was none yet. */
-  readonly at = { text: -1, integer: -1, double: -1, boolean: -1, json: -1, big: -1 };
+  readonly at = { text: -1, integer: -1, double: -1, boolean: -1, json: -1, big: -1, number: -1 };
 
   constructor(
     readonly name: string,
     readonly source: string,
   ) {}
+
+  /** Takes note of a text; one of another type than those before makes them all plain texts. */
+  sawText(type: TextType): void {
+    this.texts = this.texts === null || this.texts === type ? type : "VARCHAR";
+  }
+
+  /** Takes note of a number's digits before and behind the point. */
+  sawDigits(whole: number, scale: number): void {
+    if (whole > this.wholeDigits) this.wholeDigits = whole;
+    if (scale > this.scale) this.scale = scale;
+  }
 }
 
 /** Lines of a sheet that lie on disk as text, and the table's Parquet file that was made of them on trust. */
@@ -84,14 +103,23 @@ export class Sheet {
   }
 
   /** The slot of `column` for values of `type`; made where it is new. */
-  slotOf(column: SheetColumn, type: string): Slot {
+  slotOf(column: SheetColumn, type: string, more: Pick<Slot, "number" | "list"> = {}): Slot {
     const stored = storedType(type);
-    const known = column.slots.find((slot) => slot.type === stored);
+    const known = column.slots.find((slot) => slot.type === stored && slot.number === more.number);
     if (known) return known;
-    const slot = { name: `c${this.slots.length}`, type: stored };
+    const slot: Slot = { name: `c${this.slots.length}`, type: stored, ...more };
     this.slots.push(slot);
     column.slots.push(slot);
     return slot;
+  }
+
+  /** A SELECT of all staged rows, with all slots. */
+  scan(): string {
+    const slots = this.slots.includes(SEQUENCE) ? this.slots : [SEQUENCE, ...this.slots];
+    return scanOf(
+      this.files,
+      slots.map(({ name, type }) => ({ name, dataType: type, nullable: true })),
+    );
   }
 
   /** Forgets the slots after the first `count`, which were made for a file that was then read otherwise. */

@@ -96,9 +96,15 @@ export const readChunk = ({ csv, longest, slots }: Pick<Chunk, "csv" | "longest"
   readCsv({ path: csv, longest }, slots);
 
 /** The table function for CSV text of ours or of a source, which has no header and whose NULL is an unquoted nothing. */
-export function readCsv(file: Pick<RecordFile, "path" | "longest">, slots: readonly Slot[]): string {
+export function readCsv(
+  file: Pick<RecordFile, "path" | "longest">,
+  slots: readonly Pick<Slot, "name" | "type">[],
+): string {
   const columns = slots.map((slot) => `${quoteText(slot.name)}: ${quoteText(slot.type)}`);
-  const long = file.longest > USUAL_LINE_BYTES ? `, max_line_size = ${file.longest + 1024}` : "";
+  const longest = file.longest + 1024;
+  // DuckDB would ask for room for sixteen such lines.
+  const long =
+    file.longest > USUAL_LINE_BYTES ? `, max_line_size = ${longest}, buffer_size = ${longest + 1024}` : "";
   return `read_csv(${quoteText(file.path)}, header = false, auto_detect = false, columns = {${columns.join(", ")}}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, strict_mode = true${long})`;
 }
 

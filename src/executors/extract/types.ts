@@ -1,4 +1,4 @@
-import { quoteText } from "../../sql/text.ts";
+import { MAX_DECIMAL_DIGITS, ZONED } from "../../lake/readings.ts";
 
 /** DuckDB's own name of a type, from one of its other names. */
 export function typeName(type: string): string {
@@ -26,19 +26,63 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The type that a column of a source is kept in. Lists and structs become JSON; what Parquet would
- * change silently (128-bit integers, intervals, bits, enums) becomes its text.
+ * The type that a column of a source is kept in: one that Parquet and Iceberg both hold. Structs, maps and lists of
+ * lists become JSON; what Parquet would change (128-bit integers, intervals, bits, enums, times with a zone) becomes text.
  */
 export function storedType(type: string): string {
   const name = typeName(type);
+  const element = /^([^[\]]+)\[\d*\]$/.exec(name)?.[1];
+  if (element !== undefined && !/^(STRUCT|MAP|UNION|JSON)\b/.test(element)) return `${storedType(element)}[]`;
   if (/\]$|^(STRUCT|MAP|UNION|LIST)\b/.test(name)) return "JSON";
-  if (/^(HUGEINT|UHUGEINT|BIGNUM|VARINT|INTERVAL|BIT|ENUM\b.*|TIME_NS|GEOMETRY)$/.test(name))
-    return "VARCHAR";
-  return name;
+  return STORED[name] ?? (/^ENUM\b/.test(name) ? "VARCHAR" : name);
+}
+
+/** Iceberg has no unsigned integers, and reads one of 64 bits as a negative number. */
+const STORED: Readonly<Record<string, string>> = {
+  UTINYINT: "INTEGER",
+  USMALLINT: "INTEGER",
+  UINTEGER: "BIGINT",
+  UBIGINT: "DECIMAL(20,0)",
+  TIMESTAMP_S: "TIMESTAMP",
+  TIMESTAMP_MS: "TIMESTAMP",
+  ...Object.fromEntries(
+    ["HUGEINT", "UHUGEINT", "BIGNUM", "VARINT", "INTERVAL", "BIT", "TIME_NS", "GEOMETRY"].map((type) => [
+      type,
+      "VARCHAR",
+    ]),
+  ),
+  "TIME WITH TIME ZONE": "VARCHAR",
+};
+
+const COLUMN_TYPES: Readonly<Record<string, string>> = {
+  text: "VARCHAR",
+  integer: "BIGINT",
+  bigint: "BIGINT",
+  double: "DOUBLE",
+  boolean: "BOOLEAN",
+  date: "DATE",
+  time: "TIME",
+  timestamp: "TIMESTAMP",
+  timestamptz: ZONED,
+  uuid: "UUID",
+  binary: "BLOB",
+  json: "JSON",
+};
+
+/** What `columns[].type` takes, as a pattern. */
+export const COLUMN_TYPE_PATTERN = `^(${Object.keys(COLUMN_TYPES).join("|")}|decimal\\([1-9][0-9]?,[0-9]{1,2}\\))$`;
+
+/** DuckDB's name of a type that a definition fixes; null for a decimal that there is none of. */
+export function columnType(name: string): string | null {
+  const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(name) ?? [];
+  if (precision === undefined) return COLUMN_TYPES[name] ?? null;
+  const fits = Number(precision) <= MAX_DECIMAL_DIGITS && Number(scale) <= Number(precision);
+  return fits ? `DECIMAL(${Number(precision)},${Number(scale)})` : null;
 }
 
 /** dlt's name of a type, for `column__v_text`. */
 export function shortType(type: string): string {
+  if (type.endsWith("[]")) return "list";
   if (INTEGERS.includes(type)) return "bigint";
   if (type.startsWith("DECIMAL")) return "decimal";
   if (type.startsWith("TIMESTAMP")) return "timestamp";
@@ -53,66 +97,45 @@ const SHORT: Readonly<Record<string, string>> = {
   DATE: "date",
   BLOB: "binary",
   JSON: "json",
+  UUID: "uuid",
 };
 
 const INTEGERS = ["TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "INTEGER", "UINTEGER", "BIGINT", "UBIGINT"];
 const BITS = [7, 8, 15, 16, 31, 32, 63, 64];
-const DIGITS = [3, 3, 5, 5, 10, 10, 19, 20];
 /** Doubles hold integers of so many bits exactly. */
 const DOUBLE_BITS = 53;
-const FLOAT_BITS = 24;
 
 export const isInteger = (type: string): boolean => INTEGERS.includes(type);
-export const isNumber = (type: string): boolean =>
-  isInteger(type) || type === "DOUBLE" || type === "FLOAT" || type.startsWith("DECIMAL");
-export const isInstant = (type: string): boolean => type.startsWith("TIMESTAMP");
+export const isDecimal = (type: string): boolean => type.startsWith("DECIMAL") && !type.endsWith("]");
+export const isFloat = (type: string): boolean => type === "DOUBLE" || type === "FLOAT";
+export const isNumber = (type: string): boolean => isInteger(type) || isFloat(type) || isDecimal(type);
+export const isInstant = (type: string): boolean => type.startsWith("TIMESTAMP") && !type.endsWith("]");
 
 /**
- * The narrowest type that holds all values of both, in the same sense; null where there is none.
- * BIGINT with DOUBLE gives DOUBLE, as dlt has it; the caller looks after integers beyond 2^53.
+ * The wider one of two types where a column may change to it and keep its place for every reader, Iceberg's too:
+ * integers, FLOAT to DOUBLE, decimals of one scale. Null for all others.
  */
 export function widen(left: string, right: string): string | null {
   if (left === right) return left;
   if (isInteger(left) && isInteger(right)) return widerInteger(left, right);
-  for (const [a, b] of [
-    [left, right],
-    [right, left],
-  ] as const) {
-    if (isInteger(a) && b === "DOUBLE") return "DOUBLE";
-    if (isInteger(a) && b === "FLOAT")
-      return (BITS[INTEGERS.indexOf(a)] ?? 64) <= FLOAT_BITS ? "FLOAT" : "DOUBLE";
-    if (isInteger(a) && b.startsWith("DECIMAL"))
-      return widerDecimal([DIGITS[INTEGERS.indexOf(a)] ?? 20, 0], decimal(b));
-    if (a === "FLOAT" && b === "DOUBLE") return "DOUBLE";
-    if (a === "DATE" && (b === "TIMESTAMP" || b === "TIMESTAMP WITH TIME ZONE")) return b;
-    if (a.startsWith("TIMESTAMP") && b.startsWith("TIMESTAMP")) return instantOf(left, right);
+  if (isFloat(left) && isFloat(right)) return "DOUBLE";
+  if (isDecimal(left) && isDecimal(right)) {
+    const [[p1, s1], [p2, s2]] = [decimalOf(left), decimalOf(right)];
+    return s1 === s2 ? `DECIMAL(${Math.max(p1, p2)},${s1})` : null;
   }
-  if (left.startsWith("DECIMAL") && right.startsWith("DECIMAL"))
-    return widerDecimal(decimal(left), decimal(right));
   return null;
 }
-
-/** The table's own kind of instant stays: both mean an instant in UTC. Seconds and milliseconds go up. */
-const instantOf = (left: string, right: string): string =>
-  left === "TIMESTAMP_S" || left === "TIMESTAMP_MS" || right === "TIMESTAMP_NS" ? right : left;
 
 function widerInteger(left: string, right: string): string | null {
   const least = Math.max(BITS[INTEGERS.indexOf(left)] ?? 64, BITS[INTEGERS.indexOf(right)] ?? 64);
   const signed = !(left.startsWith("U") && right.startsWith("U"));
   if (!signed) return INTEGERS[BITS.indexOf(least)] ?? null;
-  const index = BITS.findIndex((bits, at) => bits >= least && at % 2 === 0);
-  return index < 0 ? "DECIMAL(20,0)" : (INTEGERS[index] ?? null);
+  return INTEGERS[BITS.findIndex((bits, at) => bits >= least && at % 2 === 0)] ?? null;
 }
 
-const decimal = (type: string): [precision: number, scale: number] => {
+export function decimalOf(type: string): [precision: number, scale: number] {
   const match = /\((\d+),(\d+)\)/.exec(type);
   return match ? [Number(match[1]), Number(match[2])] : [18, 3];
-};
-
-function widerDecimal([p1, s1]: [number, number], [p2, s2]: [number, number]): string | null {
-  const scale = Math.max(s1, s2);
-  const precision = Math.max(p1 - s1, p2 - s2) + scale;
-  return precision <= 38 ? `DECIMAL(${precision},${scale})` : null;
 }
 
 /** True where every integer of this type is exact as a double. */
@@ -120,32 +143,36 @@ export const fitsDouble = (type: string): boolean =>
   isInteger(type) && (BITS[INTEGERS.indexOf(type)] ?? 64) <= DOUBLE_BITS;
 
 /** An instant as ISO 8601 writes it, with at most the microseconds that a column can hold. */
-const INSTANT_PATTERN =
-  "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])[T ]([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d([.]\\d{1,6})?(Z|[+-]\\d\\d(:?\\d\\d)?)?";
-const INSTANT = new RegExp(`^${INSTANT_PATTERN}$`);
+const INSTANT =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.]\d{1,6})?)?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
 
-/** True for a text that is an ISO 8601 instant; one without an offset is in UTC. */
-export function isInstantText(text: string): boolean {
-  if (text.length < 19 || text.length > 32 || text.charCodeAt(4) !== 45 || text.charCodeAt(13) !== 58)
-    return false;
-  if (!INSTANT.test(text)) return false;
-  const day = Number(text.slice(8, 10));
-  if (day <= 28) return Number(text.slice(0, 4)) > 0;
+/** What a text is the value of: a day, an instant with or without a zone, or just a text. */
+export type TextType = "DATE" | "TIMESTAMP" | typeof ZONED | "VARCHAR";
+
+/** The type of a text in ISO 8601. */
+export function textType(text: string): TextType {
+  if (text.length < 10 || text.length > 32 || text.charCodeAt(4) !== 45) return "VARCHAR";
+  const match = INSTANT.exec(text);
+  if (!match || !isDay(text)) return "VARCHAR";
+  if (text.length === 10) return "DATE";
+  if (match[1] === undefined) return "TIMESTAMP";
+  return text.charCodeAt(16) === 58 ? ZONED : "VARCHAR"; // DuckDB wants the seconds where there is a zone
+}
+
+function isDay(text: string): boolean {
   const year = Number(text.slice(0, 4));
+  const day = Number(text.slice(8, 10));
+  if (day <= 28) return year > 0;
   return year > 0 && day <= new Date(Date.UTC(2000 + (year % 400), Number(text.slice(5, 7)), 0)).getUTCDate();
 }
 
-/** SQL for a text as an instant; DuckDB's own cast to TIMESTAMP passes over the offset. */
-export const instantFromText = (sql: string, type: string): string => castInstant("CAST", sql, type);
+/** True for a text that is an ISO 8601 instant. */
+export const isInstantText = (text: string): boolean => isInstant(textType(text));
 
-/** SQL for a text as an instant, NULL where it is none. */
-export const instantOrNull = (sql: string, type: string): string =>
-  `CASE WHEN regexp_full_match(${sql}, ${quoteText(INSTANT_PATTERN)}) THEN ${castInstant("TRY_CAST", sql, type)} END`;
-
-function castInstant(cast: "CAST" | "TRY_CAST", sql: string, type: string): string {
-  const zoned = `${cast}(${sql} AS TIMESTAMP WITH TIME ZONE)`;
-  if (type === "TIMESTAMP WITH TIME ZONE") return zoned;
-  if (type !== "TIMESTAMP") return `CAST(${zoned} AS ${type})`;
+/** SQL for an ISO text as an instant, in UTC where its zone has to go; DuckDB's own cast to TIMESTAMP passes over the offset. */
+export function instantFromText(sql: string, type: string): string {
+  const zoned = `CAST(${sql} AS ${ZONED})`;
+  if (type === ZONED) return zoned;
   // What ends so has no offset to reckon with, and the plain cast takes a quarter of the time.
-  return `CASE WHEN suffix(${sql}, 'Z') THEN ${cast}(${sql} AS ${type}) ELSE CAST(${zoned} AS ${type}) END`;
+  return `CASE WHEN suffix(${sql}, 'Z') THEN CAST(${sql} AS ${type}) ELSE CAST(${zoned} AS ${type}) END`;
 }

@@ -1,9 +1,65 @@
+import { AppError } from "../../base/errors.ts";
+import { type OddValues, oddSentence } from "../../base/odd-values.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import { instantMs } from "../../providers/api-instants.ts";
-import type { Landed, Site } from "./land.ts";
+import type { SqlSession } from "../../sql/contract.ts";
+import { parquet, quoteName } from "../../sql/text.ts";
+import { knownColumns, type Landed, type Site as WholeSite } from "./land.ts";
 import { normaliseName } from "./naming.ts";
 import type { Plan } from "./plan.ts";
 import type { Sheet } from "./sheet.ts";
+
+type Site = Omit<WholeSite, "staging">;
+
+const MAX_EXAMPLES = 3;
+
+/** Tells which values of the load stand in another column than their own, since that does not hold them. */
+export async function warnOfVariants(session: SqlSession, { tables }: Landed, { warn }: Site): Promise<void> {
+  for (const { table, split, files, targets } of tables) {
+    if (split.size === 0 || files.length === 0) continue;
+    for (const [name, variants] of split) {
+      const type = targets.find((target) => target.name === name)?.type ?? "its type";
+      for (const variant of variants) {
+        const value = quoteName(variant);
+        const from = `FROM ${parquet(files.map((file) => file.path))} WHERE ${value} IS NOT NULL`;
+        const [row] = await session.run(
+          `SELECT count(*) AS n, (SELECT list(v) FROM (SELECT left(CAST(${value} AS VARCHAR), 200) AS v ${from} LIMIT ${MAX_EXAMPLES})) AS examples ${from}`,
+        );
+        const count = Number(row?.n ?? 0);
+        if (count === 0) continue;
+        const examples = Array.isArray(row?.examples) ? row.examples.map(String) : [];
+        warn(oddSentence(table, { column: name, what: `went to ${variant}: no ${type}`, count, examples }));
+      }
+    }
+  }
+}
+
+/** Tells the values that did not arrive. Throws `schema_contract_violation` where the contract lets nothing change. */
+export function warnOfOdd(odd: OddValues | undefined, { plan, contract, warn }: Site): void {
+  for (const value of odd?.all ?? []) {
+    const sentence = oddSentence(plan.table, value);
+    if (contract.dataType === "freeze") {
+      throw new AppError(
+        "schema_contract_violation",
+        `${sentence} schemaContract is freeze, and nothing was loaded.`,
+        {
+          details: { table: plan.table, column: value.column, count: value.count },
+        },
+      );
+    }
+    warn(sentence);
+  }
+}
+
+/** Tells which columns of the table the source, which names all of its columns, has no more. */
+export function warnOfGone(sheet: Sheet, { plan, existing, warn }: Site): void {
+  if (plan.request.columns !== null || sheet.columns.length === 0) return;
+  const present = new Set(sheet.columns.map((column) => column.name));
+  for (const { name } of knownColumns(existing(plan.table)) ?? []) {
+    if (present.has(name) || /__v_[a-z]+(_\d+)?$/.test(name)) continue;
+    warn(`${plan.table}.${name}: the source no longer has this column. New rows have NULL there.`);
+  }
+}
 
 /** A column that was asked for, and that neither these rows nor those before have, is most likely misspelt. */
 export function warnOfMissing([root, ...children]: readonly Sheet[], { plan, existing, warn }: Site): void {

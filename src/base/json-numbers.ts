@@ -1,0 +1,55 @@
+/**
+ * A number of a JSON text that no double holds as it is written: `1.10`, `12345678901234567.89`, `1e400`. It is no plain
+ * object, so that nothing takes it for one; `JSON.stringify` shows its text in quotes.
+ */
+export class NumberText {
+  constructor(readonly text: string) {}
+
+  toJSON(): string {
+    return this.text;
+  }
+}
+
+/** What may be changed by a double: many digits, a fraction that ends with 0, a long exponent, a negative zero. */
+const SUSPECT = /\d[\d.]{15}|[.]\d+0(?!\d)|[eE][+-]?\d|-0/;
+
+/**
+ * Parses JSON text. Integers beyond 2^53 come as `bigint`, other numbers whose text is not the shortest one of their
+ * double as `NumberText`. Throws as `JSON.parse` does.
+ */
+export function parseExact(text: string): unknown {
+  return SUSPECT.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
+}
+
+const exactNumber = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === "number" ? exactOf(context?.source ?? String(value), value) : value;
+
+/** The number that `text` is, in the form that keeps it; `value` is its double. */
+export function exactOf(text: string, value = Number(text)): number | bigint | NumberText {
+  if (/^-?\d+$/.test(text)) return Number.isSafeInteger(value) ? value : BigInt(text);
+  return Number.isFinite(value) && isShortest(text, value) ? value : new NumberText(text);
+}
+
+/** True where the double's shortest text is this one, whatever way its exponent is written. */
+function isShortest(text: string, value: number): boolean {
+  const shortest = String(value);
+  if (shortest === text) return true;
+  const [left, right] = [partsOf(text), partsOf(shortest)];
+  return left.digits === right.digits && left.exponent === right.exponent;
+}
+
+/** Digits without zeros at their ends, and the power of ten of the last one; a fraction's last zeros are digits, save in `1.0`. */
+function partsOf(text: string): { digits: string; exponent: number } {
+  const [mantissa = "", power = "0"] = text.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.replace(/^-/, "").split(".");
+  const kept = fraction === "0" ? "" : fraction;
+  const all = (whole + kept).replace(/^0+/, "");
+  const digits = kept === "" ? all.replace(/0+$/, "") : all;
+  return { digits, exponent: digits === "" ? 0 : Number(power) - kept.length + all.length - digits.length };
+}
+
+/** How many digits a number's text has before and behind the point; null where it has an exponent. */
+export function digitsOf(text: string): { whole: number; scale: number } | null {
+  const [, whole, fraction = ""] = /^-?(\d+)(?:[.](\d+))?$/.exec(text) ?? [];
+  return whole === undefined ? null : { whole: whole.length, scale: fraction.length };
+}

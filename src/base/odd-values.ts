@@ -1,0 +1,36 @@
+/** Values of one column that did not arrive as they are at the source, and why. */
+export interface OddValue {
+  column: string;
+  /** What happened and why, as `became NULL: no date that Parquet holds`. */
+  what: string;
+  count: number;
+  /** At most three. */
+  examples: string[];
+}
+
+const MAX_EXAMPLES = 3;
+const MAX_EXAMPLE_CHARACTERS = 200;
+
+/** Counts values that did not arrive, by column and cause, so that a load can tell them. */
+export class OddValues {
+  readonly #found = new Map<string, OddValue>();
+
+  add(column: string, what: string, example: string, count = 1): void {
+    const key = `${column}\0${what}`;
+    const known = this.#found.get(key);
+    const odd = known ?? { column, what, count: 0, examples: [] };
+    if (!known) this.#found.set(key, odd);
+    odd.count += count;
+    if (odd.examples.length < MAX_EXAMPLES) odd.examples.push(example.slice(0, MAX_EXAMPLE_CHARACTERS));
+  }
+
+  get all(): OddValue[] {
+    return [...this.#found.values()];
+  }
+}
+
+/** What a person is told of them: `orders.paid: 3 values became NULL: no date that Parquet holds ("infinity")`. */
+export function oddSentence(table: string, { column, what, count, examples }: OddValue): string {
+  const shown = examples.map((example) => JSON.stringify(example)).join(", ");
+  return `${table}.${column}: ${count} ${count === 1 ? "value" : "values"} ${what}${shown === "" ? "" : ` (${shown}${count > examples.length ? ", …" : ""})`}.`;
+}

@@ -1,0 +1,72 @@
+import { readingOf, ZONED } from "../../lake/readings.ts";
+import type { Part } from "./parts.ts";
+import {
+  fitsDouble,
+  instantFromText,
+  isDecimal,
+  isFloat,
+  isInstant,
+  isInteger,
+  isNumber,
+  widen,
+} from "./types.ts";
+
+/** Where a value goes: `main` into the column at hand, what does not fit there into a variant of its type. */
+interface Fit {
+  main: string;
+  /** Holds for the rows whose values `main` does not take; null where it takes all. */
+  misfits: string | null;
+  /** The wider type under which `main` would take all values, and `main` then. */
+  wider?: { type: string; main: string };
+}
+
+/** How the values of `part` go into a column of type `into`, each exactly as it is or not at all. */
+export function fitInto(into: string, part: Part): Fit {
+  const { type: from, sql, text } = part;
+  if (into === "JSON") return { main: part.json ?? `to_json(${sql})`, misfits: null };
+  if (into === "VARCHAR" && from !== "JSON" && from !== "BLOB") {
+    return { main: text ?? (from === "VARCHAR" ? sql : `CAST(${sql} AS VARCHAR)`), misfits: null };
+  }
+  if (into === from) return { main: sql, misfits: null };
+  if (from === "JSON") return withRest(sql, `CAST(NULL AS ${into})`);
+  if (from === "VARCHAR") return withRest(sql, fromText(sql, into));
+  if (isInstant(into) && from === ZONED && into !== ZONED) {
+    return { main: text ? instantFromText(text, into) : `CAST(${sql} AS ${into})`, misfits: null };
+  }
+  if (isInteger(from) && isFloat(into) && fitsDouble(from) && into === "DOUBLE") {
+    return { main: `CAST(${sql} AS ${into})`, misfits: null };
+  }
+  const wide = widen(into, from);
+  if (wide === into || (from === "DATE" && isInstant(into) && into !== ZONED)) {
+    return { main: `CAST(${sql} AS ${into})`, misfits: null };
+  }
+  const fit = withRest(sql, exact(sql, into, from));
+  return wide === null ? fit : { ...fit, wider: { type: wide, main: `CAST(${sql} AS ${wide})` } };
+}
+
+const withRest = (sql: string, main: string): Fit => ({
+  main,
+  misfits: `(${sql} IS NOT NULL AND (${main}) IS NULL)`,
+});
+
+/** A text in type `into` where it is one of its values, else NULL. */
+function fromText(sql: string, into: string): string {
+  const reading = readingOf(into);
+  return reading ? `CASE WHEN ${reading.guard(sql)} THEN ${reading.cast(sql)} END` : `CAST(NULL AS ${into})`;
+}
+
+/** The value in type `into` where it comes back the same, else NULL. */
+function exact(sql: string, into: string, from: string): string {
+  const areNumbers = isNumber(into) && isNumber(from);
+  const areDays =
+    (isInstant(into) || into === "DATE") &&
+    (isInstant(from) || from === "DATE") &&
+    into !== ZONED &&
+    from !== ZONED;
+  if (!areNumbers && !areDays) return `CAST(NULL AS ${into})`;
+  // A decimal is what a double's text says, not what its bits are.
+  const crosses = (isFloat(into) && isDecimal(from)) || (isFloat(from) && isDecimal(into));
+  const there = `TRY_CAST(${crosses ? `CAST(${sql} AS VARCHAR)` : sql} AS ${into})`;
+  const back = `TRY_CAST(${crosses ? `CAST(${there} AS VARCHAR)` : there} AS ${from})`;
+  return `CASE WHEN ${back} = ${sql} THEN ${there} END`;
+}

@@ -1,0 +1,117 @@
+import { MAX_DECIMAL_DIGITS, readingOf, ZONED } from "../../lake/readings.ts";
+import type { SheetColumn } from "./sheet.ts";
+import { decimalOf, instantFromText, isDecimal, isFloat, isInteger, isNumber, widen } from "./types.ts";
+
+/** Values of one type of a column, over the staged rows. */
+export interface Part {
+  type: string;
+  sql: string;
+  /** The source's own text of them, where they came as text. */
+  text?: string;
+  /** Their JSON, where it is another than `to_json` makes. */
+  json?: string;
+  /** True for texts that are numbers. */
+  isNumber?: boolean;
+}
+
+/** What the slots of a column hold. */
+export function partsOf(column: SheetColumn): Part[] {
+  return column.slots.map(({ name, type, number: form, list }): Part => {
+    if (list) return { type: list, sql: listFromJson(name, list), json: name };
+    if (form) {
+      const fitting = decimalFor(column.wholeDigits, column.scale);
+      const number = { text: name, json: `CAST(${name} AS JSON)`, isNumber: true };
+      if (fitting === null && form === "plain") {
+        // Equal numbers are equal texts.
+        const trimmed = `CASE WHEN contains(${name}, '.') THEN rtrim(rtrim(${name}, '0'), '.') ELSE ${name} END`;
+        return { type: "VARCHAR", sql: trimmed, ...number, text: trimmed };
+      }
+      if (fitting === null) return { type: "VARCHAR", sql: name, ...number };
+      return { type: fitting, sql: castDecimal(name, fitting), ...number };
+    }
+    if (type !== "VARCHAR" || column.texts === null || column.texts === "VARCHAR") return { type, sql: name };
+    const sql = column.texts === ZONED ? instantFromText(name, ZONED) : `CAST(${name} AS ${column.texts})`;
+    return { type: column.texts, sql, text: name, json: `to_json(${name})` };
+  });
+}
+
+/** The SQL of a JSON list as a list of `type`. Bytes stand in it as PostgreSQL writes them, `\\x` and hex digits. */
+export const listFromJson = (json: string, type: string, cast = "CAST"): string =>
+  type === "BLOB[]"
+    ? `list_transform(${cast}(${json} AS VARCHAR[]), lambda x: unhex(x[3:]))`
+    : `${cast}(${json} AS ${type})`;
+
+const castDecimal = (text: string, type: string): string => readingOf(type)?.cast(text) ?? text;
+
+/** The decimal that holds so many digits before and behind the point; null where there is none. */
+export const decimalFor = (whole: number, scale: number): string | null =>
+  whole + scale <= MAX_DECIMAL_DIGITS ? `DECIMAL(${MAX_DECIMAL_DIGITS},${scale})` : null;
+
+/** How many staged rows fulfil each condition. */
+type Probe = (conditions: readonly string[]) => Promise<number[]>;
+
+/**
+ * One type for all parts of a column that is new, and its values. Numbers become the number that holds them all; values
+ * of several kinds become JSON, or text where they are no JSON values.
+ */
+export async function unite(column: SheetColumn, parts: readonly Part[], probe: Probe): Promise<Part> {
+  const [first, ...more] = parts as [Part, ...Part[]];
+  if (more.length === 0) return first;
+  const types = parts.map(({ type }) => type);
+  if (parts.every((part) => part.isNumber || isNumber(part.type))) {
+    const number = await unitedNumber(column, parts, probe);
+    if (number) return number;
+  }
+  const isOfJson = Object.values(column.at).some((position) => position >= 0);
+  if (!isOfJson && !types.includes("JSON")) return asText(parts);
+  return {
+    type: "JSON",
+    sql: coalesce(parts.map(({ sql, type, json }) => json ?? (type === "JSON" ? sql : `to_json(${sql})`))),
+  };
+}
+
+const asText = (parts: readonly Part[]): Part => ({
+  type: "VARCHAR",
+  sql: coalesce(parts.map(({ sql, text }) => text ?? `CAST(${sql} AS VARCHAR)`)),
+});
+
+const coalesce = (values: readonly string[]) => `COALESCE(${values.join(", ")})`;
+
+/** Null where no number type holds them all. */
+async function unitedNumber(column: SheetColumn, parts: readonly Part[], probe: Probe): Promise<Part | null> {
+  const types = parts.map(({ type }) => type);
+  const as = (type: string, texts = false): Part => ({
+    type,
+    sql: coalesce(
+      parts.map((part) => {
+        if (part.type === type) return part.sql;
+        return `CAST(${texts && isFloat(part.type) ? `CAST(${part.sql} AS VARCHAR)` : (part.text ?? part.sql)} AS ${type})`;
+      }),
+    ),
+  });
+  const wide = types.reduce<string | null>((one, other) => one && widen(one, other), types[0] ?? null);
+  if (wide) return as(wide);
+  const integers = parts.filter(({ type }) => isInteger(type));
+  if (types.every((type) => isInteger(type) || isFloat(type))) {
+    if (column.jsonNumbers) return as("DOUBLE");
+    const counts = await probe(integers.map(({ sql }) => inexact(sql)));
+    if (counts.every((count) => count === 0)) return as("DOUBLE");
+  }
+  if (types.includes("VARCHAR")) return asText(parts);
+  const decimals = types.filter(isDecimal).map(decimalOf);
+  const scale = Math.max(column.scale, ...decimals.map(([, each]) => each));
+  const isOfJson = column.at.double >= 0 || column.at.integer >= 0 || column.at.number >= 0;
+  const whole = Math.max(
+    column.wholeDigits,
+    integers.length > 0 ? MAX_INTEGER_DIGITS : 0,
+    ...(isOfJson ? [] : decimals.map(([precision, each]) => precision - each)),
+  );
+  const type = decimalFor(whole, scale);
+  return type === null || (types.some(isFloat) && !isOfJson) ? asText(parts) : as(type, true);
+}
+
+/** Of a BIGINT. */
+const MAX_INTEGER_DIGITS = 19;
+
+/** Integers that a double would change. */
+const inexact = (sql: string) => `TRY_CAST(CAST(${sql} AS DOUBLE) AS HUGEINT) IS DISTINCT FROM ${sql}`;
