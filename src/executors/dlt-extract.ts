@@ -323,6 +323,10 @@ async function land(
     limit: isUncut ? null : plan.limit,
     strictCounts: options.strictCounts,
     tables: names,
+    file: plan.file,
+    known: knownColumns(site.existing(plan.table)),
+    fixed: plan.fixed,
+    isTrusting,
     signal: bench.signal,
     warn,
     progress: (rows) => reporter.rows(rows),
@@ -350,6 +354,7 @@ async function land(
   const taken = await takeLoose(extraction, staging, intake);
   // Others know their columns, and refuse what they don't have.
   if (extraction.kind === "files" || provider.http) warnOfMissing(taken.sheets, site);
+  if (taken.areNamed && taken.sheets[0]) warnOfGone(taken.sheets[0], site);
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
   return guessed ?? landStaged(site, taken, extraction.ranged);

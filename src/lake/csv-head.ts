@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { AppError } from "../base/errors.ts";
+import type { CsvStyle } from "./csv-style.ts";
 
 /** Longer first lines are no headers. */
 const MAX_HEAD_BYTES = 4 * 1024 * 1024;
@@ -13,12 +14,16 @@ export interface CsvHead {
 }
 
 /**
- * Reads the first record. The delimiter is that of the four which parts it most often; DuckDB's own guess passes over
- * lines that don't fit it. Throws `sql_error` for a file without a line, and for a quoted field that does not end.
+ * Reads the first record behind what is passed over. The delimiter is that of the four which parts it most often, unless
+ * the style says another; DuckDB's own guess passes over lines that don't fit it. Throws `sql_error` for a file without a
+ * line, and for a quoted field that does not end.
  */
-export async function readHead(path: string, delimiter?: string): Promise<CsvHead> {
+export async function readHead(
+  path: string,
+  { delimiter, quote = '"', skipRows = 0, comment = "" }: CsvStyle = {},
+): Promise<CsvHead> {
   const text = await beginning(path);
-  const record = recordOf(text);
+  const record = recordOf(text, { quote, skipRows, comment });
   if (record === null) {
     throw new AppError("sql_error", "The file can't be read as CSV, line 1: a quoted value does not end.");
   }
@@ -26,10 +31,10 @@ export async function readHead(path: string, delimiter?: string): Promise<CsvHea
     throw new AppError("sql_error", "The file has no line with the names of columns.");
   const best =
     delimiter ??
-    DELIMITERS.map((each) => ({ each, count: fieldsOf(record, each).length })).sort(
+    DELIMITERS.map((each) => ({ each, count: fieldsOf(record, each, quote).length })).sort(
       (a, b) => b.count - a.count,
     )[0]?.each;
-  return { delimiter: best ?? ",", fields: fieldsOf(record, best ?? ",") };
+  return { delimiter: best ?? ",", fields: fieldsOf(record, best ?? ",", quote) };
 }
 
 async function beginning(path: string): Promise<string> {
@@ -42,34 +47,47 @@ async function beginning(path: string): Promise<string> {
   }
 }
 
-/** Up to the first line break that is not quoted; null where a quote stays open. */
-function recordOf(text: string): string | null {
-  let isQuoted = false;
-  for (let at = 0; at < text.length; at++) {
-    const sign = text[at];
-    if (sign === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && (sign === "\n" || sign === "\r")) return text.slice(0, at);
+/** Up to the first line break that is not quoted, behind the lines that are passed over; null where a quote stays open. */
+function recordOf(
+  text: string,
+  { quote, skipRows, comment }: { quote: string; skipRows: number; comment: string },
+): string | null {
+  let from = text.startsWith("\ufeff") ? 1 : 0;
+  for (let passed = 0; ; passed++) {
+    const isComment = comment !== "" && text.startsWith(comment, from);
+    if (passed >= skipRows && !isComment) break;
+    const [end] = /\r\n|\n|\r|$/.exec(text.slice(from)) ?? [""];
+    const length = text.slice(from).search(/\r\n|\n|\r|$/) + end.length;
+    if (length === 0) return "";
+    from += length;
   }
-  return isQuoted ? null : text;
+  let isQuoted = false;
+  for (let at = from; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === quote) isQuoted = !isQuoted;
+    else if (!isQuoted && (sign === "\n" || sign === "\r")) return text.slice(from, at);
+  }
+  return isQuoted ? null : text.slice(from);
 }
 
-function fieldsOf(record: string, delimiter: string): string[] {
+function fieldsOf(record: string, delimiter: string, quote: string): string[] {
   const fields: string[] = [];
   let isQuoted = false;
-  let field = "";
-  for (const sign of record) {
-    if (sign === '"') isQuoted = !isQuoted;
-    if (sign === delimiter && !isQuoted) {
-      fields.push(plain(field));
-      field = "";
-    } else field += sign;
+  let start = 0;
+  for (let at = 0; at < record.length; at++) {
+    if (record[at] === quote) isQuoted = !isQuoted;
+    if (isQuoted || !record.startsWith(delimiter, at)) continue;
+    fields.push(plain(record.slice(start, at), quote));
+    start = at + delimiter.length;
+    at = start - 1;
   }
-  return [...fields, plain(field)];
+  return [...fields, plain(record.slice(start), quote)];
 }
 
-function plain(field: string): string {
+function plain(field: string, quote: string): string {
   const text = field.trim();
-  return /^".*"$/s.test(text) ? text.slice(1, -1).replaceAll('""', '"') : text;
+  const isQuoted = quote !== "" && text.length > 1 && text.startsWith(quote) && text.endsWith(quote);
+  return isQuoted ? text.slice(1, -1).replaceAll(quote + quote, quote) : text;
 }
 
 const [QUOTE, LINE_FEED, RETURN] = [0x22, 0x0a, 0x0d];

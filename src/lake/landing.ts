@@ -92,7 +92,10 @@ async function readParquet(session: SqlSession, path: string): Promise<Source> {
 
 /** The text is staged first: it is looked at more than once, and Parquet is quicker to read. */
 async function readCsv(session: SqlSession, options: LandingOptions): Promise<Source> {
-  const { delimiter, fields } = await readHead(options.path, options.delimiter);
+  const { delimiter, fields } = await readHead(
+    options.path,
+    options.delimiter === undefined ? {} : { delimiter: options.delimiter },
+  );
   checkCount(fields.length);
   if ((await stat(options.path)).size > MAX_RECORD_BYTES)
     await refuseLongRecords(options.path, delimiter, MAX_RECORD_BYTES);

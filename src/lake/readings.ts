@@ -1,8 +1,8 @@
 import { quoteText } from "../sql/text.ts";
 
 /**
- * How texts are read as values of one type. `guard` holds only for texts whose value the type keeps exactly, and `cast`
- * is right where it holds; both take the SQL of a VARCHAR.
+ * How texts are read as values of one type. `guard` is true only for texts whose value the type keeps exactly, else
+ * false or NULL, and `cast` is right where it is true; both take the SQL of a VARCHAR.
  */
 export interface Reading {
   type: string;
@@ -18,7 +18,7 @@ export const MAX_DECIMAL_DIGITS = 38;
 const matches = (text: string, pattern: string) => `regexp_full_match(${text}, ${quoteText(pattern)})`;
 const plainCast = (type: string) => (text: string) => `CAST(${text} AS ${type})`;
 
-/** No number type keeps the sign of a negative zero. */
+/** Decimals and integers lose the sign of a negative zero, and doubles show it as another text. */
 const NEGATIVE_ZERO = "-0([.]0+)?";
 const DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
 const TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?";
@@ -36,7 +36,7 @@ const integer = (type: string): Reading => ({
 const floating = (type: string): Reading => ({
   type,
   guard: (text) =>
-    `${matches(text, FLOATING)} AND replace(replace(CAST(TRY_CAST(${text} AS ${type}) AS VARCHAR), 'e+', 'e'), '.0', '') = replace(replace(lower(${text}), 'e+', 'e'), '.0', '')`,
+    `${matches(text, FLOATING)} AND NOT ${matches(text, NEGATIVE_ZERO)} AND replace(replace(CAST(TRY_CAST(${text} AS ${type}) AS VARCHAR), 'e+', 'e'), '.0', '') = replace(replace(lower(${text}), 'e+', 'e'), '.0', '')`,
   cast: plainCast(type),
 });
 

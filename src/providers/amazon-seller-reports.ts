@@ -7,8 +7,8 @@ import type { SellerLink } from "./amazon-seller-shape.ts";
 import { readSheet } from "./amazon-seller-sheet.ts";
 import { walkPages } from "./api-pages.ts";
 import { rest } from "./api-throttle.ts";
+import { unpacked } from "./compression.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
-import { gunzip } from "./file-extract.ts";
 import { QUIET_MS, readChunks, toStream } from "./streams.ts";
 
 const PATH = "/reports/2021-06-30";
@@ -172,7 +172,7 @@ async function openDocument(link: SellerLink, type: string, documentId: string) 
       retryable: true,
     });
   }
-  const body = compressionAlgorithm === "GZIP" ? gunzip(response.body, type) : response.body;
+  const body = compressionAlgorithm === "GZIP" ? unpacked(response.body, type, "gz") : response.body;
   const charset = /charset=["']?([\w-]+)/i.exec(response.headers.get("content-type") ?? "")?.[1] ?? "utf-8";
   return { bytes: readChunks(body, link.signal), charset };
 }

@@ -4,6 +4,7 @@ import type { Egress } from "../base/egress.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { OddValues } from "../base/odd-values.ts";
 import type { Column } from "../sql/contract.ts";
+import type { FileFormat } from "./file-kinds.ts";
 
 /** One opened connection: what a provider gets to work with. */
 export interface Link<Config = JsonObject, Credentials = Record<string, string>> {
@@ -219,6 +220,8 @@ export interface ExtractRequest {
   maxRows: number | null;
   /** Rows for each page or fetch, where the source lets one choose. */
   batchSize: number | null;
+  /** What the files of `spec` are; their names tell where absent. */
+  format?: FileFormat;
   /** How the path in `spec` is asked for, as `http-endpoint` has it; only HTTP APIs of a template take it. */
   endpoint?: JsonObject;
 }
@@ -274,7 +277,7 @@ export type Extraction =
       /** In order of name. */
       files: AsyncIterable<{
         name: string;
-        format: "csv" | "json" | "jsonl" | "parquet";
+        format: FileFormat;
         open(): Promise<ReadableStream<Uint8Array>>;
       }>;
       ranged: false;

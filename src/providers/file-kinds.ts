@@ -1,15 +1,26 @@
 /** What an extract can read. */
-export type FileFormat = "csv" | "json" | "jsonl" | "parquet";
+export const FILE_FORMATS = ["csv", "tsv", "json", "jsonl", "parquet", "avro", "xlsx"] as const;
+export type FileFormat = (typeof FILE_FORMATS)[number];
 
 const FORMATS: Readonly<Record<string, FileFormat>> = {
   csv: "csv",
-  tsv: "csv",
+  tsv: "tsv",
+  tab: "tsv",
   json: "json",
   jsonl: "jsonl",
   ndjson: "jsonl",
   parquet: "parquet",
   pq: "parquet",
+  avro: "avro",
+  xlsx: "xlsx",
+  xlsm: "xlsx",
 };
+
+/** The endings of the names that an extract reads, less those of compression. */
+export const FILE_ENDINGS: readonly string[] = Object.keys(FORMATS);
+
+export type Compression = "gz" | "zst";
+const COMPRESSIONS: Readonly<Record<string, Compression>> = { gz: "gz", zst: "zst", zstd: "zst" };
 
 const MIME_TYPES: Readonly<Record<string, string>> = {
   csv: "text/csv",
@@ -48,10 +59,9 @@ const extension = (name: string): string => /\.([^./]+)$/.exec(name)?.[1]?.toLow
 /** By the name's extension; null where it tells nothing. */
 export const mimeTypeOf = (name: string): string | null => MIME_TYPES[extension(name)] ?? null;
 
-/** How an extract reads a file of this name; null for one that it can't. Text formats may be gzipped. */
-export function formatOf(name: string): { format: FileFormat; gzipped: boolean } | null {
-  const gzipped = extension(name) === "gz";
-  const format = FORMATS[extension(gzipped ? name.slice(0, -3) : name)];
-  if (format === undefined || (gzipped && format === "parquet")) return null;
-  return { format, gzipped };
+/** How an extract reads a file of this name; `format` is null where the name does not tell. */
+export function kindOf(name: string): { format: FileFormat | null; compression: Compression | null } {
+  const compression = COMPRESSIONS[extension(name)] ?? null;
+  const plain = compression === null ? name : name.slice(0, name.lastIndexOf("."));
+  return { format: FORMATS[extension(plain)] ?? null, compression };
 }

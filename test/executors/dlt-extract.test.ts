@@ -126,7 +126,7 @@ describe("an append", () => {
     ]);
     expect(world.columns("orders")).toEqual({
       id: "BIGINT",
-      at: "TIMESTAMP",
+      at: "TIMESTAMP WITH TIME ZONE",
       to__city: "VARCHAR",
       to__geo__lat: "DOUBLE",
       big: "DOUBLE",
@@ -141,9 +141,9 @@ describe("an append", () => {
          ORDER BY l._dlt_list_idx, t._dlt_list_idx`,
       ),
     ).toEqual([
-      { id: 1, at: "2026-01-01T08:00:00.000", sku: "a", i: 0, value: "x" },
-      { id: 1, at: "2026-01-01T08:00:00.000", sku: "a", i: 0, value: "y" },
-      { id: 1, at: "2026-01-01T08:00:00.000", sku: "b", i: 1, value: null },
+      { id: 1, at: "2026-01-01T08:00:00.000Z", sku: "a", i: 0, value: "x" },
+      { id: 1, at: "2026-01-01T08:00:00.000Z", sku: "a", i: 0, value: "y" },
+      { id: 1, at: "2026-01-01T08:00:00.000Z", sku: "b", i: 1, value: null },
     ]);
   });
 
@@ -354,11 +354,12 @@ describe("a merge", () => {
     expect(result.warnings.join()).toContain("1 rows of o have no primary key");
   });
 
-  test("fails when no row has the key at all, or its values have no common type", async () => {
+  test("fails when no row has the key at all, or the table can't hold its values", async () => {
     await using world = openWorld();
     expect((await failure(world.run(merge, rows([{ v: 1 }])))).code).toBe("definition_invalid");
-    expect((await failure(world.run(merge, rows([{ id: 1 }, { id: "x" }])))).message).toContain(
-      "types that do not fit",
+    await world.run(merge, rows([{ id: 1 }]));
+    expect((await failure(world.run(merge, rows([{ id: "x" }])))).message).toContain(
+      'has values that its column can\'t hold. Load it into a new table, with {"name": "id", "type": "text"} in columns.',
     );
   });
 

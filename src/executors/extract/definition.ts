@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { anything, described, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
 import { Endpoint, endpointFaults, specFault } from "../../providers/http-endpoint.ts";
+import { FileOptions, fileFaults } from "./file-options.ts";
 import { MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
 import { CONTRACT_MODES } from "./resolve.ts";
 import { COLUMN_TYPE_PATTERN, columnType } from "./types.ts";
@@ -86,6 +87,7 @@ export const definition = object({
         ),
       ),
       parameters: optional(described("Values for where, by number", map(anything()))),
+      file: optional(FileOptions),
       endpoint: optional(Endpoint),
     }),
     { minItems: 1, maxItems: 100 },
@@ -237,6 +239,10 @@ export function faultsOf({
         path: [...at, "columns", String(at2), "type"],
         message: `${column.type} is not a type: a decimal has at most 38 digits, and no more behind the point than in all.`,
       });
+    }
+    if (typeof resource.file === "object") {
+      const found = fileFaults(resource.file);
+      faults.push(...found.map(({ path, message }) => ({ path: [...at, "file", ...path], message })));
     }
     faults.push(...askedFaults(resource).map(({ path, message }) => ({ path: [...at, ...path], message })));
     if (isTemplate(resourceName(resource))) continue;

@@ -1,29 +1,24 @@
-import { createWriteStream } from "node:fs";
 import { unlink } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { readHead } from "../../lake/csv-head.ts";
 import type { Extraction, JsonList } from "../../providers/contract.ts";
 import { pastValue } from "../../providers/json-list.ts";
-import { quoteName, quoteText } from "../../sql/text.ts";
+import type { Column } from "../../sql/contract.ts";
 import { ahead } from "./ahead.ts";
 import { ByteRows } from "./byte-rows.ts";
 import type { Choice } from "./chosen.ts";
-import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
+import { csvStyleOf, type FileOptions } from "./file-options.ts";
 import { lineIn, linesIn, parseItem, parseLines, readJson, readLines } from "./json-reader.ts";
 import type { Names } from "./naming.ts";
 import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
-import { SEQUENCE, Sheet } from "./sheet.ts";
+import { type CopiedFile, prepared, type SourceFiles, type StreamedFile } from "./prepared.ts";
+import { Sheet } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
-import { storedType, typeName } from "./types.ts";
+import { Tabular } from "./tabular.ts";
+import { isRefusal } from "./typed.ts";
 
 /** Pages are looked at in pieces of so many rows, between which lines go to disk. */
 const ROWS_AT_ONCE = 512;
-/** The longest row of a CSV file. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
-
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 const BYTE_ORDER_MARK = 0xef;
@@ -40,6 +35,13 @@ export interface IntakeOptions {
   /** Whether a count of the source's own that differs is an error. */
   strictCounts: boolean;
   tables: Names;
+  file: FileOptions;
+  /** The table's columns as it is; null where there is none. */
+  known: readonly Column[] | null;
+  /** Types that the definition fixes, by the column's name in the table. */
+  fixed: ReadonlyMap<string, string>;
+  /** Whether the first rows may decide types of files that say none. */
+  isTrusting: boolean;
   signal: AbortSignal;
   warn(text: string): void;
   /** Told the number of rows read so far. */
@@ -49,6 +51,8 @@ export interface IntakeOptions {
 /** What was read of one resource: its root table first, then child tables, parents before children. */
 export interface Intake {
   sheets: Sheet[];
+  /** True where the source named all of its columns, also those that have no values. */
+  areNamed: boolean;
   /** Whether the root's staged rows carry a fingerprint of the whole row. */
   fingerprinted: boolean;
 }
@@ -75,13 +79,17 @@ export async function takeLoose(
     }
   } else await reader.files(extraction.files);
   await reader.end();
-  return { sheets: reader.sheets, fingerprinted: options.fingerprint };
+  return { sheets: reader.sheets, areNamed: reader.areNamed, fingerprinted: options.fingerprint };
 }
 
 class LooseReader {
   readonly #normaliser: Normaliser;
   /** Null where some rows or values are left out, or each row has a fingerprint. */
   readonly #bytes: ByteRows | null;
+  readonly #tabular: Tabular;
+  /** Files that name their columns, and files that don't. */
+  #named = 0;
+  #unnamed = 0;
 
   constructor(
     readonly root: Sheet,
@@ -89,6 +97,7 @@ class LooseReader {
     readonly options: IntakeOptions,
   ) {
     this.#normaliser = new Normaliser(root, options);
+    this.#tabular = new Tabular(root, staging, options);
     const [lines] = this.#normaliser.lines;
     const isAll = options.limit === null && options.only === null && !options.fingerprint;
     this.#bytes = isAll && lines ? new ByteRows(this.#normaliser, lines, options) : null;
@@ -96,6 +105,10 @@ class LooseReader {
 
   get sheets(): Sheet[] {
     return this.#normaliser.lines.map((lines) => lines.sheet);
+  }
+
+  get areNamed(): boolean {
+    return this.#named > 0 && this.#unnamed === 0;
   }
 
   get full(): boolean {
@@ -149,7 +162,7 @@ class LooseReader {
     }
   }
 
-  async #lines(name: string, stream: ReadableStream<Uint8Array>): Promise<void> {
+  async #lines(name: string, stream: AsyncIterable<Uint8Array>): Promise<void> {
     let before = 0;
     for await (const bytes of readLines(name, stream)) {
       this.options.signal.throwIfAborted();
@@ -190,113 +203,68 @@ class LooseReader {
     return count;
   }
 
-  async files(files: (Extraction & { kind: "files" })["files"]): Promise<void> {
-    for await (const file of files) {
-      this.options.signal.throwIfAborted();
+  async files(files: SourceFiles): Promise<void> {
+    const { staging, options } = this;
+    for await (const file of prepared(files, staging, options)) {
+      options.signal.throwIfAborted();
       if (this.full) break;
-      const stream = await file.open();
-      if (file.format === "jsonl") await this.#lines(file.name, stream);
-      else if (file.format === "json") await this.rows(readJson(file.name, stream));
-      else await this.#copied(file.name, file.format, stream);
-      this.options.progress(this.root.rows);
+      if ("open" in file) await this.#streamed(file);
+      else await this.#copied(file);
+      options.progress(this.root.rows);
     }
+  }
+
+  async #streamed({ name, format, open }: StreamedFile): Promise<void> {
+    this.#unnamed++;
+    const stream = await open();
+    if (format === "jsonl") return this.#lines(name, stream);
+    const before = this.root.rows;
+    let isEmpty = true;
+    await this.rows(
+      readJson(name, stream, () => {
+        isEmpty = false;
+      }),
+    );
+    if (isEmpty && this.root.rows === before) throw emptyFile(name, "JSON");
   }
 
   async end(): Promise<void> {
     await this.staging.flushLarge(this.#normaliser.lines, true);
     await this.staging.conveyor.drain();
+    await this.#tabular.settle();
   }
 
   /** A file that DuckDB reads itself. */
-  async #copied(name: string, format: "csv" | "parquet", stream: ReadableStream<Uint8Array>): Promise<void> {
-    const { staging, options } = this;
-    const path = staging.path(format);
-    const into = createWriteStream(path, { mode: 0o600 });
-    await pipeline(Readable.from(stream), into, { signal: options.signal });
-    if (into.bytesWritten > 0) {
-      await staging.flushLarge(this.#normaliser.lines, true); // rows keep their order
-      await staging.conveyor.drain();
-      await this.#staged(path, format).catch((error: unknown) => {
-        throw unreadable(name, format, error);
-      });
+  async #copied({ name, format, path, bytes }: CopiedFile): Promise<void> {
+    const { staging, root, options } = this;
+    await staging.flushLarge(this.#normaliser.lines, true); // rows keep their order
+    await staging.conveyor.drain();
+    const limit = options.limit === null ? null : options.limit - root.rows;
+    try {
+      if (format === "parquet") {
+        if (bytes === 0) throw emptyFile(name, "Parquet");
+        this.#normaliser.skip(await this.#tabular.parquet(path, name, limit));
+      } else {
+        const style = csvStyleOf(options.file);
+        const delimiter = format === "tsv" ? { delimiter: "\t" } : {};
+        this.#normaliser.skip(await this.#tabular.csv(path, name, limit, { ...delimiter, ...style }));
+      }
+    } catch (error) {
+      throw isRefusal(error) ? error : unreadable(name, format, error);
     }
+    if (bytes > 0) this.#named++;
     await unlink(path);
   }
-
-  async #staged(path: string, format: "csv" | "parquet"): Promise<void> {
-    if (format === "parquet")
-      return this.#stage(`read_parquet(${quoteText(path)}, hive_partitioning = false)`);
-    // What is not told is guessed, and a guess may pass over rows as a preamble or as comments.
-    const { delimiter, fields } = await readHead(path);
-    const parted = fields.length > 1 ? `, delim = ${quoteText(delimiter)}` : "";
-    const csv = `read_csv(${quoteText(path)}, header = true, skip = 0, comment = '', quote = '"', escape = '"'${parted}`;
-    const slots = this.root.slots.length;
-    try {
-      await this.#stage(`${csv})`, true);
-    } catch (error) {
-      // The types were guessed from the first rows, and a later row is not of them, or is very long.
-      if (!(error instanceof AppError) || error.code !== "sql_error") throw error;
-      this.root.forgetSlots(slots);
-      await this.#stage(
-        `${csv}, all_varchar = true, max_line_size = ${MAX_LINE_BYTES}, buffer_size = ${2 * MAX_LINE_BYTES})`,
-      );
-    }
-  }
-
-  /** With `isGuessed` the types are those that CSV's first rows look like. */
-  async #stage(given: string, isGuessed = false): Promise<void> {
-    const { staging, options, root } = this;
-    const described = await staging.session.run(`DESCRIBE SELECT * FROM ${given}`);
-    const doubles = isGuessed ? described.filter((row) => row.column_type === "DOUBLE") : [];
-    const source =
-      doubles.length === 0
-        ? given
-        : exactly(
-            given,
-            doubles.map((row) => String(row.column_name)),
-          );
-    const picked = [`row_number() OVER () + ${root.rows} AS ${SEQUENCE.name}`];
-    const pairs: string[] = [];
-    for (const row of described) {
-      const name = String(row.column_name);
-      const type = typeName(String(row.column_type));
-      if (options.only && !options.only.has(name)) continue;
-      const column = root.columnOf(name, options.warn);
-      if (column.slots.length === 0) column.texts = "VARCHAR";
-      column.jsonNumbers = false;
-      const slot = root.slotOf(column, type);
-      const value = quoteName(name);
-      const cast =
-        storedType(type) === "JSON" && type !== "JSON"
-          ? `to_json(${value})`
-          : `CAST(${value} AS ${slot.type})`;
-      picked.push(`${slot.type === type ? value : cast} AS ${slot.name}`);
-      pairs.push(fingerprintPair(column.name, value));
-    }
-    if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
-    const room = options.limit === null ? "" : ` LIMIT ${options.limit - root.rows}`;
-    const parquet = staging.path("parquet");
-    const rows = await staging.write(
-      `SELECT ${picked.join(", ")} FROM (SELECT * FROM ${source}${room})`,
-      parquet,
-    );
-    if (rows === 0) return;
-    root.files.push(parquet);
-    root.rows += rows;
-    this.#normaliser.skip(rows);
-  }
 }
 
-/** CSV whose fractions are read as texts first: whole numbers that a double would change are refused. */
-function exactly(csv: string, columns: readonly string[]): string {
-  const texts = columns.map((name) => `${quoteText(name)}: 'VARCHAR'`);
-  const values = columns.map((name) => {
-    const value = quoteName(name);
-    const isLong = `length(${value}) > 15 AND regexp_full_match(${value}, '\\s*[-+]?\\d{16,}\\s*')`;
-    return `CASE WHEN ${isLong} THEN error('A number is too long.') ELSE CAST(${value} AS DOUBLE) END AS ${value}`;
-  });
-  return `(SELECT * REPLACE (${values.join(", ")}) FROM ${csv.replace(/\)$/, "")}, types = {${texts.join(", ")}}))`;
-}
+const emptyFile = (name: string, title: string) =>
+  new AppError(
+    "upstream",
+    `${name} has no bytes, and no file of ${title} is empty. Was it written to its end?`,
+    {
+      details: { file: name },
+    },
+  );
 
 const unreadable = (name: string, format: string, error: unknown): unknown =>
   error instanceof AppError && error.code === "sql_error"
@@ -307,9 +275,17 @@ const unreadable = (name: string, format: string, error: unknown): unknown =>
     : error;
 
 /** DuckDB's message, less the settings that it advises, which are ours to make, and our own file's name. */
-const withoutAdvice = (message: string): string =>
-  /automatically detect/.test(message)
-    ? "its lines do not part into the columns of the first one, or a quote is never closed."
-    : message
-        .replace(/\n(?:The search space used was|Possible (?:fix(?:es)?|solutions?)):[\s\S]*$/i, "")
-        .replace(/ (?:when sniffing )?file (["'])…[^"'\n]*\1/gi, " the file");
+function withoutAdvice(message: string): string {
+  const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
+  const at = line === undefined ? "" : `line ${line}: `;
+  if (/unterminated quote|state machine/.test(message))
+    return `${at}a quote is never closed, or something stands between a quote and the end of its field. Set file.quote to another character, or to "" for none.`;
+  const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
+  if (counts)
+    return `${at}${counts[2]} fields, where the columns of the first one are ${counts[1]}. Set file.delimiter, or file.onBadRow to "reject" to go on without such lines.`;
+  if (/not utf-8/i.test(message))
+    return `${at}it is not utf-8. Set file.encoding, for example to windows-1252.`;
+  return message
+    .replace(/\n(?:The search space used was|Possible (?:fix(?:es)?|solutions?)):[\s\S]*$/i, "")
+    .replace(/ (?:when sniffing )?file (["'])…[^"'\n]*\1/gi, " the file");
+}

@@ -39,11 +39,12 @@ export const parseItem = (name: string, item: Uint8Array, before: number): JsonO
  * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
  * other. Lists of rows are rows; a scalar is a row with `value`. Numbers that no double holds come as `parseExact` has them.
  *
- * Throws `upstream` that names the file and the value for text that is not JSON, and for what is no UTF-8.
+ * `onValue` hears that there was anything at all. Throws `upstream` that names the file and the value for text that is not JSON, and for what is no UTF-8.
  */
 export async function* readJson(
   name: string,
   bytes: AsyncIterable<Uint8Array>,
+  onValue: () => void = () => undefined,
 ): AsyncGenerator<JsonObject[]> {
   const cutter = new ValueCutter(name);
   let before = 0;
@@ -53,6 +54,7 @@ export async function* readJson(
     return rows;
   };
   for await (const chunk of bytes) {
+    if (chunk.length > 0) onValue();
     const rows = parse(cutter.push(chunk));
     checkLength(name, cutter);
     if (rows.length > 0) yield rows;

@@ -2,8 +2,10 @@ import { AppError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { CursorState } from "../../lake/contract.ts";
 import type { ExtractRequest } from "../../providers/contract.ts";
+import { FILE_ENDINGS } from "../../providers/file-kinds.ts";
 import type { Endpoint } from "../../providers/http-endpoint.ts";
 import { beforeLag } from "./cursor.ts";
+import type { FileOptions } from "./file-options.ts";
 import { normaliseName } from "./naming.ts";
 import type { SchemaContract } from "./resolve.ts";
 import { columnType } from "./types.ts";
@@ -25,6 +27,7 @@ export interface ResourceDefinition {
   where?: string;
   parameters?: Record<string, Json>;
   endpoint?: Endpoint;
+  file?: FileOptions;
 }
 
 /** What holds for all resources of one definition. */
@@ -66,6 +69,7 @@ export interface Plan {
   incremental: IncrementalPlan | null;
   limit: number | null;
   request: ExtractRequest;
+  file: FileOptions;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
 }
@@ -79,7 +83,7 @@ export const tableName = ({ name, spec = "" }: ResourceDefinition): string =>
   normaliseName(name ?? (FILES.test(spec) ? fileStem(spec) : tableStem(spec)));
 
 /** A path or pattern of files; a quoted name is always a table's. */
-const FILES = /^[^"]*(?:[/*?[{]|\.(?:csv|tsv|jsonl?|ndjson|parquet|pq)(?:\.\w+)?$)/i;
+const FILES = new RegExp(`^[^"]*(?:[/*?[{]|\\.(?:${FILE_ENDINGS.join("|")})(?:\\.\\w+)?$)`, "i");
 const WILDCARDS = /\[[^\]]*\]|\{[^}]*\}|[*?]/g;
 
 /** A file's name without folders and ending; where that is all wildcards, the folder's. */
@@ -124,6 +128,7 @@ export function planResource(
     primaryKey,
     incremental,
     limit,
+    file: resource.file ?? {},
     fixed: new Map([...types].map(([name, type]) => [name.split(".").map(normaliseName).join("__"), type])),
     request: {
       spec: resource.spec ?? resourceName(resource),
@@ -134,6 +139,7 @@ export function planResource(
       // Rows at the boundary were loaded before; without room for them a load would never get past them.
       maxRows: limit === null ? null : limit + (incremental?.stored?.boundary.length ?? 0),
       batchSize: options.batchSize,
+      ...(resource.file?.format ? { format: resource.file.format } : {}),
       ...(resource.endpoint ? { endpoint: resource.endpoint as JsonObject } : {}),
     },
   };

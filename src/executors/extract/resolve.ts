@@ -176,9 +176,9 @@ async function place(
     const change = variant.before === null ? "variant" : "widened";
     const needed = variant.before !== variant.target.type;
     const from = change === "variant" ? type : variant.before;
-    found.split.set(column.name, [...(found.split.get(column.name) ?? []), variant.target.name]);
     if (needed && !say(variant.target.name, change, from, variant.target.type, `(${rest.sql}) IS NOT NULL`))
       continue;
+    found.split.set(column.name, [...(found.split.get(column.name) ?? []), variant.target.name]);
     targets.push(variant.target);
   }
   return targets;

@@ -1,0 +1,62 @@
+import type { Extraction } from "../../providers/contract.ts";
+import type { FileFormat } from "../../providers/file-kinds.ts";
+import { ahead } from "./ahead.ts";
+import type { FileOptions } from "./file-options.ts";
+import { inUtf8, spool } from "./spool.ts";
+import type { Staging } from "./staging.ts";
+
+export type SourceFiles = Extract<Extraction, { kind: "files" }>["files"];
+
+/** A file whose text is read as it comes. */
+export interface StreamedFile {
+  name: string;
+  format: "json" | "jsonl";
+  open(): Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** A file that lies in the work folder. */
+export interface CopiedFile {
+  name: string;
+  format: Exclude<FileFormat, "json" | "jsonl">;
+  path: string;
+  bytes: number;
+}
+
+interface Options {
+  file: FileOptions;
+  limit: number | null;
+  signal: AbortSignal;
+}
+
+/** Files ready to be read, in their order; while one is read the next one is fetched, unless it may not be wanted. */
+export function prepared(
+  files: SourceFiles,
+  staging: Staging,
+  options: Options,
+): AsyncGenerator<StreamedFile | CopiedFile> {
+  const ready = prepare(files, staging, options);
+  return options.limit === null ? ahead(ready) : ready;
+}
+
+async function* prepare(
+  files: SourceFiles,
+  staging: Staging,
+  { file: { encoding }, signal }: Options,
+): AsyncGenerator<StreamedFile | CopiedFile> {
+  for await (const { name, format, open } of files) {
+    signal.throwIfAborted();
+    if (format === "json" || format === "jsonl") {
+      yield {
+        name,
+        format,
+        open: async () => (encoding === undefined ? open() : inUtf8(name, await open(), encoding)),
+      };
+      continue;
+    }
+    const stream = await open();
+    const isText = format === "csv" || format === "tsv";
+    const path = staging.path(format);
+    const bytes = await spool(isText ? inUtf8(name, stream, encoding ?? null) : stream, path, signal);
+    yield { name, format, path, bytes };
+  }
+}

@@ -1,0 +1,83 @@
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { AppError } from "../../base/errors.ts";
+
+/** Writes a file's bytes to disk, as they come; how many there were. */
+export async function spool(
+  bytes: AsyncIterable<Uint8Array>,
+  path: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const into = createWriteStream(path, { mode: 0o600 });
+  await pipeline(Readable.from(bytes), into, { signal });
+  return into.bytesWritten;
+}
+
+/**
+ * Text in UTF-8 without a byte order mark, from bytes in `encoding`, or in the one that a mark at their start says.
+ * UTF-8 goes through as it is. Throws `upstream` for bytes that the encoding does not have.
+ */
+export async function* inUtf8(
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+  encoding: string | null,
+): AsyncGenerator<Uint8Array> {
+  let decoder: TextDecoder | null = null;
+  let isFirst = true;
+  for await (const piece of atLeast(bytes, 3)) {
+    if (isFirst) {
+      isFirst = false;
+      const marked = markOf(piece);
+      const label = encoding ?? marked?.encoding ?? "utf-8";
+      const isUtf8 = new TextDecoder(label).encoding === "utf-8";
+      if (!isUtf8) decoder = new TextDecoder(label, { fatal: true });
+      if (isUtf8 && marked?.encoding === "utf-8") {
+        yield piece.subarray(marked.length);
+        continue;
+      }
+    }
+    yield decoder ? encoder.encode(decoded(name, decoder, piece)) : piece;
+  }
+  if (decoder) yield encoder.encode(decoded(name, decoder, null));
+}
+
+const encoder = new TextEncoder();
+
+function decoded(name: string, decoder: TextDecoder, piece: Uint8Array | null): string {
+  try {
+    return piece === null ? decoder.decode() : decoder.decode(piece, { stream: true });
+  } catch (cause) {
+    throw new AppError(
+      "upstream",
+      `${name} is not ${decoder.encoding}. Set file.encoding to the encoding that it has.`,
+      {
+        cause,
+        details: { file: name },
+      },
+    );
+  }
+}
+
+function markOf(bytes: Uint8Array): { encoding: string; length: number } | null {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: "utf-8", length: 3 };
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", length: 2 };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", length: 2 };
+  return null;
+}
+
+/** The same bytes, the first piece of at least so many where there are that many. */
+async function* atLeast(bytes: AsyncIterable<Uint8Array>, least: number): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | null = new Uint8Array();
+  for await (const piece of bytes) {
+    if (start === null) {
+      yield piece;
+      continue;
+    }
+    start = start.length === 0 ? piece : Buffer.concat([start, piece]);
+    if (start.length < least) continue;
+    yield start;
+    start = null;
+  }
+  if (start && start.length > 0) yield start;
+}

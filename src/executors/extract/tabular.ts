@@ -1,0 +1,245 @@
+import { unlink } from "node:fs/promises";
+import { AppError } from "../../base/errors.ts";
+import { type CsvSource, sampleRows, withCsv } from "../../lake/csv-source.ts";
+import { AS_TEXT, type Reading } from "../../lake/readings.ts";
+import { readingsOf } from "../../lake/text-types.ts";
+import type { Column } from "../../sql/contract.ts";
+import { quoteName, quoteText } from "../../sql/text.ts";
+import type { Choice } from "./chosen.ts";
+import { csvStyleOf, type FileOptions, textStyleOf } from "./file-options.ts";
+import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
+import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
+import type { Staging } from "./staging.ts";
+import { refuse } from "./typed.ts";
+import { storedType, typeName } from "./types.ts";
+
+/** A sample may rule types out; all values have to prove the one that is left. */
+const SAMPLE_ROWS = 2_048;
+
+export interface TabularOptions {
+  file: FileOptions;
+  /** The table's columns as it is; null where there is none. */
+  known: readonly Column[] | null;
+  fixed: ReadonlyMap<string, string>;
+  /** Columns that are wanted; null for all. */
+  only: Choice | null;
+  fingerprint: boolean;
+  /** Whether the first rows may decide types, which ends in a refusal at a later row that is not of them. */
+  isTrusting: boolean;
+  warn(text: string): void;
+}
+
+/** Stages files that DuckDB reads itself into a sheet. */
+export class Tabular {
+  readonly #readings = new Map<SheetColumn, Reading>();
+  /** Columns whose staged texts have no type yet. */
+  readonly #texts = new Set<SheetColumn>();
+
+  constructor(
+    readonly sheet: Sheet,
+    readonly staging: Staging,
+    readonly options: TabularOptions,
+  ) {}
+
+  /** Stages a CSV file, at most `limit` rows of it; how many there were. */
+  async csv(
+    path: string,
+    name: string,
+    limit: number | null,
+    style = csvStyleOf(this.options.file),
+  ): Promise<number> {
+    const slots = this.sheet.slots.length;
+    const rows = await withCsv(path, style, async (source) => {
+      this.sheet.forgetSlots(slots); // of an attempt before
+      this.#tell(name, source);
+      return this.options.isTrusting ? this.#trusted(source, limit) : this.#untyped(source, limit);
+    });
+    return rows ?? 0;
+  }
+
+  /** A first line that looks like a comment is most likely one. */
+  #tell(name: string, { names }: CsvSource): void {
+    const { comment, header } = this.options.file;
+    if (comment === undefined && header !== false && names[0]?.startsWith("#")) {
+      this.options.warn(
+        `The first line of ${name} begins with # and was taken for the names of the columns. Set file.comment to "#" to pass over such lines.`,
+      );
+    }
+  }
+
+  /** Columns of the file that are wanted, with their names in it and in the staged rows. */
+  #wanted(names: readonly string[]): { column: SheetColumn; raw: string; name: string }[] {
+    const taken = new Set<string>();
+    return names.flatMap((given, at) => {
+      let name = given;
+      for (let n = 2; taken.has(name); n++) name = `${given}_${n}`;
+      taken.add(name);
+      if (this.options.only && !this.options.only.has(name)) return [];
+      const column = this.sheet.columnOf(name, this.options.warn);
+      if (column.slots.length === 0) column.texts = "VARCHAR";
+      return [{ column, raw: `c${at}`, name }];
+    });
+  }
+
+  #knownType(column: SheetColumn): string | null {
+    const { known, fixed } = this.options;
+    const existing = known?.find(({ name }) => name === column.name)?.dataType;
+    return existing === undefined ? (fixed.get(column.name) ?? null) : typeName(existing);
+  }
+
+  async #trusted(source: CsvSource, limit: number | null): Promise<number> {
+    const { staging } = this;
+    const wanted = this.#wanted(source.names);
+    const fresh = wanted.filter(({ column }) => !this.#readings.has(column));
+    if (fresh.length > 0) {
+      await sampleRows(staging.session, source.relation(), SAMPLE_ROWS);
+      const columns = fresh.map(({ column, raw }) => ({ sql: raw, known: this.#knownType(column) }));
+      const found = await readingsOf(staging.session, "weir_sample", columns, textStyleOf(this.options.file));
+      for (const [at, { column }] of fresh.entries()) this.#readings.set(column, found[at] ?? AS_TEXT);
+    }
+    const values = wanted.map(({ column, raw }) => {
+      const reading = this.#readings.get(column) ?? AS_TEXT;
+      const slot = this.sheet.slotOf(column, reading.type);
+      const value =
+        reading.type === "VARCHAR"
+          ? raw
+          : `CASE WHEN ${raw} IS NULL THEN NULL WHEN ${reading.guard(raw)} THEN ${reading.cast(raw)} ELSE ${refuse} END`;
+      return `${value} AS ${slot.name}`;
+    });
+    return this.#write(source, wanted, values, limit);
+  }
+
+  async #untyped(source: CsvSource, limit: number | null): Promise<number> {
+    const wanted = this.#wanted(source.names);
+    const values = wanted.map(({ column, raw }) => {
+      this.#texts.add(column);
+      return `${raw} AS ${this.sheet.slotOf(column, "VARCHAR").name}`;
+    });
+    return this.#write(source, wanted, values, limit);
+  }
+
+  async #write(
+    source: CsvSource,
+    wanted: readonly { column: SheetColumn; raw: string }[],
+    values: readonly string[],
+    limit: number | null,
+  ): Promise<number> {
+    const pairs = wanted.map(({ column, raw }) => fingerprintPair(column.name, raw));
+    return this.#stage(source.relation(), [...values], pairs, limit);
+  }
+
+  async #stage(relation: string, values: string[], pairs: string[], limit: number | null): Promise<number> {
+    const { sheet, staging, options } = this;
+    const picked = [`row_number() OVER () + ${sheet.rows} AS ${SEQUENCE.name}`, ...values];
+    if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
+    const room = limit === null ? "" : ` LIMIT ${limit}`;
+    const parquet = staging.path("parquet");
+    const rows = await staging.write(
+      `SELECT ${picked.join(", ")} FROM (SELECT * FROM ${relation}${room})`,
+      parquet,
+    );
+    if (rows === 0) {
+      await unlink(parquet);
+      return 0;
+    }
+    sheet.files.push(parquet);
+    sheet.rows += rows;
+    return rows;
+  }
+
+  /** Stages a Parquet file. Throws `upstream` for a column that DuckDB would read wrong. */
+  async parquet(path: string, name: string, limit: number | null): Promise<number> {
+    const { staging, options, sheet } = this;
+    const { session } = staging;
+    const wide = await session.run(
+      `SELECT name FROM parquet_schema(${quoteText(path)}) WHERE converted_type = 'DECIMAL' AND precision > 38`,
+    );
+    if (wide.length > 0) {
+      const names = wide.map((row) => String(row.name)).join(", ");
+      throw new AppError(
+        "upstream",
+        `${name} has decimals of more than 38 digits, which can't be read exactly (${names}). Choose other columns, or write them as text at the source.`,
+        { details: { file: name } },
+      );
+    }
+    const relation = `read_parquet(${quoteText(path)}, hive_partitioning = false)`;
+    const described = await session.run(`DESCRIBE SELECT * FROM ${relation}`);
+    const fine = new Set(
+      await this.#nanoseconds(
+        relation,
+        described.map((row) => ({ name: String(row.column_name), type: String(row.column_type) })),
+      ),
+    );
+    const values: string[] = [];
+    const pairs: string[] = [];
+    for (const row of described) {
+      const source = String(row.column_name);
+      if (options.only && !options.only.has(source)) continue;
+      const type = typeName(String(row.column_type));
+      const column = sheet.columnOf(source, options.warn);
+      if (column.slots.length === 0) column.texts = "VARCHAR";
+      const value = quoteName(source);
+      const stored =
+        type === "TIMESTAMP_NS" ? (fine.has(source) ? "VARCHAR" : "TIMESTAMP") : storedType(type);
+      const slot = sheet.slotOf(column, stored);
+      values.push(`${castTo(stored, type, value)} AS ${slot.name}`);
+      pairs.push(fingerprintPair(column.name, value));
+    }
+    return this.#stage(relation, values, pairs, limit);
+  }
+
+  /** Instants with nanoseconds that a column of microseconds would lose. */
+  async #nanoseconds(
+    relation: string,
+    columns: readonly { name: string; type: string }[],
+  ): Promise<string[]> {
+    const fine = columns.filter(({ type }) => type === "TIMESTAMP_NS");
+    if (fine.length === 0) return [];
+    const asked = fine.map(({ name }, at) => `bool_or(epoch_ns(${quoteName(name)}) % 1000 <> 0) AS n${at}`);
+    const [row = {}] = await this.staging.session.run(`SELECT ${asked.join(", ")} FROM ${relation}`);
+    return fine.filter((_, at) => row[`n${at}`] === true).map(({ name }) => name);
+  }
+
+  /** Finds the types of the columns that were staged as texts, from all of their values, and stages them so. */
+  async settle(): Promise<void> {
+    const { sheet, staging } = this;
+    const columns = [...this.#texts].flatMap((column) => {
+      const slot = column.slots.find(({ type }) => type === "VARCHAR");
+      return slot ? [{ column, slot }] : [];
+    });
+    if (columns.length === 0 || sheet.files.length === 0) return;
+    const asked = columns.map(({ column, slot }) => ({ sql: slot.name, known: this.#knownType(column) }));
+    const found = await readingsOf(
+      staging.session,
+      `(${sheet.scan()})`,
+      asked,
+      textStyleOf(this.options.file),
+    );
+    const typed = columns.flatMap(({ column, slot }, at) => {
+      const reading = found[at];
+      return reading && reading.type !== "VARCHAR" ? [{ column, slot, reading }] : [];
+    });
+    if (typed.length === 0) return;
+    const values = typed.map(({ slot, reading }) => `${reading.cast(slot.name)} AS ${slot.name}`);
+    for (const [at, file] of sheet.files.entries()) {
+      const parquet = staging.path("parquet");
+      const has = await staging.session.run(`DESCRIBE SELECT * FROM read_parquet(${quoteText(file)})`);
+      const present = new Set(has.map((row) => String(row.column_name)));
+      const own = values.filter((_, index) => present.has(typed[index]?.slot.name ?? ""));
+      if (own.length === 0) continue;
+      await staging.write(
+        `SELECT * REPLACE (${own.join(", ")}) FROM read_parquet(${quoteText(file)})`,
+        parquet,
+      );
+      await unlink(file);
+      sheet.files[at] = parquet;
+    }
+    for (const { slot, reading } of typed) slot.type = reading.type;
+  }
+}
+
+function castTo(stored: string, type: string, value: string): string {
+  if (stored === type) return value;
+  if (stored === "JSON") return `to_json(${value})`;
+  return `CAST(${value} AS ${stored})`;
+}

@@ -1,0 +1,178 @@
+import type { SqlSession } from "../sql/contract.ts";
+import {
+  AFTER_DECIMALS,
+  AS_TEXT,
+  BEFORE_DECIMALS,
+  decimalReading,
+  MAX_DECIMAL_DIGITS,
+  type Reading,
+  readingOf,
+} from "./readings.ts";
+
+/** A column of texts whose type is to be found. */
+export interface TextColumn {
+  /** SQL of its texts over the relation. */
+  sql: string;
+  /** The type that it should have where all texts are of it; null for the narrowest. */
+  known: string | null;
+}
+
+/** How a file writes what is not written as in ISO 8601 and JSON. */
+export interface TextStyle {
+  /** What stands before a fraction. */
+  decimal?: "." | ",";
+  /** A format of days or instants, as `strptime` takes it. */
+  dateFormat?: string;
+}
+
+/** So many columns are looked at in one statement. */
+const BATCH = 50;
+
+/** Stands for all decimals until the digits are known. */
+const DECIMAL = "decimal";
+type Candidate = Reading | typeof DECIMAL;
+
+/**
+ * Finds the reading of each column that holds every text of it in `relation`: the narrowest, tried in the order of
+ * `candidates`. A column of nothing but NULL has none.
+ */
+export async function readingsOf(
+  session: SqlSession,
+  relation: string,
+  columns: readonly TextColumn[],
+  style: TextStyle = {},
+): Promise<(Reading | null)[]> {
+  const search = columns.map((column) => ({
+    ...column,
+    left: candidates(column.known, style),
+    found: null as Reading | null,
+    isEmpty: false,
+  }));
+  for (;;) {
+    const open = search.filter(({ found, isEmpty }) => found === null && !isEmpty);
+    if (open.length === 0) break;
+    for (let start = 0; start < open.length; start += BATCH) {
+      const batch = open.slice(start, start + BATCH);
+      const asked = batch.map(
+        ({ sql, left }, at) => `count(${sql}) AS n${at}, ${checkOf(left[0] ?? AS_TEXT, sql, at, style)}`,
+      );
+      const [row = {}] = await session.run(`SELECT ${asked.join(", ")} FROM ${relation}`);
+      for (const [at, column] of batch.entries()) {
+        const candidate = column.left.shift() ?? AS_TEXT;
+        if (Number(row[`n${at}`] ?? 0) === 0) column.isEmpty = true;
+        else if (row[`ok${at}`] === true)
+          column.found =
+            candidate === DECIMAL
+              ? decimalFor(Number(row[`w${at}`]), Number(row[`s${at}`]), style)
+              : candidate;
+      }
+    }
+  }
+  return search.map(({ found }) => found);
+}
+
+function candidates(known: string | null, style: TextStyle): Candidate[] {
+  const wanted = known === null ? null : known === "VARCHAR" ? AS_TEXT : readingOf(known);
+  const dates = style.dateFormat === undefined ? [] : [formatted(style.dateFormat)];
+  const isComma = style.decimal === ",";
+  return [
+    ...(wanted
+      ? [isComma && /^(DECIMAL|DOUBLE|FLOAT|.*INT)/.test(wanted.type) ? withComma(wanted) : wanted]
+      : []),
+    ...BEFORE_DECIMALS.map((reading) =>
+      isComma && reading.type === "BIGINT" ? withComma(reading) : reading,
+    ),
+    DECIMAL,
+    ...dates,
+    ...AFTER_DECIMALS.filter(({ type }) => !(isComma && type === "DOUBLE")),
+    AS_TEXT,
+  ];
+}
+
+/** Digits with an optional fraction; no sign of a negative zero. */
+const DIGITS = "-?(0|[1-9][0-9]*)([.][0-9]+)?";
+
+function checkOf(candidate: Candidate, sql: string, at: number, style: TextStyle): string {
+  if (candidate !== DECIMAL)
+    return `coalesce(bool_and(coalesce(${candidate.guard(sql)}, false)) FILTER (${sql} IS NOT NULL), false) AS ok${at}`;
+  const number = style.decimal === "," ? withPoint(sql) : sql;
+  const isNumber = `regexp_full_match(${number}, '${DIGITS}') AND NOT regexp_full_match(${number}, '-0([.]0+)?')${style.decimal === "," ? ` AND ${hasComma(sql)}` : ""}`;
+  const whole = `max(length(ltrim(split_part(${number}, '.', 1), '-')))`;
+  const scale = `max(length(split_part(${number}, '.', 2)))`;
+  return `coalesce(bool_and(${isNumber}) FILTER (${sql} IS NOT NULL) AND ${whole} + ${scale} <= ${MAX_DECIMAL_DIGITS}, false) AS ok${at}, ${whole} AS w${at}, ${scale} AS s${at}`;
+}
+
+function decimalFor(_whole: number, scale: number, style: TextStyle): Reading {
+  const reading = decimalReading(MAX_DECIMAL_DIGITS, scale);
+  return style.decimal === "," ? withComma(reading) : reading;
+}
+
+const hasComma = (text: string) =>
+  `regexp_full_match(${text}, '-?[0-9]{1,3}([.][0-9]{3})*(,[0-9]+)?|-?[0-9]+(,[0-9]+)?')`;
+const withPoint = (text: string) => `replace(replace(${text}, '.', ''), ',', '.')`;
+
+/** The same numbers with a comma before the fraction, and maybe points between thousands. */
+const withComma = ({ type, guard, cast }: Reading): Reading => ({
+  type,
+  guard: (text) => `${hasComma(text)} AND ${guard(withPoint(text))}`,
+  cast: (text) => cast(withPoint(text)),
+});
+
+/** Days or instants in a format of the file's own; what the format would write in another way is none. */
+function formatted(format: string): Reading {
+  const type = /%z/.test(format)
+    ? "TIMESTAMP WITH TIME ZONE"
+    : /%[-]?[HIMSfgnpXc]/.test(format)
+      ? "TIMESTAMP"
+      : "DATE";
+  const pattern = `'${format.replaceAll("'", "''")}'`;
+  const parsed = (text: string) => `try_strptime(${text}, ${pattern})`;
+  return {
+    type,
+    guard: (text) =>
+      type === "TIMESTAMP WITH TIME ZONE"
+        ? `${parsed(text)} IS NOT NULL`
+        : `strftime(${parsed(text)}, ${pattern}) = ${text} AND ${parsed(text)} >= TIMESTAMP '0001-01-01'`,
+    cast: (text) => `CAST(${parsed(text)} AS ${type})`,
+  };
+}
+
+const UNICODE: Readonly<Record<string, string>> = {
+  yyyy: "%Y",
+  yy: "%y",
+  MMMM: "%B",
+  MMM: "%b",
+  MM: "%m",
+  M: "%-m",
+  dd: "%d",
+  d: "%-d",
+  HH: "%H",
+  H: "%-H",
+  hh: "%I",
+  h: "%-I",
+  mm: "%M",
+  ss: "%S",
+  SSSSSS: "%f",
+  SSS: "%g",
+  a: "%p",
+  XXX: "%z",
+  xx: "%z",
+};
+
+/**
+ * A date format as `strptime` takes it, from one such or one of Unicode (`dd.MM.yyyy HH:mm`). Null where a part of it is
+ * not known.
+ */
+export function strptimeFormat(format: string): string | null {
+  if (format.includes("%")) return format;
+  let out = "";
+  for (const [part, quoted] of format.matchAll(/'([^']*)'|([a-zA-Z])\2*|[^a-zA-Z']+/g)) {
+    if (quoted !== undefined) out += quoted === "" ? "'" : quoted;
+    else if (/^[a-zA-Z]/.test(part) && part !== "T") {
+      const known = UNICODE[part];
+      if (known === undefined) return null;
+      out += known;
+    } else out += part;
+  }
+  return out;
+}
