@@ -155,7 +155,7 @@ const UNICODE: Readonly<Record<string, string>> = {
   SSSSSS: "%f",
   SSS: "%g",
   a: "%p",
-  XXX: "%z",
+  ["X".repeat(3)]: "%z",
   xx: "%z",
 };
 

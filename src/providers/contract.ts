@@ -4,7 +4,6 @@ import type { Egress } from "../base/egress.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { OddValues } from "../base/odd-values.ts";
 import type { Column } from "../sql/contract.ts";
-import type { FileFormat } from "./file-kinds.ts";
 
 /** One opened connection: what a provider gets to work with. */
 export interface Link<Config = JsonObject, Credentials = Record<string, string>> {
@@ -235,6 +234,10 @@ export interface JsonList {
   to: number;
   rows: number;
 }
+
+/** Formats of files that an extract reads. */
+export const FILE_FORMATS = ["csv", "tsv", "json", "jsonl", "parquet", "avro", "xlsx"] as const;
+export type FileFormat = (typeof FILE_FORMATS)[number];
 
 /** A column of CSV text that a source sends. */
 export interface CsvColumn extends Column {

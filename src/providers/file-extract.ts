@@ -1,7 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import { unpacked } from "./compression.ts";
-import type { Extraction, ExtractRequest } from "./contract.ts";
-import { type Compression, FILE_ENDINGS, type FileFormat, kindOf } from "./file-kinds.ts";
+import type { Extraction, ExtractRequest, FileFormat } from "./contract.ts";
+import { type Compression, FILE_ENDINGS, kindOf } from "./file-kinds.ts";
 import { compileGlob } from "./glob.ts";
 
 /** A place with files in it, as an extract needs it. Paths are relative to the root, with no slash before. */

@@ -1,6 +1,4 @@
-/** What an extract can read. */
-export const FILE_FORMATS = ["csv", "tsv", "json", "jsonl", "parquet", "avro", "xlsx"] as const;
-export type FileFormat = (typeof FILE_FORMATS)[number];
+import type { FileFormat } from "./contract.ts";
 
 const FORMATS: Readonly<Record<string, FileFormat>> = {
   csv: "csv",

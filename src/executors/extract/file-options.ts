@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { described, object, oneOf, optional } from "../../base/shape.ts";
 import type { CsvStyle } from "../../lake/csv-style.ts";
 import { strptimeFormat, type TextStyle } from "../../lake/text-types.ts";
-import { FILE_FORMATS } from "../../providers/file-kinds.ts";
+import { FILE_FORMATS } from "../../providers/contract.ts";
 
 /** How the files of a resource are read, where their names and bytes do not tell. */
 export const FileOptions = object(

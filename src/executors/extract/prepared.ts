@@ -1,5 +1,4 @@
-import type { Extraction } from "../../providers/contract.ts";
-import type { FileFormat } from "../../providers/file-kinds.ts";
+import type { Extraction, FileFormat } from "../../providers/contract.ts";
 import { ahead } from "./ahead.ts";
 import type { FileOptions } from "./file-options.ts";
 import { inUtf8, spool } from "./spool.ts";

@@ -173,12 +173,13 @@ async function place(
   const targets = [{ name: column.name, type, sql }];
   for (const rest of rests) {
     const variant = variantOf(column.name, rest, known, names);
+    found.split.set(column.name, found.split.get(column.name) ?? []);
     const change = variant.before === null ? "variant" : "widened";
     const needed = variant.before !== variant.target.type;
     const from = change === "variant" ? type : variant.before;
     if (needed && !say(variant.target.name, change, from, variant.target.type, `(${rest.sql}) IS NOT NULL`))
       continue;
-    found.split.set(column.name, [...(found.split.get(column.name) ?? []), variant.target.name]);
+    found.split.get(column.name)?.push(variant.target.name);
     targets.push(variant.target);
   }
   return targets;
