@@ -370,14 +370,27 @@ describe("names", () => {
       unnamed: "BIGINT",
       order_total: "BIGINT",
       a_b_drop_table: "BIGINT",
-      unnamed_2: "BIGINT",
-      gr_e: "BIGINT",
+      名前: "BIGINT",
+      größe: "BIGINT",
       ax: "BIGINT",
     });
     expect(await world.query("SELECT id, id_2, _dlt_id_2 FROM raw.shop__o")).toEqual([
       { id: 2, id_2: 1, _dlt_id_2: "theirs" },
     ]);
-    expect(result.warnings).toHaveLength(3);
+    expect(result.warnings).toHaveLength(2);
+  });
+
+  test("keep the letters of every script, and tables have them in ASCII", async () => {
+    await using world = openWorld();
+    await world.run(
+      { resources: [{ name: "Aufträge 漢" }] },
+      rows([{ é: 1, "e\u0301": 2, "Straße Nr": 3, Лист: [4] }]),
+    );
+    expect(world.tables.map((each) => each.table)).toEqual([
+      "auftrage_u6f22",
+      "auftrage_u6f22__u43bu438u441u442",
+    ]);
+    expect(own(world.columns("auftrage_u6f22"))).toEqual({ é: "BIGINT", é_2: "BIGINT", straße_nr: "BIGINT" });
   });
 
   test("of typed columns are normalised in the same way", async () => {

@@ -13,22 +13,45 @@ const PATH_SEPARATOR = "__";
 
 /**
  * `name` as dlt's snake_case convention writes it, so that tables of both look alike: `orderId` and
- * `Order ID` become `order_id`. Unlike there, what only punctuation left at the end goes: `Total ($)`
- * becomes `total`, while `total_` becomes `totalx` as with dlt.
+ * `Order ID` become `order_id`. Unlike there, letters and digits of all scripts stay, and what only punctuation left at
+ * the end goes: `Total ($)` becomes `total`, while `total_` becomes `totalx` as with dlt.
  */
 export function normaliseName(name: string): string {
-  const text = name.trim();
+  const text = name.normalize("NFC").trim();
   const reduced = text.replaceAll(/[+*@|-]/g, (sign) => REDUCED[sign] ?? "_");
-  const plain = reduced.replace(/[^a-zA-Z\d_]+$/, "").replaceAll(/[^a-zA-Z\d_]+/g, "_");
+  const plain = reduced.replace(/[^\p{L}\p{M}\p{N}_]+$/u, "").replaceAll(/[^\p{L}\p{M}\p{N}_]+/gu, "_");
   const snake = plain
-    .replaceAll(/([^_])([A-Z][a-z]+)/g, "$1_$2")
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll(/([^_])(\p{Lu}\p{Ll}+)/gu, "$1_$2")
+    .replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1_$2")
     .toLowerCase()
-    .replace(/^(?=\d)/, "_")
+    .normalize("NFC")
+    .replace(/^(?=\p{N})/u, "_")
     .replace(/_+$/, (tail) => "x".repeat(tail.length))
     .replaceAll(/__+/g, "_");
   return shorten(snake === "" || snake === "_" ? "unnamed" : snake);
 }
+
+/**
+ * A normalised name in ASCII, as a table is called whose files bear its name: accents go, and a letter of another script
+ * is written by its code, `漢` as `u6f22`.
+ */
+export const asciiName = (name: string): string =>
+  shorten(
+    [...name.normalize("NFKD").replaceAll(/\p{M}/gu, "")]
+      .map((sign) => (sign <= "\x7f" ? sign : (LATIN[sign] ?? `u${sign.codePointAt(0)?.toString(16)}`)))
+      .join(""),
+  );
+
+const LATIN: Readonly<Record<string, string>> = {
+  ß: "ss",
+  æ: "ae",
+  ø: "o",
+  œ: "oe",
+  đ: "d",
+  ł: "l",
+  þ: "th",
+  ı: "i",
+};
 
 const REDUCED: Readonly<Record<string, string>> = { "+": "x", "-": "_", "*": "x", "@": "a", "|": "l" };
 

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { digitsOf, NumberText } from "../../base/json-numbers.ts";
 import { type Choice, chosen } from "./chosen.ts";
 import { type Field, Lines, type Node } from "./lines.ts";
-import { joinNames, type Names, normaliseName } from "./naming.ts";
+import { asciiName, joinNames, type Names, normaliseName } from "./naming.ts";
 import { FINGERPRINT, SEQUENCE, Sheet, type SheetColumn } from "./sheet.ts";
 import { textType } from "./types.ts";
 
@@ -151,7 +151,7 @@ export class Normaliser {
 
   #child(parent: Lines, field: Field): Lines {
     if (this.lines.length >= MAX_TABLES) throw tooWide(parent.sheet.table);
-    const wanted = joinNames([parent.sheet.table, ...field.path]);
+    const wanted = asciiName(joinNames([parent.sheet.table, ...field.path]));
     const table = this.#options.tables.take(wanted);
     if (table !== wanted)
       this.#options.warn(`The table of "${field.source}" is called ${table}, because ${wanted} is taken.`);

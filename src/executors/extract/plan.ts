@@ -6,7 +6,7 @@ import { FILE_ENDINGS } from "../../providers/file-kinds.ts";
 import type { Endpoint } from "../../providers/http-endpoint.ts";
 import { beforeLag } from "./cursor.ts";
 import type { FileOptions } from "./file-options.ts";
-import { normaliseName } from "./naming.ts";
+import { asciiName, normaliseName } from "./naming.ts";
 import type { SchemaContract } from "./resolve.ts";
 import { columnType } from "./types.ts";
 
@@ -80,7 +80,7 @@ const DRY_RUN_ROWS = 100;
 export const resourceName = (resource: ResourceDefinition): string => resource.name ?? resource.spec ?? "";
 
 export const tableName = ({ name, spec = "" }: ResourceDefinition): string =>
-  normaliseName(name ?? (FILES.test(spec) ? fileStem(spec) : tableStem(spec)));
+  asciiName(normaliseName(name ?? (FILES.test(spec) ? fileStem(spec) : tableStem(spec))));
 
 /** A path or pattern of files; a quoted name is always a table's. */
 const FILES = new RegExp(`^[^"]*(?:[/*?[{]|\\.(?:${FILE_ENDINGS.join("|")})(?:\\.\\w+)?$)`, "i");

@@ -126,6 +126,34 @@ export function widen(left: string, right: string): string | null {
   return null;
 }
 
+/**
+ * A type that holds all values of both exactly, for tables whose files are cast as they are read: beside what `widen`
+ * gives, decimals of two scales, integers that a decimal or a double holds, and days among instants. Null where there is
+ * none.
+ */
+export function commonType(left: string, right: string): string | null {
+  const wide = widen(left, right);
+  if (wide !== null) return wide;
+  for (const [a, b] of [
+    [left, right],
+    [right, left],
+  ] as const) {
+    if (fitsDouble(a) && isFloat(b)) return "DOUBLE";
+    if (isInteger(a) && isDecimal(b))
+      return widerDecimal([DIGITS[INTEGERS.indexOf(a)] ?? 20, 0], decimalOf(b));
+    if (a === "DATE" && b === "TIMESTAMP") return b;
+  }
+  return isDecimal(left) && isDecimal(right) ? widerDecimal(decimalOf(left), decimalOf(right)) : null;
+}
+
+const DIGITS = [3, 3, 5, 5, 10, 10, 19, 20];
+
+function widerDecimal([p1, s1]: [number, number], [p2, s2]: [number, number]): string | null {
+  const scale = Math.max(s1, s2);
+  const precision = Math.max(p1 - s1, p2 - s2) + scale;
+  return precision <= MAX_DECIMAL_DIGITS ? `DECIMAL(${precision},${scale})` : null;
+}
+
 function widerInteger(left: string, right: string): string | null {
   const least = Math.max(BITS[INTEGERS.indexOf(left)] ?? 64, BITS[INTEGERS.indexOf(right)] ?? 64);
   const signed = !(left.startsWith("U") && right.startsWith("U"));

@@ -13,7 +13,7 @@ import { exactly, readChunks } from "../../providers/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteText } from "../../sql/text.ts";
 import type { Bench, ManifestEntry } from "../contract.ts";
-import { widen } from "../extract/types.ts";
+import { commonType } from "../extract/types.ts";
 import { lakePlaceFault, partsOf } from "./definition.ts";
 import type { Target, Written } from "./sides.ts";
 
@@ -241,7 +241,7 @@ function unite(before: readonly Column[], more: readonly Column[]): Column[] {
   const united = new Map(before.map((column) => [column.name.toLowerCase(), column]));
   for (const column of more) {
     const known = united.get(column.name.toLowerCase());
-    const dataType = known ? widen(known.dataType, column.dataType) : column.dataType;
+    const dataType = known ? commonType(known.dataType, column.dataType) : column.dataType;
     if (dataType === null) {
       throw new AppError(
         "schema_contract_violation",

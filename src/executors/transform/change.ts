@@ -4,7 +4,7 @@ import type { LakeTable, TableChange } from "../../lake/contract.ts";
 import { mergeFiles } from "../../lake/merge.ts";
 import type { Column, SqlFile } from "../../sql/contract.ts";
 import type { Bench } from "../contract.ts";
-import { widen } from "../extract/types.ts";
+import { commonType } from "../extract/types.ts";
 
 /** Where rows go, and what becomes of those that are there. */
 export interface Output {
@@ -99,7 +99,7 @@ export function unite(table: LakeTable, columns: readonly Column[], source = "th
   for (const column of columns) {
     const key = column.name.toLowerCase();
     const before = united.get(key);
-    const dataType = before ? widen(before.dataType, column.dataType) : column.dataType;
+    const dataType = before ? commonType(before.dataType, column.dataType) : column.dataType;
     if (before && dataType === null) {
       throw new AppError(
         "schema_contract_violation",

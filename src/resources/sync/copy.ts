@@ -8,7 +8,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type WriteContext, writeFor } from "../../context.ts";
-import { widen } from "../../executors/extract/types.ts";
+import { commonType } from "../../executors/extract/types.ts";
 import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
 import { arrivedAt } from "../../lake/names.ts";
 import type { Column } from "../../sql/contract.ts";
@@ -131,7 +131,7 @@ function unite(source: LakeTable, target: LakeTable | null): Column[] {
   const united = new Map(target.columns.map((column) => [column.name.toLowerCase(), column]));
   for (const column of source.columns) {
     const known = united.get(column.name.toLowerCase());
-    const dataType = known ? widen(known.dataType, column.dataType) : column.dataType;
+    const dataType = known ? commonType(known.dataType, column.dataType) : column.dataType;
     if (dataType === null) {
       throw new AppError(
         "schema_contract_violation",
