@@ -6,6 +6,7 @@ import {
   DuckDBTypeId,
   StatementType,
 } from "@duckdb/node-api";
+import driver from "@duckdb/node-api/lib/vectors/dataAccessors.js";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import type { Column } from "./contract.ts";
@@ -58,6 +59,8 @@ export function sqlChild(): Promise<never> {
 const send = (message: FromChild) => process.send?.(message);
 
 async function open(start: Start): Promise<DuckDBConnection> {
+  // The driver reads every text with this one, whose default drops a U+FEFF that a value begins with.
+  Object.assign(driver, { textDecoder: new TextDecoder("utf-8", { ignoreBOM: true }) });
   const instance = await DuckDBInstance.create(":memory:", { threads: String(start.threads) });
   const connection = await instance.connect();
   await prepare(connection, start);

@@ -50,6 +50,8 @@ describe("the executable as a client", () => {
     });
     const sql = await machine.run(["query", "-", "--csv"], { env, stdin: "SELECT 1 AS n" });
     expect(sql).toMatchObject({ code: 0, out: "n\n1\n", err: "" });
+    const marked = await weir("query", "SELECT '\ufeffa' AS a", "--json");
+    expect(marked.lines()[0].rows).toEqual([{ a: "\ufeffa" }]);
     expect(await weir("events", "verify", "--server", server.origin)).toMatchObject({ code: 0, err: "" });
   }, 120_000);
 
