@@ -25,14 +25,17 @@ export async function* readChunks(
 ): AsyncGenerator<Uint8Array> {
   signal.throwIfAborted();
   const reader = bytes.getReader();
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined); // it is raced below; alone it is nobody's
-  const abort = () => aborted.reject(signal.reason);
+  // Ends a read that waits. A race with a promise of the signal would keep every chunk until the stream ends.
+  const abort = () => void reader.cancel(signal.reason).catch(() => undefined); // the reason is what is thrown
   signal.addEventListener("abort", abort, { once: true });
   let whole = false;
   try {
     for (;;) {
-      const next = await Promise.race([reader.read(), aborted.promise]);
+      const next = await reader.read().catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw error;
+      });
+      signal.throwIfAborted();
       if (next.done) break;
       yield next.value;
     }
