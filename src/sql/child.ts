@@ -13,14 +13,12 @@ import type { Column } from "./contract.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
 import { messageOf } from "./messages.ts";
 import type { FromChild, Job, Outcome, Run, Start, ToChild } from "./protocol.ts";
+import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
 import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
-import { bindNamed, bindOne, jsonText, textOf, typeName } from "./values.ts";
+import { bindNamed, bindOne, typeName } from "./values.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
-
-/** Rows go to the parent in texts of about this many characters. */
-const CHUNK_CHARACTERS = 1_000_000;
 
 /**
  * What the hidden subcommand runs: one locked DuckDB that does one job for the parent process and is then killed by
@@ -57,6 +55,7 @@ export function sqlChild(): Promise<never> {
 }
 
 const send = (message: FromChild) => process.send?.(message);
+const sendText = (text: string) => void send({ kind: "rows", text });
 
 async function open(start: Start): Promise<DuckDBConnection> {
   // The driver reads every text with this one, whose default drops a U+FEFF that a value begins with.
@@ -96,7 +95,7 @@ function pathsOf(job: Job): string[] {
 async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise<Outcome> {
   const { statement } = await advance(connection, job, []);
   if (![StatementType.SELECT, StatementType.EXPLAIN].includes(statement.statementType)) throw notSelect();
-  return sendRows(statement, job.limit, job.maxBytes);
+  return sendRows(statement, job, sendText);
 }
 
 async function explain(connection: DuckDBConnection, job: JobOf<"explain">): Promise<Outcome> {
@@ -136,6 +135,10 @@ async function advance(
 async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<Outcome> {
   const { statement, count } = await advance(connection, job, [], [job.into]);
   if (statement.statementType !== StatementType.SELECT) throw notSelect();
+  if (job.format === "jsonl") {
+    await saveLines(statement, job.into, job.limit);
+    return {};
+  }
   const text = await lastText(connection, job.sql, count);
   const columns = hasAllTypes(statement)
     ? columnsOf(statement)
@@ -291,6 +294,8 @@ function storedType(type: string, whole: string): string {
 
 const notSelect = () => new AppError("sql_error", "The last statement must be a SELECT.");
 
+const ALL_ROWS = { limit: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER };
+
 /** One of our own statements, in a session. */
 async function run(connection: DuckDBConnection, { sql, parameters }: Run): Promise<Outcome> {
   const statements = await statementsOf(connection, sql);
@@ -299,64 +304,11 @@ async function run(connection: DuckDBConnection, { sql, parameters }: Run): Prom
     for (let at = 1; at <= statement.parameterCount; at++)
       bindOne(statement, at, (parameters[at - 1] ?? null) as Json);
     try {
-      if (index === statements.count - 1)
-        return await sendRows(statement, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+      if (index === statements.count - 1) return await sendRows(statement, ALL_ROWS, sendText);
       await statement.run();
     } finally {
       statement.destroySync(); // one that is only forgotten keeps its buffers until some later time
     }
-  }
-}
-
-/** Sends at most `limit` rows and about `maxBytes`; `truncated` tells that there were more. */
-async function sendRows(
-  statement: DuckDBPreparedStatement,
-  limit: number,
-  maxBytes: number,
-): Promise<Outcome> {
-  const result = await statement.stream();
-  const names = result.deduplicatedColumnNames();
-  const keys = names.map((name, at) => `${at > 0 ? "," : "{"}${JSON.stringify(name)}:`);
-  const types = result.columnTypes();
-  const texts = types.map(textOf);
-  const columns = types.map((type, at) => ({
-    name: names[at] ?? "",
-    dataType: typeName(type),
-    nullable: true,
-  }));
-  let parts: string[] = [];
-  let size = 0;
-  let sent = 0;
-  let rows = 0;
-  const flush = () => {
-    if (parts.length > 0) send({ kind: "rows", text: `[${parts.join(",")}]` });
-    sent += size;
-    parts = [];
-    size = 0;
-  };
-  for (
-    let chunk = await result.fetchChunk();
-    chunk && chunk.rowCount > 0;
-    chunk = await result.fetchChunk()
-  ) {
-    const values = texts.map((_, at) => chunk.getColumnValues(at));
-    for (let row = 0; row < chunk.rowCount; row++) {
-      if (rows === limit) return finish(true);
-      let text = "";
-      for (let at = 0; at < texts.length; at++)
-        text += keys[at] + (texts[at] ?? jsonText)(values[at]?.[row] ?? null);
-      if (sent + size + text.length > maxBytes) return finish(true);
-      parts.push(`${text}}`);
-      size += text.length + 2;
-      rows++;
-      if (size > CHUNK_CHARACTERS) flush();
-    }
-  }
-  return finish(false);
-
-  function finish(truncated: boolean): Outcome {
-    flush();
-    return { columns, truncated };
   }
 }
 

@@ -54,9 +54,12 @@ export interface WriteOptions {
   limit?: number;
 }
 
+/** `jsonl`: a line of JSON for each row, whose values are those of `SqlRows`. */
+export type SaveFormat = "csv" | "jsonl" | "parquet";
+
 /** How `save` writes. */
 interface SaveOptions {
-  format: "csv" | "parquet";
+  format: SaveFormat;
   /** At most so many rows are written. */
   limit?: number;
   /** A file that grows beyond it ends the statement with `limit_exceeded`. */

@@ -406,6 +406,27 @@ describe("rows as a file", () => {
     expect((await ask(sql, { accept: "image/png" })).body.rowCount).toBe(1000);
   });
 
+  test("as lines of JSON, all of them, with the values of a JSON reply", async () => {
+    const sql =
+      "SELECT i AS id, 9007199254740993 + i AS big, 1.10::DECIMAL(9,2) AS price, [i] AS list, NULL AS nothing, {'a': 'x'} AS record, 'a\nb' AS text, '{\"k\":\r\n\"v\"}'::JSON AS json, 1 AS id FROM range(25000) t(i)";
+    const { rows: expected } = (await ask(sql, {}, "", { limit: 10_000 })).body;
+    for (const [headers, query] of [
+      [{ accept: "application/x-ndjson" }, ""],
+      [{}, "?format=jsonl"],
+    ] as const) {
+      const { status, headers: given, text } = await ask(sql, headers, query);
+      expect([status, given.get("content-type")]).toEqual([200, "application/x-ndjson"]);
+      expect(given.get("content-disposition")).toBe('attachment; filename="query.jsonl"');
+      const lines = text.trimEnd().split("\n");
+      expect(lines).toHaveLength(25_000);
+      expect(lines.slice(0, 10_000).map((line) => JSON.parse(line))).toEqual(expected);
+    }
+    const some = async (limit: number) =>
+      (await ask(sql, {}, "?format=jsonl", { limit })).text.split("\n").length;
+    expect([await some(1), await some(10_000)]).toEqual([2, 10_001]);
+    expect((await ask("SELECT 1 AS n WHERE false", {}, "?format=jsonl")).text).toBe("");
+  });
+
   test("of tables and past states, with parameters, from several statements", async () => {
     await upload("id\n1\n2\n", "format=csv", "filed");
     const sql = "CREATE TEMP TABLE t AS FROM raw.filed; SELECT id, $x AS x FROM t ORDER BY id -- done";
@@ -414,7 +435,7 @@ describe("rows as a file", () => {
   });
 
   test("a mistake is told as one, and no file is left", async () => {
-    const { status, body } = await ask("SELECT nome FROM raw.filed", {}, "?format=parquet");
+    const { status, body } = await ask("SELECT nome FROM raw.filed", {}, "?format=jsonl");
     expect([status, body.detail[0].loc, body.detail[0].type]).toEqual([422, ["body", "sql"], "sql_error"]);
     expect((await ask("DROP TABLE IF EXISTS x", {}, "?format=csv")).status).toBe(422);
     expect((await ask("SELECT 1", {}, "?format=xlsx")).body.detail[0].loc).toEqual(["query", "format"]);

@@ -61,7 +61,7 @@ export function client(origin: string, fixed: Record<string, string> = {}): Clie
       ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
     });
     const text = await reply.text();
-    const isJson = reply.headers.get("content-type")?.includes("json");
+    const isJson = /\bjson/.test(reply.headers.get("content-type") ?? "");
     return {
       status: reply.status,
       headers: reply.headers,

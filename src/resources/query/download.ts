@@ -2,14 +2,14 @@ import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
 import { toStream } from "../../providers/streams.ts";
+import type { SaveFormat } from "../../sql/contract.ts";
 import { jobOf, toldAtSql } from "./service.ts";
 import type { QueryRequest } from "./wire.ts";
 
 /** Rows as a file, in a format that other programs read. */
-export type DownloadFormat = "csv" | "parquet";
-
-export const MEDIA_TYPES: Readonly<Record<DownloadFormat, string>> = {
+export const MEDIA_TYPES: Readonly<Record<SaveFormat, string>> = {
   csv: "text/csv",
+  jsonl: "application/x-ndjson",
   parquet: "application/vnd.apache.parquet",
 };
 
@@ -25,7 +25,7 @@ const CHUNK_BYTES = 256 * 1024;
 export async function downloadQuery(
   ctx: Context,
   { sql, parameters, limit }: QueryRequest,
-  format: DownloadFormat,
+  format: SaveFormat,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
   const job = { ...(await jobOf(ctx, sql, parameters).catch(toldAtSql)), signal };

@@ -1,5 +1,6 @@
 import { operation, Reply } from "../../http/operation.ts";
-import { type DownloadFormat, downloadQuery, MEDIA_TYPES } from "./download.ts";
+import type { SaveFormat } from "../../sql/contract.ts";
+import { downloadQuery, MEDIA_TYPES } from "./download.ts";
 import { runQuery } from "./service.ts";
 import { QueryFormat, QueryRequest, QueryResult } from "./wire.ts";
 
@@ -11,7 +12,7 @@ export const queryOperations = [
     tag: "Query",
     summary: "Runs SQL over the organization's tables",
     description:
-      "Tables are named `layer.dataset__table`, or `layer.dataset` where a table has its dataset's own name. The SQL is DuckDB's; a mistake in it comes back as 422 with DuckDB's message. When the client goes away the SQL is ended. As CSV or Parquet all rows come as a file, at most 1 GiB.",
+      "Tables are named `layer.dataset__table`, or `layer.dataset` where a table has its dataset's own name. The SQL is DuckDB's; a mistake in it comes back as 422 with DuckDB's message. When the client goes away the SQL is ended. A JSON reply has at most `limit` rows, and `truncated` says whether there are more. As CSV, JSON Lines or Parquet all rows come as a file, at most 1 GiB; a line of JSON has the same values as a row of the JSON reply.",
     query: QueryFormat,
     body: QueryRequest,
     response: QueryResult,
@@ -38,12 +39,12 @@ export const queryOperations = [
 ];
 
 /** The first of the media types in `Accept` that a reply can have; JSON where it names none. */
-function askedFor(accept: string | null): "json" | DownloadFormat {
+function askedFor(accept: string | null): "json" | SaveFormat {
   for (const part of (accept ?? "").split(",")) {
     const type = part.split(";")[0]?.trim().toLowerCase();
     if (type === "application/json" || type === "*/*") return "json";
-    if (type === MEDIA_TYPES.csv) return "csv";
-    if (type === MEDIA_TYPES.parquet) return "parquet";
+    for (const format of Object.keys(MEDIA_TYPES) as SaveFormat[])
+      if (type === MEDIA_TYPES[format]) return format;
   }
   return "json";
 }

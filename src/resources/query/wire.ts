@@ -17,7 +17,7 @@ export const QueryRequest = object({
     Type.Integer({
       minimum: 1,
       maximum: 10_000,
-      description: "At most so many rows. Absent: 1000; all of them in a file.",
+      description: "Maximum number of rows. Default: 1000 in a JSON reply, all of them in a file.",
     }),
   ),
 });
@@ -25,9 +25,9 @@ export type QueryRequest = Static<typeof QueryRequest>;
 
 export const QueryFormat = object({
   format: optional(
-    oneOf(["json", "csv", "parquet"], {
+    oneOf(["json", "csv", "jsonl", "parquet"], {
       description:
-        "Absent: what `Accept` asks for, `text/csv` or `application/vnd.apache.parquet`; else JSON.",
+        "Absent: what `Accept` asks for, `text/csv`, `application/x-ndjson` or `application/vnd.apache.parquet`; else JSON.",
     }),
   ),
 });

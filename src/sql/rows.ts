@@ -1,0 +1,95 @@
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import type { DuckDBPreparedStatement } from "@duckdb/node-api";
+import type { Column } from "./contract.ts";
+import { jsonText, textOf, typeName } from "./values.ts";
+
+/** Rows are sent and written in texts of about this many characters. */
+const CHUNK_CHARACTERS = 1_000_000;
+
+/** Sends JSON lists of rows, at most `limit` rows and about `maxBytes`; `truncated` if there were more. */
+export async function sendRows(
+  statement: DuckDBPreparedStatement,
+  { limit, maxBytes }: { limit: number; maxBytes: number },
+  send: (text: string) => void,
+): Promise<{ columns: Column[]; truncated: boolean }> {
+  let parts: string[] = [];
+  let size = 0;
+  let sent = 0;
+  let rows = 0;
+  const flush = () => {
+    if (parts.length > 0) send(`[${parts.join(",")}]`);
+    sent += size;
+    parts = [];
+    size = 0;
+  };
+  const { columns, isWhole } = await eachRow(statement, (text) => {
+    if (rows === limit || sent + size + text.length > maxBytes) return false;
+    parts.push(text);
+    size += text.length + 1;
+    rows++;
+    if (size > CHUNK_CHARACTERS) flush();
+    return true;
+  });
+  flush();
+  return { columns, truncated: !isWhole };
+}
+
+/** Calls `take` with the JSON text of each row until it returns false; `isWhole` where it took all. */
+async function eachRow(
+  statement: DuckDBPreparedStatement,
+  take: (text: string) => boolean,
+): Promise<{ columns: Column[]; isWhole: boolean }> {
+  const result = await statement.stream();
+  const names = result.deduplicatedColumnNames();
+  const keys = names.map((name, at) => `${at > 0 ? "," : "{"}${JSON.stringify(name)}:`);
+  const types = result.columnTypes();
+  const texts = types.map(textOf);
+  const columns = types.map((type, at) => ({
+    name: names[at] ?? "",
+    dataType: typeName(type),
+    nullable: true,
+  }));
+  for (
+    let chunk = await result.fetchChunk();
+    chunk && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  ) {
+    const values = texts.map((_, at) => chunk.getColumnValues(at));
+    for (let row = 0; row < chunk.rowCount; row++) {
+      let text = "";
+      for (let at = 0; at < texts.length; at++)
+        text += keys[at] + (texts[at] ?? jsonText)(values[at]?.[row] ?? null);
+      if (!take(`${text}}`)) return { columns, isWhole: false };
+    }
+  }
+  return { columns, isWhole: true };
+}
+
+/** In JSON outside of its strings: a column of JSON keeps the whitespace that it came with. */
+const BREAKS = /[\r\n]/g;
+
+/** Writes a line of JSON for each row, at most `limit`. DuckDB's own JSON would have other values than `sendRows` sends. */
+export async function saveLines(
+  statement: DuckDBPreparedStatement,
+  path: string,
+  limit: number | null,
+): Promise<void> {
+  const file = openSync(path, "w", 0o600);
+  let lines = "";
+  let rows = 0;
+  const flush = () => {
+    writeFileSync(file, lines);
+    lines = "";
+  };
+  try {
+    await eachRow(statement, (text) => {
+      if (rows++ === limit) return false;
+      lines += `${text.replaceAll(BREAKS, " ")}\n`;
+      if (lines.length > CHUNK_CHARACTERS) flush();
+      return true;
+    });
+    flush();
+  } finally {
+    closeSync(file);
+  }
+}
