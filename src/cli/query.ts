@@ -1,3 +1,4 @@
+import { AppError } from "../base/errors.ts";
 import { jsonGiven, numberGiven } from "./given.ts";
 import { UsageError } from "./host.ts";
 import { printJson, printTable } from "./show.ts";
@@ -10,23 +11,30 @@ interface Result {
   truncated: boolean;
 }
 
-/** `weir query SQL`: rows of the lake, as a table, JSON or CSV. */
+/** The most that one reply in JSON has. */
+const MAX_REPLY_ROWS = 10_000;
+
+/** `weir query SQL`: rows of the lake, as a table, JSON, lines of JSON or CSV. */
 export const query = singleCommand(
   usage.query,
   verb({
     words: "SQL",
-    options: { csv: { type: "boolean" }, limit: { type: "string" }, parameters: { type: "string" } },
+    options: {
+      csv: { type: "boolean" },
+      jsonl: { type: "boolean" },
+      limit: { type: "string" },
+      parameters: { type: "string" },
+    },
     async run({ flags, words, host }) {
-      if (flags.csv && flags.json) throw new UsageError("Give either --csv or --json.");
+      const format = formatOf(flags);
       const limit = numberGiven("--limit", flags.limit);
       const parameters = await jsonGiven(host, "--parameters", flags.parameters);
       const sql = words[0] === "-" ? await host.stdin() : words[0];
       const api = apiOf({ flags, host });
-      const asked = { sql, parameters, limit };
-      if (flags.csv) {
-        const reply = await api.open("POST", "/api/v1/query?format=csv", {
+      if (format !== "json" && format !== "table") {
+        const reply = await api.open("POST", `/api/v1/query?format=${format}`, {
           headers: { "content-type": "application/json" },
-          body: JSON.stringify(asked),
+          body: JSON.stringify({ sql, parameters, limit }),
         });
         for await (const bytes of reply.body) {
           host.write(bytes);
@@ -34,15 +42,29 @@ export const query = singleCommand(
         }
         return;
       }
+      const forPeople = host.width !== null;
+      const most = limit ?? (forPeople ? undefined : MAX_REPLY_ROWS);
+      const asked = { sql, parameters, limit: most };
       const { body, text } = await api.send<Result>("POST", "/api/v1/query", asked, true);
-      if (flags.json) return printJson(host, text);
-      printTable(
-        host,
-        body.rows,
-        body.columns.map(({ name }) => ({ title: name, of: (row) => row[name] })),
-      );
-      if (body.truncated && host.isTerminal)
-        host.err(`There are more rows than these ${body.rows.length}; see them with --limit or --csv.`);
+      if (format === "json") printJson(host, text);
+      else {
+        const columns = body.columns.map(({ name }) => ({ title: name, of: (row: Row) => row[name] }));
+        printTable(host, body.rows, columns);
+      }
+      if (!body.truncated || !host.isRead()) return;
+      const shown = `Only the first ${body.rows.length} rows are shown.`;
+      if (body.rows.length === limit) return host.err(shown); // as many as were asked for
+      const told = `${shown} For all rows, use --csv or --jsonl.`;
+      if (!forPeople) throw new AppError("limit_exceeded", told); // whoever reads the pipe would take them for all
+      host.err(told);
     },
   }),
 );
+
+type Row = Result["rows"][number];
+
+function formatOf(flags: { json?: boolean; csv?: boolean; jsonl?: boolean }) {
+  const given = (["json", "csv", "jsonl"] as const).filter((name) => flags[name]);
+  if (given.length > 1) throw new UsageError("Give only one of --json, --csv and --jsonl.");
+  return given[0] ?? "table";
+}

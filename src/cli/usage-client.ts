@@ -116,13 +116,15 @@ ${PAGES}
 ${SHARED}`,
   },
   query: {
-    line: "weir query SQL|- [--parameters JSON] [--limit N] [--csv] [--server URL] [--org ORG] [--json]",
+    line: "weir query SQL|- [--parameters JSON] [--limit N] [--csv|--jsonl] [--server URL] [--org ORG] [--json]",
     gist: "run SQL over the lake",
-    text: `Tables are named layer.dataset__table. The SQL - is read from standard input.
+    text: `Tables are named layer.dataset__table. The SQL - is read from standard input. If there are more rows than are shown,
+standard error says so; in a pipe, without --limit, the exit code is then 1.
 
   --parameters JSON  values for $name in the SQL; the text itself, @FILE, or - for standard input
-  --limit N          how many rows at most; 1000 by default, with --csv all
-  --csv              as CSV, with the names of the columns first
+  --limit N          maximum number of rows (default: all with --csv and --jsonl, 1,000 on a terminal, else 10,000)
+  --csv              CSV, with the names of the columns first
+  --jsonl            JSON Lines, one row per line
 ${SHARED}`,
   },
   events: {

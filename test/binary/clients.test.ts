@@ -81,6 +81,12 @@ describe("the executable as a client", () => {
       out: `i,x\n0,${"x".repeat(99)}\n`,
       err: "",
     });
+    expect(await pipe(rows.replace("--csv", "--jsonl"), "head -1")).toMatchObject({
+      code: 0,
+      out: `{"i":0,"x":"${"x".repeat(99)}"}\n`,
+      err: "",
+    });
+    expect(await pipe(rows.replace("--csv", ""), "head -1")).toMatchObject({ code: 0, err: "" });
     expect(await pipe(rows, "(sleep 0.3; wc -l)")).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^ *200001\n$/),

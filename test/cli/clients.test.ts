@@ -561,10 +561,7 @@ describe("weir query", () => {
     const some = await shell.run("query", "SELECT $x AS x", "--parameters", '{"x":7}', "--json");
     expect(some.json.rows).toEqual([{ x: 7 }]);
     const few = await shell.sit({ width: 80 }, "query", "SELECT * FROM range(5)", "--limit", "2");
-    expect([few.out, few.err]).toEqual([
-      "range\n0\n1\n",
-      "There are more rows than these 2; see them with --limit or --csv.\n",
-    ]);
+    expect([few.code, few.out, few.err]).toEqual([0, "range\n0\n1\n", "Only the first 2 rows are shown.\n"]);
     expect((await shell.run("query", "SELECT * FROM range(5)", "--limit", "2", "--csv")).out).toBe(
       "range\n0\n1\n",
     );
@@ -573,6 +570,58 @@ describe("weir query", () => {
       expect([wrong.code, wrong.out]).toEqual([1, ""]);
       expect(wrong.err).toContain("body.sql: ");
     }
+  });
+});
+
+describe("weir query of more rows than one reply has", () => {
+  const rows = (count: number) => `SELECT i, repeat('x', 20) AS x FROM range(${count}) t(i)`;
+  const ALL = "For all rows, use --csv or --jsonl.";
+
+  test("gives them all to a pipe, as a table or as JSON, up to 10,000", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const table = await shell.run("query", rows(2500));
+    expect([table.code, table.err, table.out.trimEnd().split("\n").length]).toEqual([0, "", 2501]);
+    const whole = await shell.run("query", rows(10_000), "--json");
+    expect([whole.code, whole.err, whole.json.rowCount, whole.json.truncated]).toEqual([
+      0,
+      "",
+      10_000,
+      false,
+    ]);
+  });
+
+  test("ends with 1 and a sentence beyond that, unless it was told how many", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    for (const flags of [[], ["--json"]]) {
+      const cut = await shell.run("query", rows(10_001), ...flags);
+      expect([cut.code, cut.err]).toEqual([1, `Only the first 10000 rows are shown. ${ALL}\n`]);
+      expect(cut.out.length).toBeGreaterThan(100_000); // what there is
+      const few = await shell.run("query", rows(10_001), "--limit", "3", ...flags);
+      expect([few.code, few.err]).toEqual([0, "Only the first 3 rows are shown.\n"]);
+    }
+    const seen = await shell.sit({ width: 80 }, "query", rows(1001));
+    expect([seen.code, seen.err, seen.out.split("\n").length]).toEqual([
+      0,
+      `Only the first 1000 rows are shown. ${ALL}\n`,
+      1002,
+    ]);
+    const gone = await shell.sit({ readLines: 1 }, "query", rows(10_001));
+    expect([gone.code, gone.err]).toEqual([0, ""]);
+  });
+
+  test("streams all of them with --csv and --jsonl", async () => {
+    await using app = await startApp({ engine: false });
+    using shell = openTerminal(app.origin, app.token);
+    const lines = await shell.run("query", rows(25_000), "--jsonl");
+    expect([lines.code, lines.err]).toEqual([0, ""]);
+    const read = lines.out.trimEnd().split("\n");
+    expect(read.map((line) => JSON.parse(line).i)).toEqual(Array.from({ length: 25_000 }, (_, i) => i));
+    const csv = await shell.run("query", rows(25_000), "--csv");
+    expect(csv.out.trimEnd().split("\n")).toHaveLength(25_001);
+    expect((await shell.run("query", rows(5), "--jsonl", "--limit", "2")).out.split("\n")).toHaveLength(3);
+    expect((await shell.run("query", rows(5), "--jsonl", "--json")).code).toBe(2);
   });
 });
 
