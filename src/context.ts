@@ -91,6 +91,8 @@ export interface Context extends App {
   readonly role: Role;
   /** Shared by every event that one outside cause leads to. */
   readonly correlationId: string;
+  /** The chain of the request that cancels something of this chain; absent otherwise. */
+  readonly requestCorrelationId?: string | undefined;
 }
 
 /** A context inside a write transaction. Functions that change rows ask for this one. */
@@ -153,6 +155,16 @@ export const contextFor = (
   app: App,
   who: { organizationId: string; actor: Actor; role: Role; correlationId: string },
 ): Context => ({ ...app, db: app.store.db, ...who });
+
+/** Moves a context into the chain of a run that its request cancels, and keeps the request's own chain beside it. */
+export const inChainOf = <C extends Context>(ctx: C, { correlationId }: { correlationId: string }): C => ({
+  ...ctx,
+  correlationId,
+  requestCorrelationId: requestChainOf(ctx),
+});
+
+/** Returns the chain of the request that a cancellation goes back to. */
+export const requestChainOf = (ctx: Context): string => ctx.requestCorrelationId ?? ctx.correlationId;
 
 /** The columns of a new row that say where it belongs and who made it. */
 export function created(tx: WriteContext) {

@@ -139,7 +139,7 @@ describe("the trail of", () => {
 
       for (const event of found) {
         if (!expected.goesOn || event.actorType === actor.type)
-          expect(event.correlationId).toBe(correlationId);
+          expect(event.data.requestCorrelationId ?? event.correlationId).toBe(correlationId);
         const isAbroad = event.type === "organization.created" || /\/(organizations|sync\/run)$/.test(path);
         if (weir === world.weir && !isAbroad) expect(event.organizationId).toBe(weir.ids.organizationId);
         expect(event.entityId).not.toBe("");

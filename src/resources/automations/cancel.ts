@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Context, type WriteContext, write } from "../../context.ts";
+import { type Context, inChainOf, requestChainOf, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { deliverySettled } from "../inbound/settle.ts";
 import { findRun, isFinal, requestCancel } from "../runs/service.ts";
@@ -30,12 +30,16 @@ interface Early {
   starting: Starting | null;
 }
 
-/** Ends a run before all of its steps have ended: what they have under way is cancelled, and what waits for it goes on. */
+/**
+ * Ends a run before all of its steps have ended: what they have under way is cancelled, and what waits for it goes on.
+ * Its events belong to the run's chain, whoever asked for it.
+ */
 export async function endEarly(
-  tx: WriteContext,
+  request: WriteContext,
   run: AutomationRunRow,
   { status, error, starting }: Early,
 ): Promise<AutomationRunRow> {
+  const tx = inChainOf(request, run);
   const completedAt = timestamp(tx.clock);
   const steps = run.steps.map((step): StepState => {
     if (isEnded(step.status)) return step;
@@ -50,7 +54,8 @@ export async function endEarly(
     if (!isFinal(await findRun(tx, id))) await requestCancel(tx, id);
   }
   const entity = { type: "automation", id: run.automationId } as const;
-  if (status === "cancelled") await record(tx, "automation.cancelled", entity, { runId: run.id });
+  const data = { runId: run.id, requestCorrelationId: requestChainOf(tx) };
+  if (status === "cancelled") await record(tx, "automation.cancelled", entity, data);
   else await recordEnd(tx, ended);
   if (run.deliveryId !== null) await deliverySettled(tx, ended, starting?.delivery ?? null);
   await automationRunEnded(tx, ended);

@@ -80,7 +80,7 @@ async function storedResults(tx: WriteContext, steps: readonly StepState[]): Pro
   return results;
 }
 
-/** The event of a run that has ended by itself. */
+/** The event of a run that has ended by itself, or because somebody cancelled one of its steps. */
 export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const type = {
     completed: "automation.completed",
@@ -100,6 +100,9 @@ export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promis
       status: run.status,
       durationSeconds: seconds,
       ...(run.error ? { error: { ...run.error } } : {}),
+      ...(run.status === "cancelled" && tx.requestCorrelationId !== undefined
+        ? { requestCorrelationId: tx.requestCorrelationId }
+        : {}),
     },
     SYSTEM,
   );

@@ -114,7 +114,8 @@ async function hasRoom(db: ReadDb, automationId: string): Promise<boolean> {
 async function start(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const startedAt = timestamp(tx.clock);
   await tx.db.update(automationRuns).set({ startedAt }).where(eq(automationRuns.id, run.id));
-  const own = { ...tx, actor: run.actor as unknown as Actor, correlationId: run.correlationId };
+  const { actor, correlationId } = run;
+  const own = { ...tx, actor: actor as unknown as Actor, correlationId, requestCorrelationId: undefined };
   await advance(own, { ...run, startedAt, status: "running" });
 }
 

@@ -3,7 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
-import type { WriteContext } from "../../context.ts";
+import { requestChainOf, type WriteContext } from "../../context.ts";
 import type { DecisionRequest } from "../../executors/contract.ts";
 import { automationRuns } from "../automations/table.ts";
 import { type Entity, record } from "../events/service.ts";
@@ -53,7 +53,9 @@ export async function cancelDecision(tx: WriteContext, id: string): Promise<void
     .set({ status: "cancelled", updatedAt: timestamp(tx.clock), updatedBy: tx.actor.id })
     .where(and(eq(decisions.id, id), eq(decisions.status, "pending")))
     .returning();
-  if (row) await record(tx, "decision.cancelled", entityOf(id), about(row));
+  if (!row) return;
+  const data = { ...about(row), requestCorrelationId: requestChainOf(tx) };
+  await record(tx, "decision.cancelled", entityOf(id), data);
 }
 
 export const entityOf = (id: string): Entity => ({ type: "decision", id });

@@ -109,7 +109,8 @@ export async function finishRun(
     }
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
     await recordOutcome(tx, row, outcome);
-    if (row.automationRunId !== null && outcome.status !== "waiting") await stepSettled(tx, row);
+    if (row.automationRunId !== null && outcome.status !== "waiting")
+      await stepSettled({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row);
     tellChanged(tx, row);
     if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
@@ -290,7 +291,7 @@ export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outc
     case "failed":
       return record(tx, "action.failed", entityOf(row), { ...data, error: toJson(outcome.error) });
     case "cancelled":
-      return record(onBehalf(tx, row), "action.cancelled", entityOf(row), data);
+      return recordCancelled(tx, row, data);
     case "waiting":
       if ("wait" in outcome) {
         const waits = { phase: "waiting", waitKind: row.waitKind, waitId: row.waitId };
@@ -305,11 +306,14 @@ export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outc
   }
 }
 
-/** The transaction as that of whoever asked to cancel the run. */
-const onBehalf = (tx: WriteContext, { cancelRequest }: RunRow): WriteContext =>
-  cancelRequest === null
-    ? tx
-    : { ...tx, actor: cancelRequest.actor as unknown as Actor, correlationId: cancelRequest.correlationId };
+/** The actor is whoever asked to cancel the run, if somebody did. */
+function recordCancelled(tx: WriteContext, row: RunRow, data: JsonObject): Promise<void> {
+  const { cancelRequest } = row;
+  if (cancelRequest === null) return record(tx, "action.cancelled", entityOf(row), data);
+  const { correlationId: requestCorrelationId } = cancelRequest;
+  const actor = cancelRequest.actor as unknown as Actor;
+  return record(tx, "action.cancelled", entityOf(row), { ...data, requestCorrelationId }, actor);
+}
 
 const recordsIn = (result: JsonObject): number | null =>
   typeof result.rows === "number" ? result.rows : null;

@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, inArray, lt, notInArray, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
-import { type Context, type WriteContext, write } from "../../context.ts";
+import { type Context, inChainOf, requestChainOf, type WriteContext, write } from "../../context.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
 import { stepSettled } from "../automations/settle.ts";
@@ -78,7 +78,10 @@ export async function cancelRun(ctx: Context, id: string): Promise<RunRow> {
   return isFinal(row) ? row : untilFinal(ctx, row, CANCEL_WAIT_MS);
 }
 
-/** The same inside a transaction: gives back the run as it stands after the request. */
+/**
+ * The same inside a transaction: gives back the run as it stands after the request. What it leads to belongs to the
+ * run's chain.
+ */
 export async function requestCancel(tx: WriteContext, id: string): Promise<RunRow> {
   const run = await findRun(tx, id);
   if (isFinal(run)) {
@@ -90,7 +93,7 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
     .update(actionRuns)
     .set({
       cancelRequestedAt: run.cancelRequestedAt ?? at,
-      cancelRequest: run.cancelRequest ?? { actor: { ...tx.actor }, correlationId: tx.correlationId },
+      cancelRequest: run.cancelRequest ?? { actor: { ...tx.actor }, correlationId: requestChainOf(tx) },
       updatedAt: at,
       ...(ends ? { status: "cancelled" as const, completedAt: at, dueAt: null } : {}),
     })
@@ -98,14 +101,16 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
     .returning();
   if (!row) throw notFound("run");
   if (ends) {
-    await abandonWait(tx, run);
-    await record(tx, "action.cancelled", entityOf(row), {
+    const own = inChainOf(tx, row);
+    await abandonWait(own, run);
+    await record(own, "action.cancelled", entityOf(row), {
       runId: row.id,
       actionId: row.actionId,
       kind: row.kind,
       status: row.status,
+      requestCorrelationId: requestChainOf(own),
     });
-    if (row.automationRunId !== null) await stepSettled(tx, row);
+    if (row.automationRunId !== null) await stepSettled(own, row);
   }
   tx.afterCommit(() => {
     tx.signals.notify(runTopic(id));

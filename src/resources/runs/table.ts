@@ -91,7 +91,7 @@ export const actionRuns = sqliteTable("action_runs", {
   /** The process that holds the lease. */
   bootId: text(),
   cancelRequestedAt: text(),
-  /** Who asked for it, and in which chain: the event of a cancelled run is theirs. */
+  /** Who asked for it, and the chain of that request: the event of the cancellation names both. */
   cancelRequest: json<{ actor: JsonObject; correlationId: string } | null>(),
   startedAt: text(),
   completedAt: text(),
