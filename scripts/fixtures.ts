@@ -40,6 +40,7 @@ const VALUES: Readonly<Record<string, (n: number) => Value>> = {
   "automations.deleted_at": () => null,
   "webhooks.deleted_at": () => null,
   "action_runs.status": (n) => ["pending", "completed", "failed"][n] ?? "completed",
+  "action_runs.statuses": () => "[]",
   "action_runs.due_at": (n) => (n === 0 ? MADE_AT : null),
   "llm_usage.day": (n) => `2026-01-0${n + 1}`,
   "templates.status": (n) => (n === 0 ? "draft" : "published"),

@@ -68,6 +68,13 @@ function checkRuns(books: Books, { ledger }: Case): void {
       where status not in ${FINAL} or completed_at is null or lease_token is not null or due_at is not null`,
   );
   books.none(
+    "action runs whose statuses don't lead from pending to the present one, each to another",
+    `select id, status, statuses from action_runs where statuses ->> '$[0][0]' <> 'pending'
+      or statuses ->> '$[#-1][0]' <> status
+      or exists (select 1 from json_each(statuses) s join json_each(statuses) n on n.key = s.key + 1
+        where n.value ->> 0 = s.value ->> 0 or n.value ->> 3 < s.value ->> 3)`,
+  );
+  books.none(
     "automation runs with a step that has not ended",
     `select r.id, s.value ->> 'key' as step, s.value ->> 'status' as status from automation_runs r, json_each(r.steps) s
       where s.value ->> 'status' not in ('completed', 'failed', 'cancelled', 'skipped')`,

@@ -95,6 +95,21 @@ test.each(kept)("a database of the version %s has all of its rows once it is upg
   expect(contentsOf(join(place.backups, copy))).toEqual(before);
 });
 
+test("runs under way begin the statuses of their stream with what they had come to under the older version", async () => {
+  await using after = await upgraded("0022_trusted_tools");
+  using db = new Database(after.place.path, { readonly: true });
+  const rows = db.query("SELECT status, created_at, statuses FROM action_runs ORDER BY status").all() as {
+    status: string;
+    created_at: string;
+    statuses: string;
+  }[];
+  expect(rows.map(({ status, statuses }) => [status, JSON.parse(statuses)])).toEqual([
+    ["completed", []],
+    ["failed", []],
+    ["pending", [["pending", null, rows[2]?.created_at, 0]]],
+  ]);
+});
+
 test("a program that knows less refuses what a newer one has upgraded", async () => {
   await using after = await upgraded("0012_runs_by_status");
   const { path, backups } = after.place;

@@ -9,6 +9,7 @@ import { callContext } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
 import { entityOf, startedData } from "../runs/claim.ts";
 import { insertRunRow, newRun } from "../runs/enqueue.ts";
+import type { RunRow } from "../runs/table.ts";
 import type { PendingCall } from "./table.ts";
 
 /** A question that nobody answers is a no after a week. */
@@ -60,19 +61,22 @@ export async function askForAll(
       expiresInSeconds: EXPIRES_SECONDS,
       onReject: request.onReject,
     };
-    const run = {
-      ...newRun(tx, {
-        kind: "approval_gate",
-        definition,
-        isResolved: true,
-        trigger: { method: "agent", sourceType: "agent", sourceId: agent.id },
-      }),
+    const due = newRun(tx, {
+      kind: "approval_gate",
+      definition,
+      isResolved: true,
+      trigger: { method: "agent", sourceType: "agent", sourceId: agent.id },
+    });
+    const startedAt = timestamp(tx.clock);
+    const run: RunRow = {
+      ...due,
       id: call.runId,
-      status: "waiting" as const,
-      waitKind: "decision" as const,
+      status: "waiting",
+      statuses: [...due.statuses, ["running", null, startedAt, 0], ["waiting", "decision", startedAt, 0]],
+      waitKind: "decision",
       waitId: call.decisionId,
       dueAt: null,
-      startedAt: timestamp(tx.clock),
+      startedAt,
     };
     await insertRunRow(tx, run);
     await record(tx, "action.started", entityOf(run), startedData(run));

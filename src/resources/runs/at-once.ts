@@ -7,6 +7,7 @@ import { entityOf, SYSTEM, startedData } from "./claim.ts";
 import { decideClaimed } from "./decide.ts";
 import { recordOutcome, tellChanged } from "./finish.ts";
 import { appendLogs } from "./logs.ts";
+import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 
 /** Of a row that was read in the same transaction. */
@@ -15,6 +16,14 @@ const settleDue = changing((db) =>
     .update(actionRuns)
     .set({
       status: sql`'completed'`,
+      statuses: withStatuses(
+        { status: sql`'running'`, since: sql.placeholder("startedAt") },
+        {
+          status: sql`'completed'`,
+          since: sql.placeholder("completedAt"),
+          moreLines: sql.placeholder("lines"),
+        },
+      ),
       definition: sql`${sql.placeholder("definition")}`,
       isResolved: sql`1`,
       result: sql`${sql.placeholder("result")}`,
@@ -47,6 +56,7 @@ export async function completeDue(tx: WriteContext, due: RunRow): Promise<RunRow
     bootId: tx.bootId,
     startedAt,
     completedAt,
+    lines: left.logs.length,
   });
   const row: RunRow = { ...due, result, status: "completed", startedAt, completedAt };
   await record(tx, "action.started", entityOf(row), startedData(row));

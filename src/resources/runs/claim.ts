@@ -12,6 +12,8 @@ import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { type Entity, record } from "../events/service.ts";
+import { runTopic } from "./enqueue.ts";
+import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 
 /** A worker that has not renewed its lease for so long is taken for dead. */
@@ -113,6 +115,7 @@ const lease = changing((db) =>
     .update(actionRuns)
     .set({
       status: sql`'running'`,
+      statuses: withStatuses({ status: sql`'running'`, since: sql.placeholder("now") }),
       leaseToken: sql`${sql.placeholder("leaseToken")}`,
       leaseUntil: sql`${sql.placeholder("leaseUntil")}`,
       bootId: sql`${sql.placeholder("bootId")}`,
@@ -176,8 +179,10 @@ export function claimRuns(app: App, places: number, complete: Complete | null = 
     }
     rows.sort((a, b) => (a.id < b.id ? -1 : 1));
     for (const row of rows) {
-      if (row.status === "running")
-        await record(inside(contextForRun(app, row)), "action.started", entityOf(row), startedData(row));
+      if (row.status !== "running") continue;
+      const tx = inside(contextForRun(app, row));
+      await record(tx, "action.started", entityOf(row), startedData(row));
+      tx.afterCommit(() => tx.signals.notify(runTopic(row.id)));
     }
     return rows;
   });

@@ -26,13 +26,15 @@ export async function decideRun(
   const startedAt = due.createdAt;
   const seen = { ...scope, run: { id: due.id, startedAt }, now: startedAt };
   const outcome = decide(executor, due.definition, seen);
+  const completedAt = timestamp(tx.clock);
   const row: RunRow = {
     ...due,
     ...outcome,
+    statuses: [...due.statuses, ["running", null, startedAt, 0], [outcome.status, null, completedAt, 0]],
     isResolved: true,
     dueAt: null,
     startedAt,
-    completedAt: timestamp(tx.clock),
+    completedAt,
   };
   await insertRunRow(tx, row);
   await record(tx, "action.started", entityOf(row), startedData(row), input.actor);

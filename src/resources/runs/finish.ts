@@ -15,6 +15,7 @@ import { record } from "../events/service.ts";
 import { contextForRun, entityOf, SYSTEM } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { appendLogs, type NewLog } from "./logs.ts";
+import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";
 import { actionRuns, type RunError, type RunProgress, type RunRow } from "./table.ts";
 import { beginWait } from "./waits.ts";
 
@@ -53,9 +54,16 @@ const updateSettled = (db: WriteDb) =>
     .update(actionRuns)
     .set({
       status: sql`${sql.placeholder("status")}`,
+      statuses: withStatuses({
+        status: sql.placeholder("status"),
+        since: sql.placeholder("now"),
+        waitKind: sql.placeholder("waitKind"),
+        moreLines: sql.placeholder("lines"),
+      }),
       definition: sql`${sql.placeholder("definition")}`,
       isResolved: sql`${sql.placeholder("isResolved")}`,
       progress: sql`${sql.placeholder("progress")}`,
+      progressId: sql`case when ${actionRuns.progress} is ${sql.placeholder("progress")} then ${actionRuns.progressId} else ${NEXT_PROGRESS_ID} end`,
       result: sql`${sql.placeholder("result")}`,
       error: sql`${sql.placeholder("error")}`,
       retryCount: sql`${actionRuns.retryCount} + ${sql.placeholder("retries")}`,
@@ -96,9 +104,11 @@ export async function finishRun(
   return write({ ...ctx, actor: SYSTEM }, async (tx) => {
     const isUnwanted = given.status === "waiting" && (await isCancelRequested(tx, run.id));
     const outcome: Outcome = isUnwanted ? { status: "cancelled" } : given;
-    const row = await settleRow(tx, run, outcome, result, left);
+    const now = timestamp(tx.clock);
+    const logs = [...left.logs, ...failureLine(outcome, now)];
+    const row = await settleRow(tx, run, { now, outcome, result, left: { ...left, logs } });
     if (!row) return null;
-    await appendLogs(tx.db, run.id, [...left.logs, ...failureLine(outcome, row.updatedAt)]);
+    await appendLogs(tx.db, run.id, logs);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
     if (outcome.status === "completed" && outcome.load)
       await commitLoad(tx, run.id, ownerOf(run), outcome.load, row);
@@ -194,15 +204,8 @@ async function isCancelRequested(tx: WriteContext, id: string): Promise<boolean>
   return row !== undefined && row.at !== null;
 }
 
-async function settleRow(
-  tx: WriteContext,
-  run: RunRow,
-  outcome: Outcome,
-  result: JsonObject | null,
-  left: Leftover,
-): Promise<RunRow | null> {
-  const now = timestamp(tx.clock);
-  const [row] = await settle(tx.db).all(valuesOf(tx, run, { now, outcome, result, left }));
+async function settleRow(tx: WriteContext, run: RunRow, settling: Settling): Promise<RunRow | null> {
+  const [row] = await settle(tx.db).all(valuesOf(tx, run, settling));
   return (row as RunRow | undefined) ?? null;
 }
 
@@ -210,6 +213,7 @@ interface Settling {
   now: string;
   outcome: Outcome;
   result: JsonObject | null;
+  /** Its log is added to the run's in the same transaction. */
   left: Leftover;
 }
 
@@ -222,6 +226,7 @@ function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }:
     leaseToken: run.leaseToken,
     now,
     status: outcome.status,
+    lines: left.logs.length,
     definition: text(left.definition),
     isResolved: left.isResolved ? 1 : 0,
     progress: text(left.progress),

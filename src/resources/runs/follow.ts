@@ -1,11 +1,11 @@
-import { canonicalJson } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import { runTopic } from "./enqueue.ts";
 import { readLogs } from "./logs.ts";
 import { findRun, isFinal } from "./service.ts";
-import type { RunLogRow } from "./table.ts";
-import { toRun } from "./wire.ts";
+import { statusesOf, streamIds } from "./statuses.ts";
+import type { PastStatus, RunLogRow, RunRow } from "./table.ts";
+import { displayStatus, toRun } from "./wire.ts";
 
 /** A reader that follows gets an answer at least this often. */
 const FOLLOW_MS = 20_000;
@@ -46,49 +46,58 @@ export async function pageLogs(
 }
 
 /**
- * A run as it goes: `status`, `progress` and `log`, then `end`. A late reader gets the log from the start,
- * one that comes back with `Last-Event-ID` what it has not seen.
+ * Follows a run: `status`, `progress` and `log`, then `end`. A late reader gets every status and log line from the
+ * start, and the latest progress; one that reconnects with `Last-Event-ID` gets what comes after it.
  */
 export async function* followRun(
   ctx: Context,
   runId: string,
   lastEventId: string | null,
   signal: AbortSignal,
-) {
-  let seq = Number(/^(\d+)$/.exec(lastEventId ?? "")?.[1] ?? 0);
-  let shownStatus = "";
-  let shownProgress = "";
+): AsyncGenerator<RunEvent> {
+  let last = Number(/^\d{1,15}$/.exec(lastEventId ?? "")?.[0] ?? 0);
+  let seq = streamIds(await statusesOf(ctx.db, await findRun(ctx, runId))).lineAt(last);
   while (!signal.aborted) {
     const changed = ctx.signals.wait(runTopic(runId), POLL_MS, signal);
-    const row = await findRun(ctx, runId);
-    const run = toRun(row);
-    if (run.displayStatus !== shownStatus) {
-      shownStatus = run.displayStatus;
-      yield {
-        id: seq,
-        event: "status",
-        data: { status: run.status, displayStatus: run.displayStatus, updatedAt: run.updatedAt },
-      };
+    const lines = await readLogs(ctx.db, runId, seq, LOG_BATCH);
+    const row = await findRun(ctx, runId); // after the lines, so that no status before one of them is missing
+    const statuses = await statusesOf(ctx.db, row);
+    seq = lines.at(-1)?.seq ?? seq;
+    const entries = entriesOf(row, statuses, lines);
+    const ids = streamIds(statuses);
+    const next = ids.after(seq);
+    for (const entry of entries) {
+      if (entry.id <= last || entry.id > next) continue;
+      last = entry.id;
+      yield entry;
     }
-    for (
-      let lines = await readLogs(ctx.db, runId, seq, LOG_BATCH);
-      lines.length > 0;
-      lines = await readLogs(ctx.db, runId, seq, LOG_BATCH)
-    ) {
-      for (const { runId: _, ...line } of lines) {
-        seq = line.seq;
-        yield { id: seq, event: "log", data: line };
-      }
-    }
-    const progress = canonicalJson(run.progress);
-    if (run.progress !== null && progress !== shownProgress) {
-      shownProgress = progress;
-      yield { id: seq, event: "progress", data: run.progress };
-    }
+    if (lines.length === LOG_BATCH || (entries.at(-1)?.id ?? 0) > next) continue; // there are more lines
     if (isFinal(row)) {
-      yield { id: seq, event: "end", data: run };
+      if (last < ids.end) yield { id: ids.end, event: "end", data: toRun(row) };
       return;
     }
     await changed;
   }
+}
+
+interface RunEvent {
+  id: number;
+  event: "status" | "progress" | "log" | "end";
+  data: unknown;
+}
+
+/** Returns the events of a run's stream in order: all statuses, the given lines, and the latest progress. */
+function entriesOf(row: RunRow, statuses: readonly PastStatus[], lines: readonly RunLogRow[]): RunEvent[] {
+  const ids = streamIds(statuses);
+  const entries: RunEvent[] = statuses.map(([status, waitKind, since], index) => ({
+    id: ids.ofStatus(index),
+    event: "status",
+    data: { status, displayStatus: displayStatus({ status, waitKind }), updatedAt: since },
+  }));
+  for (const { runId: _, ...line } of lines)
+    entries.push({ id: ids.ofLine(line.seq), event: "log", data: line });
+  const { progress, progressId } = row;
+  if (progress !== null && progressId !== null)
+    entries.push({ id: progressId, event: "progress", data: progress });
+  return entries.sort((one, other) => one.id - other.id);
 }

@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { type App, write } from "../../context.ts";
 import { contextForRun, LEASE_MS } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 
 /** A run goes on after so many ends of its process, and fails at the next. */
@@ -66,6 +67,8 @@ export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number;
       .set({
         interruptCount: sql`${actionRuns.interruptCount} + 1`,
         status: sql`case when ${isExhausted} then 'running' else 'pending' end`,
+        statuses: sql`case when ${isExhausted} then ${actionRuns.statuses}
+          else ${withStatuses({ status: "pending", since: now })} end`,
         dueAt: sql`case when ${isExhausted} then null else ${now} end`,
         leaseToken: sql`case when ${isExhausted} then ${app.ids.uuid()} else null end`,
         bootId: app.bootId,
@@ -85,14 +88,16 @@ export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number;
 /** Puts a run back in line without using a try, for a process that is stopping. */
 export function releaseRun(app: App, run: RunRow): Promise<void> {
   return write(contextForRun(app, run), async (tx) => {
+    const now = timestamp(tx.clock);
     await tx.db
       .update(actionRuns)
       .set({
         status: "pending",
-        dueAt: timestamp(tx.clock),
+        statuses: withStatuses({ status: "pending", since: now }),
+        dueAt: now,
         leaseToken: null,
         leaseUntil: null,
-        updatedAt: timestamp(tx.clock),
+        updatedAt: now,
       })
       .where(
         and(

@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
+import { NEXT_PROGRESS_ID } from "./statuses.ts";
 import { actionRuns, type RunProgress, type RunRow } from "./table.ts";
 
 const leaseOf = prepared((db: ReadDb) =>
@@ -28,7 +29,13 @@ export async function saveProgress(
 ): Promise<void> {
   await tx.db
     .update(actionRuns)
-    .set({ progress, definition, isResolved: true, updatedAt: timestamp(tx.clock) })
+    .set({
+      progress,
+      progressId: NEXT_PROGRESS_ID,
+      definition,
+      isResolved: true,
+      updatedAt: timestamp(tx.clock),
+    })
     .where(
       and(
         eq(actionRuns.id, run.id),

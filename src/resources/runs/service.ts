@@ -9,6 +9,7 @@ import { isCall } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
 import { entityOf } from "./claim.ts";
 import { cancelTopic, enqueueRun, RUNS_TOPIC, runTopic, type Trigger } from "./enqueue.ts";
+import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 import { abandonWait } from "./waits.ts";
 import type { RunQuery } from "./wire.ts";
@@ -95,7 +96,14 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
       cancelRequestedAt: run.cancelRequestedAt ?? at,
       cancelRequest: run.cancelRequest ?? { actor: { ...tx.actor }, correlationId: requestChainOf(tx) },
       updatedAt: at,
-      ...(ends ? { status: "cancelled" as const, completedAt: at, dueAt: null } : {}),
+      ...(ends
+        ? {
+            status: "cancelled" as const,
+            statuses: withStatuses({ status: "cancelled", since: at }),
+            completedAt: at,
+            dueAt: null,
+          }
+        : {}),
     })
     .where(mine(tx, id))
     .returning();

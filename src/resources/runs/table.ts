@@ -42,6 +42,9 @@ export interface RunProgress {
   updatedAt: string;
 }
 
+/** A status that a run has had: since when, and after how many lines of its log. `waitKind` as in the run's row. */
+export type PastStatus = [status: RunStatus, waitKind: WaitKind | null, since: string, afterSeq: number];
+
 export const actionRuns = sqliteTable("action_runs", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
@@ -54,11 +57,18 @@ export const actionRuns = sqliteTable("action_runs", {
   stepKey: text(),
   kind: text().$type<ActionKind>().notNull(),
   status: text().$type<RunStatus>().notNull(),
+  /**
+   * All statuses that the run has had, in order, the current one too: every change of `status` adds one (`runs/statuses`).
+   * Empty for a run that ended before there was this column.
+   */
+  statuses: json<PastStatus[]>().notNull(),
   connectionId: text(),
   definition: json<JsonObject>().notNull(),
   /** True once the templates in `definition` have been filled in; that happens once, at the first start. */
   isResolved: integer({ mode: "boolean" }).notNull(),
   progress: json<RunProgress | null>(),
+  /** The id of `progress` in the run's stream. */
+  progressId: integer(),
   result: json<Json>(),
   error: json<RunError | null>(),
   /** Tries after the first. */

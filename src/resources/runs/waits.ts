@@ -10,6 +10,7 @@ import { cancelDecision, openDecision } from "../decisions/open.ts";
 import { SYSTEM } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { recordOutcome, tellChanged } from "./finish.ts";
+import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunError, type RunRow } from "./table.ts";
 
 /** One thing that runs wait for; `run.waitId` is the id that it has to have. */
@@ -61,7 +62,14 @@ export async function resumeWait(tx: WriteContext, kind: WaitKind, id: string): 
   const at = timestamp(tx.clock);
   const [row] = await tx.db
     .update(actionRuns)
-    .set({ status: "pending", waitKind: null, waitId: null, dueAt: at, updatedAt: at })
+    .set({
+      status: "pending",
+      statuses: withStatuses({ status: "pending", since: at }),
+      waitKind: null,
+      waitId: null,
+      dueAt: at,
+      updatedAt: at,
+    })
     .where(
       and(
         eq(actionRuns.waitId, id),
@@ -110,6 +118,7 @@ export async function settleWait(
     .update(actionRuns)
     .set({
       status: ending.status,
+      statuses: withStatuses({ status: ending.status, since: at }),
       result: ending.status === "completed" ? ending.result : null,
       error,
       completedAt: at,

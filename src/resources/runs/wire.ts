@@ -16,7 +16,7 @@ import {
 import { ACTION_KINDS, type WaitKind } from "../../executors/contract.ts";
 import { withoutArguments } from "../decisions/wire-question.ts";
 import { People } from "../users/wire.ts";
-import { RUN_STATUSES, type RunRow, type RunStatus, TRIGGER_METHODS } from "./table.ts";
+import { RUN_STATUSES, type RunRow, TRIGGER_METHODS } from "./table.ts";
 
 export const Run = object({
   id: uuid(),
@@ -90,11 +90,7 @@ const WAITING: Readonly<Record<WaitKind, string>> = {
 };
 
 /** The status in words for people (decisions, section 4). */
-export function displayStatus(run: {
-  status: RunStatus;
-  dueAt: string | null;
-  waitKind: WaitKind | null;
-}): string {
+export function displayStatus(run: Pick<RunRow, "status" | "waitKind">): string {
   switch (run.status) {
     case "pending":
       return "Queued";
