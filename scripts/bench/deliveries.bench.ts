@@ -4,7 +4,7 @@
  * Weir, in this process, finds that many events in its trail, for one subscription, and is measured from the start of
  * its deliverer until every one is sent, answered and durably marked as delivered: rows, leases, both signatures,
  * egress checks, excerpts. Bare is the same message, signed alike and sent by `fetch` with its reply read, as many at a
- * time as Weir has for one host; nothing is stored. The receiver is a process of its own, the same for both.
+ * time as Weir has for one subscription; nothing is stored. The receiver is a process of its own, the same for both.
  * Medians of interleaved rounds; only the ratio means anything.
  */
 import { join } from "node:path";
@@ -26,7 +26,7 @@ import { median, tell } from "./load.ts";
 import { startPeer } from "./peer.ts";
 
 const ROUNDS = 5;
-const AT_ONCE = 64;
+const AT_ONCE = 40;
 const SECRET = "a-secret-of-the-benchmark";
 const count = Number(process.argv[2] ?? 12_000);
 

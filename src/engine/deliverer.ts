@@ -4,14 +4,27 @@ import { type Hook, readHooks } from "../resources/webhooks/hooks.ts";
 import { type Outcome, sendOnce } from "../resources/webhooks/send.ts";
 import { settle } from "../resources/webhooks/settle.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
-import { claimDeliveries, openTrail, putBack, putBackAll, type Taken } from "../resources/webhooks/take.ts";
-import { openLanes } from "./lanes.ts";
+import {
+  claimDeliveries,
+  type Message,
+  openTrail,
+  putBack,
+  putBackAll,
+  type Taken,
+} from "../resources/webhooks/take.ts";
+import { openLanes, type Receiver } from "./lanes.ts";
 import type { Loop } from "./loop.ts";
+import { openShares } from "./shares.ts";
 
-/** Deliveries of one subscription that this process has in hand at most: enough to send while more are made durable. */
-const TAKEN_PER_HOOK = 3_072;
+/** What this process has in hand at most, in units of `weightOf`. */
+const IN_HAND = 9_216;
+const UNIT_BYTES = 8_192;
+/** Of a subscription that keeps requests waiting: about what can be tried before the lease of it is over. */
+const IN_HAND_OF_SLOW = 32;
 /** With room for fewer, the trail is not followed for a moment, so that its deliveries need not be stored twice. */
 const ROOM_TO_FOLLOW = 1_024;
+/** Deliveries of one subscription that are taken from the store at once. */
+const CLAIMED = 512;
 const HELD_UP_MS = 250;
 /** What has ended is written down together, this long after the first of it. */
 const LINGER_MS = 15;
@@ -32,63 +45,78 @@ export interface Deliverer extends Loop {
 export function openDeliverer(app: App): Deliverer {
   const trail = openTrail(app);
   const stopping = new AbortController();
-  const taken = new Map<string, number>();
+  const hand = openShares(IN_HAND);
   /** Subscriptions with deliveries in the store that are due: what is new stands behind those. */
-  let behind = new Set<string>();
+  const behind = new Set<string>();
+  /** Those that the last claim did not get to; the next one begins with them. */
+  const unreached = new Set<string>();
   let hooks = new Map<string, Hook>();
   let isFirst = true;
+  /** True while something was left for want of room. */
+  let isShort = false;
   let isDraining = false;
   let followedMs = Number.NEGATIVE_INFINITY;
   let listening = new Map<string, () => void>();
 
   const wake = () => app.signals.notify(OUTBOUND_TOPIC);
-  const roomOf = ({ id }: Hook) => TAKEN_PER_HOOK - (taken.get(id) ?? 0);
-  const hasRoom = (hook: Hook) => {
-    if (behind.has(hook.id) || roomOf(hook) <= 0) return false;
-    taken.set(hook.id, (taken.get(hook.id) ?? 0) + 1);
+  const isSlow = (hook: Hook) => lanes.isSlow(receiverOf(hook));
+  const roomOf = (hook: Hook) =>
+    isSlow(hook) ? Math.min(hand.roomOf(hook), IN_HAND_OF_SLOW - hand.of(hook)) : hand.roomOf(hook);
+  const isCrowded = (hook: Hook) => {
+    const room = roomOf(hook);
+    return room < Math.min(ROOM_TO_FOLLOW, (room + hand.of(hook)) / 2);
+  };
+  const reserve = (hook: Hook, bytes: number) => {
+    if (roomOf(hook) <= 0) return false;
+    hand.take(hook, weightOf(bytes));
     return true;
   };
-  const letGo = ({ hook }: Taken) => {
-    const left = (taken.get(hook.id) ?? 1) - 1;
-    if (left > 0) taken.set(hook.id, left);
-    else taken.delete(hook.id);
-    if (left === TAKEN_PER_HOOK - ROOM_TO_FOLLOW || left === 0) wake();
+  const hasRoom = (hook: Hook, { body }: Message) => !behind.has(hook.id) && reserve(hook, body.length);
+  const letGo = ({ hook, event }: Taken) => {
+    hand.giveBack(hook, weightOf(event.body.length));
+    const isOver = hand.of(hook) === 0 || (isShort && !isCrowded(hook));
+    if (!isOver) return;
+    isShort = false;
+    wake();
   };
 
   const ledger = openLedger(app);
-  const lanes = openLanes<Taken>(app.clock, async (one) => {
-    const hook = hooks.get(one.hook.id);
-    const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
-    // a process that stood still may have lost it to another, and gives it back if it has not
-    const isLost = app.fellows?.isLapsed() ?? false;
-    const outcome =
-      hook === undefined || isLate || isLost || isDraining
-        ? null
-        : await sendOnce(app, { ...one, hook }, stopping.signal).catch((error: unknown) => {
-            app.log.report(error, { at: "send a delivery", deliveryId: one.delivery.id });
-            return null;
-          });
-    ledger.add(outcome ?? one);
-    letGo(one);
-  });
-  const begin = (all: readonly Taken[]) => {
-    for (const one of all) lanes.add(one.hook.host, one);
-  };
+  const lanes = openLanes<Taken>(
+    app.clock,
+    ({ hook }) => receiverOf(hook),
+    async (one) => {
+      const hook = hooks.get(one.hook.id);
+      const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
+      // a process that stood still may have lost it to another, and gives it back if it has not
+      const isLost = app.fellows?.isLapsed() ?? false;
+      const outcome =
+        hook === undefined || isLate || isLost || isDraining
+          ? null
+          : await sendOnce(app, { ...one, hook }, stopping.signal).catch((error: unknown) => {
+              app.log.report(error, { at: "send a delivery", deliveryId: one.delivery.id });
+              return null;
+            });
+      ledger.add(outcome ?? one);
+      letGo(one);
+      return outcome && (outcome.error === null ? "well" : "badly");
+    },
+  );
   /** False for what is in hand already: where the clock was set forward, its time seems to be over. */
   const notInHand = () => {
     const ids = new Set<string>();
     for (const { delivery } of lanes.all()) ids.add(delivery.id);
     return ({ delivery }: Taken) => !ids.has(delivery.id);
   };
-  /** Room that was held for what another process or a test was faster with. */
+  /** Room was held for what another process or a test was faster with. */
   const recount = () => {
-    taken.clear();
-    for (const { hook } of lanes.all()) taken.set(hook.id, (taken.get(hook.id) ?? 0) + 1);
+    hand.clear();
+    for (const { hook, event } of lanes.all()) hand.take(hook, weightOf(event.body.length));
   };
 
   async function look(): Promise<readonly Hook[]> {
     const found = await readHooks(app.store.db);
     hooks = new Map(found.map((hook) => [hook.id, hook]));
+    for (const ids of [behind, unreached]) for (const id of ids) if (!hooks.has(id)) ids.delete(id);
     const next = new Map<string, () => void>();
     for (const { organizationId } of found) {
       if (next.has(organizationId)) continue;
@@ -104,23 +132,42 @@ export function openDeliverer(app: App): Deliverer {
 
   /** Deliveries that stand in the store: tries that are due again, and what there was no room for. */
   async function claim(): Promise<boolean> {
-    const open = [...hooks.values()].filter((hook) => roomOf(hook) >= ROOM_TO_FOLLOW);
+    const open = [...hooks.values()].filter((hook) => roomOf(hook) > 0 && !isCrowded(hook));
+    isShort = open.length < hooks.size;
+    const some = await claimSome(
+      open.filter((hook) => !isSlow(hook)),
+      CLAIMED,
+    );
+    const more = await claimSome(open.filter(isSlow), IN_HAND_OF_SLOW);
+    return some || more;
+  }
+
+  async function claimSome(open: readonly Hook[], most: number): Promise<boolean> {
     if (open.length === 0) return false;
-    const claimed = await claimDeliveries(app, open);
-    const looked = new Set(open.map(({ id }) => id));
-    behind = new Set([...[...behind].filter((id) => !looked.has(id)), ...claimed.left]);
-    const fresh = claimed.taken.length > 0 ? claimed.taken.filter(notInHand()) : [];
-    for (const { hook } of fresh) taken.set(hook.id, (taken.get(hook.id) ?? 0) + 1);
-    begin(fresh);
-    return claimed.left.size > 0;
+    const inTurn = [
+      ...open.filter(({ id }) => unreached.has(id)),
+      ...open.filter(({ id }) => !unreached.has(id)),
+    ];
+    const claimed = await claimDeliveries(app, inTurn, most, reserve);
+    for (const { id } of open) {
+      if (claimed.unreached.has(id)) unreached.add(id);
+      else unreached.delete(id);
+      if (claimed.left.has(id)) behind.add(id);
+      else if (!claimed.unreached.has(id)) behind.delete(id);
+    }
+    if (claimed.taken.length === 0) return false;
+    const isNew = notInHand();
+    for (const one of claimed.taken) if (isNew(one)) lanes.add(one);
+    recount();
+    return claimed.left.size + claimed.unreached.size > 0;
   }
 
   async function follow(): Promise<boolean> {
     const nowMs = app.clock.monotonic();
-    const isCrowded = [...hooks.values()].some(
-      (hook) => !behind.has(hook.id) && roomOf(hook) < ROOM_TO_FOLLOW,
+    const isHeldUp = [...hooks.values()].some(
+      (hook) => hand.of(hook) >= ROOM_TO_FOLLOW && !behind.has(hook.id) && !isSlow(hook) && isCrowded(hook),
     );
-    if (isCrowded && nowMs - followedMs < HELD_UP_MS) return false;
+    if (isHeldUp && nowMs - followedMs < HELD_UP_MS) return false;
     followedMs = nowMs;
     const steps = [await trail.follow(look, hasRoom)];
     for (const hook of hooks.values()) {
@@ -128,7 +175,7 @@ export function openDeliverer(app: App): Deliverer {
     }
     for (const step of steps) {
       for (const id of step.left) behind.add(id);
-      begin(step.taken);
+      for (const one of step.taken) lanes.add(one);
     }
     recount();
     return steps.some(({ more }) => more);
@@ -164,6 +211,15 @@ export function openDeliverer(app: App): Deliverer {
     },
   };
 }
+
+const receiverOf = ({ id, organizationId, row }: Hook): Receiver => ({
+  id,
+  organizationId,
+  isFailing: row.failingSince !== null,
+});
+
+/** Long texts count for more. */
+const weightOf = (bytes: number) => 1 + Math.floor(bytes / UNIT_BYTES);
 
 /** Writes down in groups what came of deliveries: how a try ended, or that there was none. */
 function openLedger(app: App) {

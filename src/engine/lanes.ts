@@ -1,19 +1,35 @@
 import type { Clock } from "../base/clock.ts";
+import { openShares, type Sharer } from "./shares.ts";
 
-/** Requests under way at once, of those that have not taken long yet. */
-const UNDER_WAY = 256;
-/** Of one host. */
-const UNDER_WAY_PER_HOST = 64;
-/** Under way for longer, a request holds a place of its host alone: many slow receivers together delay nobody either. */
-const SLOW_MS = 500;
-/** Of all, however slow. */
-const UNDER_WAY_AT_MOST = 2_048;
-/** When every place is held, it is looked so often whether some have become slow. */
-const LOOK_AGAIN_MS = 100;
+/**
+ * Requests under way at once: to subscriptions that answer, to those that were never tried, and to those that keep
+ * requests waiting. None of these takes a place of another. Bun makes 256 requests of a process at a time, whatever
+ * they are for, so some are left to the rest of it.
+ */
+const PLACES = { quick: 120, untried: 36, slow: 36 } as const;
+type Manner = keyof typeof PLACES;
+const MANNERS = Object.keys(PLACES) as Manner[];
 
-/** Does work in lanes, one for each host; a lane that is slow holds up only itself. */
+/** A subscription is slow when a request to it takes longer. */
+const SLOW_MS = 1_000;
+const LOOK_MS = 250;
+
+/** Requests to one subscription at once: a failure halves them, a success doubles them. */
+const WIDTH = { most: 64, least: 4 };
+
+/** How so many subscriptions answered last is remembered while nothing waits for them. */
+const REMEMBERED = 10_000;
+
+/** How a try ended; null where there was none. */
+export type Ended = "well" | "badly" | null;
+
+/** A subscription; `isFailing` tells of what is not remembered here how its last try ended. */
+export type Receiver = Sharer & { isFailing: boolean };
+
+/** Does work in lanes, one for each subscription, in turn by organization; a lane that is slow holds up only itself. */
 export interface Lanes<T> {
-  add(host: string, item: T): void;
+  add(item: T): void;
+  isSlow(receiver: Receiver): boolean;
   /** What waits and what is under way. */
   all(): Iterable<T>;
   /** Begins all that waits at once. */
@@ -22,86 +38,193 @@ export interface Lanes<T> {
   idle(): Promise<void>;
 }
 
-interface Line<T> {
+/** What is known of a subscription. */
+interface Known {
+  manner: Manner;
+  width: number;
+}
+
+interface Lane<T> extends Sharer {
+  known: Known;
   waiting: T[];
   underWay: number;
+  /** In which line it stands; null while it has nothing to begin or may not. */
+  line: Manner | null;
+}
+
+interface Request<T> {
+  lane: Lane<T>;
+  startedMs: number;
+  /** Whose place it holds. */
+  manner: Manner;
 }
 
 /** `work` must not throw. */
-export function openLanes<T>(clock: Clock, work: (item: T) => Promise<void>): Lanes<T> {
-  const lines = new Map<string, Line<T>>();
-  /** Lines that have something to begin and a place to do so, in turn. */
-  const ready = new Map<string, Line<T>>();
-  const underWay = new Map<T, number>();
+export function openLanes<T>(
+  clock: Clock,
+  receiverOf: (item: T) => Receiver,
+  work: (item: T) => Promise<Ended>,
+): Lanes<T> {
+  const lanes = new Map<string, Lane<T>>();
+  const known = new Map<string, Known>();
+  const underWay = new Map<T, Request<T>>();
+  const places = ofEach((manner) => openShares(PLACES[manner]));
+  /** Lanes that have something to begin, in turn, by their organizations, in turn. */
+  const lines = ofEach(() => new Map<string, Map<string, Lane<T>>>());
   let isLooking = false;
   let ended = Promise.withResolvers<void>();
 
-  const mayBegin = () => {
-    if (underWay.size < UNDER_WAY) return true;
-    if (underWay.size >= UNDER_WAY_AT_MOST) return false;
-    const slowBefore = clock.monotonic() - SLOW_MS;
-    let fresh = 0;
-    for (const startedMs of underWay.values()) if (startedMs > slowBefore) fresh++;
-    return fresh < UNDER_WAY;
+  const knownOf = ({ id, isFailing }: Receiver): Known =>
+    known.get(id) ?? { manner: isFailing ? "slow" : "untried", width: WIDTH.most };
+
+  const learn = (lane: Lane<T>, now: Known) => {
+    const { manner, width } = lane.known;
+    if (manner === now.manner && width === now.width) return;
+    lane.known = now;
+    known.delete(lane.id);
+    known.set(lane.id, now);
+    const [oldest] = known.keys();
+    if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest);
   };
 
-  const begin = (host: string, line: Line<T>) => {
-    const item = line.waiting.shift();
-    if (item === undefined) return;
-    line.underWay++;
-    underWay.set(item, clock.monotonic());
-    void work(item).then(() => {
-      line.underWay--;
-      underWay.delete(item);
-      if (line.waiting.length > 0) ready.set(host, line);
-      else if (line.underWay === 0) lines.delete(host);
-      go();
-      if (lines.size === 0) {
-        ended.resolve();
-        ended = Promise.withResolvers();
-      }
-    });
+  const leave = (lane: Lane<T>) => {
+    if (lane.line === null) return;
+    const own = lines[lane.line].get(lane.organizationId);
+    own?.delete(lane.id);
+    if (own?.size === 0) lines[lane.line].delete(lane.organizationId);
+    lane.line = null;
+  };
+
+  /** Puts a lane at the end of the line where it belongs, unless it stands there. */
+  const queue = (lane: Lane<T>) => {
+    const { known: now, organizationId } = lane;
+    const line = lane.waiting.length > 0 && lane.underWay < now.width ? now.manner : null;
+    if (lane.line === line) return;
+    leave(lane);
+    if (line === null) return;
+    const own = lines[line].get(organizationId) ?? new Map<string, Lane<T>>();
+    lines[line].set(organizationId, own.set(lane.id, lane));
+    lane.line = line;
+  };
+
+  const toTheEnd = ({ line, organizationId, id }: Lane<T>) => {
+    const own = line && lines[line].get(organizationId);
+    if (!own) return;
+    const lane = own.get(id);
+    if (lane && own.size > 1 && own.delete(id)) own.set(id, lane);
+    if (lines[line].size > 1 && lines[line].delete(organizationId)) lines[line].set(organizationId, own);
+  };
+
+  /** The lane whose turn it is, of those that may begin something. */
+  const next = (manner: Manner): Lane<T> | null => {
+    const { left, roomOf } = places[manner];
+    for (const [organizationId, own] of lines[manner]) {
+      if (left() <= 0) return null;
+      if (roomOf({ id: "", organizationId }) <= 0) continue;
+      for (const lane of own.values()) if (roomOf(lane) > 0) return lane;
+    }
+    return null;
   };
 
   const go = () => {
-    for (const [host, line] of ready) {
-      if (!mayBegin()) {
-        lookAgain();
-        return;
-      }
-      ready.delete(host);
-      begin(host, line);
-      if (line.waiting.length > 0 && line.underWay < UNDER_WAY_PER_HOST) ready.set(host, line); // at the end
-    }
+    for (const manner of MANNERS)
+      for (let lane = next(manner); lane !== null; lane = next(manner)) begin(lane, manner);
   };
 
-  const lookAgain = () => {
+  const begin = (lane: Lane<T>, manner: Manner) => {
+    const item = lane.waiting.shift();
+    if (item === undefined) return;
+    const request = { lane, manner, startedMs: clock.monotonic() };
+    lane.underWay++;
+    underWay.set(item, request);
+    places[manner].take(lane);
+    if (lane.waiting.length === 0 || lane.underWay >= lane.known.width) leave(lane);
+    else toTheEnd(lane);
+    lookLater();
+    void work(item).then((how) => end(item, request, how));
+  };
+
+  const end = (item: T, { lane, manner, startedMs }: Request<T>, how: Ended) => {
+    lane.underWay--;
+    underWay.delete(item);
+    places[manner].giveBack(lane);
+    if (how !== null) {
+      const { width } = lane.known;
+      learn(lane, {
+        manner: clock.monotonic() - startedMs < SLOW_MS ? "quick" : "slow",
+        width: how === "well" ? Math.min(width * 2, WIDTH.most) : Math.max(width >> 1, WIDTH.least),
+      });
+    }
+    queue(lane);
+    if (lane.waiting.length === 0 && lane.underWay === 0) lanes.delete(lane.id);
+    go();
+    if (lanes.size > 0) return;
+    ended.resolve();
+    ended = Promise.withResolvers();
+  };
+
+  /** What hangs makes its lane slow, and gives its place back as long as there is one among the slow. */
+  const look = () => {
+    const before = clock.monotonic() - SLOW_MS;
+    for (const request of underWay.values()) {
+      const { lane, manner, startedMs } = request;
+      if (startedMs > before) break; // and so are all after it
+      if (manner === "slow") continue;
+      if (lane.known.manner !== "slow") learn(lane, { ...lane.known, manner: "slow" });
+      queue(lane);
+      if (places.slow.left() <= 0) continue;
+      places[manner].giveBack(lane);
+      places.slow.take(lane);
+      request.manner = "slow";
+    }
+    go();
+  };
+
+  const lookLater = () => {
     if (isLooking) return;
     isLooking = true;
-    void clock.sleep(LOOK_AGAIN_MS).then(() => {
+    void clock.sleep(LOOK_MS).then(() => {
       isLooking = false;
-      go();
+      if (underWay.size === 0) return;
+      look();
+      lookLater();
     });
   };
 
   return {
-    add(host, item) {
-      const line = lines.get(host) ?? { waiting: [], underWay: 0 };
-      lines.set(host, line);
-      line.waiting.push(item);
-      if (line.underWay >= UNDER_WAY_PER_HOST) return;
-      ready.set(host, line);
+    add(item) {
+      const receiver = receiverOf(item);
+      const { id, organizationId } = receiver;
+      const lane = lanes.get(id) ?? {
+        id,
+        organizationId,
+        known: knownOf(receiver),
+        waiting: [],
+        underWay: 0,
+        line: null,
+      };
+      lanes.set(id, lane);
+      lane.waiting.push(item);
+      if (lane.waiting.length > 1) return; // it stands in line, or is to be woken by what is under way
+      queue(lane);
       go();
     },
+    isSlow: (receiver) => (lanes.get(receiver.id)?.known ?? knownOf(receiver)).manner === "slow",
     *all() {
       yield* underWay.keys();
-      for (const { waiting } of lines.values()) yield* waiting;
+      for (const { waiting } of lanes.values()) yield* waiting;
     },
     flush() {
-      for (const [host, line] of lines) while (line.waiting.length > 0) begin(host, line);
+      for (const lane of lanes.values()) while (lane.waiting.length > 0) begin(lane, lane.known.manner);
     },
     async idle() {
-      while (lines.size > 0) await ended.promise;
+      while (lanes.size > 0) await ended.promise;
     },
   };
 }
+
+const ofEach = <V>(make: (manner: Manner) => V): Record<Manner, V> => ({
+  quick: make("quick"),
+  untried: make("untried"),
+  slow: make("slow"),
+});

@@ -99,7 +99,6 @@ test("none of them delays another: the honest one has all while they still are a
   await using behind = startReceiver();
   await using honest = startReceiver();
   await using app = await startApp();
-  // Each has a host of its own, and so lanes of its own.
   const hells = await Promise.all(torments.map(() => startHell(behind.url)));
   try {
     const slow: string[] = [];

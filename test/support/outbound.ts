@@ -21,8 +21,11 @@ let count = 0;
 export const happen = async ({ owner }: Pick<Started, "owner">): Promise<string> =>
   (await connect(owner, localFiles(`Happened ${++count}`))).id;
 
-/** Records so many events `action.completed` of the owner's organization in one transaction; gives back their entities. */
-export async function tellOf({ app, ids }: Started, count = 1): Promise<string[]> {
+/** Records so many events `action.completed` of the organization in one transaction; gives back their entities. */
+export async function tellOf(
+  { app, ids }: Pick<Started, "app"> & { ids: Pick<Started["ids"], "organizationId"> },
+  count = 1,
+): Promise<string[]> {
   const ctx = contextFor(app, {
     organizationId: ids.organizationId,
     role: "owner",

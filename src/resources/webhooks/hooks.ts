@@ -14,8 +14,6 @@ export interface Hook {
   id: string;
   organizationId: string;
   url: string;
-  /** Host and port: those who share them share a limit. */
-  host: string;
   types: ReadonlySet<EventType>;
 }
 
@@ -38,7 +36,6 @@ export const hookOf = (row: WebhookRow): Hook => ({
   id: row.id,
   organizationId: row.organizationId,
   url: row.url,
-  host: URL.parse(row.url)?.host ?? "",
   types: typesOf(row.events),
 });
 

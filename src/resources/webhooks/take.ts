@@ -37,13 +37,13 @@ const PAIRS = 2_000;
 const WINDOW = 10_000;
 /** Without a delivery to make, the place is written down only this often. */
 const WRITE_DOWN_EVERY = 50_000;
-/** Deliveries of one subscription that are taken from the store at once. */
-const CLAIMED = 512;
+/** So many deliveries that are due are looked at in one go. */
+const DUE = 2_048;
 /** What a taken delivery may wait in line here, on top of the time that its receiver has. */
 const PATIENCE_MS = 120_000;
 
 /** Asks whether one more delivery of the subscription is to be taken at once; otherwise it waits in the store. */
-type HasRoom = (hook: Hook) => boolean;
+type HasRoom = (hook: Hook, event: Message) => boolean;
 
 interface Step {
   taken: Taken[];
@@ -197,7 +197,7 @@ async function make(
   const until = new Date(untilMs).toISOString();
   const left = new Set<string>();
   const made = pairs.map(({ hook, event }) => {
-    const isTaken = !left.has(hook.id) && hasRoom(hook);
+    const isTaken = !left.has(hook.id) && hasRoom(hook, event);
     if (!isTaken) left.add(hook.id);
     return { id: app.ids.uuid(), hook, event, isTaken };
   });
@@ -240,25 +240,52 @@ async function make(
 const leaseEnd = ({ clock, config }: App) =>
   clock.now().getTime() + config.webhookTimeout * 1000 + PATIENCE_MS;
 
-/** Takes deliveries that are due, of each of these subscriptions some; `left` names those that have more. */
+interface Claimed {
+  taken: Taken[];
+  /** Subscriptions that have more which is due. */
+  left: Set<string>;
+  /** Those that were not looked at, as others before them had so much. */
+  unreached: Set<string>;
+}
+
+/**
+ * Takes deliveries that are due, at most so many of each of these subscriptions, in their order. `reserve` is told the
+ * bytes of what is to be sent, and says whether there is room for it.
+ */
 export async function claimDeliveries(
   app: App,
   hooks: readonly Hook[],
-): Promise<{ taken: Taken[]; left: Set<string> }> {
+  most: number,
+  reserve: (hook: Hook, bytes: number) => boolean,
+): Promise<Claimed> {
   const now = timestamp(app.clock);
   const hookIds = JSON.stringify(hooks.map(({ id }) => id));
-  const due = await app.store.db.all<{ id: string; webhookId: string }>(
-    sql`select d.id as "id", d.webhook_id as "webhookId"
+  const found = await app.store.db.all<{ id: string; webhookId: string; bytes: number }>(
+    sql`select d.id as "id", d.webhook_id as "webhookId", octet_length(v.data) as "bytes"
       from json_each(${hookIds}) w cross join webhooks h cross join outbound_deliveries d
+        left join events v on v.seq = d.event_seq
       where h.id = w.value and h.status = 'active' and d.id in (
         select e.id from outbound_deliveries e indexed by outbound_deliveries_due
         where e.webhook_id = w.value and e.due_at is not null and e.due_at <= ${now}
-        order by e.due_at limit ${CLAIMED})`,
+        order by e.due_at limit ${most})
+      limit ${DUE}`,
   );
-  if (due.length === 0) return { taken: [], left: new Set() };
+  const byId = new Map(hooks.map((hook) => [hook.id, hook]));
   const counts = new Map<string, number>();
-  for (const { webhookId } of due) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
-  const left = new Set([...counts].flatMap(([id, count]) => (count === CLAIMED ? [id] : [])));
+  const left = new Set<string>();
+  const due = found.filter(({ webhookId, bytes }) => {
+    const hook = byId.get(webhookId);
+    const count = (counts.get(webhookId) ?? 0) + 1;
+    counts.set(webhookId, count);
+    if (count === most) left.add(webhookId);
+    if (hook && reserve(hook, bytes ?? 0)) return true;
+    left.add(webhookId);
+    return false;
+  });
+  const isCut = found.length === DUE;
+  const last = isCut ? hooks.findIndex(({ id }) => id === found.at(-1)?.webhookId) : hooks.length;
+  const unreached = new Set(hooks.slice(last).map(({ id }) => id));
+  if (due.length === 0) return { taken: [], left, unreached };
   const untilMs = leaseEnd(app);
   const dueIds = JSON.stringify(due.map(({ id }) => id));
   const rows = await app.store.write((db) =>
@@ -274,7 +301,6 @@ export async function claimDeliveries(
       )
       .returning(),
   );
-  const byId = new Map(hooks.map((hook) => [hook.id, hook]));
   const bySeq = await eventsAt(
     app.store.db,
     rows.map(({ eventSeq }) => eventSeq),
@@ -283,7 +309,7 @@ export async function claimDeliveries(
     const [hook, event] = [byId.get(delivery.webhookId), bySeq.get(delivery.eventSeq)];
     return hook && event ? [{ delivery, event, hook, untilMs }] : [];
   });
-  return { taken, left };
+  return { taken, left, unreached };
 }
 
 async function eventsAt(db: ReadDb, places: readonly number[]): Promise<Map<number, Message>> {
