@@ -1,7 +1,7 @@
 import type { Extraction } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
-import { marksOf, reached } from "./boundary.ts";
+import { isWhole, marksOf, reached } from "./boundary.ts";
 import { knownColumns, type Landed, metaTargets, type Site } from "./land.ts";
 import type { Peekable } from "./peekable.ts";
 import type { RecordFile } from "./records.ts";
@@ -41,9 +41,13 @@ export async function landDirect(
     },
   });
   const field = incremental ? sheet.find(incremental.field) : undefined;
-  const isSame = sheet.columns.every((column) =>
-    resolution.targets.some((t) => t.name === column.name && t.sql === column.slots[0]?.name),
-  );
+  const named = incremental ? [...plan.primaryKey, incremental.field].map((name) => sheet.find(name)) : [];
+  // What tells rows apart at the cursor is later worked out from staged rows.
+  const isSame = sheet.columns
+    .filter((column) => isWhole(plan) || named.includes(column))
+    .every((column) =>
+      resolution.targets.some((t) => t.name === column.name && t.sql === column.slots[0]?.name),
+    );
   if (needsRows || resolution.refusals.length > 0 || (incremental && !(isSame && field))) return null;
 
   const targets = [...resolution.targets, ...metaTargets(site, sheet)];

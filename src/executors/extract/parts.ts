@@ -36,10 +36,21 @@ export function partsOf(column: SheetColumn): Part[] {
 }
 
 /** The SQL of a JSON list as a list of `type`. Bytes stand in it as PostgreSQL writes them, `\\x` and hex digits. */
-export const listFromJson = (json: string, type: string, cast = "CAST"): string =>
+export const listFromJson = (json: string, type: string): string =>
   type === "BLOB[]"
-    ? `list_transform(${cast}(${json} AS VARCHAR[]), lambda x: unhex(x[3:]))`
-    : `${cast}(${json} AS ${type})`;
+    ? `list_transform(CAST(${json} AS VARCHAR[]), lambda x: unhex(x[3:]))`
+    : `CAST(${json} AS ${type})`;
+
+/** SQL that holds where a JSON list is one of values of `type` throughout: no list of lists, and nothing that a cast would change. */
+export function isListOf(json: string, type: string): string {
+  const text = `CAST(${json} AS VARCHAR)`;
+  const flat = `NOT starts_with(${text}, '[[')`;
+  if (type === "VARCHAR[]" || type === "BLOB[]") return flat;
+  // DuckDB takes these days and times, and other readers of Parquet do not.
+  const odd = /^(DATE|TIME)/.test(type) ? ` AND NOT regexp_matches(${text}, 'infinity|BC|24:00:00')` : "";
+  // An element that is none of the type becomes NULL.
+  return `${flat}${odd} AND list_count(TRY_CAST(${json} AS ${type})) = list_count(CAST(${json} AS VARCHAR[]))`;
+}
 
 const castDecimal = (text: string, type: string): string => readingOf(type)?.cast(text) ?? text;
 

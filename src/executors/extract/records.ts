@@ -69,8 +69,7 @@ export async function* cutRecords(
   },
 ): AsyncGenerator<RecordFile> {
   const { signal, onRecords, chunkBytes = CHUNK_BYTES, maxRecords } = options;
-  const scanner = new Scanner(maxRecords ?? Number.POSITIVE_INFINITY);
-  const lastFields = options.onLastField ? new LastFields(options.onLastField) : null;
+  const scanner = new Scanner(maxRecords ?? Number.POSITIVE_INFINITY, options.onLastField);
   const writer = new Writer(pool);
   let before = 0;
   try {
@@ -78,7 +77,6 @@ export async function* cutRecords(
       signal.throwIfAborted();
       const end = scanner.scan(chunk); // just past the last whole record of the chunk
       onRecords?.(scanner.records);
-      lastFields?.scan(scanner.full ? chunk.subarray(0, end) : chunk);
       if (scanner.full) {
         await writer.write(chunk.subarray(0, end));
         break;
@@ -112,42 +110,40 @@ export async function* cutRecords(
   }
 }
 
-/** Finds the records whose last field is not empty; most end with a comma and a line feed. */
-class LastFields {
-  #quoted = false;
-  #before = 0;
-  /** The record that a chunk ended in. */
-  #rest = new Uint8Array();
+/** More than the field for odd values ever has: so much of a record that is not whole yet is kept. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
-  constructor(readonly tell: (text: string) => void) {}
+/** What came of a record in earlier chunks, as far as its last field may reach. */
+class Tail {
+  #pieces: Uint8Array[] = [];
+  #size = 0;
 
-  scan(chunk: Uint8Array): void {
-    let quoted = this.#quoted;
-    let before = this.#before;
-    let start = 0;
-    for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at] ?? 0;
-      if (byte === QUOTE) quoted = !quoted;
-      else if (byte === NEWLINE && !quoted) {
-        if (before !== COMMA) this.#found(chunk.subarray(start, at));
-        if (this.#rest.length > 0) this.#rest = new Uint8Array();
-        start = at + 1;
-      }
-      before = byte;
-    }
-    this.#quoted = quoted;
-    this.#before = before;
-    this.#rest =
-      this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk.subarray(start)]) : chunk.slice(start);
+  add(piece: Uint8Array): void {
+    if (piece.length === 0) return;
+    this.#pieces.push(piece.slice(-MAX_KEPT_BYTES));
+    this.#size += piece.length;
+    while (this.#size - (this.#pieces[0]?.length ?? 0) > MAX_KEPT_BYTES)
+      this.#size -= this.#pieces.shift()?.length ?? 0;
   }
 
-  #found(end: Uint8Array): void {
-    const record = Buffer.from(this.#rest.length > 0 ? Buffer.concat([this.#rest, end]) : end).toString(
-      "utf8",
-    );
-    // Quotes inside of the field are doubled, so that this is only where it begins.
-    const at = record.lastIndexOf('"{""');
-    if (at >= 0) this.tell(record.slice(at + 1, -1).replaceAll('""', '"'));
+  clear(): void {
+    if (this.#size === 0) return;
+    this.#pieces = [];
+    this.#size = 0;
+  }
+
+  /** What the quoted field holds that ends with `end`; null where there is none. */
+  fieldBefore(end: Uint8Array): string | null {
+    const bytes = Buffer.concat([...this.#pieces, end]);
+    const last = bytes.length - 1;
+    if (bytes[last] !== QUOTE) return null;
+    // Quotes inside of it are doubled: from its end, the first one that stands alone is where it begins.
+    for (let at = last - 1; at >= 0; at--) {
+      if (bytes[at] !== QUOTE) continue;
+      if (bytes[at - 1] !== QUOTE) return bytes.toString("utf8", at + 1, last).replaceAll('""', '"');
+      at--;
+    }
+    return null;
   }
 }
 
@@ -157,8 +153,13 @@ class Scanner {
   /** Bytes since the last whole record. */
   #open = 0;
   #longest = 0;
+  #before = 0;
+  readonly #tail = new Tail();
 
-  constructor(readonly limit: number) {}
+  constructor(
+    readonly limit: number,
+    readonly onLastField?: (text: string) => void,
+  ) {}
 
   get full(): boolean {
     return this.records >= this.limit;
@@ -181,13 +182,18 @@ class Scanner {
     let longest = this.#longest;
     let start = -this.#open;
     const { length } = chunk;
-    const { limit } = this;
+    const { limit, onLastField } = this;
     for (let i = 0; i < length; i++) {
       const byte = chunk[i];
       if (byte === QUOTE) quoted ^= 1;
       else if (byte === NEWLINE && quoted === 0) {
         records++;
         if (i + 1 - start > longest) longest = i + 1 - start;
+        if (onLastField) {
+          if ((i > 0 ? chunk[i - 1] : this.#before) !== COMMA)
+            this.#tell(chunk.subarray(Math.max(start, 0), i));
+          if (start <= 0) this.#tail.clear();
+        }
         start = i + 1;
         if (records >= limit) break;
       }
@@ -197,7 +203,16 @@ class Scanner {
     this.#longest = longest;
     this.#open = length - start;
     if (this.full) this.#open = 0;
+    if (onLastField) {
+      this.#tail.add(chunk.subarray(Math.max(start, 0)));
+      this.#before = chunk[length - 1] ?? this.#before;
+    }
     return Math.max(start, 0);
+  }
+
+  #tell(end: Uint8Array): void {
+    const text = this.#tail.fieldBefore(end);
+    if (text !== null) this.onLastField?.(text);
   }
 
   takeLongest(): number {

@@ -2,7 +2,7 @@ import { decimalReading } from "../../lake/readings.ts";
 import type { CsvColumn, Extraction } from "../../providers/contract.ts";
 import type { Column, SqlSession } from "../../sql/contract.ts";
 import type { Intake, IntakeOptions } from "./intake.ts";
-import { listFromJson } from "./parts.ts";
+import { isListOf } from "./parts.ts";
 import { cutRecords, type RecordFile } from "./records.ts";
 import { Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { numbered, readCsv, type Staging } from "./staging.ts";
@@ -73,7 +73,7 @@ function slotValue(
   if (text === "hex") return `unhex(${name})`;
   if (text === "list") {
     if (!isTrusting || !list) return `CAST(${name} AS JSON)`;
-    return `CASE WHEN ${name} IS NULL OR ${listFromJson(`CAST(${name} AS JSON)`, list, "TRY_CAST")} IS NOT NULL THEN CAST(${name} AS JSON) ELSE ${refuse} END`;
+    return `CASE WHEN ${name} IS NULL OR ${isListOf(`CAST(${name} AS JSON)`, list)} THEN CAST(${name} AS JSON) ELSE ${refuse} END`;
   }
   if (text === "number") {
     const isText = column.wholeDigits + column.scale > 38;
@@ -104,7 +104,7 @@ export async function measure(session: SqlSession, sheet: Sheet, relation: strin
       ]),
       ...lists.map(
         ({ slot: { name, list = "" } }, at) =>
-          `bool_and(${listFromJson(`CAST(${name} AS JSON)`, list, "TRY_CAST")} IS NOT NULL) FILTER (${name} IS NOT NULL) AS l${at}`,
+          `bool_and(${isListOf(`CAST(${name} AS JSON)`, list)}) FILTER (${name} IS NOT NULL) AS l${at}`,
       ),
     ].join(", ")} FROM ${relation}`,
   );
