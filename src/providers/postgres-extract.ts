@@ -1,11 +1,13 @@
 import { AppError } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+import { OddValues } from "../base/odd-values.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { sqlState } from "./postgres-failure.ts";
 import { fillParameters, quoteName, valueExpression } from "./postgres-names.ts";
 import { openSession, type Session } from "./postgres-session.ts";
 import type { PostgresLink } from "./postgres-shape.ts";
 import { findTable, type SourceTable } from "./postgres-tables.ts";
-import { passage, type SourceColumn } from "./postgres-types.ts";
+import { oddField, type Passage, passage, type SourceColumn } from "./postgres-types.ts";
 
 /** The server's own limit for one COPY: the longest that a run may take. */
 const COPY_TIMEOUT_MS = 86_400_000;
@@ -22,16 +24,30 @@ export async function extractTable(link: PostgresLink, request: ExtractRequest):
   try {
     const table = await findTable(session, request.spec, link.config.database);
     const columns = chosen(table, request);
-    const select = await selectText(session, table, columns, request);
+    const passages = columns.map((column) => passageOf(column, request));
+    const odd = oddField(columns, passages);
+    const fields = passages.map(({ expression }) => expression);
+    // A table without columns has rows all the same.
+    const select = await selectText(
+      session,
+      table,
+      odd || columns.length === 0 ? [...fields, odd ?? "null"] : fields,
+      request,
+    );
     const bytes = await session.copy(`COPY (${select}\n) TO STDOUT (FORMAT csv, ENCODING 'UTF8')`);
     return {
       kind: "csv",
-      columns: columns.map((column) => ({
-        name: column.name,
-        dataType: passage(column).dataType,
-        nullable: column.nullable,
-      })),
+      columns: columns.map(({ name, nullable }, at) => {
+        const { dataType = "VARCHAR", text } = passages[at] ?? {};
+        return { name, dataType, nullable, ...(text ? { text } : {}) };
+      }),
       bytes: rowsOf(session, bytes, request),
+      ...(odd || columns.length === 0
+        ? {
+            odd: new OddValues(),
+            oddField: new Map(columns.map(({ name }, at) => [name, passages[at]?.odd?.what ?? ""])),
+          }
+        : {}),
       ranged: true,
     };
   } catch (error) {
@@ -58,23 +74,25 @@ function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
   });
 }
 
+const passageOf = (column: SourceColumn, { types }: ExtractRequest): Passage =>
+  passage(column, types?.get(column.name) === "VARCHAR");
+
 async function selectText(
   session: Session,
   table: SourceTable,
-  columns: readonly SourceColumn[],
+  fields: readonly string[],
   request: ExtractRequest,
 ): Promise<string> {
   const from = `${quoteName(table.schema)}.${quoteName(table.table)}`;
+  const cursor = table.columns.find(({ name }) => name === request.range?.field);
   const conditions = [
     await whereText(session, from, request.where),
-    ...rangeConditions(table.columns, request.range),
+    ...(cursor ? rangeConditions(cursor, request) : []),
   ].filter((condition) => condition !== null);
   return [
-    `SELECT ${columns.map((column) => passage(column).expression).join(", ")} FROM ${from}`,
+    `SELECT ${fields.join(", ")} FROM ${from}`,
     ...(conditions.length > 0 ? [`WHERE ${conditions.join(" AND ")}`] : []),
-    ...(request.range && request.maxRows !== null
-      ? [`ORDER BY ${quoteName(request.range.field)} NULLS FIRST`]
-      : []),
+    ...(cursor && request.maxRows !== null ? [`ORDER BY ${orderOf(cursor, request)}`] : []),
     ...(request.maxRows === null ? [] : [`LIMIT ${Math.max(0, Math.trunc(request.maxRows))}`]),
   ].join(" ");
 }
@@ -117,15 +135,33 @@ async function whereText(
   )}\n)`;
 }
 
-function rangeConditions(columns: readonly SourceColumn[], range: ExtractRequest["range"]): string[] {
-  const column = columns.find((each) => each.name === range?.field);
-  if (!range || !column) return [];
-  const name = quoteName(range.field);
-  const { from, to } = range;
-  const before = to === null ? null : `${name} < ${valueExpression(to, column.castType)}`;
-  if (from === null) return before === null ? [] : [`(${before} OR ${name} IS NULL)`];
-  const after = `${name} >= ${valueExpression(from, column.castType)}`;
-  return before === null ? [after] : [after, before];
+/** The cursor, and a value beside it, as the load compares them: what goes over as text by its bytes, not by a collation. */
+function comparable(column: SourceColumn, request: ExtractRequest) {
+  const name = quoteName(column.name);
+  const { dataType, text } = passageOf(column, request);
+  if (dataType !== "VARCHAR" || text === "number") {
+    return { sql: name, of: (value: Json) => valueExpression(value, column.castType) };
+  }
+  const type = column.base === "bpchar" ? "bpchar::text" : "text"; // blanks at its end do not count
+  return { sql: `${name}::text COLLATE "C"`, of: (value: Json) => valueExpression(value, type) };
+}
+
+/** Values that do not go over come where those that are NULL do: while the range has no start. */
+function rangeConditions(column: SourceColumn, request: ExtractRequest): string[] {
+  const { from, to } = request.range ?? { from: null, to: null };
+  const { sql, of } = comparable(column, request);
+  const odd = passageOf(column, request).odd?.condition;
+  const before = to === null ? null : `${sql} < ${of(to)}`;
+  if (from === null) {
+    return before === null ? [] : [`(${before} OR ${sql} IS NULL${odd ? ` OR ${odd}` : ""})`];
+  }
+  return [`${sql} >= ${of(from)}`, ...(before === null ? [] : [before]), ...(odd ? [`NOT (${odd})`] : [])];
+}
+
+function orderOf(column: SourceColumn, request: ExtractRequest): string {
+  const odd = passageOf(column, request).odd?.condition;
+  const first = odd && request.range?.from === null ? `(${odd}) IS TRUE DESC, ` : "";
+  return `${first}${comparable(column, request).sql} NULLS FIRST`;
 }
 
 /**

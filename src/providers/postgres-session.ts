@@ -54,12 +54,13 @@ export async function openSession(link: PostgresLink, statementTimeoutMs: number
 }
 
 const preamble = (statementTimeoutMs: number) => `
-  BEGIN READ ONLY;
+  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL statement_timeout = ${statementTimeoutMs};
   SET LOCAL timezone = 'UTC';
   SET LOCAL datestyle = 'ISO, YMD';
   SET LOCAL intervalstyle = 'postgres';
   SET LOCAL extra_float_digits = 3;
+  SET LOCAL bytea_output = 'hex';
   SET LOCAL standard_conforming_strings = on`;
 
 /** A session that connects with its first statement. */

@@ -53,24 +53,40 @@ export async function findTable(session: Session, spec: string, database: string
   return { schema: found.schema, table: found.table, columns: await columnsOf(session, found.oid) };
 }
 
+/** Domains are followed to what they rest on, and arrays to what they are of. */
 const columnsOf = (session: Session, oid: number): Promise<SourceColumn[]> =>
   session.rows<SourceColumn>(
-    `with recursive walk (attnum, oid, modifier, required) as (
-       select attnum, atttypid, atttypmod, attnotnull
+    `with recursive walk (attnum, depth, oid, modifier, required) as (
+       select attnum, 0, atttypid, atttypmod, attnotnull
          from pg_catalog.pg_attribute
         where attrelid = $1::oid and attnum > 0 and not attisdropped
        union all
-       select w.attnum, d.typbasetype, d.typtypmod, w.required or d.typnotnull
-         from walk w join pg_catalog.pg_type d on d.oid = w.oid
-        where d.typtype = 'd')
+       select w.attnum,
+              case t.typtype when 'd' then w.depth else 1 end,
+              case t.typtype when 'd' then t.typbasetype else t.typelem end,
+              case t.typtype when 'd' then t.typtypmod else w.modifier end,
+              w.required or t.typnotnull
+         from walk w
+         join pg_catalog.pg_type t on t.oid = w.oid
+         left join pg_catalog.pg_type e on e.oid = t.typelem
+        where t.typtype = 'd' or w.depth = 0 and e.typarray = t.oid),
+     found as (
+       select w.attnum, w.depth, w.required, w.modifier,
+              t.typname as base, t.typtype as kind, t.typcategory as category
+         from walk w
+         join pg_catalog.pg_type t on t.oid = w.oid and t.typtype <> 'd')
      select a.attname as name,
             pg_catalog.format_type(a.atttypid, a.atttypmod) as type,
             pg_catalog.format_type(a.atttypid, null) as "castType",
-            not w.required as nullable,
-            b.typname as base, b.typtype as kind, b.typcategory as category, w.modifier
-       from walk w
-       join pg_catalog.pg_type b on b.oid = w.oid and b.typtype <> 'd'
-       join pg_catalog.pg_attribute a on a.attrelid = $1::oid and a.attnum = w.attnum
+            not b.required as nullable,
+            b.base, b.kind, b.category, b.modifier,
+            case when e.attnum is not null then
+              json_build_object('base', e.base, 'kind', e.kind, 'category', e.category, 'modifier', e.modifier)
+            end as element
+       from found b
+       join pg_catalog.pg_attribute a on a.attrelid = $1::oid and a.attnum = b.attnum
+       left join found e on e.attnum = b.attnum and e.depth = 1
+      where b.depth = 0
       order by a.attnum`,
     [oid],
   );

@@ -275,14 +275,14 @@ test("values of all common types come as they are", async () => {
     i8: "9223372036854775807",
     big: "99999999999999999999999999999999999999",
     n: "12345.67",
-    nn: 1.5,
+    nn: "1.5",
     f4: 1.5,
     f8: 0.1,
     b: true,
     t: 'a"b,\n\\ü',
     vc: "abc",
     d: "2026-02-28",
-    by: "deadbeef",
+    by: "3q2+7w==",
     u: "11111111-2222-3333-4444-555555555555",
     m: "happy",
     ip: "10.0.0.1",
@@ -291,7 +291,7 @@ test("values of all common types come as they are", async () => {
   expect(new Set(Object.values(nulls[0]))).toEqual(new Set([null]));
   expect(
     await data.rows(
-      "select sum(n)::varchar s, sum(arr[0]::int) a, max(jb->>'$.b[0]') j, max(tz) z from raw.kinds",
+      "select sum(n)::varchar s, sum(arr[1]) a, max(jb->>'$.b[0]') j, max(tz) z from raw.kinds",
     ),
   ).toEqual([{ s: "12345.66", a: 1, j: "1", z: "2025-12-31T22:00:00.000Z" }]);
 });

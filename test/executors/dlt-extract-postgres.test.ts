@@ -34,7 +34,8 @@ test("a table of PostgreSQL goes over in several files, row for row", async () =
     create table wide as select i as id, repeat(md5(i::text), 10) as text, case when i % 3 = 0 then null when i % 3 = 1 then '' else E'a"\\n,' || i end as odd,
       i * 1.5 as n, i % 2 = 0 as flag, timestamptz '2026-01-01 00:00:00.000001+00' + i * interval '1 second' as at, array[i, i] as list
     from generate_series(1::int8, 60000) i`);
-  const { result } = await run(world, { name: "wide", incremental: { cursorField: "at" } });
+  const resource = { name: "wide", primaryKey: ["id"], incremental: { cursorField: "at" } };
+  const { result } = await run(world, resource);
   expect(result).toMatchObject({ mode: "initial", rows: 60_000, warnings: [] });
   expect(result.tables[0]?.files).toBeGreaterThan(1);
   expect(result.tables[0]?.cursor?.end).toBe("2026-01-01T16:40:00.000001Z");
@@ -52,9 +53,9 @@ test("a table of PostgreSQL goes over in several files, row for row", async () =
   await pg.sql.unsafe(
     "insert into wide select 60000 + id, text, odd, n, flag, timestamptz '2026-01-01 16:40:00.000001+00' + (id - 1) * interval '1 second', list from wide where id <= 3",
   );
-  const second = await run(world, { name: "wide", incremental: { cursorField: "at" } });
+  const second = await run(world, resource);
   expect(second.result.tables[0]).toMatchObject({ rowsRead: 4, rows: 3, deduplicated: 1 });
-  const third = await run(world, { name: "wide", incremental: { cursorField: "at" } });
+  const third = await run(world, resource);
   expect(third.result).toMatchObject({ mode: "incremental", rows: 0 });
 }, 120_000);
 
@@ -97,5 +98,158 @@ test("a cursor that the table lacks fails by its name, and a hostile column's na
   expect(result.warnings).toHaveLength(1);
   expect(await world.query("SELECT a_b_drop_table, _dlt_id_2 FROM raw.shop__odd")).toEqual([
     { a_b_drop_table: 1, _dlt_id_2: "x" },
+  ]);
+}, 120_000);
+
+test("lists keep the type of their elements, and those that are no such lists stay JSON", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(String.raw`
+    create type mood as enum ('sad', 'glad'); create type pair as (a int, b text);
+    create domain price as numeric(8,2); create domain numbers as int[];
+    create table lists (id int, i int[], n numeric(38,10)[], free numeric[], f8 float8[], b bool[], t text[], c char(3)[], m mood[],
+      u uuid[], by bytea[], d date[], tz timestamptz[], iv interval[], ip inet[], j jsonb[], p pair[], prices price[],
+      over numbers, x xid8[], deep int[], texts text[], days date[], nan numeric(10,2)[], bounds int[]);
+    insert into lists values (1, '{1,null,-3}', '{1234567890123456789012345678.0123456789}', '{1.10,1e-30,NaN}', '{0.1,NaN,-Infinity,5e-324}',
+      '{t,f,null}', '{"a,b","c\"d\\",null,""}', '{a}', '{glad}', '{018f0000-0000-7000-8000-000000000001}', '{"\\x00ff","\\x"}',
+      '{0001-01-01}', '{"2026-01-01 00:00:00.000001+02"}', '{"1 day"}', '{::1}', array['{"a": 1.0}'::jsonb], array[row(1, 'z')::pair],
+      '{1.50}', '{1,2}', '{18446744073709551615}', '{{1,2},{3,4}}', '{{a,b}}', '{infinity,2026-01-01}', '{1.5,NaN}', '[2:3]={7,8}'),
+     (2, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}');
+    insert into lists (id) values (3)`);
+  const { result } = await run(world, { name: "lists" });
+  expect(result.warnings).toEqual([
+    'lists.bounds: 1 value came without the bounds: a list begins at 1 ("[2:3]={7,8}").',
+  ]);
+  const types = Object.fromEntries(world.tables[0]?.columns.map((each) => [each.name, each.dataType]) ?? []);
+  const [one, two, three] = await world.query(
+    "SELECT columns(*)::VARCHAR FROM (SELECT * EXCLUDE (_dlt_id, _dlt_load_id) FROM raw.shop__lists) ORDER BY id",
+  );
+  const shown = Object.entries(one ?? {}).map(([name, value]) => [name, types[name], value]);
+  expect(shown).toEqual([
+    ["id", "INTEGER", "1"],
+    ["i", "INTEGER[]", "[1, NULL, -3]"],
+    ["n", "DECIMAL(38,10)[]", "[1234567890123456789012345678.0123456789]"],
+    ["free", "VARCHAR[]", "[1.10, 0.000000000000000000000000000001, NaN]"],
+    ["f8", "DOUBLE[]", "[0.1, nan, -inf, 5e-324]"],
+    ["b", "BOOLEAN[]", "[true, false, NULL]"],
+    ["t", "VARCHAR[]", "['a,b', 'c\"d\\\\', NULL, '']"],
+    ["c", "VARCHAR[]", "['a  ']"],
+    ["m", "VARCHAR[]", "[glad]"],
+    ["u", "UUID[]", "[018f0000-0000-7000-8000-000000000001]"],
+    ["by", "BLOB[]", "[\\x00\\xFF, '']"],
+    ["d", "DATE[]", "[0001-01-01]"],
+    ["tz", "TIMESTAMPTZ[]", "['2025-12-31 22:00:00.000001+00']"],
+    ["iv", "VARCHAR[]", "[1 day]"],
+    ["ip", "VARCHAR[]", "['::1']"],
+    ["j", "JSON", '[{"a": 1.0}]'],
+    ["p", "JSON", '[{"a":1,"b":"z"}]'],
+    ["prices", "DECIMAL(8,2)[]", "[1.50]"],
+    ["over", "INTEGER[]", "[1, 2]"],
+    ["x", "DECIMAL(20,0)[]", "[18446744073709551615]"],
+    ["deep", "JSON", "[[1,2],[3,4]]"],
+    ["texts", "JSON", '[["a","b"]]'],
+    ["days", "JSON", '["infinity","2026-01-01"]'],
+    ["nan", "JSON", '["1.50","NaN"]'],
+    ["bounds", "INTEGER[]", "[7, 8]"],
+  ]);
+  expect(new Set(Object.values(two ?? {}))).toEqual(new Set(["2", "[]"]));
+  expect(new Set(Object.values(three ?? {}))).toEqual(new Set(["3", null]));
+}, 120_000);
+
+test("values that no column holds are told with their texts, and stay where the definition wants text", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(`
+    create table strange (id int, "{" date, at timestamptz, t time, price numeric(10,2), free numeric, by bytea, wide numeric(50,20));
+    insert into strange values (1, 'infinity', '-infinity', '24:00', 'NaN', 'NaN', '', 123456789012345678901234567.5),
+      (2, '5874897-12-31', '2026-01-01 00:00:00.000001Z', '23:59:59.999999', 1.50, 0.1000000000000000055511151231257827, '\\x00ff', null),
+      (3, '0044-03-15 BC', '0044-03-15 BC', null, null, 12345678901234567890.5, null, 1)`);
+  const { result } = await run(world, { name: "strange" });
+  expect(result.warnings.toSorted()).toEqual([
+    'strange.at: 2 values became NULL: no date that Parquet holds ("-infinity", "0044-03-15 00:00:00+00 BC").',
+    'strange.free: 1 value became NULL: no number that a decimal holds ("NaN").',
+    'strange.price: 1 value became NULL: no number that a decimal holds ("NaN").',
+    'strange.t: 1 value became NULL: no time of day that Parquet holds ("24:00:00").',
+    'strange.{: 2 values became NULL: no date that Parquet holds ("infinity", "0044-03-15 BC").',
+  ]);
+  const read = (table: string) =>
+    world.query(
+      `SELECT columns(*)::VARCHAR FROM (SELECT * EXCLUDE (_dlt_id, _dlt_load_id) FROM raw.shop__${table}) ORDER BY id`,
+    );
+  const rows = await read("strange");
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ["1", null, null, null, null, null, "", "123456789012345678901234567.5"],
+    [
+      "2",
+      "5874897-12-31",
+      "2026-01-01 00:00:00.000001+00",
+      "23:59:59.999999",
+      "1.50",
+      "0.1000000000000000055511151231257827",
+      "\\x00\\xFF",
+      null,
+    ],
+    ["3", null, null, null, null, "12345678901234567890.5", null, "1.0"],
+  ]);
+  const columns = ["{", "at", "free"].map((name) => ({ name, type: "text" }));
+  expect((await run(world, { name: "texts", spec: "strange", columns })).result.warnings).not.toContainEqual(
+    expect.stringContaining("texts.at"),
+  );
+  expect((await read("texts")).map((row) => [row.at, row.free])).toEqual([
+    ["-infinity", "NaN"],
+    ["2026-01-01 00:00:00.000001+00", "0.1000000000000000055511151231257827"],
+    ["0044-03-15 00:00:00+00 BC", "12345678901234567890.5"],
+  ]);
+  const frozen = await failure(run(world, { name: "strange" }, { schemaContract: "freeze" }));
+  expect(frozen.code).toBe("schema_contract_violation");
+}, 120_000);
+
+test("a table without columns has its rows", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe("create table nothing (); insert into nothing select from generate_series(1, 3)");
+  expect((await run(world, { name: "nothing" })).result).toMatchObject({ rows: 3, warnings: [] });
+  expect(await world.query("SELECT count(DISTINCT _dlt_id)::INT AS n FROM raw.shop__nothing")).toEqual([
+    { n: 3 },
+  ]);
+}, 120_000);
+
+test("a cursor of texts, blanks, long numbers or infinite instants takes each row once, whatever the collation", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(`
+    create table ordered (id int, code text collate "en-x-icu", fixed char(3), n numeric, at timestamptz);
+    insert into ordered values (1, 'a', 'a', 12345678901234567890.1, '2026-01-01 00:00:00.000001Z'), (2, 'B', 'b', 12345678901234567890.25, '2026-01-01 00:00:00.000002Z'),
+      (3, 'b', 'b', 9, 'infinity'), (4, 'A', 'c', -7.5, '-infinity'), (5, 'ä', 'c', 1e-30, null)`);
+  for (const cursorField of ["code", "fixed", "n", "at"]) {
+    const resource = {
+      name: `by_${cursorField}`,
+      spec: "ordered",
+      primaryKey: ["id"],
+      incremental: { cursorField },
+    };
+    // Rows without a cursor come first, and alone they do not say where to go on.
+    const maxRows = cursorField === "at" ? 4 : 2;
+    for (let load = 0; load < 3; load++) await run(world, resource, { maxRows });
+    expect((await run(world, resource)).result.rows).toBe(0);
+    expect(await world.query(`SELECT id FROM raw.shop__by_${cursorField} ORDER BY id`)).toEqual(
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    );
+  }
+  expect(world.cursors.get("by_n")?.lastValue).toBe("12345678901234567890.25");
+  expect(world.cursors.get("by_at")?.lastValue).toBe("2026-01-01T00:00:00.000002Z");
+}, 120_000);
+
+test("a merge by numbers of any length finds the row of an equal number", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(`create table ledger (no numeric, part text, sum int, primary key (no, part));
+    insert into ledger values (1.0, 'a', 1), (1.5, 'a', 1), (12345678901234567890123456789012345678.5, 'a', 1), (1, 'A', 1)`);
+  const resource = { name: "ledger", primaryKey: ["no", "part"], writeDisposition: "merge" };
+  expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 4 });
+  await pg.sql.unsafe(
+    "update ledger set no = 1.00, sum = 2 where no = 1 and part = 'a'; update ledger set sum = 2 where no > 2",
+  );
+  expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 0, updated: 4 });
+  expect(await world.query("SELECT no, part, sum FROM raw.shop__ledger ORDER BY no, part")).toEqual([
+    { no: "1", part: "A", sum: 1 },
+    { no: "1", part: "a", sum: 2 },
+    { no: "1.5", part: "a", sum: 1 },
+    { no: "12345678901234567890123456789012345678.5", part: "a", sum: 2 },
   ]);
 }, 120_000);

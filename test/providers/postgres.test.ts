@@ -247,7 +247,7 @@ describe("extract", () => {
       { name: "amount", dataType: "DECIMAL(10,2)", nullable: true },
       { name: "placed_at", dataType: "TIMESTAMPTZ", nullable: true },
     ]);
-    expect(csv).toBe("1,c1,1.50,2026-01-01 01:00:00+00\n");
+    expect(csv).toBe("1,c1,1.50,2026-01-01 01:00:00+00,\n"); // the last field is for odd values
     expect(ranged).toBe(true);
   });
 
@@ -413,7 +413,9 @@ describe("types", () => {
     await Bun.write(path, csv);
     const db = await (await DuckDBInstance.create(":memory:")).connect();
     await db.run("SET TimeZone = 'UTC'");
-    const spec = columns.map(({ name, dataType }) => `'${name}': '${dataType}'`).join(", ");
+    const spec = [...columns, { name: "odd", dataType: "VARCHAR", text: undefined }]
+      .map(({ name, dataType, text }) => `'${name}': '${text ? "VARCHAR" : dataType}'`)
+      .join(", ");
     const parquet = path.replace("csv", "parquet");
     await db.run(
       `copy (select * from read_csv('${path}', header=false, columns={${spec}}, nullstr='', allow_quoted_nulls=false, quote='"', escape='"')) to '${parquet}'`,
@@ -426,14 +428,15 @@ describe("types", () => {
     expect(Object.fromEntries(columns.map(({ name, dataType }) => [name, dataType]))).toMatchObject({
       i2: "SMALLINT",
       big: "DECIMAL(38,10)",
-      free: "DOUBLE",
-      wide: "DOUBLE",
+      free: "VARCHAR",
+      wide: "VARCHAR",
       e: "DECIMAL(8,2)",
       small: "DECIMAL(5,5)",
       round: "DECIMAL(5,0)",
       j: "JSON",
-      a: "JSON",
-      b: "VARCHAR",
+      u: "UUID",
+      a: "INTEGER[]",
+      b: "BLOB",
     });
     expect(columns.find(({ name }) => name === "e")?.nullable).toBe(false);
     expect(one).toEqual({
@@ -442,8 +445,8 @@ describe("types", () => {
       i4: "-2147483648",
       i8: "-9223372036854775808",
       big: "1234567890123456789012345678.0123456789",
-      free: "1e-20",
-      wide: "1.0",
+      free: "0.00000000000000000001",
+      wide: "1.00",
       f4: "nan",
       f8: "inf",
       yes: "true",
@@ -452,9 +455,9 @@ describe("types", () => {
       u: "018f0000-0000-7000-8000-000000000001",
       j: '{"a": [1, "x"]}',
       js: '{"k" : 1}',
-      d: "infinity",
-      t: "24:00:00",
-      ts: "-infinity",
+      d: null,
+      t: null,
+      ts: null,
       tz: "2026-03-01 10:00:00.123456+00",
       b: "00ff",
       a: "[1,null,3]",
@@ -466,16 +469,36 @@ describe("types", () => {
       ip: "10.0.0.1",
       small: ".00123",
       round: "12300",
+      odd: expect.stringContaining('"d" : "infinity", "t" : "24:00:00", "ts" : "-infinity", "tz" : null'),
     });
     expect(two).toMatchObject({
       big: null,
-      free: "nan",
+      free: null,
       s: 'two\nlines, "quoted" \\.',
       d: null,
       ts: null,
       tz: null,
       u: null,
     });
+    expect(JSON.parse(two?.odd as string)).toMatchObject({
+      big: "NaN",
+      free: "NaN",
+      d: "0044-03-15 BC",
+      ts: "0001-12-31 00:00:00 BC",
+      tz: "294276-12-31 00:00:00+00",
+    });
+  });
+
+  test("go as the server's own text where the definition wants text", async () => {
+    const columns = ["free", "d", "t", "ts", "b", "yes"];
+    const types = new Map(columns.map((name) => [name, "VARCHAR"]));
+    const { columns: given, csv } = await extract(request("every", { columns, types }));
+    expect(new Set(given.map(({ dataType }) => dataType))).toEqual(new Set(["VARCHAR"]));
+    expect(csv.split("\n").toSorted()).toEqual([
+      "",
+      "0.00000000000000000001,infinity,24:00:00,-infinity,\\x00ff,true",
+      "NaN,0044-03-15 BC,,0001-12-31 00:00:00 BC,,",
+    ]);
   });
 });
 
