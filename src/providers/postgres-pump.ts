@@ -37,7 +37,8 @@ export function pump(stream: Readable, clock: Clock): AsyncGenerator<Uint8Array>
   stream.on("data", (piece: Buffer) => {
     heard = true;
     if (used + piece.length > BLOCK_BYTES) cut();
-    if (piece.length > BLOCK_BYTES) waiting.push(piece);
+    // A row of many megabytes comes whole; whoever looks over it is to look up in between.
+    if (piece.length > BLOCK_BYTES) waiting.push(...pieces(piece));
     else used += piece.copy(block, used);
     if (waiting.length === 0) return;
     if (waiting.length >= MAX_WAITING) stream.pause();
@@ -77,6 +78,10 @@ export function pump(stream: Readable, clock: Clock): AsyncGenerator<Uint8Array>
       stream.destroy();
     }
   })();
+}
+
+function* pieces(row: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < row.length; at += BLOCK_BYTES) yield row.subarray(at, at + BLOCK_BYTES);
 }
 
 const silence = () =>

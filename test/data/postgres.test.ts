@@ -313,3 +313,21 @@ test("a dry run shows and writes nothing; maxRows goes on where it stopped", asy
     expect(await data.rows("select count(*) n, max(id) top from raw.many")).toEqual([{ n, top: n }]);
   }
 });
+
+test("values of many megabytes pass whole", async () => {
+  await pg.sql.unsafe(`create table large (id int, bytes bytea, words text);
+    insert into large values (1, decode(repeat('00ff10', 13981013), 'hex'), null), (2, null, repeat('0123456789', 15000000)), (3, '', 'short')`);
+  const extract = await data.extract(shop, { dataset: "large", resources: [{ name: "large" }] });
+  expect(await extract.result()).toMatchObject({ rows: 3, warnings: [] });
+  expect(
+    await data.rows(
+      "select id, octet_length(bytes)::int as bytes, md5(bytes) as sum, length(words)::int as words, md5(words) as word_sum from raw.large order by id",
+    ),
+  ).toEqual(
+    (
+      await pg.sql.unsafe(
+        "select id, octet_length(bytes) as bytes, md5(bytes) as sum, length(words) as words, md5(words) as word_sum from large order by id",
+      )
+    ).map((row) => ({ ...row })),
+  );
+});

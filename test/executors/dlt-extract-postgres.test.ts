@@ -137,7 +137,7 @@ test("lists keep the type of their elements, and those that are no such lists st
     ["u", "UUID[]", "[018f0000-0000-7000-8000-000000000001]"],
     ["by", "BLOB[]", "[\\x00\\xFF, '']"],
     ["d", "DATE[]", "[0001-01-01]"],
-    ["tz", "TIMESTAMPTZ[]", "['2025-12-31 22:00:00.000001+00']"],
+    ["tz", "TIMESTAMP WITH TIME ZONE[]", "['2025-12-31 22:00:00.000001+00']"],
     ["iv", "VARCHAR[]", "[1 day]"],
     ["ip", "VARCHAR[]", "['::1']"],
     ["j", "JSON", '[{"a": 1.0}]'],

@@ -6,6 +6,7 @@ export function typeName(type: string): string {
     .trim()
     .toUpperCase()
     .replaceAll(/\s*,\s*/g, ",");
+  if (upper.endsWith("[]")) return `${typeName(upper.slice(0, -2))}[]`;
   return ALIASES[upper] ?? upper;
 }
 
