@@ -1,4 +1,5 @@
 import { AppError } from "../base/errors.ts";
+import { OddValues } from "../base/odd-values.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { errorNumber } from "./mysql-failure.ts";
 import { openSession, type Session } from "./mysql-session.ts";
@@ -25,15 +26,22 @@ const FAULTS_OF_TEXT = [
 export async function extractTable(link: MysqlLink, request: ExtractRequest): Promise<Extraction> {
   const session = await openSession(link, EXTRACT_TIMEOUT_MS);
   try {
-    const table = await findTable(session, request.spec, link.config.database);
+    const table = await findTable(session, request.spec, link.config.database, request.types);
+    const odd = new OddValues();
     const columns = chosen(table, request);
     const select = selectText(table, columns, request);
     // Its mistakes come to light before anything is read.
     if (request.where) await session.rows(`EXPLAIN ${select}`);
     return {
       kind: "csv",
-      columns: columns.map(({ name, dataType, nullable }) => ({ name, dataType, nullable })),
-      bytes: bytesOf(session, select, columns, request),
+      columns: columns.map(({ name, dataType, nullable, text }) => ({
+        name,
+        dataType,
+        nullable,
+        ...(text ? { text } : {}),
+      })),
+      bytes: bytesOf(session, select, { columns, odd, request }),
+      odd,
       ranged: true,
     };
   } catch (error) {
@@ -92,7 +100,10 @@ function rangeConditions(column: SourceColumn, { from, to }: NonNullable<Extract
   const before = to === null ? null : `${value} < ${cursorText(to, column)}`;
   if (from === null) return before === null ? [] : [`(${before} OR ${quoteName(column.name)} IS NULL)`];
   const after = `${value} >= ${cursorText(from, column)}`;
-  return before === null ? [after] : [after, before];
+  // Days that are none come where NULL does: while the range has no start.
+  const isDay = `DAYOFMONTH(${value}) BETWEEN 1 AND DAYOFMONTH(LAST_DAY(${value}))`;
+  const isDated = (column.sort === "date" || column.sort === "datetime") && column.dataType !== "VARCHAR";
+  return [after, ...(before === null ? [] : [before]), ...(isDated ? [isDay] : [])];
 }
 
 /** What an error of the query means. A fault in values or names is the definition's where it has a part in the query. */
@@ -110,11 +121,10 @@ function explain(error: unknown, session: Session, request: ExtractRequest): unk
 async function* bytesOf(
   session: Session,
   select: string,
-  columns: readonly SourceColumn[],
-  request: ExtractRequest,
+  { columns, odd, request }: { columns: readonly SourceColumn[]; odd: OddValues; request: ExtractRequest },
 ): AsyncGenerator<Uint8Array> {
   try {
-    for await (const rows of session.stream(select)) yield csvOf(rows, columns);
+    for await (const rows of session.stream(select)) yield* csvOf(rows, columns, odd);
   } catch (error) {
     throw explain(error, session, request);
   } finally {

@@ -1,4 +1,5 @@
 import { AppError } from "../base/errors.ts";
+import type { ExtractRequest } from "./contract.ts";
 import type { Session } from "./mysql-session.ts";
 import { quoteText } from "./mysql-text.ts";
 import { type SourceColumn, sourceColumn } from "./mysql-types.ts";
@@ -28,9 +29,14 @@ export interface SourceTable {
 
 /**
  * The table that `spec` names, in `database` where it names no other. Its letters count as they are written; where no
- * table bears them, as the server compares them. Throws `not_found`.
+ * table bears them, as the server compares them. Columns that `types` fixes as text go as such. Throws `not_found`.
  */
-export async function findTable(session: Session, spec: string, database: string): Promise<SourceTable> {
+export async function findTable(
+  session: Session,
+  spec: string,
+  database: string,
+  types?: ExtractRequest["types"],
+): Promise<SourceTable> {
   const { schema, table } = parseSpec(spec);
   const rows = await session.rows<"s" | "t" | "name" | "type" | "base" | "nullable" | "digits" | "scale">(
     `SELECT table_schema AS s, table_name AS t, column_name AS name, column_type AS type, data_type AS base,
@@ -52,14 +58,17 @@ export async function findTable(session: Session, spec: string, database: string
     schema: found.s ?? "",
     table: found.t ?? "",
     columns: own.map((row) =>
-      sourceColumn({
-        name: row.name ?? "",
-        type: row.type ?? "",
-        base: (row.base ?? "").toLowerCase(),
-        nullable: row.nullable === "YES",
-        precision: row.digits === null ? null : Number(row.digits),
-        scale: row.scale === null ? null : Number(row.scale),
-      }),
+      sourceColumn(
+        {
+          name: row.name ?? "",
+          type: row.type ?? "",
+          base: (row.base ?? "").toLowerCase(),
+          nullable: row.nullable === "YES",
+          precision: row.digits === null ? null : Number(row.digits),
+          scale: row.scale === null ? null : Number(row.scale),
+        },
+        types?.get(row.name ?? "") === "VARCHAR",
+      ),
     ),
   };
 }

@@ -1,3 +1,5 @@
+import type { OddValues } from "../base/odd-values.ts";
+import type { CsvColumn } from "./contract.ts";
 import type { Cell } from "./mysql-reader.ts";
 import { quoteName } from "./mysql-text.ts";
 
@@ -11,10 +13,11 @@ export interface SourceColumn {
   expression: string;
   /** The DuckDB type of its text. */
   dataType: string;
+  text?: CsvColumn["text"];
   /** How its values are compared; null for a column that can't be a cursor. */
   sort: "number" | "date" | "datetime" | "text" | null;
-  /** The CSV field of a value that is not NULL. */
-  field(cell: Buffer): string;
+  /** The CSV field of a value that is not NULL; null for one that does not go over. */
+  field(cell: Buffer): string | null;
 }
 
 /** One column of `information_schema.columns`. */
@@ -44,34 +47,68 @@ const plain = (cell: Buffer): string => cell.toString("latin1");
 /** A CSV field in quotes. */
 const quoted = (text: string): string => `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
 const text = (cell: Buffer): string => quoted(cell.toString("utf8"));
-const hex = (cell: Buffer): string => cell.toString("hex");
+/** In quotes, since an empty field without them is NULL. */
+const hex = (cell: Buffer): string => `"${cell.toString("hex")}"`;
 
 /**
- * DuckDB's reading of a MySQL column.
+ * How a MySQL column goes over. With `asText` it goes as the server's own text: bytes as hex digits, shapes as their
+ * well-known text behind their SRID.
  *
- * Exact for integers, decimals up to 38 digits, floats, dates and times of day, texts and JSON; `timestamp` is an
- * instant in UTC, `datetime` has no zone. Binary becomes hex text, geometry its well-known text, `bit` a number, `time`
- * (which may be longer than a day), enum, set and all else their text. What DuckDB can't hold becomes NULL, so that one
- * odd value does not stop a load: zero dates, dates without month or day, the year 0.
+ * Exact for all that Parquet has a type for; `timestamp` is an instant in UTC, `datetime` has no zone, a shape is its
+ * SRID and its well-known binary. `time` (which may be longer than a day), enum, set and all else go as their text. Days
+ * that are none become NULL and are told: zero dates, dates without month or day, the year 0.
  */
-export function sourceColumn(column: CatalogueColumn): SourceColumn {
+export function sourceColumn(column: CatalogueColumn, asText = false): SourceColumn {
+  const made = typedColumn(column);
+  if (!asText) return made;
+  if (SHAPES.includes(column.base)) {
+    const name = quoteName(column.name);
+    const expression = `CONCAT('SRID=', ST_SRID(${name}), ';', ST_AsText(${name}))`;
+    return { ...textColumn(made, text), expression };
+  }
+  return textColumn(made, made.text === "hex" ? hex : text);
+}
+
+function textColumn(
+  { name, type, nullable, expression, sort }: SourceColumn,
+  field: SourceColumn["field"],
+): SourceColumn {
+  return { name, type, nullable, expression, sort, dataType: "VARCHAR", field };
+}
+
+const SHAPES = [
+  "geometry",
+  "point",
+  "linestring",
+  "polygon",
+  "multipoint",
+  "multilinestring",
+  "multipolygon",
+  "geomcollection",
+  "geometrycollection",
+];
+const BYTES = ["binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector", ...SHAPES];
+
+function typedColumn(column: CatalogueColumn): SourceColumn {
   const name = quoteName(column.name);
-  const { name: own, type, nullable } = column;
+  const { name: own, type, nullable, base } = column;
   const make = (
     dataType: string,
     sort: SourceColumn["sort"],
-    field: (cell: Buffer) => string,
+    field: SourceColumn["field"],
     expression = name,
   ): SourceColumn => ({ name: own, type, nullable, expression, dataType, sort, field });
 
-  const integer = INTEGERS[column.base];
+  const integer = INTEGERS[base];
   if (integer) return make(integer[/unsigned/i.test(type) ? 1 : 0], "number", plain);
-  switch (column.base) {
+  if (BYTES.includes(base)) return { ...make("BLOB", null, hex), text: "hex" };
+  switch (base) {
     case "decimal":
     case "numeric": {
       const { precision, scale } = column;
       const fits = precision !== null && precision <= MAX_DECIMAL_DIGITS;
-      return make(fits ? `DECIMAL(${precision},${scale ?? 0})` : "DOUBLE", "number", plain);
+      if (!fits) return { ...make("VARCHAR", "number", plain), text: "number" };
+      return make(`DECIMAL(${precision},${scale ?? 0})`, "number", plain);
     }
     case "float":
       return make("FLOAT", "number", plain, `${name} + 0e0`); // as it is, the server shows six digits of it
@@ -90,23 +127,8 @@ export function sourceColumn(column: CatalogueColumn): SourceColumn {
       return make("TIMESTAMPTZ", "datetime", (cell) => readableDay(plain(cell), "+00"));
     case "json":
       return make("JSON", null, text);
-    case "binary":
-    case "varbinary":
-    case "tinyblob":
-    case "blob":
-    case "mediumblob":
-    case "longblob":
-      return make("VARCHAR", null, hex);
-    case "geometry":
-    case "point":
-    case "linestring":
-    case "polygon":
-    case "multipoint":
-    case "multilinestring":
-    case "multipolygon":
-    case "geomcollection":
-    case "geometrycollection":
-      return make("VARCHAR", null, text, `ST_AsText(${name})`);
+    case "uuid":
+      return make("UUID", "text", plain);
     default:
       return make("VARCHAR", "text", text);
   }
@@ -114,25 +136,43 @@ export function sourceColumn(column: CatalogueColumn): SourceColumn {
 
 const DAY = /^(\d{4})-(\d\d)-(\d\d)/;
 
-/** A day, or what begins with one, with the zone behind it; empty, which is NULL, where there is no such day. */
-function readableDay(value: string, zone: string): string {
+/** A day, or what begins with one, with the zone behind it; null where there is no such day. */
+function readableDay(value: string, zone: string): string | null {
   const [, year = "0", month = "0", day = "0"] = DAY.exec(value) ?? [];
   const inMonth =
     Number(day) <= 28 || new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate() >= Number(day);
   const isReal = Number(year) > 0 && Number(month) > 0 && Number(day) > 0 && inMonth;
-  return isReal ? `${value}${zone}` : "";
+  return isReal ? `${value}${zone}` : null;
 }
 
-/** The CSV of some rows: NULL is nothing, a row ends with a line feed. */
-export function csvOf(rows: readonly Cell[][], columns: readonly SourceColumn[]): Uint8Array {
+/** A value so long goes on by itself. */
+const LONG_CELL_BYTES = 1024 * 1024;
+
+/** The CSV of some rows: NULL is nothing, a row ends with a line feed. Counts the values that do not go over. */
+export function* csvOf(
+  rows: readonly Cell[][],
+  columns: readonly SourceColumn[],
+  odd: OddValues,
+): Generator<Uint8Array> {
   let out = "";
   for (const row of rows) {
     for (let at = 0; at < columns.length; at++) {
       const cell = row[at];
       if (at > 0) out += ",";
-      if (cell) out += columns[at]?.field(cell) ?? "";
+      if (!cell) continue;
+      const { name, field } = columns[at] as SourceColumn;
+      const value = field(cell);
+      if (value === null) odd.add(name, NO_DATE, cell.toString());
+      else if (value.length < LONG_CELL_BYTES) out += value;
+      else {
+        if (out !== "") yield Buffer.from(out);
+        out = "";
+        yield Buffer.from(value);
+      }
     }
     out += "\n";
   }
-  return Buffer.from(out);
+  yield Buffer.from(out);
 }
+
+const NO_DATE = "became NULL: no date";

@@ -32,7 +32,8 @@ const link = (config: object = {}, credentials: object = {}, overrides: Partial<
 async function csv(more: Partial<ExtractRequest> = {}, on: Link = link()) {
   const extraction = await mysql.extract?.(on, request("orders", more));
   if (extraction?.kind !== "csv") throw new Error("It gives no CSV.");
-  return { columns: extraction.columns, ranged: extraction.ranged, text: await textOf(extraction.bytes) };
+  const text = await textOf(extraction.bytes);
+  return { columns: extraction.columns, ranged: extraction.ranged, text, odd: extraction.odd?.all };
 }
 
 const verify = (on: Link) => mysql.verify(on);
@@ -155,7 +156,7 @@ describe("extract", () => {
     );
   });
 
-  test("keeps what DuckDB can hold and makes NULL of days that are none", async () => {
+  test("keeps what a type holds, and tells of days that are none", async () => {
     db.table(
       "shop",
       "types",
@@ -192,22 +193,38 @@ describe("extract", () => {
     db.change(
       "UPDATE shop.types SET ubig = '18446744073709551615', big = '-9223372036854775808' WHERE day = '2024-02-29'",
     );
-    const { columns, text } = await csv({ spec: "types", columns: null });
+    const { columns, text, odd } = await csv({ spec: "types", columns: null });
     expect(columns.map(({ dataType }) => dataType)).toEqual([
       "BIGINT",
       "UBIGINT",
       "TINYINT",
       "DECIMAL(12,2)",
-      "DOUBLE",
+      "VARCHAR",
       "DATE",
       "TIMESTAMPTZ",
       "VARCHAR",
       "JSON",
-      "VARCHAR",
+      "BLOB",
     ]);
+    expect(columns.map(({ text }) => text ?? "")).toEqual(["", "", "", "", "number", "", "", "", "", "hex"]);
     const [first = "", ...others] = text.trimEnd().split("\n");
-    expect(first).toEndWith(',2,0.10,1.5,2024-02-29,2026-01-01 00:00:00+00,"-838:59:59","{""a"":1}",015a');
+    expect(first).toEndWith(',2,0.10,1.5,2024-02-29,2026-01-01 00:00:00+00,"-838:59:59","{""a"":1}","015a"');
     expect(others).toEqual([",,,,,,,,,", ",,,,,,9999-12-31 23:59:59+00,,,", ",,,,,,,,,"]);
+    expect(odd).toEqual([
+      {
+        column: "day",
+        what: "became NULL: no date",
+        count: 3,
+        examples: ["0000-00-00", "2023-02-29", "2023-00-10"],
+      },
+      { column: "at", what: "became NULL: no date", count: 1, examples: ["0000-00-00 00:00:00"] },
+    ]);
+    const types = new Map(["day", "at", "wide", "bytes"].map((name) => [name, "VARCHAR"]));
+    const texts = await csv({ spec: "types", columns: [...types.keys()], types });
+    expect(texts.odd).toEqual([]);
+    expect(texts.text).toBe(
+      '"2024-02-29","2026-01-01 00:00:00","1.5","015a"\n"0000-00-00","0000-00-00 00:00:00",,\n"2023-02-29","9999-12-31 23:59:59",,\n"2023-00-10",,,\n',
+    );
   });
 
   test("reads a range of the cursor, NULL only at the beginning, the first rows by the cursor where there is a limit", async () => {

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
+import { mysql } from "../../src/providers/mysql.ts";
+import { link } from "../support/link.ts";
+import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
+import { openTestSql } from "../support/sql.ts";
+import { openWorld, type World } from "./extract/world.ts";
+
+const duck = openTestSql();
+let db: TestMariadb;
+
+const run = (world: World, resource: JsonObject, more: JsonObject = {}) =>
+  world.run({ resources: [resource], ...more }, { provider: mysql, link: link(db.config, db.credentials) });
+
+const read = async (world: World, table: string) =>
+  (
+    await world.query(
+      `SELECT columns(*)::VARCHAR FROM (SELECT * EXCLUDE (_dlt_id, _dlt_load_id) FROM raw.shop__${table}) ORDER BY id::INT`,
+    )
+  ).map((row) => Object.values(row));
+
+const typesOf = (world: World, table: string) =>
+  world.tables
+    .find((each) => each.table === table)
+    ?.columns.map(({ dataType }) => dataType)
+    .slice(0, -2);
+
+afterAll(() => duck[Symbol.asyncDispose]());
+
+describe.skipIf(!hasMariadb)("MariaDB", () => {
+  beforeAll(async () => {
+    db = await startMariadb();
+  });
+  afterAll(() => db[Symbol.asyncDispose]());
+
+  test("values of every type arrive exactly, and days that are none are told", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await db.run(`SET sql_mode = 'ALLOW_INVALID_DATES';
+      CREATE TABLE kinds (id int, t tinyint unsigned, s smallint unsigned, m mediumint unsigned, i int unsigned, b bigint unsigned, bits bit(64), d decimal(38,10), wide decimal(65,30),
+        f float, dbl double, day date, at datetime(6), ts timestamp(6) NULL, tm time(6), y year, bin varbinary(8), blb blob, fixed binary(2), shape geometry, u uuid, ip inet6, e enum('a','b'), st set('a','b'), j json, txt text CHARACTER SET latin1);
+      INSERT INTO kinds VALUES (1, 255, 65535, 16777215, 4294967295, 18446744073709551615, b'1111111111111111111111111111111111111111111111111111111111111111', 1234567890123456789012345678.0123456789, 12345678901234567890123456789012345.123456789012345678901234567891,
+        0.1, 0.1, '9999-12-31', '2026-01-01 00:00:00.000001', '2026-01-01 00:00:00.000001', '-838:59:59', 2155, x'00ff', '', x'0100', ST_GeomFromText('POINT(0.30000000000000004 2)', 4326), '018f0000-0000-7000-8000-000000000001', '::1', 'b', 'a,b', '{"a": 1.0}', 'ä"€'),
+       (2, 0, 0, 0, 0, 0, 0, -0.1, -0.5, -1.5, 5e-324, '0000-00-00', '2023-00-10 00:00:00', '0000-00-00 00:00:00', '00:00:00', 0, '', NULL, '', NULL, NULL, NULL, NULL, '', NULL, ''),
+       (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL, 1.7976931348623157e308, '2023-02-31', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`);
+    const { result } = await run(world, { name: "kinds" });
+    expect(result.warnings.toSorted()).toEqual([
+      'kinds.at: 1 value became NULL: no date ("2023-00-10 00:00:00.000000").',
+      'kinds.day: 2 values became NULL: no date ("0000-00-00", "2023-02-31").',
+      'kinds.ts: 1 value became NULL: no date ("0000-00-00 00:00:00.000000").',
+    ]);
+    expect(typesOf(world, "kinds")).toEqual([
+      "INTEGER",
+      "INTEGER",
+      "INTEGER",
+      "BIGINT",
+      "BIGINT",
+      "DECIMAL(20,0)",
+      "DECIMAL(20,0)",
+      "DECIMAL(38,10)",
+      "VARCHAR",
+      "FLOAT",
+      "DOUBLE",
+      "DATE",
+      "TIMESTAMP",
+      "TIMESTAMP WITH TIME ZONE",
+      "VARCHAR",
+      "SMALLINT",
+      "BLOB",
+      "BLOB",
+      "BLOB",
+      "BLOB",
+      "UUID",
+      "VARCHAR",
+      "VARCHAR",
+      "VARCHAR",
+      "VARCHAR",
+      "VARCHAR",
+    ]);
+    const [one = [], two = [], three = []] = await read(world, "kinds");
+    expect(one.at(-1)).toBe('ä"€');
+    expect(one.slice(0, -1).join(" | ")).toBe(
+      String.raw`1 | 255 | 65535 | 16777215 | 4294967295 | 18446744073709551615 | 18446744073709551615 | 1234567890123456789012345678.0123456789 | 12345678901234567890123456789012345.123456789012345678901234567891 | 0.1 | 0.1 | 9999-12-31 | 2026-01-01 00:00:00.000001 | 2026-01-01 00:00:00.000001+00 | -838:59:59.000000 | 2155 | \x00\xFF |  | \x01\x00 | \xE6\x10\x00\x00\x01\x01\x00\x00\x00433333\xD3?\x00\x00\x00\x00\x00\x00\x00@ | 018f0000-0000-7000-8000-000000000001 | ::1 | b | a,b | {"a": 1.0}`,
+    );
+    expect(two.slice(7)).toEqual([
+      ...["-0.1000000000", "-0.5", "-1.5", "5e-324", null, null, null, "00:00:00.000000", "0", "", null],
+      ...["\\x00\\x00", null, null, null, null, "", null, ""],
+    ]);
+    expect(three.filter((value) => value !== null)).toEqual(["3", "1", "1.7976931348623157e+308"]);
+    const columns = ["day", "at", "shape", "wide"].map((name) => ({ name, type: "text" }));
+    const texts = await run(world, { name: "texts", spec: "kinds", columns });
+    expect(texts.result.warnings).toHaveLength(1);
+    expect(await world.query('SELECT day, "at", shape FROM raw.shop__texts ORDER BY id')).toEqual([
+      {
+        day: "9999-12-31",
+        at: "2026-01-01 00:00:00.000001",
+        shape: "SRID=4326;POINT(0.30000000000000004 2)",
+      },
+      { day: "0000-00-00", at: "2023-00-10 00:00:00.000000", shape: null },
+      { day: "2023-02-31", at: null, shape: null },
+    ]);
+  }, 120_000);
+
+  test("a cursor of days or texts takes each row once, days that are none too", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await db.run(`SET sql_mode = 'ALLOW_INVALID_DATES'; CREATE TABLE ordered (id int, at datetime(6), code varchar(9) COLLATE utf8mb4_general_ci, no decimal(65,30));
+      INSERT INTO ordered VALUES (1, '2023-01-01 00:00:00.000001', 'a', 12345678901234567890.1), (2, '2023-02-31 00:00:00', 'B', 12345678901234567890.12), (3, '2023-00-10 00:00:00', 'b', -7.5), (4, '0000-00-00 00:00:00', 'ä', 0), (5, '2022-01-01', 'A', 1)`);
+    for (const cursorField of ["at", "code", "no"]) {
+      const resource = {
+        name: `by_${cursorField}`,
+        spec: "ordered",
+        primaryKey: ["id"],
+        incremental: { cursorField },
+      };
+      expect((await run(world, resource)).result.rows).toBe(5);
+      expect((await run(world, resource)).result.rows).toBe(0);
+    }
+    expect(world.cursors.get("by_no")?.lastValue).toBe("12345678901234567890.12");
+    expect(world.cursors.get("by_code")?.lastValue).toBe("ä");
+  }, 120_000);
+});
