@@ -1,0 +1,145 @@
+import { clockFrom, dayFrom, instantFrom } from "./civil.ts";
+import type { Exact } from "./parquet.ts";
+import { parseRaw, type Raw, rawText } from "./raw-json.ts";
+
+/**
+ * How a source's values are told apart. `written` is a text that stands for whatever it reads as (CSV), `raw` a piece
+ * of JSON.
+ */
+export type Kind =
+  | "number"
+  | "bool"
+  | "text"
+  | "date"
+  | "time"
+  | "timestamp"
+  | "timestamptz"
+  | "bytes"
+  | "uuid"
+  | "json"
+  | "written"
+  | "raw";
+
+/** A value in the source's own text; a list has the texts of its elements. */
+export type Cell = string | null | Cell[];
+
+/** One text for each number: `-1.50e3` and `-1500` give `-15e2`. Null for what is no number; -0 is not 0. */
+export function numberFrom(text: string): string | null {
+  const word = /^([+-]?)(?:(nan)|inf(?:inity)?)$/i.exec(text);
+  if (word) return word[2] ? "NaN" : word[1] === "-" ? "-inf" : "inf";
+  const [, sign, whole = "", fraction = "", power = "0"] =
+    /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  if (sign === undefined || whole + fraction === "") return null;
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const minus = sign === "-" ? "-" : "";
+  if (digits === "") return `${minus}0`;
+  const bare = digits.replace(/0+$/, "");
+  return `${minus}${bare}e${BigInt(power) - BigInt(fraction.length) + BigInt(digits.length - bare.length)}`;
+}
+
+const NUMBERS = new Set(["int", "bigint", "uint", "decimal", "float", "double"]);
+
+const sameBy = <T>(read: (text: string) => T | null, one: string, other: string): boolean => {
+  const value = read(one);
+  return value !== null && value === read(other);
+};
+
+const nanosOf = (text: string, hasZone: boolean): bigint | null => {
+  const found = instantFrom(text);
+  return found?.hasZone === hasZone ? found.nanos : null;
+};
+
+/** True where the lake has the source's value: in a type of its own, as text, or as JSON. */
+export function isSame(kind: Kind, cell: Cell, type: string, value: Exact): boolean {
+  if (kind === "raw") return typeof cell === "string" && isSameRaw(parseRaw(cell), type, value);
+  if (cell === null || value === null) return cell === value;
+  if (type === "json" && (kind !== "json" || Array.isArray(cell)) && typeof value === "string")
+    return isInJson(kind, cell, parseRaw(value));
+  if (Array.isArray(cell)) {
+    if (!Array.isArray(value) || cell.length !== value.length) return false;
+    return cell.every((item, at) => isSame(kind, item, type.replace("[]", ""), value[at] ?? null));
+  }
+  return typeof value === "string" && isSameText(kind, cell, type, value);
+}
+
+const BOOLS: Readonly<Record<string, string>> = { t: "true", true: "true", f: "false", false: "false" };
+
+function isSameText(kind: Kind, cell: string, type: string, value: string): boolean {
+  switch (kind) {
+    case "number":
+      return (NUMBERS.has(type) || type === "text") && sameBy(numberFrom, cell, value);
+    case "bool":
+      return (type === "bool" || type === "text") && BOOLS[cell] === BOOLS[value];
+    case "date":
+      return type === "date" ? sameBy(dayFrom, cell, value) : type === "text" && cell === value;
+    case "time":
+      return type === "time" ? sameBy(clockFrom, cell, value) : type === "text" && cell === value;
+    case "timestamp":
+    case "timestamptz": {
+      const read = (text: string) => nanosOf(text, kind === "timestamptz");
+      if (type !== kind && type !== "text") return false;
+      return (type === "text" && cell === value) || sameBy(read, cell, value);
+    }
+    case "json":
+      return (type === "json" || type === "text") && rawText(parseRaw(cell)) === rawText(parseRaw(value));
+    case "written":
+      return isWritten(cell, type, value);
+    case "uuid":
+      return (type === "uuid" || type === "text") && cell === value;
+    default:
+      return type === kind && cell === value;
+  }
+}
+
+/** Elements of a list that the lake has as JSON, where a number may be one of JSON's or a text. */
+function isInJson(kind: Kind, cell: Cell, value: Raw): boolean {
+  if (cell === null || value === null) return cell === value;
+  if (Array.isArray(cell))
+    return (
+      Array.isArray(value) &&
+      cell.length === value.length &&
+      cell.every((item, at) => isInJson(kind, item, value[at] ?? null))
+    );
+  if (kind === "json") return rawText(parseRaw(cell)) === rawText(value);
+  if (typeof value === "string") return cell === value || isSameText(kind, cell, "text", value);
+  if (typeof value === "boolean") return kind === "bool" && BOOLS[cell] === String(value);
+  if (Array.isArray(value) || "fields" in value) return kind === "text" && cell === rawText(value);
+  return kind === "number" && sameBy(numberFrom, cell, value.number);
+}
+
+const PLAIN = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+const POWER = /^-?\d(\.\d+)?e[+-]?\d+$/i;
+const ISO_DAY = /^\d{4}-\d\d-\d\d$/;
+const ISO_CLOCK = /^\d\d:\d\d(:\d\d(\.\d{1,6})?)?$/;
+
+/** A written text that became a value: the text must be the one that the value itself would be written as. */
+function isWritten(cell: string, type: string, value: string): boolean {
+  if (type === "text") return cell === value;
+  if (type === "bool") return cell === value;
+  if (type === "date") return ISO_DAY.test(cell) && sameBy(dayFrom, cell, value);
+  if (type === "time") return ISO_CLOCK.test(cell) && sameBy(clockFrom, cell, value);
+  if (type === "timestamp" || type === "timestamptz")
+    return sameBy((text) => nanosOf(text, type === "timestamptz"), cell, value);
+  if (!NUMBERS.has(type) || !sameBy(numberFrom, cell, value)) return false;
+  return PLAIN.test(cell) || ((type === "double" || type === "float") && isShortest(cell, value));
+}
+
+/** `1e300` and `1e+300` are both what a double is written as; `1e5` is not, since 100000.0 is. */
+const isShortest = (cell: string, value: string): boolean =>
+  POWER.test(cell) && cell.toLowerCase().replace("e+", "e") === value.replace("e+", "e");
+
+/** A piece of JSON that is no list and no object, or one that the lake keeps as it stands. */
+function isSameRaw(cell: Raw, type: string, value: Exact): boolean {
+  if (cell === null || value === null) return cell === value || (cell === null && value === "null");
+  if (typeof value !== "string") return false;
+  if (type === "json") return rawText(cell) === rawText(parseRaw(value));
+  if (typeof cell === "boolean") return (type === "bool" || type === "text") && String(cell) === value;
+  if (typeof cell === "string")
+    return type === "text"
+      ? cell === value
+      : !NUMBERS.has(type) && type !== "bool" && isWritten(cell, type, value);
+  if (Array.isArray(cell) || "fields" in cell)
+    return type === "text" && rawText(cell) === rawText(parseRaw(value));
+  if (type === "text") return cell.number === value;
+  return NUMBERS.has(type) && sameBy(numberFrom, cell.number, value);
+}

@@ -1,0 +1,101 @@
+import { type Cell, isSame, type Kind } from "./canon.ts";
+import type { LakeRow, LakeTables } from "./lake.ts";
+import type { Exact } from "./parquet.ts";
+import type { Made, SourceTable } from "./table.ts";
+import { rejectedOf, type Told, toldOf } from "./told.ts";
+
+/** Something that the lake has otherwise than the source, and that no warning counts. */
+export interface Difference {
+  table: string;
+  /** The column's place; null where it is about rows or the table. */
+  column: number | null;
+  type: string;
+  /** The row's place; null where it is about all of them. */
+  row: number | null;
+  source: string;
+  lake: string;
+  why: string;
+}
+
+/** A column's value, or that of the variant column that took it. */
+export function cellOf(row: LakeRow, name: string): { type: string; value: Exact; column: string } {
+  const own = { type: row.types.get(name) ?? "none", value: row.values[name] ?? null, column: name };
+  if (own.value !== null) return own;
+  for (const [variant, type] of row.types) {
+    const value = row.values[variant] ?? null;
+    if (variant.startsWith(`${name}__v_`) && value !== null) return { type, value, column: variant };
+  }
+  return own;
+}
+
+export function holds(kind: Kind, cell: Cell, type: string, value: Exact): boolean {
+  try {
+    return isSame(kind, cell, type, value);
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+export const shown = (value: Cell | Exact): string => {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 160 ? `${text.slice(0, 120)}… (${text.length} letters)` : text;
+};
+
+/** Rows by their `id`; null where an id is none of the source's or comes twice. */
+export function rowsById(rows: readonly LakeRow[], count: number): Map<number, LakeRow> | null {
+  const byId = new Map<number, LakeRow>();
+  for (const row of rows) {
+    const id = Number(cellOf(row, "id").value);
+    if (!Number.isInteger(id) || id < 1 || id > count || byId.has(id)) return null;
+    byId.set(id, row);
+  }
+  return byId;
+}
+
+/** What the lake has otherwise than a table without nesting. */
+export function compare(table: SourceTable, made: Made, lake: LakeTables, told: Told): Difference[] {
+  const of = (more: Partial<Difference> & { why: string }): Difference => ({
+    table: table.name,
+    column: null,
+    type: "",
+    row: null,
+    source: "",
+    lake: "",
+    ...more,
+  });
+  const byId = rowsById(lake.get(table.name) ?? [], made.values.length);
+  if (byId === null) return [of({ why: "rows that the source has not" })];
+  const missing = made.values.length - byId.size;
+  const found: Difference[] = [];
+  if (missing > rejectedOf(told, table.name)) found.push(of({ why: `${missing} rows are missing` }));
+  for (const [at, { name, type, kind }] of table.columns.entries()) {
+    const lost: Difference[] = [];
+    for (const [row, cells] of made.values.entries()) {
+      const there = byId.get(row + 1);
+      if (!there) continue;
+      const cell = cells[at] ?? null;
+      const lakes = cellOf(there, name);
+      const isOdd = made.odd?.has(`${row}:${at}`) && lakes.type !== "text";
+      if (!isOdd && holds(kind, cell, lakes.type, lakes.value)) continue;
+      const difference = of({
+        column: at,
+        type,
+        row,
+        source: shown(cell),
+        lake: `${shown(lakes.value)} (${lakes.type})`,
+        why: "changed",
+      });
+      if (lakes.value === null || isOdd) lost.push(difference);
+      else found.push(difference);
+    }
+    const counted = toldOf(told, table.name, name);
+    if (lost.length > counted) {
+      const why = counted === 0 ? "not told" : `${counted} of ${lost.length} told`;
+      found.push(...lost.map((difference) => ({ ...difference, why })));
+    } else if (lost.length < counted) {
+      found.push(of({ column: at, type, why: `${counted} told, ${lost.length} lost` }));
+    }
+  }
+  return found;
+}

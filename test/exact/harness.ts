@@ -1,0 +1,160 @@
+import type { startData } from "../data/place.ts";
+import type { Answer } from "../support/app.ts";
+import { RUNS } from "../support/work.ts";
+import { compare, type Difference } from "./compare.ts";
+import { readLake } from "./lake.ts";
+import { IS_DEEP, SEED } from "./scale.ts";
+import { type Made, partOf, type SourceTable } from "./table.ts";
+
+/** Somewhere that tables come from, with a connection to it. */
+export interface Source {
+  name: string;
+  connectionId: string;
+  /** Makes the tables there, and gives back what the source itself then says of them. */
+  put(tables: SourceTable[]): Promise<Made[]>;
+  /** Takes them away; a source that keeps little needs no such thing. */
+  clear?(tables: SourceTable[]): Promise<void>;
+  /** How a table and what the lake has of it are compared; without nesting where absent. */
+  compare?: typeof compare;
+}
+
+type Data = Pick<Awaited<ReturnType<typeof startData>>, "owner" | "begin"> & { dataFolder: string };
+
+/** As many resources as one extract may have. */
+const TOGETHER = 100;
+let datasets = 0;
+
+/** Loads tables through the front door, a hundred in a run, and finds what arrived otherwise and was not told. */
+export async function differencesOf(
+  data: Data,
+  source: Source,
+  tables: SourceTable[],
+): Promise<Difference[]> {
+  const found: Difference[] = [];
+  for (let at = 0; at < tables.length; at += TOGETHER) {
+    const batch = tables.slice(at, at + TOGETHER);
+    const made = await source.put(batch);
+    const pairs = batch.map((table, index) => ({ table, made: made[index] as Made }));
+    found.push(...(await load(data, source, pairs)));
+    await source.clear?.(batch);
+  }
+  return found;
+}
+
+type Pair = { table: SourceTable; made: Made };
+
+async function load(data: Data, source: Source, pairs: Pair[]): Promise<Difference[]> {
+  const dataset = `e${++datasets}`;
+  const resources = pairs.map(({ table, made }) => ({
+    name: table.name,
+    ...made.resource,
+    ...table.resource,
+  }));
+  const { id } = await data.begin(
+    "dlt_extract",
+    { dataset, resources },
+    { connectionId: source.connectionId },
+  );
+  const run = await endOf(data, id);
+  if (run.status !== "completed") return failed(data, source, pairs, run.error);
+  const lake = await readLake(data.dataFolder, "raw", dataset);
+  const ways = source.compare ?? compare;
+  const found = pairs.flatMap(({ table, made }) => ways(table, made, lake, run.result));
+  const gone = await data.owner("DELETE", `/api/v1/datasets/raw/${dataset}`);
+  if (gone.status !== 204 && gone.status !== 404) throw new Error(`${gone.status} ${gone.text}`);
+  return found;
+}
+
+/** A run that failed says of one of its tables that it can't be loaded; the others are loaded without it. */
+async function failed(
+  data: Data,
+  source: Source,
+  pairs: Pair[],
+  error: Answer["body"],
+): Promise<Difference[]> {
+  const said = `${error?.code} ${error?.message}`;
+  const named = pairs.filter(({ table }) => new RegExp(`\\b${table.name}\\b`).test(JSON.stringify(error)));
+  const [one] = named.length === 1 ? named : pairs.length === 1 ? pairs : [];
+  if (one) {
+    const rest = pairs.filter((pair) => pair !== one);
+    const why = `the run failed: ${said.replaceAll(one.table.name, "TABLE").slice(0, 300)}`;
+    const difference = {
+      table: one.table.name,
+      column: null,
+      type: "",
+      row: null,
+      source: "",
+      lake: "",
+      why,
+    };
+    return [difference, ...(rest.length > 0 ? await load(data, source, rest) : [])];
+  }
+  const half = Math.ceil(pairs.length / 2);
+  return [
+    ...(await load(data, source, pairs.slice(0, half))),
+    ...(await load(data, source, pairs.slice(half))),
+  ];
+}
+
+async function endOf(data: Data, id: string): Promise<Answer["body"]> {
+  for (;;) {
+    const { body } = await data.owner("GET", `${RUNS}/${id}`);
+    if (["completed", "failed", "cancelled"].includes(body.status)) return body;
+    await Bun.sleep(10);
+  }
+}
+
+const SHOWN = 3;
+
+/** One line for each kind of difference, with the smallest table that has it. Empty where all arrived or was told. */
+export async function reportOf(data: Data, source: Source, tables: SourceTable[]): Promise<string[]> {
+  const started = performance.now();
+  const found = await differencesOf(data, source, tables);
+  const seconds = (performance.now() - started) / 1000;
+  if (IS_DEEP)
+    console.log(`${source.name}: ${tables.length} tables, ${(tables.length / seconds).toFixed(1)} a second`);
+  const groups = Map.groupBy(
+    found,
+    ({ type, lake, why }) => `${type}|${/\((\S+)\)$/.exec(lake)?.[1]}|${why}`,
+  );
+  const smallest = await shrink(
+    data,
+    source,
+    tables,
+    [...groups.values()].flatMap((group) => group[0] ?? []),
+  );
+  return [...groups.values()].map((group) => {
+    const [first] = group as [Difference];
+    const { type, why } = first;
+    const examples = group
+      .slice(0, SHOWN)
+      .map((one) => (one.lake ? `${one.source} → ${one.lake}` : one.table));
+    const small = smallest.get(first) ?? "the whole table";
+    return `${source.name} ${type || "table"}: ${group.length}× ${why}: ${examples.join("; ")} [seed ${SEED}, ${first.table}, ${small}]`;
+  });
+}
+
+/** Tries the column and the row alone, then the column with the rows before. */
+async function shrink(
+  data: Data,
+  source: Source,
+  tables: SourceTable[],
+  firsts: Difference[],
+): Promise<Map<Difference, string>> {
+  const byName = new Map(tables.map((table) => [table.name, table]));
+  const smallest = new Map<Difference, string>();
+  let left = firsts.filter(({ column, row }) => column !== null && row !== null);
+  for (const [words, rowsOf] of [
+    ["its row alone", (row: number, _count: number) => [row]],
+    ["its column alone", (_row: number, count: number) => Array.from({ length: count }, (_, at) => at)],
+  ] as const) {
+    const parts = left.map(({ table, column, row }, at) => {
+      const whole = byName.get(table) as SourceTable;
+      return partOf(whole, `small${at}`, [column as number], rowsOf(row as number, whole.rows.length));
+    });
+    const still = new Set((await differencesOf(data, source, parts)).map(({ table }) => table));
+    for (const [at, one] of left.entries()) if (still.has(`small${at}`)) smallest.set(one, words);
+    left = left.filter((one) => !smallest.has(one));
+  }
+  return smallest;
+}
