@@ -51,7 +51,7 @@ const nanosOf = (text: string, hasZone: boolean): bigint | null => {
 
 /** True where the lake has the source's value: in a type of its own, as text, or as JSON. */
 export function isSame(kind: Kind, cell: Cell, type: string, value: Exact): boolean {
-  if (kind === "raw") return typeof cell === "string" && isSameRaw(parseRaw(cell), type, value);
+  if (kind === "raw") return isSameRaw(typeof cell === "string" ? parseRaw(cell) : null, type, value);
   if (cell === null || value === null) return cell === value;
   if (type === "json" && (kind !== "json" || Array.isArray(cell)) && typeof value === "string")
     return isInJson(kind, cell, parseRaw(value));
@@ -109,7 +109,7 @@ function isInJson(kind: Kind, cell: Cell, value: Raw): boolean {
 
 const PLAIN = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 const POWER = /^-?\d(\.\d+)?e[+-]?\d+$/i;
-const ISO_DAY = /^\d{4}-\d\d-\d\d$/;
+const ISO_DAY = /^\d{4,}-\d\d-\d\d$/;
 const ISO_CLOCK = /^\d\d:\d\d(:\d\d(\.\d{1,6})?)?$/;
 
 /** A written text that became a value: the text must be the one that the value itself would be written as. */

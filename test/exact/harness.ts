@@ -2,7 +2,7 @@ import type { startData } from "../data/place.ts";
 import type { Answer } from "../support/app.ts";
 import { RUNS } from "../support/work.ts";
 import { compare, type Difference } from "./compare.ts";
-import { readLake } from "./lake.ts";
+import { type LakeTables, readLake } from "./lake.ts";
 import { IS_DEEP, SEED } from "./scale.ts";
 import { type Made, partOf, type SourceTable } from "./table.ts";
 
@@ -18,7 +18,7 @@ export interface Source {
   compare?: typeof compare;
 }
 
-type Data = Pick<Awaited<ReturnType<typeof startData>>, "owner" | "begin"> & { dataFolder: string };
+type Data = Awaited<ReturnType<typeof startData>>;
 
 /** As many resources as one extract may have. */
 const TOGETHER = 100;
@@ -44,6 +44,14 @@ export async function differencesOf(
 type Pair = { table: SourceTable; made: Made };
 
 async function load(data: Data, source: Source, pairs: Pair[]): Promise<Difference[]> {
+  const { run, lake } = await extract(data, source, pairs);
+  if (run.status !== "completed") return failed(data, source, pairs, run.error);
+  const ways = source.compare ?? compare;
+  return pairs.flatMap(({ table, made }) => ways(table, made, lake, run.result));
+}
+
+/** One run, its end, and what it left in a dataset of its own, which is then taken away. */
+async function extract(data: Data, source: Source, pairs: Pair[]) {
   const dataset = `e${++datasets}`;
   const resources = pairs.map(({ table, made }) => ({
     name: table.name,
@@ -56,13 +64,23 @@ async function load(data: Data, source: Source, pairs: Pair[]): Promise<Differen
     { connectionId: source.connectionId },
   );
   const run = await endOf(data, id);
-  if (run.status !== "completed") return failed(data, source, pairs, run.error);
-  const lake = await readLake(data.dataFolder, "raw", dataset);
-  const ways = source.compare ?? compare;
-  const found = pairs.flatMap(({ table, made }) => ways(table, made, lake, run.result));
+  const lake = await readLake(data.app.dataFolder, "raw", dataset);
   const gone = await data.owner("DELETE", `/api/v1/datasets/raw/${dataset}`);
   if (gone.status !== 204 && gone.status !== 404) throw new Error(`${gone.status} ${gone.text}`);
-  return found;
+  return { run, lake };
+}
+
+/** What the lake has of a hundred tables at most; throws where the run fails. */
+export async function loadTables(data: Data, source: Source, tables: SourceTable[]): Promise<LakeTables> {
+  const made = await source.put(tables);
+  const { run, lake } = await extract(
+    data,
+    source,
+    tables.map((table, at) => ({ table, made: made[at] as Made })),
+  );
+  await source.clear?.(tables);
+  if (run.status !== "completed") throw new Error(`${run.status} ${JSON.stringify(run.error)}`);
+  return lake;
 }
 
 /** A run that failed says of one of its tables that it can't be loaded; the others are loaded without it. */

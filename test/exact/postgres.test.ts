@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startData } from "../data/place.ts";
 import type { TestPostgres } from "../support/postgres.ts";
 import { reportOf, type Source } from "./harness.ts";
@@ -20,12 +20,11 @@ afterAll(async () => {
   await pg[Symbol.asyncDispose]();
 });
 
-const report = (tables: Parameters<typeof reportOf>[2]) =>
-  reportOf({ ...data, dataFolder: data.app.dataFolder }, source, tables);
+setDefaultTimeout(3_600_000);
 
 test("every value of every type of PostgreSQL arrives, or the run counts it", async () => {
-  expect(await report(makeTables(POSTGRES_SORTS, TABLES))).toEqual([]);
-}, 3_600_000);
+  expect(await reportOf(data, source, makeTables(POSTGRES_SORTS, TABLES))).toEqual([]);
+});
 
 test("a value that is not like those of the rows before arrives too", async () => {
   const sortOf = (type: string) => POSTGRES_SORTS.find((sort) => sort.type === type)!;
@@ -47,5 +46,11 @@ test("a value that is not like those of the rows before arrives too", async () =
     late("bytea", "\\x00", "\\x"),
     late("xid8", "#", "18446744073709551615"),
   ];
-  expect(await report(LATE.map((before) => lateTable(`late${before}`, columns, before)))).toEqual([]);
-}, 3_600_000);
+  expect(
+    await reportOf(
+      data,
+      source,
+      LATE.map((before) => lateTable(`late${before}`, columns, before)),
+    ),
+  ).toEqual([]);
+});
