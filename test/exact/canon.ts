@@ -4,7 +4,7 @@ import { parseRaw, type Raw, rawText } from "./raw-json.ts";
 
 /**
  * How a source's values are told apart. `written` is a text that stands for whatever it reads as (CSV), `raw` a piece
- * of JSON.
+ * of JSON, `tree` a struct or map as JSON with all its values as texts; `timetz` and `interval` are Parquet's.
  */
 export type Kind =
   | "number"
@@ -17,6 +17,9 @@ export type Kind =
   | "bytes"
   | "uuid"
   | "json"
+  | "timetz"
+  | "interval"
+  | "tree"
   | "written"
   | "raw";
 
@@ -53,7 +56,12 @@ const nanosOf = (text: string, hasZone: boolean): bigint | null => {
 export function isSame(kind: Kind, cell: Cell, type: string, value: Exact): boolean {
   if (kind === "raw") return isSameRaw(typeof cell === "string" ? parseRaw(cell) : null, type, value);
   if (cell === null || value === null) return cell === value;
-  if (type === "json" && (kind !== "json" || Array.isArray(cell)) && typeof value === "string")
+  if (
+    type === "json" &&
+    kind !== "tree" &&
+    (kind !== "json" || Array.isArray(cell)) &&
+    typeof value === "string"
+  )
     return isInJson(kind, cell, parseRaw(value));
   if (Array.isArray(cell)) {
     if (!Array.isArray(value) || cell.length !== value.length) return false;
@@ -77,11 +85,19 @@ function isSameText(kind: Kind, cell: string, type: string, value: string): bool
     case "timestamp":
     case "timestamptz": {
       const read = (text: string) => nanosOf(text, kind === "timestamptz");
-      if (type !== kind && type !== "text") return false;
+      if (type !== kind && type !== `${kind}_ns` && type !== "text") return false;
       return (type === "text" && cell === value) || sameBy(read, cell, value);
     }
     case "json":
       return (type === "json" || type === "text") && rawText(parseRaw(cell)) === rawText(parseRaw(value));
+    case "timetz":
+      return (
+        type === "text" && /[+-]00(:00)?$/.test(value) && sameBy(clockFrom, cell, value.replace(/[+-].*/, ""))
+      );
+    case "interval":
+      return type === "text" && sameBy(intervalFrom, cell, value);
+    case "tree":
+      return (type === "json" || type === "text") && isSameTree(JSON.parse(cell) as Exact, parseRaw(value));
     case "written":
       return isWritten(cell, type, value);
     case "uuid":
@@ -89,6 +105,43 @@ function isSameText(kind: Kind, cell: string, type: string, value: string): bool
     default:
       return type === kind && cell === value;
   }
+}
+
+const UNITS: Readonly<Record<string, bigint>> = { year: 12n, month: 1n, mon: 1n, day: 1n, ms: 1_000_000n };
+
+/** Months, days and nanoseconds, of Parquet's three numbers and of the words of databases. */
+function intervalFrom(text: string): string | null {
+  let [months, days, nanos] = [0n, 0n, 0n];
+  for (const [, count = "0", unit = ""] of text.matchAll(/(-?\d+) ([a-z]+?)s?(?= |$)/g)) {
+    const amount = BigInt(count) * (UNITS[unit] ?? 1n);
+    if (unit === "day") days += amount;
+    else if (unit === "m" || unit === "ms") nanos += BigInt(count) * 1_000_000n;
+    else months += amount;
+  }
+  const [, clock] = /(\d\d:\S+)$/.exec(text) ?? [];
+  nanos += clock === undefined ? 0n : (clockFrom(clock) ?? 0n);
+  return `${months} ${days} ${nanos}`;
+}
+
+function isSameTree(tree: Exact, value: Raw): boolean {
+  if (tree === null || value === null) return tree === value;
+  if (typeof tree === "string") {
+    if (typeof value === "string" || typeof value === "boolean") return tree === String(value);
+    return !Array.isArray(value) && "number" in value && sameBy(numberFrom, tree, value.number);
+  }
+  if (Array.isArray(tree))
+    return (
+      Array.isArray(value) &&
+      tree.length === value.length &&
+      tree.every((item, at) => isSameTree(item, value[at] ?? null))
+    );
+  if (typeof value !== "object" || !("fields" in value)) return false;
+  const fields = new Map(value.fields);
+  const names = Object.keys(tree);
+  return (
+    names.length === fields.size &&
+    names.every((name) => fields.has(name) && isSameTree(tree[name] ?? null, fields.get(name) ?? null))
+  );
 }
 
 /** Elements of a list that the lake has as JSON, where a number may be one of JSON's or a text. */

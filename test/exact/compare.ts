@@ -53,6 +53,13 @@ export function rowsById(rows: readonly LakeRow[], count: number): Map<number, L
   return byId;
 }
 
+const FOR_ALL = new Set(
+  "bool int bigint decimal float double date time timestamp timestamptz text json uuid bytes".split(" "),
+);
+
+/** True for types that Parquet and Iceberg v2 both have. */
+const isForAll = (type: string): boolean => FOR_ALL.has(type.replaceAll("[]", ""));
+
 /** What the lake has otherwise than a table without nesting. */
 export function compare(table: SourceTable, made: Made, lake: LakeTables, told: Told): Difference[] {
   const of = (more: Partial<Difference> & { why: string }): Difference => ({
@@ -76,6 +83,19 @@ export function compare(table: SourceTable, made: Made, lake: LakeTables, told: 
       if (!there) continue;
       const cell = cells[at] ?? null;
       const lakes = cellOf(there, name);
+      if (lakes.value !== null && !isForAll(lakes.type)) {
+        found.push(
+          of({
+            column: at,
+            type,
+            row,
+            source: shown(cell),
+            lake: `${shown(lakes.value)} (${lakes.type})`,
+            why: "a type that Iceberg lacks",
+          }),
+        );
+        continue;
+      }
       const isOdd = made.odd?.has(`${row}:${at}`) && lakes.type !== "text";
       if (!isOdd && holds(kind, cell, lakes.type, lakes.value)) continue;
       const difference = of({

@@ -103,7 +103,7 @@ function leafOf({ type, converted_type: converted, logical_type: logical, scale 
     const nanos = NANOS_OF[unitOf(logical, converted)] ?? 1n;
     const isUtc = logical?.type === "TIMESTAMP" ? logical.isAdjustedToUTC : true;
     return {
-      type: isUtc ? "timestamptz" : "timestamp",
+      type: `${isUtc ? "timestamptz" : "timestamp"}${nanos === 1n ? "_ns" : ""}`,
       decode: (v) => `${instantText(whole(v) * nanos)}${isUtc ? "+00" : ""}`,
     };
   }
