@@ -152,7 +152,7 @@ function decimalText(n: bigint, scale: number): string {
 const doubleText = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
 
 /** The shortest text that names this float and no other. */
-function floatText(value: number): string {
+export function floatText(value: number): string {
   for (let digits = 1; digits < 9; digits++) {
     const text = Number.isFinite(value) && value !== 0 ? value.toPrecision(digits) : doubleText(value);
     if (Object.is(Math.fround(Number(text)), value)) return doubleText(Number(text));

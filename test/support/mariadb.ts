@@ -1,84 +1,86 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createConnection } from "mysql2/promise";
 import { freePort } from "./postgres.ts";
 
-/** Whether this machine has a MariaDB to start. */
-export const hasMariadb = Bun.which("mariadbd") !== null && Bun.which("mariadb-install-db") !== null;
+const program = (name: string): string | null =>
+  Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
+
+/** True where the machine has a MariaDB server; Debian's package is `mariadb-server`. */
+export const hasMariadb = program("mariadbd") !== null && program("mariadb-install-db") !== null;
+
+const START_TRIES = 600;
 
 /** A real MariaDB in a temporary folder. `await using` stops it and deletes the folder. */
-export async function startMariadb() {
+export async function startMariadb(options: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), "weir-mariadb-"));
-  const port = await freePort();
-  // The server does not run as root unless it is told to.
-  const user = process.getuid?.() === 0 ? ["--user=root"] : [];
-  const socket = join(folder, "socket");
-  const options = ["--no-defaults", ...user, `--datadir=${join(folder, "data")}`];
-  const install = Bun.spawn(
-    ["mariadb-install-db", ...options, "--auth-root-authentication-method=normal", "--skip-test-db"],
-    { stdout: "ignore", stderr: "ignore" },
+  const data = join(folder, "data");
+  const asRoot = process.getuid?.() === 0 ? ["--user=root"] : [];
+  const own = ["--no-defaults", `--datadir=${data}`, ...asRoot];
+  const install = Bun.spawnSync(
+    [
+      program("mariadb-install-db") ?? "",
+      ...own,
+      "--auth-root-authentication-method=normal",
+      "--skip-test-db",
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
   );
-  if ((await install.exited) !== 0) throw new Error("MariaDB could not make its data folder.");
+  if (!install.success) throw new Error(`mariadb-install-db failed: ${install.stderr}`);
+  const port = await freePort();
   const server = Bun.spawn(
     [
-      "mariadbd",
-      ...options,
-      `--socket=${socket}`,
+      program("mariadbd") ?? "",
+      ...own,
       `--port=${port}`,
+      `--socket=${join(folder, "sock")}`,
       "--bind-address=127.0.0.1",
-      "--max-allowed-packet=1G",
+      "--skip-name-resolve",
       "--innodb-flush-log-at-trx-commit=0",
+      "--innodb-buffer-pool-size=32M",
+      "--max-allowed-packet=1G",
+      ...options,
     ],
-    { stdout: "ignore", stderr: "ignore" },
+    { stdio: ["ignore", "ignore", "pipe"] },
   );
-  const client = async (sql: string): Promise<string> => {
-    const asked = Bun.spawn(
-      [
-        "mariadb",
-        "--no-defaults",
-        "-N",
-        "-u",
-        "root",
-        `--socket=${socket}`,
-        "--max-allowed-packet=1G",
-        "--default-character-set=utf8mb4",
-      ],
-      {
-        stdin: Buffer.from(sql),
-        stdout: "pipe",
-        stderr: "pipe",
-      },
-    );
-    const [out, error] = await Promise.all([
-      new Response(asked.stdout).text(),
-      new Response(asked.stderr).text(),
-    ]);
-    if ((await asked.exited) !== 0) throw new Error(error);
-    return out;
-  };
-  for (;;) {
-    const isUp = await client("SELECT 1").then(
-      () => true,
-      () => false,
-    );
-    if (isUp) break;
-    if (server.exitCode !== null) throw new Error("MariaDB did not start.");
-    await Bun.sleep(50);
-  }
-  await client(
-    "CREATE DATABASE shop; CREATE USER reader@'%' IDENTIFIED BY 'secret'; GRANT SELECT ON *.* TO reader@'%'",
+  const root = await connected(port);
+  await root.query(
+    "CREATE DATABASE shop; CREATE USER reader@'%' IDENTIFIED BY 'secret'; GRANT SELECT ON *.* TO reader@'%'; USE shop",
   );
   return {
     config: { host: "127.0.0.1", port, database: "shop" },
     credentials: { user: "reader", password: "secret" },
+    /** The owner's own client; it takes several statements at once and gives every value as its text. */
+    root,
     /** Runs statements as the owner, in the database `shop`. */
-    run: (sql: string) => client(`USE shop; ${sql}`),
+    run: (sql: string) => root.query(`USE shop; ${sql}`),
     async [Symbol.asyncDispose]() {
-      server.kill();
+      root.destroy();
+      server.kill("SIGKILL");
       await server.exited;
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function connected(port: number) {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await createConnection({
+        host: "127.0.0.1",
+        port,
+        user: "root",
+        charset: "utf8mb4",
+        multipleStatements: true,
+        rowsAsArray: true,
+        typeCast: (field) => field.string(),
+      });
+    } catch (error) {
+      if (tries === START_TRIES) throw error;
+      await Bun.sleep(50);
+    }
+  }
 }
 
 export type TestMariadb = Awaited<ReturnType<typeof startMariadb>>;
