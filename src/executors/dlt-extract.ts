@@ -24,6 +24,7 @@ import {
   resourceName,
   tableName,
 } from "./extract/plan.ts";
+import { rejectsArtifact } from "./extract/rejects.ts";
 import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { Staging } from "./extract/staging.ts";
@@ -152,8 +153,10 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
     const told = resultOf(job, extracted, warnings, durationSeconds);
     if (options.dryRun) return { result: told };
     const { layer, dataset } = options;
+    const rejecting = extracted.filter(({ landed }) => landed.rejects.length > 0);
     return {
       result: told,
+      artifacts: rejecting.map(({ plan, landed }) => rejectsArtifact(plan.table, landed.rejects)),
       load: { loadId: bench.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) },
     };
   } finally {

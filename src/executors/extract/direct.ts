@@ -96,6 +96,7 @@ export async function landDirect(
       end: end ? end.end : incremental.isBackfill ? null : incremental.start,
     },
     state: end?.state ?? null,
+    rejects: [],
     key: [],
     dedupeBy: undefined,
   };

@@ -12,6 +12,7 @@ import { lineIn, linesIn, parseItem, parseLines, readJson, readLines } from "./j
 import type { Names } from "./naming.ts";
 import { FINGERPRINTED_SLOTS, Normaliser, ROOT_SLOTS } from "./normalise.ts";
 import { type CopiedFile, prepared, type SourceFiles, type StreamedFile } from "./prepared.ts";
+import type { Reject } from "./rejects.ts";
 import { Sheet } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 import { Tabular } from "./tabular.ts";
@@ -53,6 +54,8 @@ export interface Intake {
   sheets: Sheet[];
   /** True where the source named all of its columns, also those that have no values. */
   areNamed: boolean;
+  /** Records that could not be read; at most so many as are kept. */
+  rejects: readonly Reject[];
   /** Whether the root's staged rows carry a fingerprint of the whole row. */
   fingerprinted: boolean;
 }
@@ -79,7 +82,12 @@ export async function takeLoose(
     }
   } else await reader.files(extraction.files);
   await reader.end();
-  return { sheets: reader.sheets, areNamed: reader.areNamed, fingerprinted: options.fingerprint };
+  return {
+    sheets: reader.sheets,
+    areNamed: reader.areNamed,
+    rejects: reader.rejects,
+    fingerprinted: options.fingerprint,
+  };
 }
 
 class LooseReader {
@@ -105,6 +113,10 @@ class LooseReader {
 
   get sheets(): Sheet[] {
     return this.#normaliser.lines.map((lines) => lines.sheet);
+  }
+
+  get rejects(): readonly Reject[] {
+    return this.#tabular.rejects;
   }
 
   get areNamed(): boolean {

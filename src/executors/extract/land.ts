@@ -13,6 +13,7 @@ import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
 import { CHILD_COLUMNS, HISTORY_COLUMNS, LOAD_COLUMNS, normaliseName } from "./naming.ts";
 import type { Plan } from "./plan.ts";
+import type { Reject } from "./rejects.ts";
 import {
   modeFor,
   type Resolution,
@@ -52,6 +53,8 @@ export interface Landed {
   state: CursorState | null;
   /** The key's columns in the table. */
   key: string[];
+  /** Records that could not be read; at most so many as are kept. */
+  rejects: readonly Reject[];
   /** The order in which rows of one key win, as `mergeFiles` takes it. */
   dedupeBy: string | undefined;
 }
@@ -160,6 +163,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
       end: end ? end.end : incremental.isBackfill ? null : incremental.start,
     },
     state: end?.state ?? null,
+    rejects: intake.rejects,
     key: plan.primaryKey.map((name) => root.find(name)?.name ?? normaliseName(name)),
     dedupeBy: order ? `${quoteName(order.name)} DESC NULLS LAST` : undefined,
   };
@@ -304,10 +308,10 @@ async function write(
     isChild: sheet !== drops.root,
     existing: site.existing(sheet.table),
     targets,
-    rowsRead: sheet.rows - counts.filtered,
+    rowsRead: sheet.rows + sheet.rejected - counts.filtered,
     rows: writes ? files.reduce((sum, file) => sum + file.rows, 0) : Number(row?.n ?? 0),
     deduplicated: counts.deduplicated,
-    rejected: counts.rejected,
+    rejected: counts.rejected + sheet.rejected,
     files,
     changes,
     split,

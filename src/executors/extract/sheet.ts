@@ -64,6 +64,8 @@ export class Sheet {
   readonly chunks: Chunk[] = [];
   /** Rows that the source gave so far. */
   rows = 0;
+  /** Records beside them that could not be read. */
+  rejected = 0;
   readonly names = new Names();
   readonly #bySource = new Map<string, SheetColumn>();
 

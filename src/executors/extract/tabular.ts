@@ -8,6 +8,7 @@ import { quoteName, quoteText } from "../../sql/text.ts";
 import type { Choice } from "./chosen.ts";
 import { csvStyleOf, type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
+import { forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
 import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
@@ -15,6 +16,8 @@ import { storedType, typeName } from "./types.ts";
 
 /** A sample may rule types out; all values have to prove the one that is left. */
 const SAMPLE_ROWS = 2_048;
+/** So many records that can't be read are kept; all are counted. */
+const MAX_REJECTS = 10_000;
 
 export interface TabularOptions {
   file: FileOptions;
@@ -34,6 +37,7 @@ export class Tabular {
   readonly #readings = new Map<SheetColumn, Reading>();
   /** Columns whose staged texts have no type yet. */
   readonly #texts = new Set<SheetColumn>();
+  readonly rejects: Reject[] = [];
 
   constructor(
     readonly sheet: Sheet,
@@ -52,9 +56,34 @@ export class Tabular {
     const rows = await withCsv(path, style, async (source) => {
       this.sheet.forgetSlots(slots); // of an attempt before
       this.#tell(name, source);
-      return this.options.isTrusting ? this.#trusted(source, limit) : this.#untyped(source, limit);
+      if (!this.#isRejecting) return this.#typed(source, limit);
+      await forgetRejects(this.staging.session);
+      return this.#typed(
+        { ...source, relation: (more = "") => source.relation(`${REJECTING}${more}`) },
+        limit,
+      );
     });
+    if (rows !== null && this.#isRejecting) await this.#takeRejects(name);
     return rows ?? 0;
+  }
+
+  get #isRejecting(): boolean {
+    return this.options.file.onBadRow === "reject";
+  }
+
+  #typed(source: CsvSource, limit: number | null): Promise<number> {
+    return this.options.isTrusting ? this.#trusted(source, limit) : this.#untyped(source, limit);
+  }
+
+  async #takeRejects(name: string): Promise<void> {
+    const { count, kept } = await takeRejects(this.staging.session, name);
+    if (count === 0) return;
+    this.sheet.rejected += count;
+    this.rejects.push(...kept.slice(0, MAX_REJECTS - this.rejects.length));
+    const [first] = kept;
+    this.options.warn(
+      `${count} ${count === 1 ? "record" : "records"} of ${name} could not be read and ${count === 1 ? "was" : "were"} rejected (line ${first?.line}: ${first?.reason}). See the artifact with the rejected records.`,
+    );
   }
 
   /** A first line that looks like a comment is most likely one. */
@@ -93,6 +122,7 @@ export class Tabular {
     const fresh = wanted.filter(({ column }) => !this.#readings.has(column));
     if (fresh.length > 0) {
       await sampleRows(staging.session, source.relation(), SAMPLE_ROWS);
+      if (this.#isRejecting) await forgetRejects(staging.session); // those of the sample come again
       const columns = fresh.map(({ column, raw }) => ({ sql: raw, known: this.#knownType(column) }));
       const found = await readingsOf(staging.session, "weir_sample", columns, textStyleOf(this.options.file));
       for (const [at, { column }] of fresh.entries()) this.#readings.set(column, found[at] ?? AS_TEXT);

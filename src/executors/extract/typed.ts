@@ -140,7 +140,7 @@ export async function takeTyped(
   await conveyor.drain();
   await pool.remove();
   if (sheet.files.length > 0) await measure(staging.session, sheet, `(${sheet.scan()})`);
-  return { sheets: [sheet], areNamed: true, fingerprinted: false };
+  return { sheets: [sheet], areNamed: true, rejects: [], fingerprinted: false };
 }
 
 /** The text of a typed source in files of whole records; what it says of odd values is counted. */

@@ -253,6 +253,49 @@ describe("CSV as it comes", () => {
     ]);
   });
 
+  test("goes on without records that can't be read, which are counted and kept", async () => {
+    await using made = openWorld();
+    const lines = [
+      "i,v",
+      "1,2",
+      '"x"y,3',
+      "4",
+      "5,6,7",
+      "8,9",
+      ...Array.from({ length: 3_000 }, (_, i) => `${i + 10},1`),
+      "late",
+    ];
+    const { result, done } = await load(
+      made,
+      "a.csv",
+      { "a.csv": `${lines.join("\n")}\n` },
+      { file: { onBadRow: "reject" } },
+    );
+    expect(result.tables[0]).toMatchObject({ rowsRead: 3_006, rows: 3_002, rejected: 4 });
+    expect(result.warnings).toEqual([
+      expect.stringMatching(/^4 records of a\.csv could not be read and were rejected \(line 3: /),
+    ]);
+    const [artifact] = done.artifacts ?? [];
+    const kept =
+      artifact?.kind === "file"
+        ? new TextDecoder()
+            .decode(artifact.bytes)
+            .trim()
+            .split("\n")
+            .map((line) => JSON.parse(line))
+        : [];
+    expect(kept.map(({ line, text }) => [line, text])).toEqual([
+      [3, '"x"y,3'],
+      [4, "4"],
+      [5, "5,6,7"],
+      [3_007, "late"],
+    ]);
+    await using strict = openWorld();
+    expect((await failure(load(strict, "a.csv", { "a.csv": lines.join("\n") }))).message).toContain(
+      "a.csv can't be read as csv: line 3",
+    );
+  });
+
   test("that has no bytes loads nothing, while Parquet and JSON of no bytes are refused", async () => {
     await using made = openWorld();
     expect((await load(made, "a.csv", { "a.csv": "" })).result.rows).toBe(0);

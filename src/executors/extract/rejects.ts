@@ -1,0 +1,65 @@
+import type { SqlSession } from "../../sql/contract.ts";
+import type { NewArtifact } from "../contract.ts";
+
+/** A record of a file that could not be read. */
+export interface Reject {
+  file: string;
+  line: number;
+  reason: string;
+  text: string;
+}
+
+/** So many are kept by each resource; all are counted. */
+const MAX_KEPT = 10_000;
+const MAX_TEXT_CHARACTERS = 10_000;
+const [TABLE, SCANS] = ["weir_rejects", "weir_scans"];
+
+/** What has `read_csv` note records that can't be read, instead of failing. */
+export const REJECTING = `, store_rejects = true, rejects_table = '${TABLE}', rejects_scan = '${SCANS}', rejects_limit = 0`;
+
+const REASONS: Readonly<Record<string, string>> = {
+  "MISSING COLUMNS": "fewer fields than columns",
+  "TOO MANY COLUMNS": "more fields than columns",
+  "UNQUOTED VALUE": "a quote that never closes, or text behind one",
+  "LINE SIZE OVER MAXIMUM": "too long",
+  "INVALID ENCODING": "not utf-8",
+};
+
+/** Takes the records that the last statement noted for `file`, and forgets them there. */
+export async function takeRejects(
+  session: SqlSession,
+  file: string,
+): Promise<{ count: number; kept: Reject[] }> {
+  const [row] = await session.run(`SELECT count(DISTINCT line_byte_position) AS n FROM ${TABLE}`);
+  const count = Number(row?.n ?? 0);
+  const rows =
+    count === 0
+      ? []
+      : await session.run(
+          `SELECT min(line) AS line, first(error_type) AS reason, left(first(csv_line), ${MAX_TEXT_CHARACTERS}) AS text FROM ${TABLE} GROUP BY line_byte_position ORDER BY 1 LIMIT ${MAX_KEPT}`,
+        );
+  await forgetRejects(session);
+  return {
+    count,
+    kept: rows.map(({ line, reason, text }) => ({
+      file,
+      line: Number(line),
+      reason: REASONS[String(reason)] ?? String(reason).toLowerCase(),
+      text: String(text ?? ""),
+    })),
+  };
+}
+
+export async function forgetRejects(session: SqlSession): Promise<void> {
+  await session.run(`DROP TABLE IF EXISTS ${TABLE}`);
+  await session.run(`DROP TABLE IF EXISTS ${SCANS}`);
+}
+
+/** The artifact that keeps the records which a resource could not read, as lines of JSON. */
+export const rejectsArtifact = (table: string, rejects: readonly Reject[]): NewArtifact => ({
+  title: `Rejected records of ${table}`,
+  kind: "file",
+  fileName: `${table}-rejected.jsonl`,
+  mimeType: "application/x-ndjson",
+  bytes: new TextEncoder().encode(rejects.map((each) => `${JSON.stringify(each)}\n`).join("")),
+});
