@@ -25,6 +25,7 @@ import { providers } from "./providers/registry.ts";
 import type { S3Config, S3Credentials } from "./providers/s3-shape.ts";
 import { openReader } from "./reader/reader.ts";
 import { openSearch } from "./search/search.ts";
+import { openSheets } from "./sheets/sheets.ts";
 import { bytesOf, openSql } from "./sql/sql.ts";
 import { Fellows, setClock } from "./store/fellows.ts";
 import { migrations } from "./store/migrations.ts";
@@ -133,6 +134,7 @@ async function build(parts: Ground): Promise<Opened> {
     sql,
     charts: openCharts(self),
     reader: openReader(self),
+    sheets: openSheets(self),
     search: openSearch({
       searxngUrl: config.searchUrl,
       braveKey: secrets.braveKey,

@@ -18,6 +18,7 @@ import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
 import type { Role } from "./resources/organizations/table.ts";
 import type { Search } from "./search/contract.ts";
+import type { Sheets } from "./sheets/contract.ts";
 import type { Sql } from "./sql/contract.ts";
 import type { Fellows } from "./store/fellows.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
@@ -44,6 +45,7 @@ export interface App {
   readonly sql: Sql;
   readonly charts: Charts;
   readonly reader: Reader;
+  readonly sheets: Sheets;
   /** The operator's search engine. */
   readonly search: Search;
   readonly lake: Lake;

@@ -108,6 +108,10 @@ async function main(): Promise<number | null> {
     const { readChild } = await import("./reader/child.ts");
     return readChild();
   }
+  if (name === "__sheet") {
+    const { sheetChild } = await import("./sheets/child.ts");
+    return sheetChild();
+  }
   if (name === "__api") {
     const { readerChild } = await import("./catalog/reader.ts");
     return readerChild();

@@ -97,6 +97,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     agent: async (named) => withoutPlace(await openAgentNamed(ctx, named), setting.rest),
     charts: ctx.charts,
     reader: ctx.reader,
+    sheets: ctx.sheets,
     search: ctx.search,
     ids: ctx.ids,
     lake: lakeBench(ctx, setting, undo),

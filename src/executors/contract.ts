@@ -11,6 +11,7 @@ import type { Model, OpenAgent } from "../models/contract.ts";
 import type { Link, Provider } from "../providers/contract.ts";
 import type { Reader } from "../reader/contract.ts";
 import type { Search } from "../search/contract.ts";
+import type { Sheets } from "../sheets/contract.ts";
 import type { Sql } from "../sql/contract.ts";
 
 /** The interface's section 2, in its order. */
@@ -110,6 +111,7 @@ export interface Bench {
   agent(named: string): Promise<OpenAgent>;
   readonly charts: Charts;
   readonly reader: Reader;
+  readonly sheets: Sheets;
   readonly search: Search;
   readonly ids: Ids;
   readonly lake: LakeBench;

@@ -32,7 +32,7 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
   const logs: TestBench["logs"] = [];
   const progresses: Progress[] = [];
   const folders: string[] = [];
-  const bench: Omit<Bench, "sql" | "charts" | "model" | "reader" | "search"> = {
+  const bench: Omit<Bench, "sql" | "charts" | "model" | "reader" | "sheets" | "search"> = {
     run: {
       id: "01900000-0000-7000-8000-000000000001",
       organizationId: "01900000-0000-7000-8000-000000000002",
@@ -80,6 +80,9 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
     },
     get reader() {
       return missing("reader");
+    },
+    get sheets() {
+      return missing("sheets");
     },
     get search() {
       return missing("search");

@@ -1,0 +1,26 @@
+import { type Chore, doChore } from "../base/chore.ts";
+import { AppError } from "../base/errors.ts";
+import type { SheetAnswer, Sheets } from "./contract.ts";
+
+const READ: Chore = {
+  word: "__sheet",
+  timeoutMs: 30 * 60_000,
+  maxResidentBytes: 768 * 1024 * 1024,
+  tooMuch: (why) =>
+    new AppError("upstream", `Couldn't read the file: it takes ${why}. Split it into smaller files.`),
+};
+
+/** Reads sheets by `self`: one process for each file, which ends with it. */
+export function openSheets(self: readonly string[]): Sheets {
+  return {
+    async read({ signal, ...source }) {
+      const answer = (await doChore(self, READ, source, signal).catch((error: unknown) => {
+        if (!(error instanceof AppError) || error.code !== "internal") throw error;
+        const message = "Couldn't read the file: it's built in an unexpected way.";
+        throw new AppError("upstream", message, { cause: error });
+      })) as unknown as SheetAnswer;
+      if ("tables" in answer) return answer.tables;
+      throw new AppError(answer.code, answer.fault, { retryable: answer.code === "disk_full" });
+    },
+  };
+}

@@ -1,0 +1,16 @@
+import { mkdtempSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { SheetSource, SheetTable } from "./contract.ts";
+import { FileFault } from "./fault.ts";
+import { readWorkbook } from "./xlsx/tables.ts";
+
+/** Reads a file into CSV files of a new folder. Throws `FileFault`. */
+export async function readSource(source: SheetSource): Promise<SheetTable[]> {
+  const { size: bytes } = statSync(source.path);
+  if (bytes === 0) throw new FileFault("The file is empty: it has 0 bytes.");
+  if (typeof source.size === "number" && source.size !== bytes) {
+    throw new FileFault(`The file isn't whole: ${bytes} of ${source.size} bytes arrived. Try again.`);
+  }
+  const folder = mkdtempSync(join(source.folder, "sheets-"));
+  return readWorkbook(source, folder);
+}

@@ -1,0 +1,57 @@
+import type { SheetType } from "../contract.ts";
+import { Odd } from "../odd.ts";
+import type { Cell, Kind } from "./cells.ts";
+
+const became = (values: string) => `${values} became text because the column mixes types`;
+const IN_A_MIX: Readonly<Record<Kind, string>> = {
+  text: became("texts"),
+  number: became("numbers"),
+  boolean: became("booleans"),
+  day: became("dates"),
+  instant: became("dates"),
+  zoned: became("dates"),
+  clock: became("times"),
+};
+
+/** What is known of a column once all of its cells have been seen. */
+export class SheetColumn {
+  /** Values by their kind: odd where the column mixes kinds. */
+  readonly #kinds = new Map<Kind, Odd>();
+  readonly #nothings = new Odd();
+
+  /** Counts a cell; `address` is its place, such as B7. */
+  see(cell: Cell, address: () => string): void {
+    const example = () =>
+      `${address()}: ${typeof cell.text === "string" ? cell.text : Buffer.from(cell.text)}`;
+    if (cell.kind === "nothing") return this.#nothings.add(cell.why, example);
+    const values = this.#kinds.get(cell.kind) ?? new Odd();
+    this.#kinds.set(cell.kind, values);
+    values.add(IN_A_MIX[cell.kind], example);
+  }
+
+  /** The one type that holds all values as they are; VARCHAR where none does. */
+  get type(): SheetType {
+    const [kind = "text", other] = this.#kinds.keys();
+    if (other === undefined) return TYPES[kind];
+    const areDates = [...this.#kinds.keys()].every((each) => each === "day" || each === "instant");
+    return areDates ? "TIMESTAMP" : "VARCHAR";
+  }
+
+  get odd(): Odd {
+    const odd = new Odd();
+    odd.take(this.#nothings);
+    if (this.type !== "VARCHAR") return odd;
+    for (const [kind, values] of this.#kinds) if (kind !== "text") odd.take(values);
+    return odd;
+  }
+}
+
+const TYPES: Readonly<Record<Kind, SheetType>> = {
+  text: "VARCHAR",
+  number: "number",
+  boolean: "BOOLEAN",
+  day: "DATE",
+  instant: "TIMESTAMP",
+  zoned: "TIMESTAMPTZ",
+  clock: "TIME",
+};

@@ -1,0 +1,39 @@
+import { clockText, dayText } from "../calendar.ts";
+import type { Cell } from "./cells.ts";
+import type { FormatKind } from "./formats.ts";
+
+const MS_PER_DAY = 86_400_000;
+/** Days from 1899-12-30, from which dates after February 1900 count, to 1970-01-01. */
+const DAYS_TO_1970 = 25_569;
+const DAYS_TO_1904 = 1462;
+/** 9999-12-31, the last day that Excel has. */
+const LAST_DAY = 2_932_896;
+/** Excel has a 29 February 1900, as Lotus 1-2-3 had, and so counts one day too many after it. */
+const PHANTOM_DAY = 60;
+
+/** Days of Excel that no calendar has, by their number. */
+const NO_DAYS = new Map([
+  [0, "1900-01-00"],
+  [PHANTOM_DAY, "1900-02-29"],
+]);
+
+/**
+ * Reads a number as the date or time that its cell shows, to the millisecond: a double holds no more. Null for a number
+ * that Excel itself can't show so.
+ */
+export function dated(serial: number, format: FormatKind, is1904: boolean): Cell | null {
+  const ms = Math.round(serial * MS_PER_DAY);
+  const isWholeAfterAll = serial < 1 && ms === MS_PER_DAY;
+  if (!(serial >= 0) || isWholeAfterAll) return null;
+  const day = Math.floor(ms / MS_PER_DAY);
+  const rest = ms - day * MS_PER_DAY;
+  const clock = clockText(Math.floor(rest / 1000), rest % 1000, 3);
+  if (format === "clock" && day === 0) return { kind: "clock", text: clock };
+  const noDay = is1904 ? undefined : NO_DAYS.get(day);
+  if (noDay !== undefined)
+    return { kind: "nothing", text: noDay, why: "days that only Excel has became NULL" };
+  const counted = is1904 ? day + DAYS_TO_1904 : day < PHANTOM_DAY ? day + 1 : day;
+  if (counted - DAYS_TO_1970 > LAST_DAY) return null;
+  const date = dayText(counted - DAYS_TO_1970);
+  return rest === 0 ? { kind: "day", text: date } : { kind: "instant", text: `${date}T${clock}` };
+}

@@ -1,0 +1,50 @@
+import { crc32, deflateRawSync } from "node:zlib";
+
+export interface ZipPart {
+  name: string;
+  data: string | Uint8Array;
+  isStored?: boolean;
+  /** What the directory says in place of the truth. */
+  lies?: Partial<Record<"flags" | "method" | "crc" | "compressedBytes" | "bytes", number>>;
+}
+
+/** A zip file, written by hand. */
+export function zipOf(parts: readonly ZipPart[]): Buffer {
+  const bodies: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const { name, data, isStored = false, lies = {} } of parts) {
+    const plain = Buffer.from(data as Uint8Array);
+    const body = isStored ? plain : deflateRawSync(plain);
+    const facts = {
+      flags: 0,
+      method: isStored ? 0 : 8,
+      crc: crc32(plain),
+      compressedBytes: body.length,
+      bytes: plain.length,
+      ...lies,
+    };
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(facts.flags, 2);
+    common.writeUInt16LE(facts.method, 4);
+    common.writeUInt32LE(facts.crc, 10);
+    common.writeUInt32LE(facts.compressedBytes, 14);
+    common.writeUInt32LE(facts.bytes, 18);
+    common.writeUInt16LE(Buffer.byteLength(name), 22);
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE(at, 10);
+    directory.push(Buffer.from("PK\x01\x02\x14\x00", "latin1"), common, place, Buffer.from(name));
+    const whole = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), common, Buffer.from(name), body]);
+    bodies.push(whole);
+    at += whole.length;
+  }
+  const entries = Buffer.concat(directory);
+  const end = Buffer.alloc(22);
+  end.write("PK\x05\x06", "latin1");
+  end.writeUInt16LE(parts.length, 8);
+  end.writeUInt16LE(parts.length, 10);
+  end.writeUInt32LE(entries.length, 12);
+  end.writeUInt32LE(at, 16);
+  return Buffer.concat([...bodies, entries, end]);
+}
