@@ -1,6 +1,7 @@
 /**
  * What the values of a column are: `number` (decimal text whose type the caller finds from all values), or a DuckDB type:
- * VARCHAR, BOOLEAN, DATE, TIME, TIMESTAMP, TIMESTAMPTZ.
+ * VARCHAR, BOOLEAN, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTEGER, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), UUID, JSON, or BLOB,
+ * whose text is hex.
  */
 export type SheetType = string;
 
@@ -15,7 +16,7 @@ export interface OddValues {
 }
 
 export interface SheetTable {
-  /** The sheet's name. */
+  /** The sheet's name; null for Avro, whose files hold one table. */
   name: string | null;
   /** Names as the file has them: two columns may share one. Empty for a sheet without cells. */
   columns: { name: string; type: SheetType }[];
@@ -32,20 +33,20 @@ export interface SheetTable {
 
 export interface SheetSource {
   path: string;
-  format: "xlsx";
+  format: "xlsx" | "avro";
   /** Where the CSV files go, in a new folder; whoever owns it removes what a failed read leaves. */
   folder: string;
-  /** One sheet by its name; null for all. */
+  /** Workbooks: one sheet by its name; null for all. */
   sheet: string | null;
-  /** Whether the first row that is taken has the names of the columns. */
+  /** Workbooks: whether the first row that is taken has the names of the columns. */
   header: boolean;
-  /** Rows that are passed over at the top of a sheet. */
+  /** Workbooks: rows that are passed over at the top of a sheet. */
   skipRows: number;
   /** Bytes that the source says the file has; null where it does not say. */
   size?: number | null;
 }
 
-/** Reads workbooks in a process of its own, with a limit of memory and of time. */
+/** Reads workbooks and Avro files in a process of its own, with a limit of memory and of time. */
 export interface Sheets {
   /**
    * Returns a table for each sheet, in their order, with exact values. Throws the signal's reason, `upstream` for a file

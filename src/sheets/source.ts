@@ -1,5 +1,6 @@
 import { mkdtempSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { readAvro } from "./avro/file.ts";
 import type { SheetSource, SheetTable } from "./contract.ts";
 import { FileFault } from "./fault.ts";
 import { readWorkbook } from "./xlsx/tables.ts";
@@ -12,5 +13,6 @@ export async function readSource(source: SheetSource): Promise<SheetTable[]> {
     throw new FileFault(`The file isn't whole: ${bytes} of ${source.size} bytes arrived. Try again.`);
   }
   const folder = mkdtempSync(join(source.folder, "sheets-"));
+  if (source.format === "avro") return [readAvro(source.path, folder)];
   return readWorkbook(source, folder);
 }

@@ -1,0 +1,141 @@
+import { clockText, dayText, END_OF_DAYS, END_OF_INSTANTS, FIRST_DAY } from "../calendar.ts";
+import type { Tap } from "./tap.ts";
+import { type Reading, reading } from "./types.ts";
+
+/** What a schema says of a logical type. */
+export interface LogicalType {
+  logicalType: string;
+  precision?: unknown;
+  scale?: unknown;
+  /** Bytes of a fixed. */
+  size: number | null;
+}
+
+const MAX_DECIMAL_DIGITS = 38;
+const SECONDS_PER_DAY = 86_400;
+const LOST_DAY = "dates outside of the years 1 to 5874897 became NULL";
+const LOST_INSTANT = "timestamps outside of the years 1 to 294246 became NULL";
+const LOST_TIME = "times beyond a day became NULL";
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** Returns how values of a logical type read; null for one that is unknown or that breaks the rules: its base type counts. */
+export function logicalReading(base: string, logical: LogicalType): Reading | null {
+  switch (`${base} ${logical.logicalType}`) {
+    case "bytes decimal":
+    case "fixed decimal":
+      return decimal(logical);
+    case "int date":
+      return date();
+    case "int time-millis":
+      return time(1000, 3);
+    case "long time-micros":
+      return time(1_000_000, 6);
+    case "long timestamp-millis":
+      return timestamp("Z", 1000, 3);
+    case "long timestamp-micros":
+      return timestamp("Z", 1_000_000, 6);
+    case "long timestamp-nanos":
+      return timestamp("Z", 1_000_000_000, 9);
+    case "long local-timestamp-millis":
+      return timestamp("", 1000, 3);
+    case "long local-timestamp-micros":
+      return timestamp("", 1_000_000, 6);
+    case "long local-timestamp-nanos":
+      return timestamp("", 1_000_000_000, 9);
+    case "string uuid":
+      return uuidText();
+    case "fixed uuid":
+      return logical.size === 16 ? reading("UUID", (tap) => dashed(tap.take(16).toString("hex"))) : null;
+    case "fixed duration":
+      return logical.size === 12 ? reading("VARCHAR", (tap) => durationText(tap.take(12))) : null;
+    default:
+      return null;
+  }
+}
+
+function decimal({ precision, scale = 0, size }: LogicalType): Reading | null {
+  if (!isCount(precision) || !isCount(scale) || precision === 0 || scale > precision) return null;
+  const type = precision > MAX_DECIMAL_DIGITS ? "VARCHAR" : `DECIMAL(${precision},${scale})`;
+  const limit = 10n ** BigInt(precision);
+  return reading(type, (tap) => {
+    const bytes = size === null ? tap.blob() : tap.take(size);
+    const hex = bytes.toString("hex");
+    const unscaled = hex === "" ? 0n : BigInt.asIntN(bytes.length * 8, BigInt(`0x${hex}`));
+    const text = scaled(unscaled, scale);
+    if (unscaled < limit && unscaled > -limit) return text;
+    tap.odd.add(`decimals of more than ${precision} digits became NULL`, () => text);
+    return null;
+  });
+}
+
+const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0;
+
+function scaled(unscaled: bigint, scale: number): string {
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, "0");
+  const point = digits.length - scale;
+  const sign = unscaled < 0n ? "-" : "";
+  return `${sign}${digits.slice(0, point)}${scale === 0 ? "" : `.${digits.slice(point)}`}`;
+}
+
+const date = (): Reading =>
+  reading("DATE", (tap) => {
+    const days = tap.int();
+    return days >= FIRST_DAY && days < END_OF_DAYS ? dayText(days) : lost(tap, LOST_DAY, days);
+  });
+
+const time = (perSecond: number, digits: number): Reading =>
+  reading("TIME", (tap) => {
+    const { whole, rest } = divided(tap.long(), perSecond);
+    const isTime = whole >= 0 && whole < SECONDS_PER_DAY;
+    return isTime ? clockText(whole, rest, digits) : lost(tap, LOST_TIME, whole);
+  });
+
+/** Text that has nanoseconds makes the column a text: no reader of Parquet holds them exactly in a timestamp. */
+function timestamp(zone: "Z" | "", perSecond: number, digits: number): Reading {
+  const self = reading(zone === "Z" ? "TIMESTAMPTZ" : "TIMESTAMP", (tap) => {
+    const value = tap.long();
+    const { whole, rest } = divided(value, perSecond);
+    const days = Math.floor(whole / SECONDS_PER_DAY);
+    if (days < FIRST_DAY || days >= END_OF_INSTANTS) return lost(tap, LOST_INSTANT, value);
+    const isWholeMicros = digits < 9 || rest % 1000 === 0;
+    if (!isWholeMicros) self.type = "VARCHAR";
+    const clock = isWholeMicros
+      ? clockText(whole - days * SECONDS_PER_DAY, digits < 9 ? rest : rest / 1000, Math.min(digits, 6))
+      : clockText(whole - days * SECONDS_PER_DAY, rest, digits);
+    return `${dayText(days)}T${clock}${zone}`;
+  });
+  return self;
+}
+
+/** Whole seconds, downwards, and what is left over. */
+function divided(value: number | bigint, perSecond: number): { whole: number; rest: number } {
+  if (typeof value === "number") {
+    const whole = Math.floor(value / perSecond);
+    return { whole, rest: value - whole * perSecond };
+  }
+  const divisor = BigInt(perSecond);
+  const rest = ((value % divisor) + divisor) % divisor;
+  return { whole: Number((value - rest) / divisor), rest: Number(rest) };
+}
+
+function lost(tap: Tap, reason: string, value: number | bigint): null {
+  tap.odd.add(reason, () => String(value));
+  return null;
+}
+
+const uuidText = (): Reading =>
+  reading("UUID", (tap) => {
+    const text = tap.string();
+    if (text === null || UUID.test(text)) return text;
+    tap.odd.add("texts that aren't UUIDs became NULL", () => text);
+    return null;
+  });
+
+const dashed = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+
+/** Months, days and milliseconds, which can't be put together, as ISO 8601 writes them. */
+function durationText(bytes: Buffer): string {
+  const [months, days, ms] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8)];
+  const fraction = ms % 1000 === 0 ? "" : `.${String(ms % 1000).padStart(3, "0")}`;
+  return `P${months}M${days}DT${Math.floor(ms / 1000)}${fraction}S`;
+}
