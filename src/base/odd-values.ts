@@ -24,6 +24,12 @@ export class OddValues {
     if (odd.examples.length < MAX_EXAMPLES) odd.examples.push(example.slice(0, MAX_EXAMPLE_CHARACTERS));
   }
 
+  addAll({ column, what, count, examples }: OddValue): void {
+    const [first = "", ...more] = examples;
+    this.add(column, what, first, count - more.length);
+    for (const example of more) this.add(column, what, example);
+  }
+
   get all(): OddValue[] {
     return [...this.#found.values()];
   }

@@ -14,7 +14,7 @@ import { type Finished, finish } from "./extract/finish.ts";
 import { guessSheet, isGuessable, landGuessed } from "./extract/guess.ts";
 import { type IntakeOptions, takeLoose } from "./extract/intake.ts";
 import { knownColumns, type Landed, landStaged, type Site } from "./extract/land.ts";
-import { Names } from "./extract/naming.ts";
+import { Names, normaliseName } from "./extract/naming.ts";
 import { Peekable } from "./extract/peekable.ts";
 import {
   type Options,
@@ -139,9 +139,13 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
       warn,
     };
     const extracted: Extracted[] = [];
-    for (const [index, resource] of resources.entries()) {
+    const queue = [...resources];
+    for (let index = 0; index < queue.length; index++) {
+      const resource = queue[index] as ResourceDefinition;
       const done = await extractAllowed(job, resource, index);
-      if (done) extracted.push(done);
+      if (!done) continue;
+      extracted.push(done);
+      queue.push(...sheetsOf(resource, done, queue));
     }
     if (extracted.length === 0) {
       throw new AppError("upstream", "The credentials may read none of the resources; nothing was loaded.", {
@@ -162,6 +166,19 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
   } finally {
     await session.close();
   }
+}
+
+/** Resources for the sheets of a workbook beside its first: each is a table of its own, `table_sheet`. */
+function sheetsOf(
+  resource: ResourceDefinition,
+  { plan, landed }: Extracted,
+  queue: readonly ResourceDefinition[],
+): ResourceDefinition[] {
+  return landed.furtherSheets.flatMap((sheet) => {
+    const name = `${resource.name ?? plan.table}_${normaliseName(sheet)}`;
+    const isTaken = queue.some((each) => tableName(each) === tableName({ name }));
+    return isTaken ? [] : [{ ...resource, name, spec: plan.request.spec, furtherSheet: sheet }];
+  });
 }
 
 function contractOf(given: Definition["schemaContract"]): SchemaContract {
@@ -327,6 +344,9 @@ async function land(
     strictCounts: options.strictCounts,
     tables: names,
     file: plan.file,
+    sheets: bench.sheets,
+    sheet: plan.sheet,
+    folder: staging.folder,
     known: knownColumns(site.existing(plan.table)),
     fixed: plan.fixed,
     isTrusting,
@@ -360,7 +380,9 @@ async function land(
   if (taken.areNamed && taken.sheets[0]) warnOfGone(taken.sheets[0], site);
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
-  return guessed ?? landStaged(site, taken, extraction.ranged);
+  const landed = guessed ?? (await landStaged(site, taken, extraction.ranged));
+  warnOfOdd(taken.odd, site);
+  return landed;
 }
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */

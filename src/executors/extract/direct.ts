@@ -97,6 +97,7 @@ export async function landDirect(
     },
     state: end?.state ?? null,
     rejects: [],
+    furtherSheets: [],
     key: [],
     dedupeBy: undefined,
   };

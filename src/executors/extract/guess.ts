@@ -81,7 +81,7 @@ export async function landGuessed(site: Site, { sheets }: Intake): Promise<Lande
       sample: [],
     });
   }
-  return { tables, cursor: null, state: null, rejects: [], key: [], dedupeBy: undefined };
+  return { tables, cursor: null, state: null, rejects: [], furtherSheets: [], key: [], dedupeBy: undefined };
 }
 
 async function filesOf({ staging }: Site, sheet: Sheet, select: string): Promise<SqlFile[]> {

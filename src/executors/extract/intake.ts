@@ -1,8 +1,10 @@
 import { unlink } from "node:fs/promises";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { OddValues } from "../../base/odd-values.ts";
 import type { Extraction, JsonList } from "../../providers/contract.ts";
 import { pastValue } from "../../providers/json-list.ts";
+import type { Sheets } from "../../sheets/contract.ts";
 import type { Column } from "../../sql/contract.ts";
 import { ahead } from "./ahead.ts";
 import { ByteRows } from "./byte-rows.ts";
@@ -37,6 +39,11 @@ export interface IntakeOptions {
   strictCounts: boolean;
   tables: Names;
   file: FileOptions;
+  sheets: Sheets;
+  /** The only sheet to read of workbooks that have it; null for what `file` says. */
+  sheet: string | null;
+  /** Where the children that read files may write. */
+  folder: string;
   /** The table's columns as it is; null where there is none. */
   known: readonly Column[] | null;
   /** Types that the definition fixes, by the column's name in the table. */
@@ -56,6 +63,10 @@ export interface Intake {
   areNamed: boolean;
   /** Records that could not be read; at most so many as are kept. */
   rejects: readonly Reject[];
+  /** Values that did not arrive as they are at the source. */
+  odd?: OddValues;
+  /** Sheets of workbooks beside those that were read. */
+  furtherSheets?: readonly string[];
   /** Whether the root's staged rows carry a fingerprint of the whole row. */
   fingerprinted: boolean;
 }
@@ -86,6 +97,8 @@ export async function takeLoose(
     sheets: reader.sheets,
     areNamed: reader.areNamed,
     rejects: reader.rejects,
+    odd: reader.odd,
+    furtherSheets: [...reader.furtherSheets],
     fingerprinted: options.fingerprint,
   };
 }
@@ -95,6 +108,8 @@ class LooseReader {
   /** Null where some rows or values are left out, or each row has a fingerprint. */
   readonly #bytes: ByteRows | null;
   readonly #tabular: Tabular;
+  /** Names of sheets beside those that were read. */
+  readonly furtherSheets = new Set<string>();
   /** Files that name their columns, and files that don't. */
   #named = 0;
   #unnamed = 0;
@@ -113,6 +128,10 @@ class LooseReader {
 
   get sheets(): Sheet[] {
     return this.#normaliser.lines.map((lines) => lines.sheet);
+  }
+
+  get odd(): OddValues {
+    return this.#tabular.odd;
   }
 
   get rejects(): readonly Reject[] {
@@ -253,7 +272,10 @@ class LooseReader {
     await staging.conveyor.drain();
     const limit = options.limit === null ? null : options.limit - root.rows;
     try {
-      if (format === "parquet") {
+      if (format === "xlsx" || format === "avro") {
+        if (bytes === 0) throw emptyFile(name, format === "xlsx" ? "Excel" : "Avro");
+        this.#normaliser.skip(await this.#sheets(path, format, limit));
+      } else if (format === "parquet") {
         if (bytes === 0) throw emptyFile(name, "Parquet");
         this.#normaliser.skip(await this.#tabular.parquet(path, name, limit));
       } else {
@@ -266,6 +288,28 @@ class LooseReader {
     }
     if (bytes > 0) this.#named++;
     await unlink(path);
+  }
+
+  /** The first sheet of a workbook is the resource's own table, unless it names another; further ones are told. */
+  async #sheets(path: string, format: "xlsx" | "avro", limit: number | null): Promise<number> {
+    const { file, sheets, folder, signal, sheet: further } = this.options;
+    const { sheet = null, header = true, skipRows = 0 } = file;
+    const tables = await sheets.read({
+      path,
+      format,
+      folder,
+      sheet: further === null ? sheet : null,
+      header,
+      skipRows,
+      signal,
+    });
+    const wanted = further ?? sheet;
+    const [table] = wanted === null ? tables : tables.filter(({ name }) => name === wanted);
+    if (wanted === null)
+      for (const { name } of tables.slice(1)) if (name !== null) this.furtherSheets.add(name);
+    const rows = table ? await this.#tabular.sheetTable(table, limit) : 0;
+    for (const each of tables) await unlink(each.path);
+    return rows;
   }
 }
 

@@ -55,6 +55,8 @@ export interface Landed {
   key: string[];
   /** Records that could not be read; at most so many as are kept. */
   rejects: readonly Reject[];
+  /** Sheets of workbooks beside those that were read. */
+  furtherSheets: readonly string[];
   /** The order in which rows of one key win, as `mergeFiles` takes it. */
   dedupeBy: string | undefined;
 }
@@ -164,6 +166,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
     },
     state: end?.state ?? null,
     rejects: intake.rejects,
+    furtherSheets: intake.furtherSheets ?? [],
     key: plan.primaryKey.map((name) => root.find(name)?.name ?? normaliseName(name)),
     dedupeBy: order ? `${quoteName(order.name)} DESC NULLS LAST` : undefined,
   };

@@ -28,6 +28,8 @@ export interface ResourceDefinition {
   parameters?: Record<string, Json>;
   endpoint?: Endpoint;
   file?: FileOptions;
+  /** The only sheet to read of the workbooks that have it, where an earlier resource found it; never of a definition. */
+  furtherSheet?: string;
 }
 
 /** What holds for all resources of one definition. */
@@ -70,6 +72,8 @@ export interface Plan {
   limit: number | null;
   request: ExtractRequest;
   file: FileOptions;
+  /** Null for what `file` says. */
+  sheet: string | null;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
 }
@@ -129,6 +133,7 @@ export function planResource(
     incremental,
     limit,
     file: resource.file ?? {},
+    sheet: resource.furtherSheet ?? null,
     fixed: new Map([...types].map(([name, type]) => [name.split(".").map(normaliseName).join("__"), type])),
     request: {
       spec: resource.spec ?? resourceName(resource),

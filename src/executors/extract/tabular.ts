@@ -1,8 +1,10 @@
 import { unlink } from "node:fs/promises";
 import { AppError } from "../../base/errors.ts";
+import { OddValues } from "../../base/odd-values.ts";
 import { type CsvSource, sampleRows, withCsv } from "../../lake/csv-source.ts";
-import { AS_TEXT, type Reading } from "../../lake/readings.ts";
+import { AS_TEXT, type Reading, readingOf } from "../../lake/readings.ts";
 import { readingsOf } from "../../lake/text-types.ts";
+import type { SheetTable } from "../../sheets/contract.ts";
 import type { Column } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import type { Choice } from "./chosen.ts";
@@ -10,7 +12,7 @@ import { csvStyleOf, type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import { forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
 import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
-import type { Staging } from "./staging.ts";
+import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
 import { storedType, typeName } from "./types.ts";
 
@@ -38,6 +40,7 @@ export class Tabular {
   /** Columns whose staged texts have no type yet. */
   readonly #texts = new Set<SheetColumn>();
   readonly rejects: Reject[] = [];
+  readonly odd = new OddValues();
 
   constructor(
     readonly sheet: Sheet,
@@ -136,7 +139,7 @@ export class Tabular {
           : `CASE WHEN ${raw} IS NULL THEN NULL WHEN ${reading.guard(raw)} THEN ${reading.cast(raw)} ELSE ${refuse} END`;
       return `${value} AS ${slot.name}`;
     });
-    return this.#write(source, wanted, values, limit);
+    return this.#write(source.relation(), wanted, values, limit);
   }
 
   async #untyped(source: CsvSource, limit: number | null): Promise<number> {
@@ -145,17 +148,17 @@ export class Tabular {
       this.#texts.add(column);
       return `${raw} AS ${this.sheet.slotOf(column, "VARCHAR").name}`;
     });
-    return this.#write(source, wanted, values, limit);
+    return this.#write(source.relation(), wanted, values, limit);
   }
 
   async #write(
-    source: CsvSource,
+    relation: string,
     wanted: readonly { column: SheetColumn; raw: string }[],
     values: readonly string[],
     limit: number | null,
   ): Promise<number> {
     const pairs = wanted.map(({ column, raw }) => fingerprintPair(column.name, raw));
-    return this.#stage(source.relation(), [...values], pairs, limit);
+    return this.#stage(relation, [...values], pairs, limit);
   }
 
   async #stage(relation: string, values: string[], pairs: string[], limit: number | null): Promise<number> {
@@ -230,6 +233,23 @@ export class Tabular {
     return fine.filter((_, at) => row[`n${at}`] === true).map(({ name }) => name);
   }
 
+  /** Stages a table that was read from a workbook or an Avro file, whose numbers have no type yet. */
+  async sheetTable({ columns, path, longest, odd }: SheetTable, limit: number | null): Promise<number> {
+    const wanted = this.#wanted(columns.map(({ name }) => name));
+    const values = wanted.map(({ column, raw }) => {
+      const { type } = columns[Number(raw.slice(1))] ?? { type: "VARCHAR" };
+      if (type !== "number")
+        return `${castText(typeName(type), raw)} AS ${this.sheet.slotOf(column, typeName(type)).name}`;
+      this.#texts.add(column);
+      return `${raw} AS ${this.sheet.slotOf(column, "VARCHAR").name}`;
+    });
+    for (const { column, reason, count, examples } of odd)
+      this.odd.addAll({ column, what: reason.replace(/^(.+) (became .+)$/, "$2: $1"), count, examples });
+    if (columns.length === 0) return 0;
+    const slots = columns.map((_, at) => ({ name: `c${at}`, type: "VARCHAR" }));
+    return this.#write(readCsv({ path, longest }, slots), wanted, values, limit);
+  }
+
   /** Finds the types of the columns that were staged as texts, from all of their values, and stages them so. */
   async settle(): Promise<void> {
     const { sheet, staging } = this;
@@ -273,3 +293,6 @@ function castTo(stored: string, type: string, value: string): string {
   if (stored === "JSON") return `to_json(${value})`;
   return `CAST(${value} AS ${stored})`;
 }
+
+const castText = (type: string, text: string): string =>
+  readingOf(type)?.cast(text) ?? `CAST(${text} AS ${type})`;
