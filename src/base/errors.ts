@@ -66,6 +66,7 @@ export type ErrorCode =
   | "disk_full"
   | "work_folder_full" // the run put more into its work folder than one may
   | "limit_exceeded" // more than the definition allows; nothing was done
+  | "too_many_deletes" // a look at all keys finds more rows gone than a load may delete; nothing was loaded
   | "max_delete_exceeded" // more would be deleted than the definition allows; nothing was
   | "response_too_large"
   | "no_branch"

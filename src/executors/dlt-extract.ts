@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
-import type { Link } from "../providers/contract.ts";
+import type { Extraction, Link } from "../providers/contract.ts";
 import type { SqlSession } from "../sql/contract.ts";
 import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
 import { isWhole } from "./extract/boundary.ts";
@@ -11,6 +11,7 @@ import { choiceOf } from "./extract/chosen.ts";
 import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
 import { landDirect } from "./extract/direct.ts";
 import { type Finished, finish } from "./extract/finish.ts";
+import { deleteMissing, takeKeys } from "./extract/gone.ts";
 import { guessSheet, isGuessable, landGuessed } from "./extract/guess.ts";
 import { type IntakeOptions, takeLoose } from "./extract/intake.ts";
 import { knownColumns, type Landed, landStaged, type Site } from "./extract/land.ts";
@@ -210,7 +211,11 @@ async function filesToMerge(
   tables: readonly LakeTable[],
   roots: ReadonlySet<string>,
 ): Promise<string[]> {
-  const merged = resources.filter((resource) => resource.writeDisposition === "merge").map(tableName);
+  const merged = resources
+    .filter(
+      ({ writeDisposition, deletes }) => writeDisposition === "merge" || (deletes ?? "ignore") !== "ignore",
+    )
+    .map(tableName);
   const read = merged.flatMap((name) => [
     ...tables.filter((table) => table.table === name),
     ...childrenOf(name, tables, roots),
@@ -264,14 +269,9 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     return landIn(job, site, join(folder, "second"), false);
   });
   reporter.phase("load", `Loading ${plan.resource}`, landed.tables[0]?.rowsRead);
-  const finished = await finish(landed, {
-    session,
-    lake: bench.lake,
-    folder,
-    plan,
-    startedAt: site.startedAt,
-    children,
-  });
+  const surroundings = { session, lake: bench.lake, folder, plan, startedAt: site.startedAt, children };
+  const finished = await finish(landed, surroundings);
+  if (landed.keysFile) await deleteMissing(finished, landed, landed.keysFile, surroundings);
   const [root] = finished;
   warnOfAhead(landed, site);
   await warnOfVariants(session, landed, site);
@@ -330,6 +330,12 @@ async function land(
     waits: (until) => reporter.waits(until),
   };
   const extraction = await provider.extract(told, plan.request);
+  if (plan.request.keys && (extraction.kind !== "csv" || !extraction.keys)) {
+    throw new AppError(
+      "definition_invalid",
+      `${plan.resource}: ${provider.title} can't tell which rows are gone; deletes is for PostgreSQL and MySQL.`,
+    );
+  }
   const site: Site = { ...given, where: extraction.kind === "files" ? plan.request.where : null };
   // A cursor may only move past rows that were read, and a condition asks for so many of those that it lets
   // through: which ones are left out is decided when all are known.
@@ -355,22 +361,14 @@ async function land(
     progress: (rows) => reporter.rows(rows),
   };
   if (extraction.kind === "csv") {
-    const sheet = typedSheet(extraction, intake);
-    const known = knownColumns(site.existing(plan.table));
-    const records = new Peekable(
-      measured(recordFiles(extraction, staging, intake), { extraction, sheet, staging, known }),
-    );
-    warnOfGone(sheet, site);
-    const direct = isTrusting ? await landDirect(site, extraction, records, sheet) : null;
-    if (!direct) {
-      const taken = await takeTyped(extraction, records, sheet, staging);
-      reporter.phase("normalize", `Sorting ${plan.resource}`, sheet.rows);
-      const landed = await landStaged(site, taken, extraction.ranged);
-      warnOfOdd(extraction.odd, site);
-      return landed;
+    try {
+      const landed = await landTyped(extraction, site, intake, { isTrusting, reporter });
+      if (!extraction.keys) return landed;
+      reporter.phase("extract", `Looking for what is gone from ${plan.resource}`, 0);
+      return { ...landed, keysFile: await takeKeys(await extraction.keys(), landed, staging, intake) };
+    } finally {
+      await extraction.close?.();
     }
-    warnOfOdd(extraction.odd, site);
-    return direct;
   }
   const isGuessed = isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.select ?? null;
@@ -382,6 +380,29 @@ async function land(
   const guessed = isGuessed ? await landGuessed(site, taken) : null;
   const landed = guessed ?? (await landStaged(site, taken, extraction.ranged));
   warnOfOdd(taken.odd, site);
+  return landed;
+}
+
+async function landTyped(
+  extraction: Extraction & { kind: "csv" },
+  site: Site,
+  intake: IntakeOptions,
+  { isTrusting, reporter }: { isTrusting: boolean; reporter: Reporter },
+): Promise<Landed> {
+  const { staging, plan } = site;
+  const sheet = typedSheet(extraction, intake);
+  const known = knownColumns(site.existing(sheet.table));
+  const records = new Peekable(
+    measured(recordFiles(extraction, staging, intake), { extraction, sheet, staging, known }),
+  );
+  warnOfGone(sheet, site);
+  let landed = isTrusting ? await landDirect(site, extraction, records, sheet) : null;
+  if (!landed) {
+    const taken = await takeTyped(extraction, records, sheet, staging);
+    reporter.phase("normalize", `Sorting ${plan.resource}`, sheet.rows);
+    landed = await landStaged(site, taken, extraction.ranged);
+  }
+  warnOfOdd(extraction.odd, site);
   return landed;
 }
 

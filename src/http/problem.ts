@@ -58,6 +58,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   test_failed: 422,
   dataset_changed: 409,
   limit_exceeded: 422,
+  too_many_deletes: 422,
   work_folder_full: 422,
   max_delete_exceeded: 422,
   response_too_large: 502,

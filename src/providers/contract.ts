@@ -221,6 +221,8 @@ export interface ExtractRequest {
   batchSize: number | null;
   /** What the files of `spec` are; their names tell where absent. */
   format?: FileFormat;
+  /** Columns whose values in all rows are asked for besides, to find out which rows are gone. */
+  keys?: readonly string[];
   /** How the path in `spec` is asked for, as `http-endpoint` has it; only HTTP APIs of a template take it. */
   endpoint?: JsonObject;
 }
@@ -265,6 +267,13 @@ export type Extraction =
       oddField?: ReadonlyMap<string, string>;
       /** True where the source has already applied `range`. */
       ranged: boolean;
+      /**
+       * The request's `keys` in all rows that `where` lets through, whatever the range, as the snapshot of the rows has
+       * them; to be asked for once all bytes were read. Absent where nobody asked.
+       */
+      keys?(): Promise<Extraction & { kind: "csv" }>;
+      /** Ends what is held for `keys`; whoever asked for them calls it. */
+      close?(): Promise<void>;
     }
   | {
       kind: "rows";

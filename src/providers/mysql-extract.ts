@@ -23,31 +23,59 @@ const FAULTS_OF_TEXT = [
  * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
  * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
-export async function extractTable(link: MysqlLink, request: ExtractRequest): Promise<Extraction> {
+export async function extractTable(link: MysqlLink, request: ExtractRequest): Promise<Csv> {
   const session = await openSession(link, EXTRACT_TIMEOUT_MS);
   try {
     const table = await findTable(session, request.spec, link.config.database, request.types);
-    const odd = new OddValues();
-    const columns = chosen(table, request);
-    const select = selectText(table, columns, request);
-    // Its mistakes come to light before anything is read.
-    if (request.where) await session.rows(`EXPLAIN ${select}`);
+    const { keys } = request;
+    if (!keys) return await read(session, table, request, () => session.close());
+    let isRead = false;
+    const rows = await read(session, table, request, async (isWhole) => {
+      isRead = isWhole;
+      if (!isWhole) await session.close();
+    });
+    const asked = { ...request, columns: keys, range: null, maxRows: null };
     return {
-      kind: "csv",
-      columns: columns.map(({ name, dataType, nullable, text }) => ({
-        name,
-        dataType,
-        nullable,
-        ...(text ? { text } : {}),
-      })),
-      bytes: bytesOf(session, select, { columns, odd, request }),
-      odd,
-      ranged: true,
+      ...rows,
+      // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
+      async keys() {
+        const open = isRead ? session : await openSession(link, EXTRACT_TIMEOUT_MS);
+        return read(open, table, asked, () => open.close());
+      },
+      close: () => session.close(),
     };
   } catch (error) {
     await session.close();
     throw explain(error, session, request);
   }
+}
+
+type Csv = Extraction & { kind: "csv" };
+
+/** `done` hears when the rows end, and whether they ended by themselves. */
+async function read(
+  session: Session,
+  table: SourceTable,
+  request: ExtractRequest,
+  done: (isWhole: boolean) => Promise<void>,
+): Promise<Csv> {
+  const columns = chosen(table, request);
+  const select = selectText(table, columns, request);
+  // Its mistakes come to light before anything is read.
+  if (request.where) await session.rows(`EXPLAIN ${select}`);
+  const odd = new OddValues();
+  return {
+    kind: "csv",
+    columns: columns.map(({ name, dataType, nullable, text }) => ({
+      name,
+      dataType,
+      nullable,
+      ...(text ? { text } : {}),
+    })),
+    bytes: bytesOf(session, select, { columns, odd, request, done }),
+    odd,
+    ranged: true,
+  };
 }
 
 function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
@@ -121,13 +149,25 @@ function explain(error: unknown, session: Session, request: ExtractRequest): unk
 async function* bytesOf(
   session: Session,
   select: string,
-  { columns, odd, request }: { columns: readonly SourceColumn[]; odd: OddValues; request: ExtractRequest },
+  {
+    columns,
+    odd,
+    request,
+    done,
+  }: {
+    columns: readonly SourceColumn[];
+    odd: OddValues;
+    request: ExtractRequest;
+    done(isWhole: boolean): Promise<void>;
+  },
 ): AsyncGenerator<Uint8Array> {
+  let isWhole = false;
   try {
     for await (const rows of session.stream(select)) yield* csvOf(rows, columns, odd);
+    isWhole = true;
   } catch (error) {
     throw explain(error, session, request);
   } finally {
-    await session.close();
+    await done(isWhole);
   }
 }

@@ -19,41 +19,65 @@ const COPY_TIMEOUT_MS = 86_400_000;
  * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
  * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
-export async function extractTable(link: PostgresLink, request: ExtractRequest): Promise<Extraction> {
+export async function extractTable(link: PostgresLink, request: ExtractRequest): Promise<Csv> {
   const session = await openSession(link, COPY_TIMEOUT_MS);
   try {
     const table = await findTable(session, request.spec, link.config.database);
-    const columns = chosen(table, request);
-    const passages = columns.map((column) => passageOf(column, request));
-    const odd = oddField(columns, passages);
-    const fields = passages.map(({ expression }) => expression);
-    // A table without columns has rows all the same.
-    const select = await selectText(
-      session,
-      table,
-      odd || columns.length === 0 ? [...fields, odd ?? "null"] : fields,
-      request,
-    );
-    const bytes = await session.copy(`COPY (${select}\n) TO STDOUT (FORMAT csv, ENCODING 'UTF8')`);
+    const { keys } = request;
+    if (!keys) return await read(session, table, request, () => session.close());
+    let isRead = false;
+    const rows = await read(session, table, request, async (isWhole) => {
+      isRead = isWhole;
+      if (!isWhole) await session.close();
+    });
+    const asked = { ...request, columns: keys, range: null, maxRows: null };
     return {
-      kind: "csv",
-      columns: columns.map(({ name, nullable }, at) => {
-        const { dataType = "VARCHAR", text } = passages[at] ?? {};
-        return { name, dataType, nullable, ...(text ? { text } : {}) };
-      }),
-      bytes: rowsOf(session, bytes, request),
-      ...(odd || columns.length === 0
-        ? {
-            odd: new OddValues(),
-            oddField: new Map(columns.map(({ name }, at) => [name, passages[at]?.odd?.what ?? ""])),
-          }
-        : {}),
-      ranged: true,
+      ...rows,
+      // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
+      async keys() {
+        const open = isRead ? session : await openSession(link, COPY_TIMEOUT_MS);
+        return read(open, table, asked, () => open.close());
+      },
+      close: () => session.close(),
     };
   } catch (error) {
     await session.close();
     throw explain(error, session, request);
   }
+}
+
+type Csv = Extraction & { kind: "csv" };
+
+/** `done` hears when the rows end, and whether they ended by themselves. */
+async function read(
+  session: Session,
+  table: SourceTable,
+  request: ExtractRequest,
+  done: (isWhole: boolean) => Promise<void>,
+): Promise<Csv> {
+  const columns = chosen(table, request);
+  const passages = columns.map((column) => passageOf(column, request));
+  const odd = oddField(columns, passages);
+  const fields = passages.map(({ expression }) => expression);
+  // A table without columns has rows all the same.
+  const isTold = odd !== null || columns.length === 0;
+  const select = await selectText(session, table, isTold ? [...fields, odd ?? "null"] : fields, request);
+  const bytes = await session.copy(`COPY (${select}\n) TO STDOUT (FORMAT csv, ENCODING 'UTF8')`);
+  return {
+    kind: "csv",
+    columns: columns.map(({ name, nullable }, at) => {
+      const { dataType = "VARCHAR", text } = passages[at] ?? {};
+      return { name, dataType, nullable, ...(text ? { text } : {}) };
+    }),
+    bytes: rowsOf(session, bytes, request, done),
+    ...(isTold
+      ? {
+          odd: new OddValues(),
+          oddField: new Map(columns.map(({ name }, at) => [name, passages[at]?.odd?.what ?? ""])),
+        }
+      : {}),
+    ranged: true,
+  };
 }
 
 function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
@@ -184,12 +208,15 @@ async function* rowsOf(
   session: Session,
   bytes: AsyncIterable<Uint8Array>,
   request: ExtractRequest,
+  done: (isWhole: boolean) => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
+  let isWhole = false;
   try {
     yield* bytes;
+    isWhole = true;
   } catch (error) {
     throw explain(error, session, request);
   } finally {
-    await session.close();
+    await done(isWhole);
   }
 }

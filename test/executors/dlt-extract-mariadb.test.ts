@@ -117,4 +117,19 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     expect(world.cursors.get("by_no")?.lastValue).toBe("12345678901234567890.12");
     expect(world.cursors.get("by_code")?.lastValue).toBe("ä");
   }, 120_000);
+
+  test("rows that the source no longer has are removed", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await db.run(
+      "CREATE TABLE stock (id bigint unsigned, no varchar(9)); INSERT INTO stock VALUES (18446744073709551615, 'a'), (2, 'b'), (3, 'c')",
+    );
+    const resource = { name: "stock", primaryKey: ["id", "no"], writeDisposition: "merge", deletes: "hard" };
+    await run(world, resource);
+    await db.run("DELETE FROM stock WHERE id > 3");
+    expect((await run(world, resource)).result.tables[0]).toMatchObject({ updated: 2, deleted: 1 });
+    expect(await world.query("SELECT id::VARCHAR AS id FROM raw.shop__stock ORDER BY 1")).toEqual([
+      { id: "2" },
+      { id: "3" },
+    ]);
+  }, 120_000);
 });

@@ -253,3 +253,78 @@ test("a merge by numbers of any length finds the row of an equal number", async 
     { no: "12345678901234567890123456789012345678.5", part: "a", sum: 2 },
   ]);
 }, 120_000);
+
+test("rows that the source no longer has are marked and unmarked, or removed, and only their files are written anew", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(
+    "create table stock (shop text, no numeric, rev int, note text); insert into stock select 's' || i % 2, i + 0.5, i, 'n' from generate_series(1, 10) i; insert into stock values (null, 1, 0, 'no key')",
+  );
+  const key = { spec: "stock", primaryKey: ["shop", "no"], incremental: { cursorField: "rev" } };
+  const soft = { ...key, name: "soft", writeDisposition: "merge", deletes: "soft" };
+  const hard = { ...key, name: "hard", deletes: "hard" };
+  for (const resource of [soft, hard]) {
+    expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 11, deleted: 0 });
+  }
+  await pg.sql.unsafe(
+    "delete from stock where rev in (3, 4); insert into stock values ('s1', 99, 11, 'late')",
+  );
+  const later = () => world.tables.map(({ files }) => files.map(({ id }) => id));
+  const [, hardFiles] = later();
+  expect((await run(world, soft)).result.tables[0]).toMatchObject({ inserted: 1, deleted: 2 });
+  expect((await run(world, hard)).result.tables[0]).toMatchObject({ inserted: 1, deleted: 2 });
+  expect(later()[1]).not.toContain(hardFiles?.[0]);
+  const marks =
+    "SELECT rev FROM raw.shop__soft WHERE \"_dlt_deleted_at\" = '2026-01-01T00:00:00Z' ORDER BY rev";
+  expect(await world.query(marks)).toEqual([{ rev: 3 }, { rev: 4 }]);
+  expect(
+    await world.query(
+      "SELECT count(*)::INT AS n, count(*) FILTER (rev IN (3, 4))::INT AS gone FROM raw.shop__hard",
+    ),
+  ).toEqual([{ n: 10, gone: 0 }]);
+
+  const before = later();
+  expect((await run(world, soft)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
+  expect((await run(world, hard)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
+  expect(later()).toEqual(before);
+  await pg.sql.unsafe("insert into stock values ('s1', 3.50, 3, 'again')");
+  expect((await run(world, soft)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
+  expect(await world.query(marks)).toEqual([{ rev: 4 }]);
+  expect((await run(world, { ...soft, deletes: "ignore" })).result.warnings).toEqual([]);
+  expect(await world.query(marks)).toEqual([{ rev: 4 }]);
+}, 120_000);
+
+test("too many deletes load nothing, and say how many", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe("create table few (id int); insert into few select generate_series(1, 10)");
+  const resource = { name: "few", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
+  await run(world, resource);
+  await pg.sql.unsafe("delete from few where id > 4");
+  const many = await failure(run(world, resource));
+  expect(many).toMatchObject({ code: "too_many_deletes", details: { deleted: 6, rows: 10, maxDelete: 50 } });
+  expect(many.message).toContain("6 of the 10 rows of few");
+  await pg.sql.unsafe("delete from few");
+  const all = await failure(run(world, { ...resource, maxDelete: 100 }));
+  expect(all).toMatchObject({ code: "too_many_deletes", details: { deleted: 10, rows: 10 } });
+  await pg.sql.unsafe("insert into few values (1), (2), (3), (4)");
+  expect((await run(world, { ...resource, maxDelete: 60 })).result.tables[0]).toMatchObject({ deleted: 6 });
+  expect(await world.query("SELECT count(*)::INT AS n FROM raw.shop__few")).toEqual([{ n: 4 }]);
+  const faults: JsonObject[] = [
+    { primaryKey: [], writeDisposition: "append" },
+    { writeDisposition: "replace" },
+    { incremental: { cursorField: "id", initialValue: 1, endValue: 2 } },
+    { mergeStrategy: "scd2" },
+  ];
+  for (const fault of faults) {
+    const refused = await failure(run(world, { ...resource, ...fault }));
+    expect(refused).toMatchObject({ code: "definition_invalid" });
+    expect(refused.message).toStartWith("resources.0.deletes: ");
+  }
+  async function* pages() {
+    yield [{ id: 1 }];
+  }
+  const api = await failure(
+    world.run({ resources: [resource] }, () => ({ kind: "rows", pages: pages(), ranged: false })),
+  );
+  expect(api).toMatchObject({ code: "definition_invalid" });
+  expect(api.message).toContain("can't tell which rows are gone");
+}, 120_000);

@@ -3,7 +3,7 @@ import { anything, described, map, named, object, oneOf, optional } from "../../
 import { nameFault } from "../../lake/names.ts";
 import { Endpoint, endpointFaults, specFault } from "../../providers/http-endpoint.ts";
 import { FileOptions, fileFaults } from "./file-options.ts";
-import { MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
+import { DELETES, MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
 import { CONTRACT_MODES } from "./resolve.ts";
 import { COLUMN_TYPE_PATTERN, columnType } from "./types.ts";
 
@@ -89,6 +89,19 @@ export const definition = object({
       parameters: optional(described("Values for where, by number", map(anything()))),
       file: optional(FileOptions),
       endpoint: optional(Endpoint),
+      deletes: optional(
+        oneOf(DELETES, {
+          default: "ignore",
+          description:
+            "What happens to rows that the source no longer has, by a look at all of its keys: soft sets _dlt_deleted_at, hard removes them.",
+        }),
+      ),
+      maxDelete: optional(
+        described(
+          "Load nothing where deletes would take more than so many per cent of the table's rows",
+          Type.Integer({ minimum: 0, maximum: 100, default: 50 }),
+        ),
+      ),
     }),
     { minItems: 1, maxItems: 100 },
   ),
@@ -232,6 +245,8 @@ export function faultsOf({
         message: "A backfill, which endValue asks for, needs an initialValue.",
       });
     }
+    const against = deletesFault(resource);
+    if (against) faults.push({ path: [...at, "deletes"], message: against });
     for (const [at2, column] of (Array.isArray(resource.columns) ? resource.columns : []).entries()) {
       if (typeof column === "string" || column?.type === undefined || columnType(column.type) !== null)
         continue;
@@ -255,6 +270,17 @@ export function faultsOf({
     tables.set(table, index);
   }
   return faults;
+}
+
+/** Why rows that are gone can't be found, or need not be. */
+function deletesFault(resource: Definition["resources"][number]): string | null {
+  const { deletes = "ignore", primaryKey = [], writeDisposition, incremental, mergeStrategy } = resource;
+  if (deletes === "ignore" || isTemplate(deletes)) return null;
+  if (primaryKey.length === 0) return "deletes needs a primaryKey to find the rows that are gone.";
+  if (writeDisposition === "replace") return "A replace leaves no row that the source no longer has.";
+  if (incremental?.endValue != null) return "A backfill, which endValue asks for, deletes nothing.";
+  if (mergeStrategy === "scd2") return "With scd2 rows are never deleted: a version ends, and stays.";
+  return null;
 }
 
 /** What can't be right about how an HTTP API is asked. */

@@ -3,6 +3,7 @@ import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { isWhole, marksOf, reached } from "./boundary.ts";
 import { knownColumns, type Landed, metaTargets, type Site } from "./land.ts";
+import { normaliseName } from "./naming.ts";
 import type { Peekable } from "./peekable.ts";
 import type { RecordFile } from "./records.ts";
 import { resolve, selectOf } from "./resolve.ts";
@@ -98,7 +99,7 @@ export async function landDirect(
     state: end?.state ?? null,
     rejects: [],
     furtherSheets: [],
-    key: [],
+    key: plan.primaryKey.map((name) => sheet.find(name)?.name ?? normaliseName(name)),
     dedupeBy: undefined,
   };
 }

@@ -87,7 +87,7 @@ const resultOf = (table: LandedTable): TableResult => ({
   schemaChanges: table.changes,
 });
 
-const sizeOf = (files: readonly SqlFile[]) => ({
+export const sizeOf = (files: readonly SqlFile[]) => ({
   bytes: files.reduce((sum, file) => sum + file.bytes, 0),
   files: files.length,
 });
@@ -125,7 +125,7 @@ function emptied(child: LakeTable): Finished {
   };
 }
 
-const nothing = (table: string): TableResult => ({
+export const nothing = (table: string): TableResult => ({
   table,
   rowsRead: 0,
   rows: 0,
@@ -241,7 +241,7 @@ async function pruned(
   };
 }
 
-const filesOf = (table: LakeTable | null, lake: LakeBench): Promise<ExistingFile[]> =>
+export const filesOf = (table: LakeTable | null, lake: LakeBench): Promise<ExistingFile[]> =>
   Promise.all(
     (table?.files ?? []).map(async (file) => ({
       id: file.id,

@@ -4,6 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { CursorState, LakeTable } from "../../lake/contract.ts";
 import { writeRows } from "../../lake/merge.ts";
+import { ZONED } from "../../lake/readings.ts";
 import type { ExtractRequest } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
@@ -11,7 +12,7 @@ import { dropSeen, fingerprintSql, type Marks, marksOf, reached } from "./bounda
 import { dropUnmet } from "./condition.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
-import { CHILD_COLUMNS, HISTORY_COLUMNS, LOAD_COLUMNS, normaliseName } from "./naming.ts";
+import { DELETED_COLUMN, HISTORY_COLUMNS, META_COLUMNS, normaliseName } from "./naming.ts";
 import type { Plan } from "./plan.ts";
 import type { Reject } from "./rejects.ts";
 import {
@@ -57,6 +58,8 @@ export interface Landed {
   rejects: readonly Reject[];
   /** Sheets of workbooks beside those that were read. */
   furtherSheets: readonly string[];
+  /** A Parquet file of all keys that the source has, in those columns; absent where nobody asked for them. */
+  keysFile?: string;
   /** The order in which rows of one key win, as `mergeFiles` takes it. */
   dedupeBy: string | undefined;
 }
@@ -82,9 +85,8 @@ export interface Site {
 
 const SAMPLE_ROWS = 10;
 
-const META: readonly string[] = [...LOAD_COLUMNS, ...CHILD_COLUMNS, ...HISTORY_COLUMNS];
 export const knownColumns = (existing: LakeTable | null) =>
-  existing?.columns.filter((column) => !META.includes(column.name)) ?? null;
+  existing?.columns.filter((column) => !META_COLUMNS.includes(column.name)) ?? null;
 
 /** Throws `cursor_field_missing` where no row had the cursor, `definition_invalid` where none had the key. */
 function checkFields(sheet: Sheet, plan: Plan): void {
@@ -275,11 +277,20 @@ function versionTargets({ plan, startedAt }: Site, { sheets, fingerprinted }: In
 }
 
 /** The columns that the load adds itself, over the staged rows of a sheet. */
-export function metaTargets(site: Pick<Site, "loadId" | "idPrefix">, { parent }: Sheet): Target[] {
+export function metaTargets(
+  site: Pick<Site, "loadId" | "idPrefix" | "plan" | "existing">,
+  { parent, table }: Sheet,
+): Target[] {
   const rootId = `${quoteText(site.idPrefix)} || ${SEQUENCE.name}`;
   const text = (name: string, sql: string) => ({ name, type: "VARCHAR", sql });
   const load = text("_dlt_load_id", quoteText(site.loadId));
-  if (parent === null) return [text("_dlt_id", rootId), load];
+  if (parent === null) {
+    const isMarked =
+      site.plan.deletes === "soft" ||
+      site.existing(table)?.columns.some(({ name }) => name === DELETED_COLUMN) === true;
+    const deleted = { name: DELETED_COLUMN, type: ZONED, sql: `CAST(NULL AS ${ZONED})` };
+    return [text("_dlt_id", rootId), load, ...(isMarked ? [deleted] : [])];
+  }
   return [
     text("_dlt_id", "_dlt_id"),
     load,

@@ -6,7 +6,14 @@ export const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
 export const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
 /** Of tables that keep every version of their rows: a fingerprint of the row, and from when to when it held. */
 export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_to"] as const;
-const RESERVED: readonly string[] = [...LOAD_COLUMNS, ...CHILD_COLUMNS, ...HISTORY_COLUMNS];
+/** Of tables whose rows are kept when the source no longer has them: since when that is so. */
+export const DELETED_COLUMN = "_dlt_deleted_at";
+export const META_COLUMNS: readonly string[] = [
+  ...LOAD_COLUMNS,
+  ...CHILD_COLUMNS,
+  ...HISTORY_COLUMNS,
+  DELETED_COLUMN,
+];
 
 /** What joins the parts of a nested name, as in `address__city`. No single part holds it. */
 const PATH_SEPARATOR = "__";
@@ -70,7 +77,7 @@ export const joinNames = (parts: readonly string[]): string => shorten(parts.joi
 export class Names {
   readonly #taken: Set<string>;
 
-  constructor(taken: Iterable<string> = RESERVED) {
+  constructor(taken: Iterable<string> = META_COLUMNS) {
     this.#taken = new Set(taken);
   }
 

@@ -15,6 +15,13 @@ type WriteDisposition = "append" | "replace" | "merge";
 export const MERGE_STRATEGIES = ["delete_insert", "upsert", "insert_only", "scd2"] as const;
 type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
 
+export const DELETES = ["ignore", "soft", "hard"] as const;
+/** What happens to rows whose keys the source no longer has. */
+type Deletes = (typeof DELETES)[number];
+
+/** A load deletes at most so many per cent of a table's rows, where the definition does not say. */
+const MAX_DELETE_PERCENT = 50;
+
 /** One resource, as the definition has it. */
 export interface ResourceDefinition {
   name?: string;
@@ -30,6 +37,8 @@ export interface ResourceDefinition {
   file?: FileOptions;
   /** The only sheet to read of the workbooks that have it, where an earlier resource found it; never of a definition. */
   furtherSheet?: string;
+  deletes?: Deletes;
+  maxDelete?: number;
 }
 
 /** What holds for all resources of one definition. */
@@ -74,6 +83,9 @@ export interface Plan {
   file: FileOptions;
   /** Null for what `file` says. */
   sheet: string | null;
+  deletes: Deletes;
+  /** The most rows that one load may delete, per cent of the table's. */
+  maxDelete: number;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
 }
@@ -112,7 +124,7 @@ export function planResource(
   warn: (text: string) => void,
 ): Plan {
   const { columns, where, parameters = {}, primaryKey = [], writeDisposition = "append" } = resource;
-  const { mergeStrategy = "delete_insert" } = resource;
+  const { mergeStrategy = "delete_insert", deletes = "ignore" } = resource;
   const incremental = planIncremental(resource, stored, warn);
   const limit = options.dryRun ? Math.min(options.maxRows ?? DRY_RUN_ROWS, DRY_RUN_ROWS) : options.maxRows;
   const named = columns?.map((column) => (typeof column === "string" ? { name: column } : column)) ?? [];
@@ -134,6 +146,8 @@ export function planResource(
     limit,
     file: resource.file ?? {},
     sheet: resource.furtherSheet ?? null,
+    deletes,
+    maxDelete: resource.maxDelete ?? MAX_DELETE_PERCENT,
     fixed: new Map([...types].map(([name, type]) => [name.split(".").map(normaliseName).join("__"), type])),
     request: {
       spec: resource.spec ?? resourceName(resource),
@@ -145,6 +159,7 @@ export function planResource(
       maxRows: limit === null ? null : limit + (incremental?.stored?.boundary.length ?? 0),
       batchSize: options.batchSize,
       ...(resource.file?.format ? { format: resource.file.format } : {}),
+      ...(deletes === "ignore" || options.dryRun ? {} : { keys: primaryKey }),
       ...(resource.endpoint ? { endpoint: resource.endpoint as JsonObject } : {}),
     },
   };

@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import { deleteRows } from "../../lake/deletes.ts";
+import { type ExistingFile, pruneFiles } from "../../lake/merge.ts";
+import type { Extraction } from "../../providers/contract.ts";
+import type { SqlFile } from "../../sql/contract.ts";
+import { quoteName } from "../../sql/text.ts";
+import { type Finished, type FinishOptions, filesOf, nothing, sizeOf } from "./finish.ts";
+import { fitInto } from "./fit.ts";
+import type { IntakeOptions } from "./intake.ts";
+import type { Landed } from "./land.ts";
+import { partsOf } from "./parts.ts";
+import { columnsOf } from "./resolve.ts";
+import type { Staging } from "./staging.ts";
+import { recordFiles, takeTyped, typedSheet } from "./typed.ts";
+
+/** Reads all keys that the source has into a Parquet file, in the types that the table has them in. */
+export async function takeKeys(
+  extraction: Extraction & { kind: "csv" },
+  { key, tables: [root] }: Landed,
+  staging: Staging,
+  options: Pick<IntakeOptions, "table" | "warn" | "signal" | "progress">,
+): Promise<string> {
+  const sheet = typedSheet(extraction, options);
+  const taken = recordFiles(extraction, staging, { ...options, limit: null });
+  await takeTyped(extraction, taken, sheet, staging);
+  const values = key.map((name, at) => {
+    const type = root?.targets.find((target) => target.name === name)?.type;
+    const [part] = sheet.columns[at] ? partsOf(sheet.columns[at]) : [];
+    if (!type || !part) {
+      throw new AppError(
+        "definition_invalid",
+        `${options.table} has no column ${name}, which is in its primaryKey.`,
+      );
+    }
+    return `${fitInto(type, part).main} AS ${quoteName(name)}`;
+  });
+  const path = staging.path("parquet");
+  await staging.write(`SELECT ${values.join(", ")} FROM (${sheet.scan()})`, path);
+  return path;
+}
+
+/** Has the rows go, or marked, whose keys the source no longer has, and what hangs from those that go. */
+export async function deleteMissing(
+  finished: Finished[],
+  { tables: [root], key }: Landed,
+  keys: string,
+  options: FinishOptions,
+): Promise<void> {
+  const { session, folder, plan, startedAt, children, lake } = options;
+  const [first] = finished;
+  if (!root || !first) return;
+  const isHard = plan.deletes === "hard";
+  const columns = first.change?.columns ?? columnsOf(root.targets);
+  const goneIds = join(folder, "deleted.parquet");
+  const outcome = await deleteRows(session, {
+    table: root.table,
+    existing: current(await filesOf(root.existing, lake), first),
+    columns,
+    key,
+    keys,
+    isHard,
+    at: startedAt,
+    maxPercent: plan.maxDelete,
+    out: join(folder, `left-${root.table}`),
+    goneIds,
+  });
+  first.result.deleted += outcome.deleted;
+  put(first, outcome, { table: root.table, columns, baseVersion: root.existing?.version ?? null });
+  if (!isHard || outcome.deleted === 0) return;
+  for (const child of children) {
+    const known = finished.find(({ result }) => result.table === child.table);
+    const part: Finished = known ?? { result: nothing(child.table), change: null };
+    if (!known) finished.push(part);
+    const { table, columns, version } = child;
+    const pruned = await pruneFiles(session, {
+      existing: current(await filesOf(child, lake), part),
+      incoming: [],
+      columns: part.change?.columns ?? columns,
+      out: join(folder, `left-${table}`),
+      column: "_dlt_root_id",
+      ids: goneIds,
+    });
+    part.result.deleted += pruned.deleted;
+    put(part, pruned, { table, columns, baseVersion: version });
+  }
+}
+
+/** The table's files as the load would leave them; its own are known by their paths. */
+function current(existing: readonly ExistingFile[], { change }: Finished): ExistingFile[] {
+  const remove = change?.remove ?? [];
+  const kept = remove === "all" ? [] : existing.filter(({ id }) => !remove.includes(id));
+  return [...kept, ...(change?.files ?? []).map(({ path, rows }) => ({ id: path, path, rows }))];
+}
+
+/** Writes down that some of those files give way to others. */
+function put(
+  finished: Finished,
+  { add, remove }: { add: SqlFile[]; remove: string[] },
+  fresh: Pick<NonNullable<Finished["change"]>, "table" | "columns" | "baseVersion">,
+): void {
+  if (remove.length === 0) return;
+  const change = finished.change ?? { ...fresh, files: [], remove: [] };
+  const own = new Set(change.files.map(({ path }) => path));
+  const files = [...change.files.filter(({ path }) => !remove.includes(path)), ...add];
+  const gone = remove.filter((id) => !own.has(id));
+  finished.change = {
+    ...change,
+    files,
+    remove: change.remove === "all" ? "all" : [...change.remove, ...gone],
+  };
+  Object.assign(finished.result, sizeOf(files));
+}
