@@ -181,18 +181,38 @@ function isWritten(cell: string, type: string, value: string): boolean {
 const isShortest = (cell: string, value: string): boolean =>
   POWER.test(cell) && cell.toLowerCase().replace("e+", "e") === value.replace("e+", "e");
 
-/** A piece of JSON that is no list and no object, or one that the lake keeps as it stands. */
+/** JSON of equal values: `1e5` and `100000` are the same number, `0` and `-0` are not. */
+function isEqualRaw(one: Raw, other: Raw): boolean {
+  if (one === null || other === null || typeof one !== "object" || typeof other !== "object")
+    return one === other;
+  if (Array.isArray(one) || Array.isArray(other))
+    return (
+      Array.isArray(one) &&
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, at) => isEqualRaw(item, other[at] ?? null))
+    );
+  if ("number" in one || "number" in other)
+    return "number" in one && "number" in other && sameBy(numberFrom, one.number, other.number);
+  return (
+    one.fields.length === other.fields.length &&
+    one.fields.every(([key, item], at) => {
+      const [name, value] = other.fields[at] ?? ["", null];
+      return key === name && isEqualRaw(item, value);
+    })
+  );
+}
+
+/** A piece of JSON that became a value, a text of its own, or stands as JSON. */
 function isSameRaw(cell: Raw, type: string, value: Exact): boolean {
   if (cell === null || value === null) return cell === value || (cell === null && value === "null");
   if (typeof value !== "string") return false;
-  if (type === "json") return rawText(cell) === rawText(parseRaw(value));
+  if (type === "json") return isEqualRaw(cell, parseRaw(value));
   if (typeof cell === "boolean") return (type === "bool" || type === "text") && String(cell) === value;
-  if (typeof cell === "string")
-    return type === "text"
-      ? cell === value
-      : !NUMBERS.has(type) && type !== "bool" && isWritten(cell, type, value);
-  if (Array.isArray(cell) || "fields" in cell)
-    return type === "text" && rawText(cell) === rawText(parseRaw(value));
-  if (type === "text") return cell.number === value;
-  return NUMBERS.has(type) && sameBy(numberFrom, cell.number, value);
+  if (typeof cell === "string") {
+    if (type === "text") return cell === value;
+    return !NUMBERS.has(type) && type !== "bool" && isWritten(cell, type, value);
+  }
+  if (Array.isArray(cell) || "fields" in cell) return type === "text" && isEqualRaw(cell, parseRaw(value));
+  return (type === "text" || NUMBERS.has(type)) && sameBy(numberFrom, cell.number, value);
 }
