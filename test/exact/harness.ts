@@ -25,11 +25,7 @@ const TOGETHER = 100;
 let datasets = 0;
 
 /** Loads tables through the front door, a hundred in a run, and finds what arrived otherwise and was not told. */
-export async function differencesOf(
-  data: Data,
-  source: Source,
-  tables: SourceTable[],
-): Promise<Difference[]> {
+async function differencesOf(data: Data, source: Source, tables: SourceTable[]): Promise<Difference[]> {
   const found: Difference[] = [];
   for (let at = 0; at < tables.length; at += TOGETHER) {
     const batch = tables.slice(at, at + TOGETHER);
