@@ -1,18 +1,18 @@
 import type { App } from "../context.ts";
 import { eventsTopic } from "../resources/events/service.ts";
-import { type Hook, readHooks } from "../resources/webhooks/hooks.ts";
+import { type Hook, hookReader } from "../resources/webhooks/hooks.ts";
 import { type Outcome, sendOnce } from "../resources/webhooks/send.ts";
 import { settle } from "../resources/webhooks/settle.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import {
   claimDeliveries,
   type Message,
-  openTrail,
   putBack,
   putBackAll,
   type Taken,
 } from "../resources/webhooks/take.ts";
-import { openLanes, type Receiver } from "./lanes.ts";
+import { openTrail, type Step } from "../resources/webhooks/trail.ts";
+import { openLanes } from "./lanes.ts";
 import type { Loop } from "./loop.ts";
 import { openShares } from "./shares.ts";
 
@@ -26,6 +26,8 @@ const ROOM_TO_FOLLOW = 1_024;
 /** Deliveries of one subscription that are taken from the store at once. */
 const CLAIMED = 512;
 const HELD_UP_MS = 250;
+/** Organizations that catch up in one go with what was held for them. */
+const CAUGHT_UP = 8;
 /** What has ended is written down together, this long after the first of it. */
 const LINGER_MS = 15;
 const SETTLED_AT_ONCE = 1_024;
@@ -44,22 +46,24 @@ export interface Deliverer extends Loop {
 
 export function openDeliverer(app: App): Deliverer {
   const trail = openTrail(app);
+  const readHooks = hookReader(app.store.db);
   const stopping = new AbortController();
   const hand = openShares(IN_HAND);
   /** Subscriptions with deliveries in the store that are due: what is new stands behind those. */
   const behind = new Set<string>();
   /** Those that the last claim did not get to; the next one begins with them. */
   const unreached = new Set<string>();
-  let hooks = new Map<string, Hook>();
+  let hooks: ReadonlyMap<string, Hook> = new Map();
   let isFirst = true;
   /** True while something was left for want of room. */
   let isShort = false;
   let isDraining = false;
+  let turns = 0;
   let followedMs = Number.NEGATIVE_INFINITY;
   let listening = new Map<string, () => void>();
 
   const wake = () => app.signals.notify(OUTBOUND_TOPIC);
-  const isSlow = (hook: Hook) => lanes.isSlow(receiverOf(hook));
+  const isSlow = (hook: Hook) => lanes.isSlow(hook);
   const roomOf = (hook: Hook) =>
     isSlow(hook) ? Math.min(hand.roomOf(hook), IN_HAND_OF_SLOW - hand.of(hook)) : hand.roomOf(hook);
   const isCrowded = (hook: Hook) => {
@@ -83,7 +87,7 @@ export function openDeliverer(app: App): Deliverer {
   const ledger = openLedger(app);
   const lanes = openLanes<Taken>(
     app.clock,
-    ({ hook }) => receiverOf(hook),
+    ({ hook }) => hook,
     async (one) => {
       const hook = hooks.get(one.hook.id);
       const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
@@ -114,11 +118,12 @@ export function openDeliverer(app: App): Deliverer {
   };
 
   async function look(): Promise<readonly Hook[]> {
-    const found = await readHooks(app.store.db);
-    hooks = new Map(found.map((hook) => [hook.id, hook]));
+    const found = await readHooks();
+    if (found === hooks) return [...found.values()];
+    hooks = found;
     for (const ids of [behind, unreached]) for (const id of ids) if (!hooks.has(id)) ids.delete(id);
     const next = new Map<string, () => void>();
-    for (const { organizationId } of found) {
+    for (const { organizationId } of hooks.values()) {
       if (next.has(organizationId)) continue;
       next.set(
         organizationId,
@@ -127,7 +132,7 @@ export function openDeliverer(app: App): Deliverer {
     }
     for (const [organizationId, end] of listening) if (!next.has(organizationId)) end();
     listening = next;
-    return found;
+    return [...hooks.values()];
   }
 
   /** Deliveries that stand in the store: tries that are due again, and what there was no room for. */
@@ -169,16 +174,28 @@ export function openDeliverer(app: App): Deliverer {
     );
     if (isHeldUp && nowMs - followedMs < HELD_UP_MS) return false;
     followedMs = nowMs;
-    const steps = [await trail.follow(look, hasRoom)];
-    for (const hook of hooks.values()) {
-      if (hook.row.heldFrom !== null) steps.push(await trail.catchUp(hook, hasRoom));
-    }
-    for (const step of steps) {
-      for (const id of step.left) behind.add(id);
-      for (const one of step.taken) lanes.add(one);
-    }
+    let hasMore = false;
+    const takeUp = ({ taken, left, more }: Step) => {
+      for (const id of left) behind.add(id);
+      for (const one of taken) lanes.add(one);
+      hasMore ||= more;
+    };
+    for await (const step of trail.follow(look, hasRoom)) takeUp(step);
+    const held = [...hooks.values()].filter(({ row }) => row.heldFrom !== null);
+    const some = inTurn(held);
+    for (const hook of some) takeUp(await trail.catchUp(hook, hasRoom));
     recount();
-    return steps.some(({ more }) => more);
+    return hasMore || some.length < held.length;
+  }
+
+  /** Of some organizations one subscription each. */
+  function inTurn(held: readonly Hook[]): Hook[] {
+    const groups = [...Map.groupBy(held, ({ organizationId }) => organizationId).values()];
+    const turn = turns++;
+    return Array.from({ length: Math.min(groups.length, CAUGHT_UP) }, (_, index) => {
+      const group = groups[(turn * CAUGHT_UP + index) % groups.length] ?? [];
+      return group[turn % group.length];
+    }).filter((hook) => hook !== undefined);
   }
 
   return {
@@ -211,12 +228,6 @@ export function openDeliverer(app: App): Deliverer {
     },
   };
 }
-
-const receiverOf = ({ id, organizationId, row }: Hook): Receiver => ({
-  id,
-  organizationId,
-  isFailing: row.failingSince !== null,
-});
 
 /** Long texts count for more. */
 const weightOf = (bytes: number) => 1 + Math.floor(bytes / UNIT_BYTES);

@@ -1,7 +1,10 @@
 /** Receivers that never answer, and those beside them that do. */
 import { expect, test } from "bun:test";
+import { isNotNull } from "drizzle-orm";
+import { startEngine } from "../../src/engine/start.ts";
+import { outboundDeliveries } from "../../src/resources/webhooks/table.ts";
 import { startApp } from "../support/app.ts";
-import { deliveriesOf, eventually, subscribe, tellOf } from "../support/outbound.ts";
+import { deliveriesOf, eventually, subscribe, tellOf, WEBHOOKS } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -106,4 +109,41 @@ test("one that has not answered in its time is asked little, and has all once it
   isOpen = true;
   const idOf = ({ text }: { text: string }): string => JSON.parse(text).entity.id;
   await eventually(() => new Set(receiver.got.map(idOf)).size === told.length);
+}, 120_000);
+
+test("an organization with very much to tell leaves the others' turns to them, and none of it is lost", async () => {
+  await using receiver = startTarpit();
+  await using app = await startApp({ engine: false });
+  const other = await organization(app);
+  const hooks: string[] = [];
+  for (let n = 0; n < 100; n++) hooks.push((await subscribe(app, `${receiver.url}/ours-${n}`, COMPLETED)).id);
+  const theirs = await subscribe(other, `${receiver.url}/theirs`, COMPLETED);
+  await tellOf(app, 80);
+  await tellOf(other, 10);
+  const engine = await startEngine(app.app);
+  await eventually(() => receiver.at("/theirs") === 10);
+  // What changes meanwhile goes by where its organization is.
+  const [first, second] = hooks;
+  await app.owner("PATCH", `${WEBHOOKS}/${first}`, { status: "disabled" });
+  await app.owner("PATCH", `${WEBHOOKS}/${second}`, { events: ["action.failed"] });
+  await tellOf(app, 5);
+  await app.owner("PATCH", `${WEBHOOKS}/${first}`, { status: "active" });
+  await eventually(() => receiver.got.length >= 10 + 100 * 85 - 5);
+  const { db } = app.app.store;
+  await eventually(
+    async () => (await db.$count(outboundDeliveries, isNotNull(outboundDeliveries.dueAt))) === 0,
+  );
+  const rows = (await db.select().from(outboundDeliveries)).toSorted((one, two) =>
+    one.id < two.id ? -1 : 1,
+  );
+  expect(rows).toHaveLength(10 + 100 * 85 - 5);
+  const last = rows.findLastIndex(({ webhookId }) => webhookId === theirs.id);
+  expect(rows.length - last).toBeGreaterThan(1_000);
+  for (const [at, count] of [
+    [0, 85],
+    [1, 80],
+    [99, 85],
+  ] as const)
+    expect(receiver.at(`/ours-${at}`)).toBe(count);
+  await engine.stop(0);
 }, 120_000);

@@ -2,8 +2,8 @@ import { eq } from "drizzle-orm";
 import type { WriteContext } from "../../context.ts";
 import { settings } from "../../store/settings.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
-import { endOfTrail, storedPlace } from "../events/followed.ts";
-import { FOLLOWED } from "./hold.ts";
+import { endOfTrail } from "../events/followed.ts";
+import { placeOf, readFollowed } from "./place.ts";
 import type { WebhookRow } from "./table.ts";
 
 /** What a subscription was for up to a place in the trail, from where the one before ends. */
@@ -46,7 +46,8 @@ export async function changeTypes(
   row: WebhookRow,
 ): Promise<Partial<Pick<WebhookRow, "afterSeq" | "heldFrom" | "heldTo">>> {
   const upTo = await endOfTrail(tx.db);
-  const heldFrom = row.heldFrom ?? Math.max((await storedPlace(tx.db, FOLLOWED)) ?? 0, row.afterSeq);
+  const followed = placeOf(await readFollowed(tx.db), row.organizationId);
+  const heldFrom = row.heldFrom ?? Math.max(followed, row.afterSeq);
   if (heldFrom >= upTo) return {};
   const former = await formerOf(tx.db, row.id);
   if ((former.at(-1)?.upTo ?? 0) < upTo) await keep(tx.db, row.id, [...former, { upTo, events: row.events }]);

@@ -1,13 +1,10 @@
 import type { WriteContext } from "../../context.ts";
-import { storedPlace } from "../events/followed.ts";
+import { placeOf, readFollowed } from "./place.ts";
 import { OUTBOUND_TOPIC, type WebhookRow } from "./table.ts";
-
-/** The key of the row that tells up to which place of the trail deliveries were made. */
-export const FOLLOWED = "webhooks_followed";
 
 /** What disables a subscription: from where on events are held for it. They are never dropped. */
 export async function hold(tx: WriteContext, row: WebhookRow, reason: string | null = null) {
-  const followed = (await storedPlace(tx.db, FOLLOWED)) ?? 0;
+  const followed = placeOf(await readFollowed(tx.db), row.organizationId);
   return {
     status: "disabled" as const,
     disabledReason: reason,

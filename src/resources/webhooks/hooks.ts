@@ -1,8 +1,7 @@
-import { and, isNull, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
-import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { typesMatching } from "../events/matching.ts";
 import type { EventRow, EventType } from "../events/table.ts";
@@ -15,21 +14,47 @@ export interface Hook {
   organizationId: string;
   url: string;
   types: ReadonlySet<EventType>;
+  /** True where its last try failed. */
+  isFailing: boolean;
 }
 
 /** By their text, since subscriptions are read at each look. */
 const typesByPatterns = new Map<string, ReadonlySet<EventType>>();
 const MAX_KNOWN = 1_000;
 
-const activeRows = prepared((db: ReadDb) =>
-  db
-    .select()
-    .from(webhooks)
-    .where(and(sql`${webhooks.status} = 'active'`, isNull(webhooks.deletedAt)))
-    .prepare(),
-);
+/** A line for each active subscription with all that may change in it; most times it is what it was at the last look. */
+const activeLines = sql`select group_concat(line, char(10)) as "lines" from (
+  select id || json_array(url, events, updated_at, substr(sealed_secret, -24), substr(sealed_previous_secret, -24),
+    previous_until, failing_since, after_seq, held_from, held_to) as line
+  from webhooks where status = 'active' and deleted_at is null order by id)`;
+const ID_LENGTH = 36;
 
-export const readHooks = async (db: ReadDb): Promise<Hook[]> => (await activeRows(db).all()).map(hookOf);
+/** Reads the active subscriptions; gives the same map back for as long as nothing has changed. */
+export function hookReader(db: ReadDb): () => Promise<ReadonlyMap<string, Hook>> {
+  let text: string | null = null;
+  let byLine = new Map<string, Hook>();
+  let hooks: ReadonlyMap<string, Hook> = new Map();
+  return async () => {
+    const [found] = await db.all<{ lines: string | null }>(activeLines);
+    if ((found?.lines ?? null) === text) return hooks;
+    const lines = found?.lines?.split("\n") ?? [];
+    const changed = lines.filter((line) => !byLine.has(line)).map((line) => line.slice(0, ID_LENGTH));
+    const rows = await db
+      .select()
+      .from(webhooks)
+      .where(sql`${webhooks.id} in (select value from json_each(${JSON.stringify(changed)}))`);
+    const read = new Map(rows.map((row) => [row.id, hookOf(row)]));
+    const known = byLine;
+    byLine = new Map();
+    for (const line of lines) {
+      const hook = known.get(line) ?? read.get(line.slice(0, ID_LENGTH));
+      if (hook?.row.status === "active" && hook.row.deletedAt === null) byLine.set(line, hook);
+    }
+    hooks = new Map([...byLine.values()].map((hook) => [hook.id, hook]));
+    text = found?.lines ?? null;
+    return hooks;
+  };
+}
 
 export const hookOf = (row: WebhookRow): Hook => ({
   row,
@@ -37,6 +62,7 @@ export const hookOf = (row: WebhookRow): Hook => ({
   organizationId: row.organizationId,
   url: row.url,
   types: typesOf(row.events),
+  isFailing: row.failingSince !== null,
 });
 
 function typesOf(patterns: readonly string[]): ReadonlySet<EventType> {

@@ -1,0 +1,265 @@
+import { and, eq, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { App } from "../../context.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
+import { endOfTrail } from "../events/followed.ts";
+import { forgetFormer, formerOf } from "./former.ts";
+import { type Hook, hookOf, wants } from "./hooks.ts";
+import { type Followed, type Move, moveFollowed, readFollowed } from "./place.ts";
+import { webhooks } from "./table.ts";
+import { leaseEnd, type Message, readMessages, type Taken } from "./take.ts";
+
+/** So many events become deliveries in one transaction … */
+const EVENTS = 1_024;
+/** … or only so many bytes of them … */
+const BYTES = 16 * 1024 * 1024;
+/** … or only so many that this number of deliveries is not passed by more than one event. */
+const PAIRS = 2_000;
+/** An organization with more deliveries in one transaction is followed on its own from there on. */
+const SHARE = 1_000;
+/** So many events are read at a time. */
+const SLICE = 128;
+/** So many places of the trail are looked at in one go, whatever their events are. */
+const WINDOW = 10_000;
+/** Without a delivery to make, the place is written down only this often. */
+const WRITE_DOWN_EVERY = 50_000;
+
+/** Asks whether one more delivery of the subscription is to be taken at once; otherwise it waits in the store. */
+type HasRoom = (hook: Hook, event: Message) => boolean;
+
+export interface Step {
+  taken: Taken[];
+  /** Subscriptions whose deliveries had to stay in the store. */
+  left: ReadonlySet<string>;
+  more: boolean;
+}
+
+const NOTHING: Step = { taken: [], left: new Set(), more: false };
+
+/** Follows the trail: makes deliveries of new events, each in the transaction that moves the place. */
+export function openTrail(app: App) {
+  const { db } = app.store;
+  /** Nothing up to here becomes a delivery any more, though the row may not say so yet. */
+  let seen = 0;
+  /** What each subscription was for at the last look. */
+  let known = new Map<string, Hook["types"]>();
+  /** Of those that are followed on their own, whose turn was last. */
+  let served = "";
+
+  /** What all have in common. */
+  async function followAll(
+    followed: Followed,
+    end: number,
+    hooks: readonly Hook[],
+    hasRoom: HasRoom,
+  ): Promise<Step> {
+    const isAlone = Object.keys(followed.behind).length === 0;
+    const own = isAlone ? hooks : hooks.filter(({ organizationId }) => !(organizationId in followed.behind));
+    if (own.length === 0) return NOTHING;
+    const from = Math.max(followed.all, seen, Math.min(...own.map(({ row }) => row.afterSeq)));
+    if (from >= end) return NOTHING;
+    const isShared = own.some(({ organizationId }) => organizationId !== hooks[0]?.organizationId);
+    const { pairs, to, behind } = await findPairs(db, own, from, {
+      reach: Math.min(end, from + WINDOW),
+      share: isShared ? SHARE : Number.POSITIVE_INFINITY,
+    });
+    // What was passed over is never to be of a type that a subscription is for only now.
+    const isOther = hooks.some(({ id, types }) => (known.get(id) ?? types) !== types);
+    const isNoted = pairs.length > 0 || isOther || !isAlone || to - followed.all > WRITE_DOWN_EVERY;
+    const made = isNoted
+      ? await make(
+          app,
+          pairs,
+          hasRoom,
+          moveFollowed(followed, { all: to, behind: { ...followed.behind, ...behind } }),
+        )
+      : NOTHING;
+    if (made === null) return { ...NOTHING, more: true };
+    seen = to;
+    known = new Map(hooks.map(({ id, types }) => [id, types]));
+    return { ...made, more: to < end || Object.keys(behind).length > 0 };
+  }
+
+  /** What one of those has that are followed on their own, until it has come to where all are. */
+  async function followOne(end: number, hooks: readonly Hook[], hasRoom: HasRoom): Promise<Step> {
+    const followed = await readFollowed(db);
+    const ids = Object.keys(followed.behind).sort();
+    const id = ids.find((one) => one > served) ?? ids[0];
+    if (id === undefined) return NOTHING;
+    served = id;
+    const { [id]: from = 0, ...behind } = followed.behind;
+    const own = hooks.filter(({ organizationId }) => organizationId === id);
+    const { pairs, to } = await findPairs(db, own, from, {
+      reach: Math.min(end, followed.all, from + WINDOW),
+      share: Number.POSITIVE_INFINITY,
+    });
+    const isOver = own.length === 0 || to >= followed.all;
+    const next = { all: followed.all, behind: isOver ? behind : { ...behind, [id]: to } };
+    const made = await make(app, pairs, hasRoom, moveFollowed(followed, next));
+    return { ...(made ?? NOTHING), more: true };
+  }
+
+  return {
+    /** `readHooks` is asked after the end of the trail: who subscribes later wants no event up to there. */
+    async *follow(readHooks: () => Promise<readonly Hook[]>, hasRoom: HasRoom): AsyncGenerator<Step> {
+      const end = await endOfTrail(db);
+      const hooks = await readHooks();
+      if (hooks.length === 0) return;
+      const followed = await readFollowed(db);
+      yield await followAll(followed, end, hooks, hasRoom);
+      if (Object.keys(followed.behind).length > 0) yield await followOne(end, hooks, hasRoom);
+    },
+
+    /** Makes deliveries of what happened while the subscription was disabled, or was for other types. */
+    async catchUp(hook: Hook, hasRoom: HasRoom): Promise<Step> {
+      const { heldFrom, heldTo } = hook.row;
+      if (heldFrom === null || heldTo === null) return NOTHING;
+      const former = (await formerOf(db, hook.id)).find(({ upTo }) => upTo > heldFrom);
+      const then = former ? hookOf({ ...hook.row, events: former.events }) : hook;
+      const { pairs, to } = await findPairs(
+        db,
+        [{ ...then, row: { ...then.row, afterSeq: heldFrom } }],
+        heldFrom,
+        {
+          reach: Math.min(heldTo, former?.upTo ?? heldTo, heldFrom + WINDOW),
+          share: Number.POSITIVE_INFINITY,
+        },
+      );
+      const isOver = to >= heldTo;
+      const move = async (tx: WriteDb) => {
+        const moved = await tx
+          .update(webhooks)
+          .set(isOver ? { heldFrom: null, heldTo: null } : { heldFrom: to })
+          .where(
+            and(
+              eq(webhooks.id, hook.id),
+              eq(webhooks.status, "active"),
+              eq(webhooks.heldFrom, heldFrom),
+              eq(webhooks.heldTo, heldTo),
+            ),
+          )
+          .returning({ id: webhooks.id });
+        if (former && moved.length > 0) await forgetFormer(tx, hook.id, to);
+        return moved.length > 0;
+      };
+      const made = await make(app, pairs, hasRoom, { move, isMoved: sql`true` });
+      return { ...(made ?? NOTHING), more: made === null || !isOver };
+    },
+  };
+}
+
+interface Pair {
+  hook: Hook;
+  event: Message;
+}
+
+interface Found {
+  pairs: Pair[];
+  /** Up to here there are no others, but of those that are behind. */
+  to: number;
+  /** Organizations with more than their share, and the place up to which it is found. */
+  behind: Record<string, number>;
+}
+
+/** The deliveries to be made of events after `from`, in order. An organization with more than `share` is left behind. */
+async function findPairs(
+  db: ReadDb,
+  hooks: readonly Hook[],
+  from: number,
+  { reach, share }: { reach: number; share: number },
+): Promise<Found> {
+  const hooksOf = Map.groupBy(hooks, ({ organizationId }) => organizationId);
+  const counts = new Map<string, number>();
+  const behind: Record<string, number> = {};
+  const pairs: Pair[] = [];
+  let events = 0;
+  let bytes = 0;
+  for (let at = from; ; ) {
+    const slice = await readMessages(
+      db,
+      sql`seq > ${at} and seq <= ${reach} and organization_id || type
+        in (select value from json_each(${typesIn(hooksOf)})) order by seq limit ${SLICE}`,
+    );
+    for (const event of slice) {
+      const { seq, organizationId } = event;
+      const own = (hooksOf.get(organizationId) ?? []).filter(
+        (hook) => seq > hook.row.afterSeq && wants(hook, event),
+      );
+      const count = (counts.get(organizationId) ?? 0) + own.length;
+      counts.set(organizationId, count);
+      for (const hook of own) pairs.push({ hook, event });
+      if (count >= share && hooksOf.delete(organizationId)) behind[organizationId] = seq;
+      bytes += event.body.length;
+      events++;
+      if (pairs.length >= PAIRS || bytes >= BYTES || events >= EVENTS) return { pairs, to: seq, behind };
+    }
+    const last = slice.at(-1);
+    if (slice.length < SLICE || !last) return { pairs, to: reach, behind };
+    at = last.seq;
+    await new Promise((resolve) => setImmediate(resolve)); // replies that came meanwhile have their turn
+  }
+}
+
+const typesIn = (hooksOf: ReadonlyMap<string, readonly Hook[]>): string =>
+  JSON.stringify([
+    ...new Set(
+      [...hooksOf].flatMap(([id, hooks]) =>
+        hooks.flatMap(({ types }) => [...types].map((type) => id + type)),
+      ),
+    ),
+  ]);
+
+/** Stores deliveries in the transaction of a move; null where another process was faster. */
+async function make(
+  app: App,
+  pairs: readonly Pair[],
+  hasRoom: HasRoom,
+  { move, isMoved }: Move,
+): Promise<Omit<Step, "more"> | null> {
+  const now = timestamp(app.clock);
+  const untilMs = leaseEnd(app);
+  const until = new Date(untilMs).toISOString();
+  const left = new Set<string>();
+  const made = pairs.map(({ hook, event }) => {
+    const isTaken = !left.has(hook.id) && hasRoom(hook, event);
+    if (!isTaken) left.add(hook.id);
+    return { id: app.ids.uuid(), hook, event, isTaken };
+  });
+  const rows = JSON.stringify(
+    made.map(({ id, hook, event, isTaken }) => [id, hook.id, event.seq, isTaken ? 1 : 0]),
+  );
+  const isThere = async (db: ReadDb) => {
+    const [place] = await db.all<{ moved: number }>(sql`select ${isMoved} as moved`);
+    return Boolean(place?.moved);
+  };
+  const stored = await app.store.write(async (db) => {
+    if (!(await move(db))) return null;
+    if (made.length === 0) return (await isThere(db)) ? ("all" as const) : null;
+    const { changes } = await db.run(
+      sql`insert into outbound_deliveries (id, organization_id, webhook_id, event_seq, event_id, event_type,
+          due_at, taken_by, created_at, status, attempts, is_test)
+        select v.value ->> 0, e.organization_id, v.value ->> 1, e.seq, e.id, e.type,
+          iif(v.value ->> 3, ${until}, ${now}), iif(v.value ->> 3, ${app.bootId}, null), ${now}, 'pending', 0, 0
+        from json_each(${rows}) v cross join events e
+        where e.seq = v.value ->> 2 and ${isMoved}
+        on conflict do nothing`,
+    );
+    if (changes === made.length) return "all" as const;
+    if (!(await isThere(db))) return null;
+    return db.all<{ id: string }>(
+      sql`select id from outbound_deliveries
+        where id in (select value ->> 0 from json_each(${rows}))`,
+    );
+  });
+  if (stored === null) return null;
+  const isNew = stored === "all" ? null : new Set(stored.map(({ id }) => id)); // not those that a test has made before
+  const taken = made
+    .filter(({ id, isTaken }) => isTaken && (isNew === null || isNew.has(id)))
+    .map(({ id, hook, event }): Taken => {
+      const { organizationId, id: webhookId } = hook;
+      const { id: eventId } = event;
+      const delivery = { id, organizationId, webhookId, eventId, attempts: 0, replayOf: null, isTest: false };
+      return { delivery, event, hook, untilMs };
+    });
+  return { taken, left };
+}
