@@ -45,17 +45,27 @@ export const signDelivery = (secret: string, timestamp: number, payload: string)
 const digest = (key: string | Uint8Array, text: string, encoding: "hex" | "base64"): string =>
   new Bun.CryptoHasher("sha256", key).update(text).digest(encoding);
 
-/** Headers of Standard Webhooks and those of the interface, each with a signature by every one of `secrets`. */
-export function signMessage(secrets: readonly string[], id: string, timestamp: number, payload: string) {
-  const own = secrets.map((secret) => signDelivery(secret, timestamp, payload)["X-SVC-Signature"]);
+/** The newest first, then the one before it while that signs too. */
+export type Secrets = readonly [secret: string] | readonly [secret: string, previous: string];
+
+/**
+ * Headers of Standard Webhooks and those of the interface, by the newest of `secrets`. While there is one before it,
+ * `webhook-signature` has a second entry, and `X-SVC-Signature-Previous` the signature by that one.
+ */
+export function signMessage([secret, previous]: Secrets, id: string, timestamp: number, payload: string) {
   const text = `${id}.${timestamp}.${payload}`;
-  const standard = secrets.map((secret) => `v1,${digest(standardKey(secret), text, "base64")}`);
-  return {
-    "X-SVC-Signature": own.join(","),
-    "X-SVC-Timestamp": String(timestamp),
+  const standard = (one: string) => `v1,${digest(standardKey(one), text, "base64")}`;
+  const headers = {
+    ...signDelivery(secret, timestamp, payload),
     "webhook-id": id,
     "webhook-timestamp": String(timestamp),
-    "webhook-signature": standard.join(" "),
+    "webhook-signature": standard(secret),
+  };
+  if (previous === undefined) return headers;
+  return {
+    ...headers,
+    "webhook-signature": `${headers["webhook-signature"]} ${standard(previous)}`,
+    "X-SVC-Signature-Previous": signDelivery(previous, timestamp, payload)["X-SVC-Signature"],
   };
 }
 

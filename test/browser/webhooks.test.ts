@@ -113,7 +113,7 @@ describe("webhooks out", () => {
     await page.getByRole("button", { name: "Rotate" }).click();
     await page
       .getByRole("dialog")
-      .getByText(/two signatures/)
+      .getByText(/X-SVC-Signature-Previous/)
       .waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     await page

@@ -303,7 +303,7 @@ describe("a delivery", () => {
     );
   });
 
-  test("is signed by both secrets for a day after a change, and verified by either", async () => {
+  test("is signed by both secrets for a day after a change, each in its place", async () => {
     await using receiver = startReceiver();
     await using app = await startApp();
     const made = await subscribe(app, receiver.url, { secret: undefined, events: ["action.completed"] });
@@ -319,34 +319,52 @@ describe("a delivery", () => {
     await newest(app, made.id, "delivered");
     const seen = () => receiver.got.at(-1);
     const headers = () => Object.fromEntries(seen()?.headers ?? []);
-    for (const one of [made.secret, secret]) {
-      for (const Verifier of [Webhook, SvixWebhook])
-        expect(() => new Verifier(one).verify(seen()?.text ?? "", headers())).not.toThrow();
-      const own = new Bun.CryptoHasher("sha256", one).update(
-        `${headers()["x-svc-timestamp"]}.${seen()?.text}`,
-      );
-      expect(headers()["x-svc-signature"]?.split(",")).toContain(`sha256=${own.digest("hex")}`);
+    const ownOf = (one: string) => {
+      const hash = new Bun.CryptoHasher("sha256", one);
+      return `sha256=${hash.update(`${headers()["x-svc-timestamp"]}.${seen()?.text}`).digest("hex")}`;
+    };
+    expect(headers()).toMatchObject({
+      "x-svc-signature": ownOf(secret),
+      "x-svc-signature-previous": ownOf(made.secret),
+    });
+    const [first, second, ...none] = headers()["webhook-signature"]?.split(" ") ?? [];
+    expect(none).toEqual([]);
+    for (const Verifier of [Webhook, SvixWebhook]) {
+      const verify = (one: string, signature?: string) =>
+        new Verifier(one).verify(seen()?.text ?? "", {
+          ...headers(),
+          ...(signature === undefined ? {} : { "webhook-signature": signature }),
+        });
+      for (const one of [secret, made.secret]) expect(() => verify(one)).not.toThrow();
+      expect(() => verify(secret, first)).not.toThrow();
+      expect(() => verify(made.secret, second)).not.toThrow();
+      expect(() => verify(made.secret, first)).toThrow();
     }
     app.clock.turn(24 * 3600_000 + 1000);
     await tellOf(app);
     await eventually(() => receiver.got.length === 2);
     expect(headers()["webhook-signature"]?.split(" ")).toHaveLength(1);
-    expect(headers()["x-svc-signature"]).toMatch(/^sha256=[0-9a-f]{64}$/);
+    expect([headers()["x-svc-signature"], headers()["x-svc-signature-previous"]]).toEqual([
+      ownOf(secret),
+      undefined,
+    ]);
   });
 
-  test("after a change reaches a receiver that still has the old secret, and one that has the new", async () => {
+  test("after a change reaches a receiver that has the new secret, and one that looks for the old one's", async () => {
     await using app = await startApp({ engine: false });
     await using receiver = await startApp();
     const old = "the-secret-before-the-change";
     const fresh = "the-secret-after-the-change";
     // The receiver is a Weir too: its gate goes by the rule of the interface.
     const action = { kind: "conditional_branch", definition: { branches: [{ key: "a", when: "true" }] } };
-    for (const [path, secret, end] of [
-      ["still", old, "delivered"],
-      ["already", fresh, "delivered"],
-      ["never", `not-${fresh}`, "failed"],
+    for (const [path, config, end] of [
+      ["already", { secret: fresh }, "delivered"],
+      ["still", { secret: old }, "failed"],
+      ["previous", { secret: old, signatureHeader: "X-SVC-Signature-Previous" }, "delivered"],
+      ["standard", { secret: old, signaturePreset: "standard" }, "delivered"],
+      ["never", { secret: `not-${fresh}` }, "failed"],
     ] as const) {
-      const { webhookUrl } = await makeHook(receiver, { path, secret, action });
+      const { webhookUrl } = await makeHook(receiver, { path, ...config, action });
       const { id } = await subscribe(app, webhookUrl, { secret: old });
       await app.owner("POST", `${WEBHOOKS}/${id}/rotate-secret`, { secret: fresh });
       await app.owner("POST", `${WEBHOOKS}/${id}/test`);

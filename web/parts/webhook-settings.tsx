@@ -96,8 +96,9 @@ export function WebhookSecret({ webhook }: { webhook: Webhook }) {
           onConfirm={() => rotate.mutate({ path: { webhook_id: webhook.id }, body: {} })}
         >
           <p>
-            For 24 hours deliveries carry two signatures, of the old secret and of the new one. Give the
-            receiver the new one within that time, or it refuses what comes.
+            From now on X-SVC-Signature is made with the new secret. For 24 hours deliveries carry a signature
+            by the old one too: in X-SVC-Signature-Previous, and as the second entry of webhook-signature. A
+            receiver that looks at neither needs the new secret at once.
           </p>
         </Confirm>
       )}

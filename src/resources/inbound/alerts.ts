@@ -158,7 +158,7 @@ async function post(
 ): Promise<number> {
   const [row] = await app.store.db.select().from(automations).where(eq(automations.id, automationId));
   if (!row?.sealedSecret) throw new Error("the automation or its secret is gone");
-  const secrets = [app.secrets.open(row.sealedSecret, secretLabel(row))];
+  const secrets = [app.secrets.open(row.sealedSecret, secretLabel(row))] as const;
   const reply = await postSigned(
     app,
     { url: notifyUrl, id, body, secrets },

@@ -1,7 +1,9 @@
 import { sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
+import type { Secrets } from "../../crypto/signature.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { typesMatching } from "../events/matching.ts";
 import type { EventRow, EventType } from "../events/table.ts";
@@ -84,15 +86,16 @@ export const wants = (
   hook.types.has(event.type) &&
   !(event.entityType === "webhook" && event.entityId === hook.id);
 
-/** The secrets that sign now, the newest first. */
-export function secretsOf({ secrets, clock }: App, row: WebhookRow): string[] {
+/** The secrets that sign now. */
+export function secretsOf({ secrets, clock }: App, row: WebhookRow): Secrets {
   const { sealedSecret, sealedPreviousSecret, previousUntil } = row;
+  if (sealedSecret === null) throw new AppError("internal", "A webhook that is deleted has no secret.");
   const label = webhookLabel(row);
-  const sealed = [
-    sealedSecret,
-    previousUntil !== null && previousUntil > timestamp(clock) ? sealedPreviousSecret : null,
-  ];
-  return sealed.flatMap((text) => (text === null ? [] : [opened(secrets, text, label)]));
+  const secret = opened(secrets, sealedSecret, label);
+  const isOver = previousUntil === null || previousUntil <= timestamp(clock);
+  return isOver || sealedPreviousSecret === null
+    ? [secret]
+    : [secret, opened(secrets, sealedPreviousSecret, label)];
 }
 
 /** Opened once each: every delivery needs them. */

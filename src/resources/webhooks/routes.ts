@@ -124,9 +124,9 @@ export const webhookOperations = [
     path: "/api/v1/webhooks/{webhook_id}/rotate-secret",
     audience: "admin",
     tag,
-    summary: "Changes the secret; for 24 hours both sign. The new one is shown this once",
+    summary: "Changes the secret; for 24 hours the old one signs too. The new one is shown this once",
     description:
-      "For 24 hours each delivery is signed with both secrets, the new one's signature first: `X-SVC-Signature` holds two of the form `sha256=<hex>`, parted by a comma, and `webhook-signature` two, parted by a space. A receiver takes a delivery as genuine where any of them fits its secret; libraries of Standard Webhooks do so, and one that compares the whole header is to split it first.",
+      "From now on `X-SVC-Signature` is made with the new secret alone. For 24 hours `X-SVC-Signature-Previous` carries the signature by the old one, in the same form, and `webhook-signature` holds both, parted by a space, the new one's first: libraries of Standard Webhooks take a delivery as genuine where either fits. A receiver that checks `X-SVC-Signature` itself and has not been given the new secret yet is to look at `X-SVC-Signature-Previous` too.",
     params,
     body: SecretRotation,
     bodyOptional: true,

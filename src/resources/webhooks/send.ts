@@ -6,7 +6,7 @@ import { type Json, parseJson } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { tracedEgress, traceIdOf } from "../../base/trace.ts";
 import type { App } from "../../context.ts";
-import { signMessage } from "../../crypto/signature.ts";
+import { type Secrets, signMessage } from "../../crypto/signature.ts";
 import type { RunError } from "../runs/table.ts";
 import { secretsOf } from "./hooks.ts";
 import type { Taken } from "./take.ts";
@@ -31,7 +31,7 @@ const decoder = new TextDecoder();
 /** Posts a JSON text under signatures of this moment. Follows no redirect. */
 export function postSigned(
   app: App,
-  message: { url: string; id: string; body: string; secrets: readonly string[] },
+  message: { url: string; id: string; body: string; secrets: Secrets },
   options: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<EgressResponse> {
   const { url, id, body, secrets } = message;

@@ -134,7 +134,7 @@ async function release(tx: WriteContext, { id, heldFrom }: WebhookRow) {
   };
 }
 
-/** Both secrets sign for a day; a third one before is forgotten. The new one is told this once. */
+/** The secret before signs too for a day; a third one before is forgotten. The new one is told this once. */
 export async function rotateSecret(
   ctx: Context,
   id: string,
