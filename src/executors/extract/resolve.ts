@@ -1,11 +1,12 @@
 import { AppError } from "../../base/errors.ts";
+import { typeName } from "../../lake/stored-types.ts";
 import type { Column } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
 import { fitInto } from "./fit.ts";
 import { Names } from "./naming.ts";
 import { type Part, partsOf, unite } from "./parts.ts";
 import type { Sheet, SheetColumn } from "./sheet.ts";
-import { isInteger, shortType, typeName } from "./types.ts";
+import { isInteger, shortType } from "./types.ts";
 
 export const CONTRACT_MODES = ["evolve", "freeze", "discard_row", "discard_value"] as const;
 type ContractMode = (typeof CONTRACT_MODES)[number];

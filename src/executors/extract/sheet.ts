@@ -1,7 +1,8 @@
+import { storedType } from "../../lake/stored-types.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { scanOf } from "../../sql/text.ts";
 import { Names, normaliseName } from "./naming.ts";
-import { storedType, type TextType } from "./types.ts";
+import type { TextType } from "./types.ts";
 
 /** One column of the staged files: values of one type of one column of the table. */
 export interface Slot {

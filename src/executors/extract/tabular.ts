@@ -3,6 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { OddValues } from "../../base/odd-values.ts";
 import { type CsvSource, sampleRows, withCsv } from "../../lake/csv-source.ts";
 import { AS_TEXT, type Reading, readingOf } from "../../lake/readings.ts";
+import { storedType, typeName } from "../../lake/stored-types.ts";
 import { readingsOf } from "../../lake/text-types.ts";
 import type { SheetTable } from "../../sheets/contract.ts";
 import type { Column } from "../../sql/contract.ts";
@@ -14,7 +15,6 @@ import { forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts
 import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
-import { storedType, typeName } from "./types.ts";
 
 /** A sample may rule types out; all values have to prove the one that is left. */
 const SAMPLE_ROWS = 2_048;

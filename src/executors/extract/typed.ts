@@ -1,4 +1,5 @@
 import { decimalReading } from "../../lake/readings.ts";
+import { typeName } from "../../lake/stored-types.ts";
 import type { CsvColumn, Extraction } from "../../providers/contract.ts";
 import type { Column, SqlSession } from "../../sql/contract.ts";
 import type { Intake, IntakeOptions } from "./intake.ts";
@@ -6,7 +7,7 @@ import { isListOf } from "./parts.ts";
 import { cutRecords, type RecordFile } from "./records.ts";
 import { Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { numbered, readCsv, type Staging } from "./staging.ts";
-import { decimalOf, isDecimal, typeName } from "./types.ts";
+import { decimalOf, isDecimal } from "./types.ts";
 
 type Typed = Extraction & { kind: "csv" };
 

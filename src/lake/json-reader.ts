@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { AppError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { parseExact } from "../../base/json-numbers.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { parseExact } from "../base/json-numbers.ts";
 
 /** One row of JSON that is longer than this is no row. */
 const MAX_ROW_BYTES = 64 * 1024 * 1024;

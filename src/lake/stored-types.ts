@@ -1,0 +1,54 @@
+/** DuckDB's own name of a type, from one of its other names. */
+export function typeName(type: string): string {
+  const upper = type
+    .trim()
+    .toUpperCase()
+    .replaceAll(/\s*,\s*/g, ",");
+  if (upper.endsWith("[]")) return `${typeName(upper.slice(0, -2))}[]`;
+  return ALIASES[upper] ?? upper;
+}
+
+const ALIASES: Readonly<Record<string, string>> = {
+  TIMESTAMPTZ: "TIMESTAMP WITH TIME ZONE",
+  TIMETZ: "TIME WITH TIME ZONE",
+  TEXT: "VARCHAR",
+  STRING: "VARCHAR",
+  INT: "INTEGER",
+  INT2: "SMALLINT",
+  INT4: "INTEGER",
+  INT8: "BIGINT",
+  BOOL: "BOOLEAN",
+  FLOAT4: "FLOAT",
+  REAL: "FLOAT",
+  FLOAT8: "DOUBLE",
+  BYTEA: "BLOB",
+};
+
+/**
+ * The type that a column of a source is kept in: one that Parquet and Iceberg both hold. Structs, maps and lists of
+ * lists become JSON; what Parquet would change (128-bit integers, intervals, bits, enums, times with a zone) becomes text.
+ */
+export function storedType(type: string): string {
+  const name = typeName(type);
+  const element = /^([^[\]]+)\[\d*\]$/.exec(name)?.[1];
+  if (element !== undefined && !/^(STRUCT|MAP|UNION|JSON)\b/.test(element)) return `${storedType(element)}[]`;
+  if (/\]$|^(STRUCT|MAP|UNION|LIST)\b/.test(name)) return "JSON";
+  return STORED[name] ?? (/^ENUM\b/.test(name) ? "VARCHAR" : name);
+}
+
+/** Iceberg has no unsigned integers, and reads one of 64 bits as a negative number. */
+const STORED: Readonly<Record<string, string>> = {
+  UTINYINT: "INTEGER",
+  USMALLINT: "INTEGER",
+  UINTEGER: "BIGINT",
+  UBIGINT: "DECIMAL(20,0)",
+  TIMESTAMP_S: "TIMESTAMP",
+  TIMESTAMP_MS: "TIMESTAMP",
+  ...Object.fromEntries(
+    ["HUGEINT", "UHUGEINT", "BIGNUM", "VARINT", "INTERVAL", "BIT", "TIME_NS", "GEOMETRY"].map((type) => [
+      type,
+      "VARCHAR",
+    ]),
+  ),
+  "TIME WITH TIME ZONE": "VARCHAR",
+};
