@@ -350,7 +350,7 @@ async function land(
     strictCounts: options.strictCounts,
     tables: names,
     file: plan.file,
-    sheets: bench.sheets,
+    readSheets: (source) => bench.sheets.read(source),
     sheet: plan.sheet,
     folder: staging.folder,
     known: knownColumns(site.existing(plan.table)),

@@ -23,7 +23,7 @@ const MAX_RECORD_BYTES = 512 * 1024 * 1024;
  * Looks at a CSV file: its delimiter, the names of its columns, and how long its records are. Null for a file without a
  * line. Throws `sql_error` for a quoted field that does not end, and for a record that is too long.
  */
-export async function csvSource(path: string, style: CsvStyle): Promise<CsvSource | null> {
+async function csvSource(path: string, style: CsvStyle): Promise<CsvSource | null> {
   if ((await stat(path)).size === 0) return null;
   const { quote = '"', header = true, skipRows = 0, comment = "", nullText } = style;
   const { delimiter, fields } = await readHead(path, style);

@@ -2,7 +2,7 @@ import type { CsvColumn } from "./contract.ts";
 import { quoteName, valueExpression } from "./postgres-names.ts";
 
 /** What the catalogue says of a type, without its domains. */
-export interface SourceType {
+interface SourceType {
   /** `pg_type.typname`, `typtype` and `typcategory`. */
   base: string;
   kind: string;

@@ -39,7 +39,7 @@ export interface IntakeOptions {
   strictCounts: boolean;
   tables: Names;
   file: FileOptions;
-  sheets: Sheets;
+  readSheets: Sheets["read"];
   /** The only sheet to read of workbooks that have it; null for what `file` says. */
   sheet: string | null;
   /** Where the children that read files may write. */
@@ -292,9 +292,9 @@ class LooseReader {
 
   /** The first sheet of a workbook is the resource's own table, unless it names another; further ones are told. */
   async #sheets(path: string, format: "xlsx" | "avro", limit: number | null): Promise<number> {
-    const { file, sheets, folder, signal, sheet: further } = this.options;
+    const { file, readSheets, folder, signal, sheet: further } = this.options;
     const { sheet = null, header = true, skipRows = 0 } = file;
-    const tables = await sheets.read({
+    const tables = await readSheets({
       path,
       format,
       folder,

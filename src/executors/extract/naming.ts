@@ -2,8 +2,8 @@
 const MAX_NAME_LENGTH = 120;
 
 /** Columns that the load itself adds; a source's own column of such a name is renamed. */
-export const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
-export const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
+const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
+const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
 /** Of tables that keep every version of their rows: a fingerprint of the row, and from when to when it held. */
 export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_to"] as const;
 /** Of tables whose rows are kept when the source no longer has them: since when that is so. */
@@ -42,12 +42,14 @@ export function normaliseName(name: string): string {
  * A normalised name in ASCII, as a table is called whose files bear its name: accents go, and a letter of another script
  * is written by its code, `漢` as `u6f22`.
  */
-export const asciiName = (name: string): string =>
-  shorten(
-    [...name.normalize("NFKD").replaceAll(/\p{M}/gu, "")]
-      .map((sign) => (sign <= "\x7f" ? sign : (LATIN[sign] ?? `u${sign.codePointAt(0)?.toString(16)}`)))
-      .join(""),
-  );
+export function asciiName(name: string): string {
+  const ascii = [...name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase()]
+    .map((sign) => (sign <= "\x7f" ? sign : (LATIN[sign] ?? `u${sign.codePointAt(0)?.toString(16)}`)))
+    .join("")
+    .replaceAll(/[^a-z0-9_]+/g, "_")
+    .replace(/^(?=\d)/, "_");
+  return shorten(ascii === "" ? "unnamed" : ascii);
+}
 
 const LATIN: Readonly<Record<string, string>> = {
   ß: "ss",
@@ -66,8 +68,16 @@ function shorten(name: string): string {
   if (name.length <= MAX_NAME_LENGTH) return name;
   const hash = Bun.hash.xxHash64(name).toString(36);
   const kept = MAX_NAME_LENGTH - hash.length - 2;
-  const head = name.slice(0, Math.ceil(kept / 2)).replace(/_+$/, "");
-  return `${head}_${hash}_${name.slice(name.length - Math.floor(kept / 2)).replace(/^_+/, "")}`;
+  // Half of a letter beyond the basic plane is none.
+  const head = name
+    .slice(0, Math.ceil(kept / 2))
+    .replace(/[\ud800-\udbff]$/, "")
+    .replace(/_+$/, "");
+  const tail = name
+    .slice(name.length - Math.floor(kept / 2))
+    .replace(/^[\udc00-\udfff]/, "")
+    .replace(/^_+/, "");
+  return `${head}_${hash}_${tail}`;
 }
 
 /** Parts of a nested name, each normalised already, as one. */

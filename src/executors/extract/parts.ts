@@ -36,7 +36,7 @@ export function partsOf(column: SheetColumn): Part[] {
 }
 
 /** The SQL of a JSON list as a list of `type`. Bytes stand in it as PostgreSQL writes them, `\\x` and hex digits. */
-export const listFromJson = (json: string, type: string): string =>
+const listFromJson = (json: string, type: string): string =>
   type === "BLOB[]"
     ? `list_transform(CAST(${json} AS VARCHAR[]), lambda x: unhex(x[3:]))`
     : `CAST(${json} AS ${type})`;
@@ -55,7 +55,7 @@ export function isListOf(json: string, type: string): string {
 const castDecimal = (text: string, type: string): string => readingOf(type)?.cast(text) ?? text;
 
 /** The decimal that holds so many digits before and behind the point; null where there is none. */
-export const decimalFor = (whole: number, scale: number): string | null =>
+const decimalFor = (whole: number, scale: number): string | null =>
   whole + scale <= MAX_DECIMAL_DIGITS ? `DECIMAL(${MAX_DECIMAL_DIGITS},${scale})` : null;
 
 /** How many staged rows fulfil each condition. */

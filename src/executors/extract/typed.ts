@@ -90,7 +90,7 @@ function slotValue(
 }
 
 /** Finds out, from the rows of `relation`, what digits the numbers of a typed sheet have, and whether its lists are such lists. */
-export async function measure(session: SqlSession, sheet: Sheet, relation: string): Promise<void> {
+async function measure(session: SqlSession, sheet: Sheet, relation: string): Promise<void> {
   const asked = sheet.columns.flatMap((column) => column.slots.map((slot) => ({ column, slot })));
   const numbers = asked.filter(({ slot }) => slot.number === "plain");
   const lists = asked.filter(({ slot }) => slot.list !== undefined);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { Names, normaliseName } from "../../../src/executors/extract/naming.ts";
+import { asciiName, Names, normaliseName } from "../../../src/executors/extract/naming.ts";
 import { cutRecords, FilePool } from "../../../src/executors/extract/records.ts";
 import { csv, openWorld, rangedRows, rows } from "./world.ts";
 
@@ -245,7 +245,8 @@ test("names are always names of the lake, and no two columns share one", () => {
       const made = given.map((text) => names.take(normaliseName(text)));
       expect(new Set(made).size).toBe(given.length);
       for (const name of given.map(normaliseName)) {
-        expect(name).toMatch(/^[a-z_][a-z0-9_]*$/);
+        expect(name).toMatch(/^[\p{L}\p{M}_][\p{L}\p{M}\p{N}_]*$/u);
+        expect(asciiName(name)).toMatch(/^[a-z_][a-z0-9_]*$/);
         expect(name).not.toContain("__");
         expect(name.length).toBeLessThanOrEqual(120);
         expect(normaliseName(name)).toBe(name);
