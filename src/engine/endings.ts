@@ -2,12 +2,12 @@ import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun } from "../resources/runs/claim.ts";
 import {
-  type Completed,
   finishRun,
   finishRuns,
   isSmall,
   type Leftover,
   type Outcome,
+  type SmallEnd,
 } from "../resources/runs/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tell } from "./execute.ts";
@@ -15,16 +15,19 @@ import { tell } from "./execute.ts";
 /** Writes how runs have ended. */
 export interface Endings {
   /** Writes what a run came to; what can't be written as a success is written as the failure that it is. */
-  conclude(run: RunRow, outcome: Outcome, left: Leftover): Promise<void>;
+  conclude(run: RunRow, outcome: Outcome, left: Leftover, isItem: boolean): Promise<void>;
 }
 
 interface Waiting {
-  completed: Completed;
+  end: SmallEnd;
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** Runs that end with nothing but a result are written down together with those that end while they wait for it. */
+/**
+ * Runs that end with nothing but a result or an error are written together with those that end meanwhile: runs on their
+ * own, and items of a list. The run of a whole step is written alone, since much may follow from it.
+ */
 export function openEndings(app: App): Endings {
   let waiting: Waiting[] = [];
 
@@ -38,16 +41,16 @@ export function openEndings(app: App): Endings {
       return taken;
     };
     try {
-      await finishRuns(app, () => take().map(({ completed }) => completed));
+      await finishRuns(app, () => take().map(({ end }) => end));
       for (const { resolve } of take()) resolve();
     } catch (error) {
       for (const { reject } of take()) reject(error);
     }
   };
 
-  const together = (completed: Completed) =>
+  const together = (end: SmallEnd) =>
     new Promise<void>((resolve, reject) => {
-      waiting.push({ completed, resolve, reject });
+      waiting.push({ end, resolve, reject });
       if (waiting.length === 1) void flush();
     });
 
@@ -71,10 +74,10 @@ export function openEndings(app: App): Endings {
   };
 
   return {
-    async conclude(run, outcome, left) {
-      if (!isSmall(run, outcome)) return alone(run, outcome, left);
+    async conclude(run, outcome, left, isItem) {
+      if (!isSmall(outcome) || (run.automationRunId !== null && !isItem)) return alone(run, outcome, left);
       try {
-        await together({ run, result: outcome.result, left });
+        await together({ run, outcome, left });
       } catch {
         await alone(run, outcome, left); // whose fault it was comes out where each is by itself
       }

@@ -29,6 +29,8 @@ export class Ended extends Error {
 }
 
 export interface Execution {
+  /** True for the run of one item of a list. */
+  isItem: boolean;
   isResolved: boolean;
   /** Null: the process is stopping, and the run goes back in line. */
   outcome: Outcome | null;
@@ -43,6 +45,7 @@ export async function execute(
   { control, locks, places }: { control: AbortController; locks: DatasetLocks; places: Places },
 ): Promise<Execution> {
   let { definition, isResolved } = run;
+  let isItem = false;
   let bench: OpenBench | null = null;
   let timer: Timer | undefined;
   try {
@@ -50,6 +53,7 @@ export async function execute(
     control.signal.throwIfAborted();
     const executor = ctx.executors[run.kind];
     const scope = await scopeOf(ctx, run);
+    isItem = "item" in scope;
     if (!isResolved) definition = fillIn(executor, run.definition, scope);
     isResolved = true;
     const checked = checkFilled(executor, definition);
@@ -73,13 +77,13 @@ export async function execute(
     control.signal.throwIfAborted();
     const outcome: Outcome =
       "wait" in done ? { status: "waiting", wait: done } : { status: "completed", ...done };
-    return { outcome, definition, isResolved, bench };
+    return { outcome, definition, isResolved, isItem, bench };
   } catch (error) {
     const secrets = bench?.secrets() ?? [];
     const { aborted, reason } = control.signal;
     const told = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that
     const outcome = outcomeOf(ctx, { run, definition, secrets, error: told, signal: control.signal });
-    return { outcome, definition, isResolved, bench };
+    return { outcome, definition, isResolved, isItem, bench };
   } finally {
     clearTimeout(timer);
   }

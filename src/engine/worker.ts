@@ -159,13 +159,17 @@ async function carryOut(app: App, run: RunRow, { control, locks, endings, places
   const ctx = tracedContext(contextForRun(app, run), run);
   const startMs = app.clock.now().getTime();
   for (let race = 1; ; race++) {
-    const { outcome, definition, isResolved, bench } = await execute(ctx, run, { control, locks, places });
+    const { outcome, definition, isResolved, isItem, bench } = await execute(ctx, run, {
+      control,
+      locks,
+      places,
+    });
     try {
       const gathered = bench
         ? await bench.leftover()
         : { progress: run.progress, isProgressNew: false, logs: [] };
       if (outcome === null) return await releaseRun(app, run);
-      await endings.conclude(run, outcome, { definition, isResolved, ...gathered });
+      await endings.conclude(run, outcome, { definition, isResolved, ...gathered }, isItem);
       traceTry(app, run, startMs, outcome.status, "error" in outcome ? outcome.error.message : null);
       return;
     } catch (error) {

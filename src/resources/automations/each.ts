@@ -1,13 +1,15 @@
-import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Json, storedJson } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
 import type { WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { WriteDb } from "../../store/store.ts";
 import { enqueueRun } from "../runs/enqueue.ts";
 import type { RunError, RunRow } from "../runs/table.ts";
 import type { Step } from "./config.ts";
-import { itemsOf, layOut, layOutNext, reopenItems } from "./lay-out.ts";
+import { layOut, layOutNext, reopenItems } from "./lay-out.ts";
 import { namesIn } from "./names.ts";
 import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
@@ -48,9 +50,10 @@ export async function beginItems(
   return startItems(tx, run, step, { state: begun, scope });
 }
 
-const BEGIN_ITEMS = `update automation_run_items set status = 'running', action_run_id = v.run
-  from (select value ->> 0 as place, value ->> 1 as run from json_each(?)) v
-  where automation_run_id = ? and step_key = ? and item_index = v.place`;
+const beginItem = prepared((db: WriteDb) =>
+  db.statement(`update automation_run_items set status = 'running', action_run_id = ?
+    where automation_run_id = ? and step_key = ? and item_index = ?`),
+);
 
 /** Puts as many of the next items in line as may go at once. */
 async function startItems(
@@ -73,22 +76,31 @@ async function startItems(
     return { index, input: runOfStep(tx, run, { step, work, scope: own }) };
   });
   for (const { input } of runs) await refuseHeldKey(tx, run.id, input);
-  const begun: [index: number, runId: string][] = [];
-  for (const { index, input } of runs) begun.push([index, (await enqueueRun(tx, input)).id]);
-  await tx.db.statement(BEGIN_ITEMS)([JSON.stringify(begun), run.id, step.key]);
+  for (const { index, input } of runs)
+    await beginItem(tx.db)([(await enqueueRun(tx, input)).id, run.id, step.key, index]);
   return { ...state, items: { ...items, running: items.running + next.length } };
 }
+
+const pendingItems = prepared((db: WriteDb) =>
+  db
+    .select({ index: automationRunItems.itemIndex, item: automationRunItems.item })
+    .from(automationRunItems)
+    .where(
+      and(
+        eq(automationRunItems.automationRunId, sql.placeholder("runId")),
+        eq(automationRunItems.stepKey, sql.placeholder("key")),
+        sql`${automationRunItems.status} = 'pending'`,
+      ),
+    )
+    .orderBy(asc(automationRunItems.itemIndex))
+    .limit(sql.placeholder("count"))
+    .prepare(),
+);
 
 /** The next items in the list's order, up to `count`. */
 async function nextItems(tx: WriteContext, runId: string, key: string, count: number) {
   if (count === 0) return [];
-  const read = () =>
-    tx.db
-      .select({ index: automationRunItems.itemIndex, item: automationRunItems.item })
-      .from(automationRunItems)
-      .where(and(itemsOf(runId, key), sql`${automationRunItems.status} = 'pending'`))
-      .orderBy(asc(automationRunItems.itemIndex))
-      .limit(count);
+  const read = () => pendingItems(tx.db).all({ runId, key, count });
   let next = await read();
   while (next.length < count && (await layOutNext(tx, runId, key))) next = await read();
   return next;
@@ -101,51 +113,67 @@ async function storedScope(tx: WriteContext, { id }: SlimRun, template: string):
   return automationScope(tx.db, row, namesIn(template));
 }
 
+/** Items of action runs that have not ended, of whatever list: with a list SQLite would look through all of its items. */
+const openItems = prepared((db: WriteDb) =>
+  db
+    .select({
+      runId: automationRunItems.automationRunId,
+      index: automationRunItems.itemIndex,
+      status: automationRunItems.status,
+      actionRunId: automationRunItems.actionRunId,
+    })
+    .from(automationRunItems)
+    .where(
+      and(
+        sql`${automationRunItems.actionRunId} in (select value from json_each(${sql.placeholder("ids")}))`,
+        inArray(automationRunItems.status, ["running", "waiting"]),
+      ),
+    )
+    .prepare(),
+);
+
+/** The items of an automation run that `runs` were begun for, in the list's order. */
+async function itemsOfRuns(tx: WriteContext, { id }: SlimRun, runs: readonly RunRow[]) {
+  const items = await openItems(tx.db).all({ ids: JSON.stringify(runs.map((run) => run.id)) });
+  return items.filter(({ runId }) => runId === id).sort((one, other) => one.index - other.index);
+}
+
+const setItem = prepared((db: WriteDb) =>
+  db.statement(`update automation_run_items set status = ?
+    where automation_run_id = ? and step_key = ? and item_index = ?`),
+);
+
 /**
- * Takes note of the ended run of one item, and starts the next. With `onError: fail` no item is started after one has
- * failed, nor after another step has; those under way are waited for.
+ * Records that the runs of items ended, and starts as many of the next. With `onError: fail` no item is started after
+ * one has failed, nor after another step has; those under way are waited for.
  */
-export async function itemSettled(
+export async function itemsSettled(
   tx: WriteContext,
   run: SlimRun,
   step: Step,
-  { state, ended, isStopped }: { state: StepState; ended: RunRow; isStopped: boolean },
+  { state, ended, isStopped }: { state: StepState; ended: readonly RunRow[]; isStopped: boolean },
 ): Promise<StepState> {
   if (!state.items || isEnded(state.status)) return state;
-  const [item] = await tx.db
-    .select({ index: automationRunItems.itemIndex, status: automationRunItems.status })
-    .from(automationRunItems)
-    .where(begunItem(run, ended));
-  if (!item) return state;
-  const status = ended.status === "completed" || ended.status === "failed" ? ended.status : "cancelled";
-  await tx.db
-    .update(automationRunItems)
-    .set({ status })
-    .where(and(itemsOf(run.id, step.key), eq(automationRunItems.itemIndex, item.index)));
-  const isDone = status === "completed";
-  const now: StepState & Begun = {
-    ...state,
-    error: state.error ?? (isDone ? null : itemError(ended, item.index)),
-    items: {
-      ...state.items,
-      running: state.items.running - 1,
-      waiting: (state.items.waiting ?? 0) - (item.status === "waiting" ? 1 : 0),
-      completed: state.items.completed + (isDone ? 1 : 0),
-      failed: state.items.failed + (isDone ? 0 : 1),
-    },
-  };
-  const stops = isStopped || (now.error !== null && step.onError !== "continue");
+  const begun = await itemsOfRuns(tx, run, ended);
+  if (begun.length === 0) return state;
+  const items = { ...state.items };
+  let { error } = state;
+  for (const { index, status: before, actionRunId } of begun) {
+    const row = ended.find(({ id }) => id === actionRunId);
+    if (!row) continue;
+    const status = row.status === "completed" || row.status === "failed" ? row.status : "cancelled";
+    await setItem(tx.db)([status, run.id, step.key, index]);
+    items.running--;
+    if (before === "waiting") items.waiting = (items.waiting ?? 0) - 1;
+    if (status === "completed") items.completed++;
+    else items.failed++;
+    if (status !== "completed") error ??= itemError(row, index);
+  }
+  const now: StepState & Begun = { ...state, error, items };
+  const stops = isStopped || (error !== null && step.onError !== "continue");
   const next = stops ? now : await started(tx, run, step, now);
   return next.items.running > 0 ? asItemsAre(next) : endOf(tx, next);
 }
-
-/** The item that a run was begun for, while that has not ended. */
-const begunItem = (run: SlimRun, { id }: RunRow) =>
-  and(
-    eq(automationRunItems.actionRunId, id),
-    eq(automationRunItems.automationRunId, run.id),
-    inArray(automationRunItems.status, ["running", "waiting"]),
-  );
 
 const asItemsAre = (state: StepState & Begun): StepState => {
   const status = statusOfItems(state.items);
@@ -160,11 +188,9 @@ export async function itemTurned(
 ): Promise<StepState> {
   if (!state.items || isEnded(state.status)) return state;
   const status = turned.status === "waiting" ? "waiting" : "running";
-  const { changes } = await tx.db
-    .update(automationRunItems)
-    .set({ status })
-    .where(and(begunItem(run, turned), ne(automationRunItems.status, status)));
-  if (changes === 0) return state;
+  const [item] = await itemsOfRuns(tx, run, [turned]);
+  if (!item || item.status === status) return state;
+  await setItem(tx.db)([status, run.id, state.key, item.index]);
   const waiting = (state.items.waiting ?? 0) + (status === "waiting" ? 1 : -1);
   return asItemsAre({ ...state, items: { ...state.items, waiting }, waitKind: turned.waitKind ?? undefined });
 }

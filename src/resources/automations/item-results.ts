@@ -1,5 +1,6 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { type Json, storedJson } from "../../base/json.ts";
+import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { actionRuns } from "../runs/table.ts";
 import { itemsOf } from "./lay-out.ts";
@@ -46,6 +47,19 @@ const filled = <T>(list: T[], total: number, missing: T): T[] => [
   ...Array.from({ length: Math.max(0, total - list.length) }, () => missing),
 ];
 
+const itemOfRun = prepared((db: ReadDb) =>
+  db
+    .select({ item: automationRunItems.item, index: automationRunItems.itemIndex })
+    .from(automationRunItems)
+    .where(
+      and(
+        eq(automationRunItems.actionRunId, sql.placeholder("actionRunId")),
+        eq(automationRunItems.automationRunId, sql.placeholder("runId")),
+      ),
+    )
+    .prepare(),
+);
+
 /** What the templates of one item's run see beside the rest; nothing for a run that belongs to no item. */
 export async function itemScope(
   db: ReadDb,
@@ -53,14 +67,6 @@ export async function itemScope(
   actionRunId: string,
 ): Promise<{ item?: Json; index?: number }> {
   if (!state?.items) return {};
-  const [row] = await db
-    .select({ item: automationRunItems.item, index: automationRunItems.itemIndex })
-    .from(automationRunItems)
-    .where(
-      and(
-        eq(automationRunItems.actionRunId, actionRunId),
-        eq(automationRunItems.automationRunId, state.items.runId),
-      ),
-    );
+  const [row] = await itemOfRun(db).all({ actionRunId, runId: state.items.runId });
   return row ? { item: storedJson<Json>(row.item), index: row.index } : {};
 }

@@ -2,7 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
-import { insertInto, prepared } from "../../store/prepared.ts";
+import { changing, insertInto, prepared } from "../../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import type { HeldDelivery } from "../inbound/settle.ts";
 import type { AutomationConfig } from "./config.ts";
@@ -87,7 +87,7 @@ const saveRun = prepared((db: WriteDb) =>
     .prepare(),
 );
 
-const saveSteps = prepared((db: WriteDb) =>
+const saveSteps = changing((db) =>
   db
     .update(automationRuns)
     .set({
@@ -95,8 +95,7 @@ const saveSteps = prepared((db: WriteDb) =>
       steps: sql`${sql.placeholder("steps")}`,
       updatedAt: sql`${sql.placeholder("now")}`,
     })
-    .where(eq(automationRuns.id, sql.placeholder("id")))
-    .prepare(),
+    .where(eq(automationRuns.id, sql.placeholder("id"))),
 );
 
 /** A run that is being started: its row, and its delivery's, are stored once, as the first steps leave them. */
@@ -138,7 +137,7 @@ export async function save(
 /** Stores how far the steps of a run have come that goes on. */
 export async function saveProgress(tx: WriteContext, { id, status, steps }: SlimRun): Promise<void> {
   tellChanged(tx, id);
-  await saveSteps(tx.db).run({ id, status, steps: JSON.stringify(steps), now: timestamp(tx.clock) });
+  await saveSteps(tx.db, { id, status, steps: JSON.stringify(steps), now: timestamp(tx.clock) });
 }
 
 const tellChanged = (tx: WriteContext, id: string): void =>

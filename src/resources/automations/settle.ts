@@ -2,53 +2,46 @@ import type { WriteContext } from "../../context.ts";
 import type { RunRow } from "../runs/table.ts";
 import { advance } from "./advance.ts";
 import { stepsOf } from "./config.ts";
-import { itemSettled, itemTurned } from "./each.ts";
+import { itemsSettled, itemTurned } from "./each.ts";
 import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./save.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 import type { StepState } from "./table.ts";
 
-/** Takes note of a step's ended action run, in its transaction, and starts whatever that sets free. */
-export async function stepSettled(tx: WriteContext, run: RunRow): Promise<void> {
-  const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
-  if (!slim || isEnded(slim.status)) return;
-  if (slim.steps.some((step) => step.key === run.stepKey && step.items))
-    return itemOfStepSettled(tx, slim, run);
-  await settled(
-    tx,
-    slim,
-    slim.steps.map(
-      (step): StepState =>
-        step.key === run.stepKey && step.actionRunId === run.id
-          ? {
-              ...step,
-              status: run.status,
-              startedAt: run.startedAt,
-              completedAt: run.completedAt,
-              error: run.error,
-              waitKind: undefined,
-            }
-          : step,
-    ),
-  );
-}
+/** Records that an action run of a step ended, in its transaction, and starts whatever that sets free. */
+export const stepSettled = (tx: WriteContext, run: RunRow): Promise<void> => stepsSettled(tx, [run]);
 
-async function settled(tx: WriteContext, { id }: SlimRun, steps: StepState[]): Promise<void> {
-  const [row] = await runById(tx.db).all({ id });
+/** Does so for several action runs of one automation run. */
+export async function stepsSettled(tx: WriteContext, ended: readonly RunRow[]): Promise<void> {
+  const [slim] = await slimRunById(tx.db).all({ id: ended[0]?.automationRunId });
+  if (!slim || isEnded(slim.status)) return;
+  const isOfItems = slim.steps.some(
+    ({ key, items }) => items && ended.some(({ stepKey }) => stepKey === key),
+  );
+  const definitions = isOfItems ? stepsOf(await findConfig(tx.db, slim)) : [];
+  const isStopped = hasFailed(definitions, slim.steps);
+  const steps: StepState[] = [];
+  let goesOn = false;
+  for (const state of slim.steps) {
+    const own = ended.filter(({ stepKey }) => stepKey === state.key);
+    const definition = definitions.find(({ key }) => key === state.key);
+    const next =
+      state.items && definition && own.length > 0
+        ? await itemsSettled(tx, slim, definition, { state, ended: own, isStopped })
+        : afterRun(state, own);
+    if (own.length > 0 && isEnded(next.status)) goesOn = true;
+    steps.push(next);
+  }
+  if (!goesOn) return saveProgress(tx, { ...slim, steps, status: statusOf(steps) });
+  const [row] = await runById(tx.db).all({ id: slim.id });
   if (row) await advance(tx, { ...row, steps });
 }
 
-/** The same for the run of one item of a `forEach`. */
-async function itemOfStepSettled(tx: WriteContext, run: SlimRun, ended: RunRow): Promise<void> {
-  const definitions = stepsOf(await findConfig(tx.db, run));
-  const definition = definitions.find(({ key }) => key === ended.stepKey);
-  if (!definition) return;
-  const state = run.steps.find(({ key }) => key === definition.key);
-  if (!state) return;
-  const isStopped = hasFailed(definitions, run.steps);
-  const next = await itemSettled(tx, run, definition, { state, ended, isStopped });
-  const steps = run.steps.map((each) => (each === state ? next : each));
-  if (isEnded(next.status)) await settled(tx, run, steps);
-  else await saveProgress(tx, { ...run, steps, status: statusOf(steps) });
+/** The state of a step without items after its run ended, if one of `ended` is its run. */
+function afterRun(state: StepState, ended: readonly RunRow[]): StepState {
+  const run = ended.find(({ id }) => id === state.actionRunId);
+  if (!run) return state;
+  const { status, startedAt, completedAt, error } = run;
+  return { ...state, status, startedAt, completedAt, error, waitKind: undefined };
 }
 
 /** Takes note of a step that waits for something else than a worker or time. */

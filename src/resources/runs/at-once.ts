@@ -45,10 +45,11 @@ export async function completeDue(tx: WriteContext, due: RunRow): Promise<RunRow
   const startedAt = due.startedAt ?? timestamp(tx.clock);
   const done = await decideClaimed(tx, { ...due, startedAt });
   if (done === null) return null;
-  const { result, left } = done;
+  const { outcome, left } = done;
+  const { result } = outcome;
   const completedAt = timestamp(tx.clock);
   const { id } = due;
-  const [definition, outcome] = [JSON.stringify(left.definition), { status: "completed", result } as const];
+  const definition = JSON.stringify(left.definition);
   await settleDue(tx.db, {
     id,
     definition,

@@ -9,7 +9,7 @@ import { scopeOf } from "../automations/scope.ts";
 import { record } from "../events/service.ts";
 import { entityOf, SYSTEM, startedData } from "./claim.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
-import type { Completed } from "./finish.ts";
+import type { SmallEnd } from "./finish.ts";
 import type { RunError, RunRow } from "./table.ts";
 
 /** A kind that is decided where it is reached. */
@@ -46,11 +46,13 @@ export async function decideRun(
   return row;
 }
 
+type Completion = SmallEnd & { outcome: { status: "completed" } };
+
 /**
  * What a claimed run completes with, where its kind decides at once. Null where it is to be carried out as any other,
  * with all that failing and cancelling take.
  */
-export async function decideClaimed(ctx: Context, run: RunRow): Promise<Completed | null> {
+export async function decideClaimed(ctx: Context, run: RunRow): Promise<Completion | null> {
   const executor = ctx.executors[run.kind];
   if (!isDecider(executor) || run.cancelRequestedAt !== null) return null;
   try {
@@ -62,7 +64,7 @@ export async function decideClaimed(ctx: Context, run: RunRow): Promise<Complete
     const logs = message === undefined ? [] : [{ ...line, message }];
     return {
       run,
-      result,
+      outcome: { status: "completed", result },
       left: { definition, logs, isResolved: true, progress: run.progress, isProgressNew: false },
     };
   } catch {

@@ -8,7 +8,7 @@ import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { insertArtifact, stageArtifact, stageFile } from "../artifacts/keep.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
-import { stepSettled } from "../automations/settle.ts";
+import { stepSettled, stepsSettled } from "../automations/settle.ts";
 import { commitLoad } from "../datasets/commit.ts";
 import { recordReads } from "../datasets/lineage.ts";
 import { record } from "../events/service.ts";
@@ -136,16 +136,17 @@ function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
     : [{ timestamp, level: "warn", message: `${message} The next try is at ${outcome.dueAt}.` }];
 }
 
-/** A run that has completed with nothing but a result that its row can hold, and that no automation waits for. */
-export interface Completed {
+/** The end of a run that leaves nothing but what its row can hold. */
+export interface SmallEnd {
   run: RunRow;
-  result: JsonObject;
+  outcome: Outcome & { status: "completed" | "failed" };
   left: Leftover;
 }
 
-/** What is neither a load nor an artifact, nor set free by it. */
-export function isSmall(run: RunRow, outcome: Outcome): outcome is Outcome & { status: "completed" } {
-  if (outcome.status !== "completed" || run.automationRunId !== null) return false;
+/** True for an outcome without a load or artifacts. */
+export function isSmall(outcome: Outcome): outcome is SmallEnd["outcome"] {
+  if (outcome.status === "failed") return true;
+  if (outcome.status !== "completed") return false;
   const { load, reads, artifacts = [], result } = outcome;
   return load === undefined && reads === undefined && artifacts.length === 0 && fits(result);
 }
@@ -163,26 +164,32 @@ const leaseTokens = prepared((db: WriteDb) =>
 );
 
 /**
- * Writes the outcomes of many such runs in one transaction, as `finishRun` does; those that were lost are left out.
+ * Writes the small ends of many runs in one transaction, as `finishRun` does; those that were lost are left out.
  * `take` gives them when it is their turn, and the same ones where that comes again.
  */
-export function finishRuns(app: App, take: () => readonly Completed[]): Promise<void> {
+export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<void> {
   return writeFor(app, async (inside, db) => {
-    const completed = take();
-    const ids = JSON.stringify(completed.map(({ run }) => run.id));
+    const ends = take();
+    const ids = JSON.stringify(ends.map(({ run }) => run.id));
     const held = new Map((await leaseTokens(db).all({ ids })).map((row) => [row.id, row.leaseToken]));
-    for (const { run, result, left } of completed) {
+    const own = (run: RunRow) => inside({ ...contextForRun(app, run), actor: SYSTEM });
+    const rows: RunRow[] = [];
+    for (const { run, outcome, left } of ends) {
       if (run.leaseToken === null || held.get(run.id) !== run.leaseToken) continue;
-      const tx = inside({ ...contextForRun(app, run), actor: SYSTEM });
+      const tx = own(run);
       const now = timestamp(tx.clock);
-      const outcome = { status: "completed", result } as const;
-      await settleUnseen(db, valuesOf(tx, run, { now, outcome, result, left }));
-      await appendLogs(db, run.id, left.logs);
+      const logs = [...left.logs, ...failureLine(outcome, now)];
+      const [result, error] = outcome.status === "completed" ? [outcome.result, null] : [null, outcome.error];
+      await settleUnseen(db, valuesOf(tx, run, { now, outcome, result, left: { ...left, logs } }));
+      await appendLogs(db, run.id, logs);
       if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
-      const row = { ...run, result, status: outcome.status, completedAt: now };
+      const row: RunRow = { ...run, result, error, status: outcome.status, completedAt: now };
       await recordOutcome(tx, row, outcome);
       tellChanged(tx, row);
+      rows.push(row);
     }
+    for (const ended of Map.groupBy(rows, ({ automationRunId }) => automationRunId).values())
+      if (ended[0] && ended[0].automationRunId !== null) await stepsSettled(own(ended[0]), ended);
   });
 }
 
