@@ -34,12 +34,18 @@ export async function startGuarded({
 }: Options = {}) {
   const kept = new Map<string, Map<string, Stored>>();
   const requests: string[] = [];
-  const state = { failsTokens: false, refusesAll: false };
+  const state = { failsTokens: null as { status: number; error?: string } | null, refusesAll: false };
   let handle: ((request: IncomingMessage, response: ServerResponse) => void) | null = null;
   const server = createServer((request, response) => {
     const path = request.url?.split("?")[0] ?? "";
     requests.push(`${request.method} ${path}`);
-    if (state.failsTokens && path === "/token") return response.writeHead(503).end();
+    if (state.failsTokens && path === "/token") {
+      const { status, error } = state.failsTokens;
+      const type = { "content-type": "application/json" };
+      return error === undefined
+        ? response.writeHead(status).end()
+        : response.writeHead(status, type).end(JSON.stringify({ error }));
+    }
     handle?.(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -129,7 +135,7 @@ export async function startGuarded({
     issuer,
     /** What the MCP server says of itself; may be changed. */
     resource,
-    /** Changes what it does from now on: `failsTokens` makes the token endpoint unwell, `refusesAll` the MCP server strict. */
+    /** Changes what it does from now on: `failsTokens` is what the token endpoint answers, `refusesAll` the MCP server strict. */
     faults: state,
     /** Every request to the OAuth server, as `POST /token`. */
     requests,

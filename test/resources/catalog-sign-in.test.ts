@@ -17,6 +17,9 @@ afterAll(() => weir[Symbol.asyncDispose]());
 const eventsOf = async (type: string) =>
   (await weir.owner("GET", `/api/v1/events?type=${type}&limit=100`)).body.items;
 
+/** No refusal: another try may help. */
+const TOO_MANY = { status: 429, error: "slow_down" };
+
 describe("a person's sign-in", () => {
   test("is asked for by the entry, leads to the server's own page, and lets its tools be called", async () => {
     await using peer = await startGuarded();
@@ -197,6 +200,12 @@ describe("the client's own sign-in", () => {
     expect(await stateOf(weir, id)).toMatchObject({ scope: "tools:read tools:write", wantedScope: null });
     peer.forget("AccessToken");
     weir.clock.turn(61_000);
+    for (const fails of [{ status: 503, error: "invalid_client" }, TOO_MANY]) {
+      peer.faults.failsTokens = fails;
+      const unwell = await callTool(weir, id);
+      expect([fails, unwell.status, (await stateOf(weir, id)).state]).toEqual([fails, 502, "signed_in"]);
+    }
+    peer.faults.failsTokens = null;
     const asked = peer.requests.filter((each) => each === "POST /token").length;
     expect((await callTool(weir, id)).body.status).toBe(200);
     expect(peer.requests.filter((each) => each === "POST /token")).toHaveLength(asked + 1);
@@ -243,10 +252,12 @@ describe("tokens", () => {
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);
     weir.clock.turn(301_000);
-    peer.faults.failsTokens = true;
-    const unwell = await callTool(weir, id);
-    expect([unwell.status, (await stateOf(weir, id)).state]).toEqual([502, "signed_in"]);
-    peer.faults.failsTokens = false;
+    for (const fails of [{ status: 503 }, { status: 503, error: "invalid_grant" }, TOO_MANY]) {
+      peer.faults.failsTokens = fails;
+      const unwell = await callTool(weir, id);
+      expect([fails, unwell.status, (await stateOf(weir, id)).state]).toEqual([fails, 502, "signed_in"]);
+    }
+    peer.faults.failsTokens = null;
     expect((await callTool(weir, id)).body.status).toBe(200);
 
     weir.clock.turn(301_000);

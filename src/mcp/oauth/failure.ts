@@ -15,7 +15,7 @@ export function explainOAuth(library: typeof Library, error: unknown, host: stri
       : `${host} gave no token (${error.status} ${shownCode(error.error)}).`;
     const details = { oauthError: shownCode(error.error) };
     return new AppError(isSpent ? "unauthenticated" : "upstream", message, {
-      retryable: error.status >= 500,
+      retryable: error.status >= 500 || error.status === 429,
       details,
     });
   }
