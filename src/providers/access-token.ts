@@ -2,6 +2,7 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import type { Link } from "./contract.ts";
+import { isRefusal } from "./oauth-token.ts";
 
 /** What a token endpoint gave. */
 export interface IssuedToken {
@@ -67,7 +68,10 @@ async function shared(flight: Promise<string>, signal: AbortSignal): Promise<str
 }
 
 async function renew<C, K>(link: Link<C, K>, issue: () => Promise<IssuedToken>): Promise<string> {
-  const { token, lifetimeSeconds } = await issue();
+  const { token, lifetimeSeconds } = await issue().catch(async (error: unknown) => {
+    if (isRefusal(error)) await link.tokens?.refused?.(error);
+    throw error;
+  });
   const milliseconds = (Math.min(lifetimeSeconds, 86_400) - MARGIN_SECONDS) * 1000;
   if (milliseconds > 0) await link.tokens?.keep(token, timestamp(link.clock, milliseconds));
   return hold(link, token, milliseconds);

@@ -37,26 +37,30 @@ export interface SellerRequest {
   isHurried?: boolean;
 }
 
+const WRONG_CLIENT =
+  "Amazon does not accept this clientId with this clientSecret. Store the right ones, then verify the connection.";
+const FAULTS = {
+  invalid_grant:
+    "Amazon does not accept the refresh token: it has expired or the seller took the app's access away. Authorize the app anew and store its refresh token, then verify the connection.",
+  invalid_client: WRONG_CLIENT,
+  unauthorized_client: WRONG_CLIENT,
+};
+
 /** A token for the seller's data; see `accessToken`. */
 export const sellerToken = (link: SellerLink, options: { refused?: string; isFresh?: boolean } = {}) =>
   accessToken(
     link,
     () =>
-      postForToken(
-        link,
-        tokenUrlOf(link.config),
-        {
+      postForToken(link, {
+        url: tokenUrlOf(link.config),
+        form: {
           grant_type: "refresh_token",
           refresh_token: link.credentials.refreshToken,
           client_id: link.credentials.clientId,
           client_secret: link.credentials.clientSecret,
         },
-        {
-          invalid_grant:
-            "Amazon does not accept the refresh token: it has expired or the seller took the app's access away. Authorize the app anew.",
-          invalid_client: "Amazon does not accept this clientId with this clientSecret.",
-        },
-      ),
+        faults: FAULTS,
+      }),
     options,
   );
 

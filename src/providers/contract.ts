@@ -1,6 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
+import type { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { OddValues } from "../base/odd-values.ts";
 import type { Column } from "../sql/contract.ts";
@@ -41,6 +42,8 @@ export interface TokenStore {
   read(): Promise<string | null>;
   /** `expiresAt` is an ISO instant. */
   keep(token: string, expiresAt: string): Promise<void>;
+  /** Hears why the other side gives none for these credentials any more; absent where who asks tells of it. */
+  refused?(why: AppError): Promise<void>;
 }
 
 /** How full one bucket of an API's limits was. */

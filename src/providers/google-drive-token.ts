@@ -21,46 +21,56 @@ export function driveToken(
 }
 
 async function issue(link: DriveLink, identity: Identity) {
-  const issued =
-    identity.kind === "user"
-      ? await postForToken(
-          link,
-          identity.tokenUrl,
-          {
-            grant_type: "refresh_token",
-            client_id: identity.clientId,
-            client_secret: identity.clientSecret,
-            refresh_token: identity.refreshToken,
-          },
-          {
-            invalid_grant:
-              "Google does not accept the refresh token: it has expired or was revoked. Sign in anew and store the new one.",
-            invalid_client: "Google does not accept this clientId with this clientSecret.",
-          },
-        )
-      : await postForToken(
-          link,
-          identity.tokenUrl,
-          {
-            grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
-            assertion: await assertion(link, identity),
-          },
-          {
-            invalid_grant: `Google does not accept the key of ${identity.email}: it was deleted, the account is gone, or this machine's clock is wrong.`,
-            invalid_client: `Google does not know the service account ${identity.email}.`,
-          },
-        );
+  const issued = await postForToken(link, {
+    url: identity.tokenUrl,
+    ...(identity.kind === "user" ? refreshOf(identity) : await claimOf(link, identity)),
+  });
   if (issued.scopes && !issued.scopes.some((scope) => READING.test(scope))) {
     throw new AppError("upstream", `These credentials may not read files: the scope ${SCOPE} is missing.`);
   }
   return issued;
 }
 
+type User = Extract<Identity, { kind: "user" }>;
+type ServiceAccount = Extract<Identity, { kind: "service_account" }>;
+
+function refreshOf({ clientId, clientSecret, refreshToken }: User) {
+  const client = "Google does not accept this clientId with this clientSecret.";
+  const wrongClient = `${client} Store the right ones, then verify the connection.`;
+  return {
+    form: {
+      grant_type: "refresh_token",
+      client_id: clientId,
+      client_secret: clientSecret,
+      refresh_token: refreshToken,
+    },
+    faults: {
+      invalid_grant:
+        "Google does not accept the refresh token: it has expired or was revoked. Sign in anew and store the new one, then verify the connection.",
+      invalid_client: wrongClient,
+      unauthorized_client: wrongClient,
+    },
+  };
+}
+
+async function claimOf(link: DriveLink, identity: ServiceAccount) {
+  const { email } = identity;
+  const unknown = `Google does not know the service account ${email}. Store the key of one that it knows, then verify the connection.`;
+  return {
+    form: {
+      grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+      assertion: await assertion(link, identity),
+    },
+    faults: {
+      invalid_grant: `Google does not accept the key of ${email}: it was deleted, the account is gone, or this machine's clock is wrong. Store another key or set the clock, then verify the connection.`,
+      invalid_client: unknown,
+      unauthorized_client: unknown,
+    },
+  };
+}
+
 /** RFC 7523: the claim that a service account signs with its own key. */
-async function assertion(
-  { clock }: DriveLink,
-  identity: Extract<Identity, { kind: "service_account" }>,
-): Promise<string> {
+async function assertion({ clock }: DriveLink, identity: ServiceAccount): Promise<string> {
   const issuedAt = Math.floor(clock.now().getTime() / 1000);
   const header = { alg: "RS256", typ: "JWT", ...(identity.keyId ? { kid: identity.keyId } : {}) };
   const claims = {

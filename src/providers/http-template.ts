@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 import { jsonObject, map } from "../base/shape.ts";
 import { resolveTemplates } from "../base/template.ts";
 import { accessToken, type IssuedToken } from "./access-token.ts";
@@ -14,13 +14,11 @@ import {
   withSchemaDefaults,
 } from "./http-definition.ts";
 import { extractHttp } from "./http-extract.ts";
+import { postForToken } from "./oauth-token.ts";
 
 /** What a connection that was made of a template has as its provider. */
 export const HTTP_PROVIDER = "http";
 
-const MAX_TOKEN_BYTES = 64 * 1024;
-/** Of a token whose reply does not say how long it is good. */
-const TOKEN_SECONDS = 300;
 /** Tokens that are good for a minute are common enough: they are used until half a minute before their end. */
 const SHORTER_MARGIN_SECONDS = 30;
 
@@ -159,58 +157,18 @@ async function fetchToken(
   const address = addressOf(definition, auth.tokenUrl, link.config, "token address");
   const [id, secret] = [filled("clientId"), filled("clientSecret")];
   const isInBody = auth.clientAuth === "body";
-  const form = new URLSearchParams({
-    grant_type: "client_credentials",
-    ...(auth.scope === undefined ? {} : { scope: filled("scope") }),
-    ...(auth.audience === undefined ? {} : { audience: filled("audience") }),
-    ...(isInBody ? { client_id: id, client_secret: secret } : {}),
-  });
   // Section 2.3.1: both are form-encoded before they are joined.
   const encoded = (text: string) => new URLSearchParams({ t: text }).toString().slice(2);
   const pair = Buffer.from(`${encoded(id)}:${encoded(secret)}`).toString("base64");
-  const response = await link.egress.fetch(address, {
-    method: "POST",
-    headers: {
-      accept: "application/json",
-      "content-type": "application/x-www-form-urlencoded",
-      ...(isInBody ? {} : { authorization: `Basic ${pair}` }),
+  const issued = await postForToken(link, {
+    url: address,
+    form: {
+      grant_type: "client_credentials",
+      ...(auth.scope === undefined ? {} : { scope: filled("scope") }),
+      ...(auth.audience === undefined ? {} : { audience: filled("audience") }),
+      ...(isInBody ? { client_id: id, client_secret: secret } : {}),
     },
-    body: form.toString(),
-    signal: link.signal,
-    maxRedirects: 0,
+    headers: isInBody ? {} : { authorization: `Basic ${pair}` },
   });
-  const reply = await readJson(await response.bytes(MAX_TOKEN_BYTES));
-  const { host } = new URL(address);
-  const token = reply.access_token;
-  if (response.status !== 200 || typeof token !== "string" || token === "" || /[^\x21-\x7e]/.test(token)) {
-    const { error } = reply;
-    const code = typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : "";
-    const message = `${host} gave no token for these credentials: it answered ${response.status}${code}.`;
-    throw new AppError("upstream", message, { retryable: response.status >= 500 || response.status === 429 });
-  }
-  if (typeof reply.token_type === "string" && reply.token_type.toLowerCase() !== "bearer") {
-    throw new AppError(
-      "upstream",
-      `${host} gave a token of a type that Weir can't send; Bearer is what it takes.`,
-    );
-  }
-  const given = Number(reply.expires_in ?? TOKEN_SECONDS);
-  const seconds = Number.isFinite(given) ? given : TOKEN_SECONDS;
-  return { token, lifetimeSeconds: seconds + SHORTER_MARGIN_SECONDS };
-}
-
-async function readJson({
-  bytes,
-  truncated,
-}: {
-  bytes: Uint8Array;
-  truncated: boolean;
-}): Promise<JsonObject> {
-  if (truncated) return {};
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return isObject(value) ? value : {};
-  } catch {
-    return {}; // a page instead of JSON: the status tells what there is to tell
-  }
+  return { token: issued.token, lifetimeSeconds: issued.lifetimeSeconds + SHORTER_MARGIN_SECONDS };
 }

@@ -5,8 +5,8 @@ import { json, owned } from "../../store/columns.ts";
 
 export const CONNECTION_STATUSES = ["needs_verification", "active", "error", "disabled"] as const;
 /**
- * needs_verification (new, changed, reactivated) → active | error, by verify; any → disabled by
- * disable; disabled → needs_verification by reactivate.
+ * needs_verification (new, changed, reactivated) → active | error, by verify; active | needs_verification → error where
+ * a token is refused while it is used; any → disabled by disable; disabled → needs_verification by reactivate.
  */
 export type ConnectionStatus = (typeof CONNECTION_STATUSES)[number];
 

@@ -5,6 +5,7 @@ import { type Context, write } from "../../context.ts";
 import type { TokenStore } from "../../providers/contract.ts";
 import { record } from "../events/service.ts";
 import { SYSTEM } from "../runs/claim.ts";
+import { markBroken } from "./broken.ts";
 import { entity } from "./service.ts";
 import { type ConnectionRow, connections, connectionTokens } from "./table.ts";
 
@@ -51,6 +52,13 @@ export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null)
           expiresAt,
           runId,
         });
+      });
+    },
+    async refused(why) {
+      await write(ctx, async (tx) => {
+        const [current] = await tx.db.select().from(connections).where(eq(connections.id, row.id));
+        if (!current || current.status === "disabled" || settingsHash(current) !== hash) return;
+        await markBroken(tx, current, why, { runId });
       });
     },
   };

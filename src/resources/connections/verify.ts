@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, touched, write } from "../../context.ts";
 import { record } from "../events/service.ts";
-import { SYSTEM } from "../runs/claim.ts";
+import { tellBroken } from "./broken.ts";
 import { openCredentials } from "./link.ts";
 import { reach } from "./reach.ts";
 import { entity, findConnection, mine } from "./service.ts";
@@ -41,11 +41,8 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
     const data = { status: change.status, provider: row.provider, durationSeconds };
     await record(tx, "connection.tested", entity(row.id), data);
     if (refusal) {
-      await record({ ...tx, actor: SYSTEM }, "connection.error", entity(row.id), {
-        ...data,
-        code: refusal.code,
-        message: refusal.message,
-      });
+      const { code, message } = refusal;
+      await tellBroken(tx, row, { durationSeconds, code, message });
     }
     return { ...row, ...change };
   });
@@ -54,7 +51,9 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
 /** Null where the provider is content, else why not. */
 async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null> {
   try {
-    await reach(ctx, row, { limitMs: LIMIT_MS }, (provider, link) => provider.verify(link));
+    await reach(ctx, row, { limitMs: LIMIT_MS }, (provider, { tokens, ...link }) =>
+      provider.verify({ ...link, ...(tokens ? { tokens: { ...tokens, refused: undefined } } : {}) }),
+    );
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code !== "internal") return error;

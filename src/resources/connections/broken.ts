@@ -1,0 +1,34 @@
+import { eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { AppError } from "../../base/errors.ts";
+import { hideSecrets } from "../../base/hide.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { WriteContext } from "../../context.ts";
+import { record } from "../events/service.ts";
+import { SYSTEM } from "../runs/claim.ts";
+import { openCredentials } from "./link.ts";
+import { entity } from "./service.ts";
+import { type ConnectionRow, connections } from "./table.ts";
+
+/** Makes a connection `error` that was refused while it was used. Nobody has changed it: `updatedBy` stays. */
+export async function markBroken(
+  tx: WriteContext,
+  row: ConnectionRow,
+  why: AppError,
+  data: JsonObject,
+): Promise<void> {
+  const message = hideSecrets(why.message, Object.values(openCredentials(tx, row)));
+  if (row.status === "error" && row.verificationError === message) return;
+  await tx.db
+    .update(connections)
+    .set({ status: "error", verificationError: message, updatedAt: timestamp(tx.clock) })
+    .where(eq(connections.id, row.id));
+  await tellBroken(tx, row, { ...data, code: why.code, message });
+}
+
+/** Tells that a connection does not work any more; once, until it does again. `row` is as it was before. */
+export async function tellBroken(tx: WriteContext, row: ConnectionRow, data: JsonObject): Promise<void> {
+  if (row.status === "error") return;
+  const shown = { status: "error", provider: row.provider, ...data };
+  await record({ ...tx, actor: SYSTEM }, "connection.error", entity(row.id), shown);
+}
