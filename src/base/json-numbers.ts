@@ -53,3 +53,17 @@ export function digitsOf(text: string): { whole: number; scale: number } | null 
   const [, whole, fraction = ""] = /^-?(\d+)(?:[.](\d+))?$/.exec(text) ?? [];
   return whole === undefined ? null : { whole: whole.length, scale: fraction.length };
 }
+
+/** JSON text in which all numbers keep their digits; with `sorted`, equal values have equal text. */
+export function exactJson(value: unknown, sorted = false): string {
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof NumberText) return value.text;
+  if (Object.is(value, -0)) return "-0.0";
+  if (Array.isArray(value)) return `[${value.map((item) => exactJson(item ?? null, sorted)).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+    if (sorted) entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${exactJson(item, sorted)}`).join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "null";
+}

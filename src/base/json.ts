@@ -1,10 +1,11 @@
 import { AppError, invalid } from "./errors.ts";
+import { NumberText } from "./json-numbers.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
 
 /** Deeper JSON than this is refused (decisions, section 1). */
 export const MAX_DEPTH = 64;

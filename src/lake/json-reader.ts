@@ -29,11 +29,11 @@ export async function* readLines(name: string, bytes: AsyncIterable<Uint8Array>)
  * `value`. Throws `upstream` that names the line.
  */
 export const parseLines = (name: string, texts: readonly string[], before: number): JsonObject[] =>
-  parseRows(name, "Line", texts, before);
+  rowsOf(parseTexts(name, "Line", texts, before));
 
 /** The row that an item of a list is; `before` others came before it. Throws as `parseLines` does. */
 export const parseItem = (name: string, item: Uint8Array, before: number): JsonObject[] =>
-  parseRows(name, "Row", [marked.decode(item)], before);
+  rowsOf(parseTexts(name, "Row", [marked.decode(item)], before));
 
 /**
  * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
@@ -46,21 +46,45 @@ export async function* readJson(
   bytes: AsyncIterable<Uint8Array>,
   onValue: () => void = () => undefined,
 ): AsyncGenerator<JsonObject[]> {
+  for await (const values of readValues(name, bytes, onValue)) {
+    const rows = rowsOf(values);
+    if (rows.length > 0) yield rows;
+  }
+}
+
+/** The values of a JSON file as `readJson` cuts it, before they are made rows. */
+export async function* readValues(
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+  onValue: () => void = () => undefined,
+): AsyncGenerator<unknown[]> {
   const cutter = new ValueCutter(name);
   let before = 0;
-  const parse = (texts: string[]): JsonObject[] => {
-    const rows = parseRows(name, "Value", texts, before);
+  const parse = (texts: string[]): unknown[] => {
+    const values = parseTexts(name, "Value", texts, before);
     before += texts.length;
-    return rows;
+    return values;
   };
   for await (const chunk of bytes) {
     if (chunk.length > 0) onValue();
-    const rows = parse(cutter.push(chunk));
+    const values = parse(cutter.push(chunk));
     checkLength(name, cutter);
-    if (rows.length > 0) yield rows;
+    yield values;
   }
-  const rest = parse(cutter.end());
-  if (rest.length > 0) yield rest;
+  yield parse(cutter.end());
+}
+
+/** The values of a JSONL file, one a line. Throws as `readLines` and `parseLines` do. */
+export async function* readLineValues(
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<unknown[]> {
+  let before = 0;
+  for await (const lines of readLines(name, bytes)) {
+    const texts = linesIn(lines);
+    yield parseTexts(name, "Line", texts, before);
+    before += texts.length;
+  }
 }
 
 /** Two texts could become one, were the bytes that stand for nothing passed over. */
@@ -76,24 +100,21 @@ function checkLength(name: string, { waiting }: Cutter): void {
   throw new AppError("upstream", `${name} has a row of more than ${MAX_ROW_BYTES / 1024 / 1024} MB.`);
 }
 
-function parseRows(name: string, what: string, texts: readonly string[], before: number): JsonObject[] {
-  const rows: JsonObject[] = [];
-  for (const [at, text] of texts.entries()) {
-    let value: unknown;
+function parseTexts(name: string, what: string, texts: readonly string[], before: number): unknown[] {
+  return texts.map((text, at) => {
     try {
-      value = parseExact(text);
+      return parseExact(text);
     } catch (cause) {
       throw new AppError("upstream", `${what} ${before + at + 1} of ${name} is not valid JSON.`, {
         cause,
         details: { file: name },
       });
     }
-    if (isObject(value)) rows.push(value);
-    else if (Array.isArray(value)) for (const each of value) rows.push(asRow(each));
-    else rows.push(asRow(value));
-  }
-  return rows;
+  });
 }
+
+const rowsOf = (values: readonly unknown[]): JsonObject[] =>
+  values.flatMap((value): JsonObject[] => (Array.isArray(value) ? value.map(asRow) : [asRow(value)]));
 
 const asRow = (value: unknown): JsonObject => (isObject(value) ? value : { value: value as string });
 
@@ -149,6 +170,8 @@ class ValueCutter extends Cutter {
   #escaped = false;
   /** Whether the outermost value at hand is a list, which is cut into its items. */
   #list = false;
+  /** Whether an item has to come, since a comma stands before it. */
+  #isOwed = false;
 
   constructor(readonly name: string) {
     super();
@@ -162,9 +185,9 @@ class ValueCutter extends Cutter {
   push(chunk: Uint8Array): string[] {
     const values: string[] = [];
     let start = 0;
-    const cut = (end: number) => {
+    const cut = (end: number, isOwed = false) => {
       const value = this.#text(this.finish(chunk.subarray(start, end)));
-      if (value !== "") values.push(value);
+      if (value !== "" || isOwed) values.push(value);
       start = end;
     };
     for (let i = 0; i < chunk.length; i++) {
@@ -194,15 +217,17 @@ class ValueCutter extends Cutter {
         case 0x7d: // }
           this.#depth--;
           if (this.#depth === 0) {
-            cut(this.#list ? i : i + 1);
+            cut(this.#list ? i : i + 1, this.#isOwed);
             start = i + 1;
             this.#list = false;
+            this.#isOwed = false;
           }
           break;
         case 0x2c: // ,
           if (this.#list && this.#depth === 1) {
-            cut(i);
+            cut(i, true);
             start = i + 1;
+            this.#isOwed = true;
           }
           break;
       }

@@ -1,13 +1,16 @@
-import { stat } from "node:fs/promises";
+import { stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../sql/text.ts";
 import { readHead, refuseLongRecords } from "./csv-head.ts";
-import { inferColumns, type RawColumn } from "./infer.ts";
+import { withCsv } from "./csv-source.ts";
+import { type JsonColumn, writeCells } from "./json-cells.ts";
 import { writeRows } from "./merge.ts";
+import { parquetColumns } from "./parquet-source.ts";
+import { provenReadings } from "./text-types.ts";
 
-export const FILE_FORMATS = ["csv", "json", "jsonl", "parquet"] as const;
+export const FILE_FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 /** More columns would make one statement of more than DuckDB likes. */
@@ -15,8 +18,10 @@ const MAX_COLUMNS = 2_000;
 
 /** One record of CSV, one object of JSON. */
 const MAX_RECORD_BYTES = 8 * 1024 * 1024;
-/** DuckDB takes sixteen records' worth where it is not told. */
-const BUFFER_BYTES = 2 * MAX_RECORD_BYTES;
+/** What DuckDB takes at a time; it makes a buffer of so many bytes ready for a small file, too. */
+const BUFFER_BYTES = 4 * 1024 * 1024;
+/** One object of JSON becomes a line of CSV, in which quotes are doubled. */
+const MAX_LINE_BYTES = 2 * MAX_RECORD_BYTES;
 
 export interface LandingOptions {
   format: FileFormat;
@@ -29,6 +34,7 @@ export interface LandingOptions {
   delimiter?: string;
   /** Columns that the rows get where the file has none of the name; `sql` is a VARCHAR expression of ours. */
   stamp: readonly { name: string; sql: string }[];
+  signal: AbortSignal;
 }
 
 /**
@@ -43,11 +49,17 @@ export async function landFile(
   const { relation, columns } = await read(session, options).catch((error: unknown) => {
     throw told(error, format);
   });
-  const inferred = await inferColumns(session, relation, columns);
+  const texts = columns.filter(({ text }) => text !== "typed");
+  const readings = await provenReadings(
+    session,
+    relation,
+    texts.map(({ sql, text }) => ({ sql, known: null, isJson: text === "json" })),
+  );
+  const typed = new Map(texts.map((column, at) => [column, readings[at]?.cast(column.sql)]));
   const known = new Set(columns.map(({ name }) => name.toLowerCase()));
   const stamps = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
   const picked = [
-    ...inferred.map(({ sql }) => sql),
+    ...columns.map((column) => `${typed.get(column) ?? column.sql} AS ${quoteName(column.name)}`),
     ...stamps.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`),
   ];
   const select = `SELECT ${picked.join(", ")} FROM ${relation}`;
@@ -67,102 +79,87 @@ export async function landFile(
 
 interface Source {
   relation: string;
-  columns: RawColumn[];
+  columns: SourceColumn[];
+}
+
+interface SourceColumn {
+  name: string;
+  /** SQL of its values over the relation. */
+  sql: string;
+  /** `csv`: texts whose type is to be found. `json`: texts that may be days or instants. `typed`: neither. */
+  text: "csv" | "json" | "typed";
 }
 
 async function read(session: SqlSession, options: LandingOptions): Promise<Source> {
-  switch (options.format) {
+  const { format, delimiter } = options;
+  switch (format) {
     case "parquet":
       return readParquet(session, options.path);
     case "csv":
       return readCsv(session, options);
+    case "tsv":
+      return readCsv(session, { ...options, delimiter: delimiter ?? "\t" });
     default:
-      return readJson(session, options);
+      return readJson(session, { ...options, format });
   }
 }
 
 async function readParquet(session: SqlSession, path: string): Promise<Source> {
-  const relation = parquet([path]);
-  const names = await namesOf(session, relation);
+  const columns = await parquetColumns(session, path);
+  checkCount(columns.length);
+  const names = distinct(columns.map(({ name }) => name));
   return {
-    relation,
-    columns: distinct(names).map((name, at) => ({ name, kind: "typed", source: names[at] ?? "" })),
+    relation: parquet([path]),
+    columns: columns.map(({ sql }, at) => ({ name: names[at] ?? "", sql, text: "typed" })),
   };
 }
 
 /** The text is staged first: it is looked at more than once, and Parquet is quicker to read. */
-async function readCsv(session: SqlSession, options: LandingOptions): Promise<Source> {
-  const { delimiter, fields } = await readHead(
-    options.path,
-    options.delimiter === undefined ? {} : { delimiter: options.delimiter },
-  );
-  checkCount(fields.length);
-  if ((await stat(options.path)).size > MAX_RECORD_BYTES)
-    await refuseLongRecords(options.path, delimiter, MAX_RECORD_BYTES);
-  const names = distinct(options.header ? fields : fields.map(() => ""));
-  const slots = names.map((_, at) => `c${at}`);
-  const typed = slots.map((slot) => `${quoteText(slot)}: 'VARCHAR'`).join(", ");
-  const source = `read_csv(${quoteText(options.path)}, auto_detect = false, columns = {${typed}}, delim = ${quoteText(delimiter)}, quote = '"', escape = '"', header = ${options.header}, nullstr = '', allow_quoted_nulls = false, strict_mode = true, max_line_size = ${MAX_RECORD_BYTES}, buffer_size = ${BUFFER_BYTES})`;
-  const relation = await stage(session, source, options.folder);
-  return { relation, columns: names.map((name, at) => ({ name, kind: "text", source: slots[at] ?? "" })) };
-}
-
-async function readJson(session: SqlSession, { path, format, folder }: LandingOptions): Promise<Source> {
-  const layout = format === "json" ? "auto" : "newline_delimited";
-  const from = (more: string) =>
-    `read_json(${quoteText(path)}, format = '${layout}', records = true, maximum_object_size = ${MAX_RECORD_BYTES}, ${more})`;
-  const names = await namesOf(session, from("sample_size = -1, maximum_depth = 1"));
-  if (hasMadeUp(names)) {
-    const objects = `read_json_objects(${quoteText(path)}, format = '${layout}', maximum_object_size = ${MAX_RECORD_BYTES})`;
-    const keys = await keysOf(session, objects);
-    if (distinct(keys).some((name, at) => name !== keys[at])) return readKeys(session, objects, keys, folder);
-  }
-  const typed = names.map((name) => `${quoteText(name)}: 'JSON'`).join(", ");
-  const relation = await stage(session, from(`columns = {${typed}}`), folder);
-  return { relation, columns: names.map((name) => ({ name, kind: "json", source: name })) };
-}
-
-/** Whether DuckDB may have made up one of the names, because a field of the file differs from it by case alone. */
-function hasMadeUp(names: readonly string[]): boolean {
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  return names.some((name) => known.has(/^(.+)_\d+$/s.exec(name.toLowerCase())?.[1] ?? ""));
-}
-
-/** Names of fields as they stand in the file, in order of appearance. */
-async function keysOf(session: SqlSession, objects: string): Promise<string[]> {
-  const keys = `SELECT unnest(json_keys(json)) AS key, row_number() OVER () AS row FROM ${objects}`;
-  const rows = await session.run(
-    `SELECT key FROM (SELECT key, row, row_number() OVER () AS place FROM (${keys})) GROUP BY key ORDER BY min(row), min(place)`,
-  );
-  checkCount(rows.length);
-  return rows.map(({ key }) => String(key));
-}
-
-/** Columns to DuckDB are the same whatever their case; to JSON they are not, so that each is asked for by its own name. */
-async function readKeys(
+async function readCsv(
   session: SqlSession,
-  objects: string,
-  keys: readonly string[],
-  folder: string,
+  { path, folder, header, delimiter }: LandingOptions,
 ): Promise<Source> {
-  const values = keys.map((key, at) => {
-    const pointer = `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-    return `CAST(nullif(CAST(json_extract(json, ${quoteText(pointer)}) AS VARCHAR), 'null') AS JSON) AS k${at}`;
-  });
-  const relation = await stage(session, `(SELECT ${values.join(", ")} FROM ${objects})`, folder);
-  return { relation, columns: distinct(keys).map((name, at) => ({ name, kind: "json", source: `k${at}` })) };
+  const style = { header, ...(delimiter === undefined ? {} : { delimiter }) };
+  const head = await readHead(path, style);
+  checkCount(head.fields.length);
+  if ((await stat(path)).size > MAX_RECORD_BYTES)
+    await refuseLongRecords(path, head.delimiter, MAX_RECORD_BYTES);
+  const source = await withCsv(path, style, async ({ names, relation }) => ({
+    names,
+    relation: await stage(session, `SELECT * FROM ${relation()}`, folder),
+  }));
+  if (!source) throw new AppError("sql_error", "The file has no line with the names of columns.");
+  return {
+    relation: source.relation,
+    columns: distinct(source.names).map((name, at) => ({ name, sql: `c${at}`, text: "csv" })),
+  };
 }
 
-async function stage(session: SqlSession, source: string, folder: string): Promise<string> {
+async function readJson(
+  session: SqlSession,
+  { path, folder, format, signal }: LandingOptions & { format: "json" | "jsonl" },
+): Promise<Source> {
+  const cells = join(folder, "cells.csv");
+  const limits = { maxColumns: MAX_COLUMNS, maxBytes: MAX_LINE_BYTES };
+  const { columns, longest } = await writeCells({ path, format, to: cells, signal, ...limits });
+  const typed = columns.map((_, at) => `c${at}: 'VARCHAR'`).join(", ");
+  const size = longest + 1024;
+  const rows = `read_csv(${quoteText(cells)}, header = false, auto_detect = false, columns = {row: 'BIGINT', ${typed}}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, strict_mode = true, null_padding = true, max_line_size = ${size}, buffer_size = ${Math.max(size + 1024, BUFFER_BYTES)})`;
+  const values = columns.map((column, at) => `${column.sql(`c${at}`)} AS c${at}`);
+  const relation = await stage(session, `SELECT ${values.join(", ")} FROM ${rows}`, folder);
+  await unlink(cells);
+  const names = distinct(columns.map(({ name }) => name));
+  const textOf = ({ isText }: JsonColumn) => (isText ? "json" : "typed");
+  return {
+    relation,
+    columns: columns.map((column, at) => ({ name: names[at] ?? "", sql: `c${at}`, text: textOf(column) })),
+  };
+}
+
+async function stage(session: SqlSession, select: string, folder: string): Promise<string> {
   const path = join(folder, "stage.parquet");
-  await session.run(`COPY (SELECT * FROM ${source}) TO ${quoteText(path)} (FORMAT parquet)`);
+  await session.run(`COPY (${select}) TO ${quoteText(path)} (FORMAT parquet)`);
   return parquet([path]);
-}
-
-async function namesOf(session: SqlSession, relation: string): Promise<string[]> {
-  const rows = await session.run(`DESCRIBE SELECT * FROM ${relation}`);
-  checkCount(rows.length);
-  return rows.map((row) => String(row.column_name));
 }
 
 function checkCount(count: number): void {
@@ -182,11 +179,20 @@ function distinct(names: readonly string[]): string[] {
   });
 }
 
-const TITLES = { csv: "CSV", json: "JSON", jsonl: "lines of JSON", parquet: "Parquet" } as const;
+const TITLES = { csv: "CSV", tsv: "TSV", json: "JSON", jsonl: "lines of JSON", parquet: "Parquet" } as const;
 
 /** DuckDB's advice is for those who write its SQL; of what it says the place and the reason are of use. */
 function told(error: unknown, format: FileFormat): unknown {
-  if (!(error instanceof AppError) || error.code !== "sql_error") return error;
+  if (!(error instanceof AppError)) return error;
+  if (error.code === "upstream")
+    return new AppError(
+      "sql_error",
+      `The file can't be read as ${TITLES[format]}: Malformed JSON: ${error.message}`,
+      {
+        cause: error,
+      },
+    );
+  if (error.code !== "sql_error") return error;
   if (/^The file /.test(error.message)) return error;
   const line = /CSV Error on Line: (\d+)/.exec(error.message)?.[1];
   const said =

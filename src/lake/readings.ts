@@ -146,5 +146,6 @@ const some = (types: readonly string[]) =>
 
 /** What a column of texts may be, the narrowest first; decimals, whose scale the values tell, come behind BIGINT. */
 export const BEFORE_DECIMALS: readonly Reading[] = some(["BOOLEAN", "BIGINT"]);
-export const AFTER_DECIMALS: readonly Reading[] = some(["DOUBLE", "DATE", "TIMESTAMP", ZONED]);
+export const DAYS: readonly Reading[] = some(["DATE", "TIMESTAMP", ZONED]);
+export const AFTER_DECIMALS: readonly Reading[] = [...some(["DOUBLE"]), ...DAYS];
 export const AS_TEXT = TEXT;

@@ -1,8 +1,10 @@
 import type { SqlSession } from "../sql/contract.ts";
+import { sampleRows } from "./csv-source.ts";
 import {
   AFTER_DECIMALS,
   AS_TEXT,
   BEFORE_DECIMALS,
+  DAYS,
   decimalReading,
   MAX_DECIMAL_DIGITS,
   type Reading,
@@ -15,6 +17,8 @@ export interface TextColumn {
   sql: string;
   /** The type that it should have where all texts are of it; null for the narrowest. */
   known: string | null;
+  /** True for texts of JSON, which are days, instants or just texts: a number there is written as one. */
+  isJson?: boolean;
 }
 
 /** How a file writes what is not written as in ISO 8601 and JSON. */
@@ -32,6 +36,16 @@ const BATCH = 50;
 const DECIMAL = "decimal";
 type Candidate = Reading | typeof DECIMAL;
 
+/** A sample may rule types out; all values have to prove the one that is left. */
+export const SAMPLE_ROWS = 2_048;
+
+interface Search {
+  sql: string;
+  /** Those that no text so far has ruled out, the narrowest first. */
+  left: Candidate[];
+  found: Reading | null;
+}
+
 /**
  * Finds the reading of each column that holds every text of it in `relation`: the narrowest, tried in the order of
  * `candidates`. A column of nothing but NULL has none.
@@ -42,15 +56,42 @@ export async function readingsOf(
   columns: readonly TextColumn[],
   style: TextStyle = {},
 ): Promise<(Reading | null)[]> {
-  const search = columns.map((column) => ({
-    ...column,
-    left: candidates(column.known, style),
-    found: null as Reading | null,
-    isEmpty: false,
+  const search = searchFor(columns, style);
+  await narrow(session, relation, search, style);
+  return search.map(({ found }) => found);
+}
+
+/** Finds the same, and asks all rows only for the types that the first rows have not ruled out. */
+export async function provenReadings(
+  session: SqlSession,
+  relation: string,
+  columns: readonly TextColumn[],
+  style: TextStyle = {},
+): Promise<(Reading | null)[]> {
+  if (columns.length === 0) return [];
+  const search = searchFor(columns, style);
+  await sampleRows(session, relation, SAMPLE_ROWS);
+  await narrow(session, "weir_sample", search, style);
+  await narrow(session, relation, search, style);
+  return search.map(({ found }) => found);
+}
+
+const searchFor = (columns: readonly TextColumn[], style: TextStyle): Search[] =>
+  columns.map(({ sql, known, isJson = false }) => ({
+    sql,
+    left: isJson ? [...DAYS, AS_TEXT] : candidates(known, style),
+    found: null,
   }));
-  for (;;) {
-    const open = search.filter(({ found, isEmpty }) => found === null && !isEmpty);
-    if (open.length === 0) break;
+
+/** Rules out what does not hold in `relation`, until the first type that is left does. */
+async function narrow(
+  session: SqlSession,
+  relation: string,
+  search: readonly Search[],
+  style: TextStyle,
+): Promise<void> {
+  for (let open = search; open.length > 0; ) {
+    const failed: Search[] = [];
     for (let start = 0; start < open.length; start += BATCH) {
       const batch = open.slice(start, start + BATCH);
       const asked = batch.map(
@@ -58,17 +99,19 @@ export async function readingsOf(
       );
       const [row = {}] = await session.run(`SELECT ${asked.join(", ")} FROM ${relation}`);
       for (const [at, column] of batch.entries()) {
-        const candidate = column.left.shift() ?? AS_TEXT;
-        if (Number(row[`n${at}`] ?? 0) === 0) column.isEmpty = true;
-        else if (row[`ok${at}`] === true)
-          column.found =
-            candidate === DECIMAL
-              ? decimalFor(Number(row[`w${at}`]), Number(row[`s${at}`]), style)
-              : candidate;
+        const candidate = column.left[0] ?? AS_TEXT;
+        column.found = null;
+        if (Number(row[`n${at}`] ?? 0) === 0) continue;
+        if (row[`ok${at}`] === true)
+          column.found = candidate === DECIMAL ? decimalFor(Number(row[`s${at}`]), style) : candidate;
+        else {
+          column.left.shift();
+          failed.push(column);
+        }
       }
     }
+    open = failed;
   }
-  return search.map(({ found }) => found);
 }
 
 function candidates(known: string | null, style: TextStyle): Candidate[] {
@@ -102,7 +145,7 @@ function checkOf(candidate: Candidate, sql: string, at: number, style: TextStyle
   return `coalesce(bool_and(${isNumber}) FILTER (${sql} IS NOT NULL) AND ${whole} + ${scale} <= ${MAX_DECIMAL_DIGITS}, false) AS ok${at}, ${whole} AS w${at}, ${scale} AS s${at}`;
 }
 
-function decimalFor(_whole: number, scale: number, style: TextStyle): Reading {
+function decimalFor(scale: number, style: TextStyle): Reading {
   const reading = decimalReading(MAX_DECIMAL_DIGITS, scale);
   return style.decimal === "," ? withComma(reading) : reading;
 }

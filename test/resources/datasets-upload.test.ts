@@ -161,9 +161,9 @@ describe("values are kept as they are", () => {
       large: "BIGINT",
       huge: "DECIMAL(38,0)",
       zip: "VARCHAR",
-      price: "DOUBLE",
-      long: "DOUBLE",
-      flag: "BOOLEAN",
+      price: "DECIMAL(38,2)",
+      long: "VARCHAR",
+      flag: "VARCHAR",
       day: "DATE",
       year0: "VARCHAR",
       at: "TIMESTAMP",
@@ -177,9 +177,9 @@ describe("values are kept as they are", () => {
       large: "9007199254740993",
       huge: "123456789012345678901234567890",
       zip: "007",
-      price: 1.5,
-      long: 0.30000000000000004,
-      flag: true,
+      price: "1.50",
+      long: "0.30000000000000004",
+      flag: "true",
       day: "9999-12-31",
       year0: "0000-01-01",
       at: "2024-02-29T10:00:00.000",
@@ -188,7 +188,113 @@ describe("values are kept as they are", () => {
       empty: null,
       text: 'a,"b"',
     });
-    expect((await rows("kept"))[1].text).toBe("");
+    expect((await rows("kept"))[1].text).toBeNull();
+  });
+
+  test("of CSV: the first rows never decide what the last one is", async () => {
+    const first = `n,amount,day,flag,late\n${"1,2.5,2024-01-01,true,\n".repeat(3_000)}`;
+    const { body } = await upload(`${first}9007199254740993,0.125,2024-13-01,yes,7\n`, "format=csv", "last");
+    expect(typesOf(body)).toEqual({
+      n: "BIGINT",
+      amount: "DECIMAL(38,3)",
+      day: "VARCHAR",
+      flag: "VARCHAR",
+      late: "BIGINT",
+    });
+    expect(await rows("last", "max(n) AS n, min(amount) AS amount, max(late) AS late")).toEqual([
+      { n: "9007199254740993", amount: "0.125", late: 7 },
+    ]);
+  });
+
+  test("of TSV, by name and by Content-Type", async () => {
+    const content = "a\tb\n1,5\tx\n";
+    const [named, typed] = [fresh(), fresh()];
+    expect((await upload(content, "format=tsv", named)).status).toBe(201);
+    await upload(content, "", typed, { "content-type": "text/tab-separated-values" });
+    for (const dataset of [named, typed]) expect(await rows(dataset)).toEqual([{ a: "1,5", b: "x" }]);
+  });
+
+  test.each(["json", "jsonl"])("of %s: every digit of a number", async (format) => {
+    const lines = [
+      '{"long":12345678901234567.89,"zeros":1.10,"short":0.1,"whole":1.0,"large":9007199254740993,"huge":18446744073709551616,"beyond":1,"both":9007199254740993,"nested":{"n":[1.10,12345678901234567.89]},"odd":1.10,"far":1e400}',
+      '{"long":1,"zeros":2.5,"short":1e-7,"whole":1e3,"large":-1,"huge":1,"beyond":1234567890123456789012345678901234567890,"both":0.5,"nested":null,"odd":"1.10","far":1}',
+    ];
+    const content = format === "json" ? `[${lines.join(",\n")}]` : lines.join("\n");
+    const { status, body } = await upload(content, `format=${format}`);
+    expect(status).toBe(201);
+    expect(typesOf(body)).toEqual({
+      long: "DECIMAL(38,2)",
+      zeros: "DECIMAL(38,2)",
+      short: "DOUBLE",
+      whole: "BIGINT",
+      large: "BIGINT",
+      huge: "DECIMAL(38,0)",
+      beyond: "VARCHAR",
+      both: "DECIMAL(38,1)",
+      nested: "JSON",
+      odd: "JSON",
+      far: "VARCHAR",
+    });
+    expect(
+      await rows(
+        body.dataset,
+        "* EXCLUDE (_dlt_id, _dlt_load_id, nested, odd), nested::VARCHAR AS nested, odd::VARCHAR AS odd",
+      ),
+    ).toEqual([
+      {
+        long: "12345678901234567.89",
+        zeros: "1.10",
+        short: 0.1,
+        whole: 1,
+        large: "9007199254740993",
+        huge: "18446744073709551616",
+        beyond: "1",
+        both: "9007199254740993.0",
+        far: "1e400",
+        nested: '{"n":[1.10,12345678901234567.89]}',
+        odd: "1.10",
+      },
+      {
+        long: "1.00",
+        zeros: "2.50",
+        short: 1e-7,
+        whole: 1000,
+        large: -1,
+        huge: "1",
+        beyond: "1234567890123456789012345678901234567890",
+        both: "0.5",
+        far: "1",
+        nested: null,
+        odd: '"1.10"',
+      },
+    ]);
+  });
+
+  test("of JSON: columns that come late, texts with quotes and breaks, and days and instants", async () => {
+    const lines = [
+      "{}",
+      ...Array.from({ length: 3_000 }, (_, at) => JSON.stringify({ at: "2024-02-29T10:00:00Z", n: at })),
+      JSON.stringify({
+        at: "2024-02-29 10:00:00.5+02:00",
+        text: 'a "b",\n\tü\u0000',
+        day: "2024-02-30",
+        n: null,
+      }),
+    ];
+    const { body } = await upload(lines.join("\n"), "format=jsonl", "late");
+    expect(body.rows).toBe(3_002);
+    expect(typesOf(body)).toEqual({
+      at: "TIMESTAMP WITH TIME ZONE",
+      n: "BIGINT",
+      text: "VARCHAR",
+      day: "VARCHAR",
+    });
+    expect(
+      await ask('SELECT "at", text, day FROM raw.late WHERE text IS NOT NULL').then(({ body }) => body.rows),
+    ).toEqual([{ at: "2024-02-29T08:00:00.500Z", text: 'a "b",\n\tü\u0000', day: "2024-02-30" }]);
+    expect(await ask("SELECT max(n) AS n FROM raw.late").then(({ body }) => body.rows)).toEqual([
+      { n: 2_999 },
+    ]);
   });
 
   test("of JSON: numbers, texts and what is nested", async () => {
@@ -270,6 +376,29 @@ describe("values are kept as they are", () => {
     ]);
   });
 
+  test("of Parquet: in types that every reader of the lake holds", async () => {
+    const sql = `SELECT 18446744073709551615::UBIGINT AS u, 170141183460469231731687303715884105727::HUGEINT::VARCHAR AS h,
+      TIMESTAMP_NS '2024-01-01 00:00:00.123456789' AS fine, TIMESTAMP_NS '2024-01-01 00:00:00.123456' AS coarse,
+      {'a': 1} AS s, 7::UTINYINT AS small`;
+    const file = await fetch(`${weir.origin}/api/v1/query?format=parquet`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${weir.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ sql }),
+    });
+    const { body } = await upload(new Uint8Array(await file.arrayBuffer()), "format=parquet", "typed");
+    expect(typesOf(body)).toEqual({
+      u: "DECIMAL(20,0)",
+      h: "VARCHAR",
+      fine: "VARCHAR",
+      coarse: "TIMESTAMP",
+      s: "JSON",
+      small: "INTEGER",
+    });
+    expect(await rows("typed", "u, fine, s")).toEqual([
+      { u: "18446744073709551615", fine: "2024-01-01 00:00:00.123456789", s: { a: 1 } },
+    ]);
+  });
+
   test("in other encodings, with other delimiters, and with names that stand twice or not at all", async () => {
     const dataset = fresh();
     await upload(Buffer.from("a;b\ncafé;1\n", "latin1"), "format=csv&encoding=latin1", dataset);
@@ -315,6 +444,9 @@ describe("files that something is wrong with load nothing, and say what", () => 
     ],
     ["JSON cut short", '[{"a":1},{"a":', "format=json", /^The file can't be read as JSON: Malformed JSON/],
     ["JSON without objects", "[1,2]", "format=json", /it takes objects/],
+    ["JSON with a number among objects", '[{"a":1},1.10]', "format=json", /it takes objects/],
+    ["JSON with nothing after a comma", '[{"a":1},]', "format=json", /Malformed JSON/],
+    ["JSON of no bytes", "", "format=json", /it takes objects/],
     [
       "JSON lines of which one is none",
       '{"a":1}\n{"a"\n',

@@ -277,7 +277,7 @@ class LooseReader {
         this.#normaliser.skip(await this.#sheets(path, format, limit));
       } else if (format === "parquet") {
         if (bytes === 0) throw emptyFile(name, "Parquet");
-        this.#normaliser.skip(await this.#tabular.parquet(path, name, limit));
+        this.#normaliser.skip(await this.#tabular.parquet(path, limit));
       } else {
         const style = csvStyleOf(options.file);
         const delimiter = format === "tsv" ? { delimiter: "\t" } : {};

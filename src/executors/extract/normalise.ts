@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { digitsOf, NumberText } from "../../base/json-numbers.ts";
+import { digitsOf, exactJson, NumberText } from "../../base/json-numbers.ts";
 import { type Choice, chosen } from "./chosen.ts";
 import { type Field, Lines, type Node } from "./lines.ts";
 import { asciiName, joinNames, type Names, normaliseName } from "./naming.ts";
@@ -49,7 +49,7 @@ export class Normaliser {
     cells[0] = String(sequence);
     const { only } = this.#options;
     const wanted = only ? chosen(row, only) : row;
-    if (this.#options.fingerprint) cells[1] = hash(stringify(wanted, true));
+    if (this.#options.fingerprint) cells[1] = hash(exactJson(wanted, true));
     this.#spread(this.#root, top, wanted, 0, this.#options.idPrefix + sequence);
     this.#root.endRow();
     if (sheet.slots.length > MAX_COLUMNS) throw tooWide(sheet.table);
@@ -99,7 +99,7 @@ export class Normaliser {
 
   #nested(lines: Lines, field: Field, item: unknown, level: number, id: string): void {
     if (level >= this.#options.maxNesting) {
-      put(lines, column(lines, field), "json", "JSON", quote(stringify(item, false)));
+      put(lines, column(lines, field), "json", "JSON", quote(exactJson(item)));
     } else if (Array.isArray(item)) {
       if (item.length === 0) return;
       field.list ??= this.#child(lines, field);
@@ -248,16 +248,3 @@ function put(
 const quote = (text: string): string => `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
 
 const hash = (text: string): string => Bun.CryptoHasher.hash("md5", text, "base64url");
-
-/** JSON text in which big integers keep all their digits; with `sorted`, equal values have equal text. */
-function stringify(value: unknown, sorted: boolean): string {
-  if (typeof value === "bigint") return String(value);
-  if (value instanceof NumberText) return value.text;
-  if (Array.isArray(value)) return `[${value.map((item) => stringify(item ?? null, sorted)).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-    if (sorted) entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${stringify(item, sorted)}`).join(",")}}`;
-  }
-  return JSON.stringify(value) ?? "null";
-}

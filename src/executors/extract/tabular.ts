@@ -1,13 +1,13 @@
 import { unlink } from "node:fs/promises";
-import { AppError } from "../../base/errors.ts";
 import { OddValues } from "../../base/odd-values.ts";
 import { type CsvSource, sampleRows, withCsv } from "../../lake/csv-source.ts";
+import { parquetColumns } from "../../lake/parquet-source.ts";
 import { AS_TEXT, type Reading, readingOf } from "../../lake/readings.ts";
-import { storedType, typeName } from "../../lake/stored-types.ts";
-import { readingsOf } from "../../lake/text-types.ts";
+import { typeName } from "../../lake/stored-types.ts";
+import { provenReadings, readingsOf, SAMPLE_ROWS } from "../../lake/text-types.ts";
 import type { SheetTable } from "../../sheets/contract.ts";
 import type { Column } from "../../sql/contract.ts";
-import { quoteName, quoteText } from "../../sql/text.ts";
+import { parquet, quoteName, quoteText } from "../../sql/text.ts";
 import type { Choice } from "./chosen.ts";
 import { csvStyleOf, type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
@@ -16,8 +16,6 @@ import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
 
-/** A sample may rule types out; all values have to prove the one that is left. */
-const SAMPLE_ROWS = 2_048;
 /** So many records that can't be read are kept; all are counted. */
 const MAX_REJECTS = 10_000;
 
@@ -166,71 +164,35 @@ export class Tabular {
     const picked = [`row_number() OVER () + ${sheet.rows} AS ${SEQUENCE.name}`, ...values];
     if (options.fingerprint) picked.push(`${fingerprintOf(pairs)} AS __fp`);
     const room = limit === null ? "" : ` LIMIT ${limit}`;
-    const parquet = staging.path("parquet");
+    const staged = staging.path("parquet");
     const rows = await staging.write(
       `SELECT ${picked.join(", ")} FROM (SELECT * FROM ${relation}${room})`,
-      parquet,
+      staged,
     );
     if (rows === 0) {
-      await unlink(parquet);
+      await unlink(staged);
       return 0;
     }
-    sheet.files.push(parquet);
+    sheet.files.push(staged);
     sheet.rows += rows;
     return rows;
   }
 
-  /** Stages a Parquet file. Throws `upstream` for a column that DuckDB would read wrong. */
-  async parquet(path: string, name: string, limit: number | null): Promise<number> {
+  /** Stages a Parquet file. Throws `sql_error` for a column that DuckDB would read wrong. */
+  async parquet(path: string, limit: number | null): Promise<number> {
     const { staging, options, sheet } = this;
-    const { session } = staging;
-    const wide = await session.run(
-      `SELECT name FROM parquet_schema(${quoteText(path)}) WHERE converted_type = 'DECIMAL' AND precision > 38`,
-    );
-    if (wide.length > 0) {
-      const names = wide.map((row) => String(row.name)).join(", ");
-      throw new AppError(
-        "upstream",
-        `${name} has decimals of more than 38 digits, which can't be read exactly (${names}). Choose other columns, or write them as text at the source.`,
-        { details: { file: name } },
-      );
-    }
-    const relation = `read_parquet(${quoteText(path)}, hive_partitioning = false)`;
-    const described = await session.run(`DESCRIBE SELECT * FROM ${relation}`);
-    const fine = new Set(
-      await this.#nanoseconds(
-        relation,
-        described.map((row) => ({ name: String(row.column_name), type: String(row.column_type) })),
-      ),
-    );
+    const relation = parquet([path]);
+    const described = await parquetColumns(staging.session, path);
     const values: string[] = [];
     const pairs: string[] = [];
-    for (const row of described) {
-      const source = String(row.column_name);
+    for (const { name: source, type, sql } of described) {
       if (options.only && !options.only.has(source)) continue;
-      const type = typeName(String(row.column_type));
       const column = sheet.columnOf(source, options.warn);
       if (column.slots.length === 0) column.texts = "VARCHAR";
-      const value = quoteName(source);
-      const stored =
-        type === "TIMESTAMP_NS" ? (fine.has(source) ? "VARCHAR" : "TIMESTAMP") : storedType(type);
-      const slot = sheet.slotOf(column, stored);
-      values.push(`${castTo(stored, type, value)} AS ${slot.name}`);
-      pairs.push(fingerprintPair(column.name, value));
+      values.push(`${sql} AS ${sheet.slotOf(column, type).name}`);
+      pairs.push(fingerprintPair(column.name, quoteName(source)));
     }
     return this.#stage(relation, values, pairs, limit);
-  }
-
-  /** Instants with nanoseconds that a column of microseconds would lose. */
-  async #nanoseconds(
-    relation: string,
-    columns: readonly { name: string; type: string }[],
-  ): Promise<string[]> {
-    const fine = columns.filter(({ type }) => type === "TIMESTAMP_NS");
-    if (fine.length === 0) return [];
-    const asked = fine.map(({ name }, at) => `bool_or(epoch_ns(${quoteName(name)}) % 1000 <> 0) AS n${at}`);
-    const [row = {}] = await this.staging.session.run(`SELECT ${asked.join(", ")} FROM ${relation}`);
-    return fine.filter((_, at) => row[`n${at}`] === true).map(({ name }) => name);
   }
 
   /** Stages a table that was read from a workbook or an Avro file, whose numbers have no type yet. */
@@ -259,7 +221,7 @@ export class Tabular {
     });
     if (columns.length === 0 || sheet.files.length === 0) return;
     const asked = columns.map(({ column, slot }) => ({ sql: slot.name, known: this.#knownType(column) }));
-    const found = await readingsOf(
+    const found = await provenReadings(
       staging.session,
       `(${sheet.scan()})`,
       asked,
@@ -272,26 +234,20 @@ export class Tabular {
     if (typed.length === 0) return;
     const values = typed.map(({ slot, reading }) => `${reading.cast(slot.name)} AS ${slot.name}`);
     for (const [at, file] of sheet.files.entries()) {
-      const parquet = staging.path("parquet");
+      const typedFile = staging.path("parquet");
       const has = await staging.session.run(`DESCRIBE SELECT * FROM read_parquet(${quoteText(file)})`);
       const present = new Set(has.map((row) => String(row.column_name)));
       const own = values.filter((_, index) => present.has(typed[index]?.slot.name ?? ""));
       if (own.length === 0) continue;
       await staging.write(
         `SELECT * REPLACE (${own.join(", ")}) FROM read_parquet(${quoteText(file)})`,
-        parquet,
+        typedFile,
       );
       await unlink(file);
-      sheet.files[at] = parquet;
+      sheet.files[at] = typedFile;
     }
     for (const { slot, reading } of typed) slot.type = reading.type;
   }
-}
-
-function castTo(stored: string, type: string, value: string): string {
-  if (stored === type) return value;
-  if (stored === "JSON") return `to_json(${value})`;
-  return `CAST(${value} AS ${stored})`;
 }
 
 const castText = (type: string, text: string): string =>

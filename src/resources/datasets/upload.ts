@@ -21,6 +21,7 @@ export const MAX_UPLOAD_BYTES = 1024 ** 3;
 const FORMATS: Readonly<Record<string, FileFormat>> = {
   "text/csv": "csv",
   "application/csv": "csv",
+  "text/tab-separated-values": "tsv",
   "application/json": "json",
   "application/x-ndjson": "jsonl",
   "application/jsonl": "jsonl",
@@ -86,7 +87,7 @@ function formatOf({ format }: UploadQuery, contentType: string | null): FileForm
   if (told) return told;
   throw invalid(
     ["query", "format"],
-    "Say what the file is: csv, json, jsonl or parquet, here or as its Content-Type.",
+    "Say what the file is: csv, tsv, json, jsonl or parquet, here or as its Content-Type.",
     "missing",
   );
 }
@@ -165,6 +166,7 @@ async function land(ctx: Context, { path, folder, loadId, format, query, signal 
         header,
         ...(delimiter ? { delimiter } : {}),
         stamp,
+        signal: either,
       });
     } finally {
       await session.close();

@@ -1,0 +1,171 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { AppError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+import { digitsOf, exactJson, NumberText } from "../base/json-numbers.ts";
+import { readLineValues, readValues } from "./json-reader.ts";
+import { decimalReading, MAX_DECIMAL_DIGITS } from "./readings.ts";
+
+const WRITE_CHARACTERS = 1024 * 1024;
+const PIECE_BYTES = 256 * 1024;
+
+interface JsonFile {
+  path: string;
+  format: "json" | "jsonl";
+  /** The CSV file to write. */
+  to: string;
+  maxColumns: number;
+  /** Of one row. */
+  maxBytes: number;
+  signal: AbortSignal;
+}
+
+interface JsonCells {
+  columns: JsonColumn[];
+  /** Bytes of the longest line, or more. */
+  longest: number;
+}
+
+/**
+ * Writes the rows of a JSON file as CSV: a number for each row, then each field's own JSON text, without those that the
+ * row lacks at its end. Throws `sql_error` for what is no list of objects.
+ */
+export async function writeCells(file: JsonFile): Promise<JsonCells> {
+  const columns = new Map<string, JsonColumn>();
+  const bytes = createReadStream(file.path, { highWaterMark: PIECE_BYTES });
+  const read = file.format === "json" ? readValues : readLineValues;
+  const out = await open(file.to, "wx", 0o600);
+  let longest = 0;
+  let count = 0;
+  let text = "";
+  try {
+    for await (const values of read("the file", bytes)) {
+      file.signal.throwIfAborted();
+      for (const value of values) {
+        const line = `${++count}${cellsOf(value, columns, file.maxColumns)}\n`;
+        const size = Buffer.byteLength(line);
+        if (size > file.maxBytes)
+          throw new AppError(
+            "sql_error",
+            `The file can't be read as JSON: row ${count} is longer than ${Math.floor(file.maxBytes / 1024 ** 2)} MiB.`,
+          );
+        longest = Math.max(longest, size);
+        text += line;
+        if (text.length < WRITE_CHARACTERS) continue;
+        await out.writeFile(text);
+        text = "";
+      }
+    }
+    await out.writeFile(text);
+  } finally {
+    await out.close();
+  }
+  if (columns.size === 0) throw noObjects();
+  return { columns: [...columns.values()], longest };
+}
+
+const noObjects = () =>
+  new AppError(
+    "sql_error",
+    "The file can't be read as JSON: it takes objects: a list of them, or one on each line.",
+  );
+
+function cellsOf(row: unknown, columns: Map<string, JsonColumn>, maxColumns: number): string {
+  if (!isObject(row)) throw noObjects();
+  const cells: string[] = [];
+  for (const name of Object.keys(row)) {
+    let column = columns.get(name);
+    if (!column) {
+      if (columns.size >= maxColumns)
+        throw new AppError("sql_error", `The file has more than ${maxColumns} columns.`);
+      column = new JsonColumn(name, columns.size);
+      columns.set(name, column);
+    }
+    cells[column.at] = column.cell(row[name]);
+  }
+  let line = "";
+  for (let at = 0; at < cells.length; at++) line += `,${cells[at] ?? ""}`;
+  return line;
+}
+
+/** A field of JSON rows, and of what kinds its values are. */
+export class JsonColumn {
+  #hasTexts = false;
+  #hasNumbers = false;
+  #hasBooleans = false;
+  #hasNested = false;
+  /** Of the numbers: what keeps the widest of them. */
+  #hasFractions = false;
+  /** Some number is none that a double holds as it is written. */
+  #isBeyondDouble = false;
+  #isBeyond64Bits = false;
+  /** Some number has an exponent, or is a negative zero. */
+  #isNoDecimal = false;
+  #whole = 1;
+  #scale = 0;
+
+  constructor(
+    readonly name: string,
+    readonly at: number,
+  ) {}
+
+  /** The value as a field of CSV; nothing for NULL. */
+  cell(value: unknown): string {
+    if (value === null || value === undefined) return "";
+    switch (typeof value) {
+      case "string":
+        this.#hasTexts = true;
+        return quoted(JSON.stringify(value));
+      case "boolean":
+        this.#hasBooleans = true;
+        return String(value);
+      case "number":
+      case "bigint":
+        return this.#number(value, exactJson(value));
+    }
+    if (value instanceof NumberText) return this.#number(value, value.text);
+    this.#hasNested = true;
+    return quoted(exactJson(value));
+  }
+
+  #number(value: number | bigint | NumberText, text: string): string {
+    this.#hasNumbers = true;
+    const digits = digitsOf(text);
+    if (digits === null || Object.is(value, -0)) this.#isNoDecimal = true;
+    else {
+      this.#whole = Math.max(this.#whole, digits.whole);
+      this.#scale = Math.max(this.#scale, digits.scale);
+    }
+    if (typeof value === "bigint") {
+      this.#isBeyondDouble = true;
+      if (value !== BigInt.asIntN(64, value)) this.#isBeyond64Bits = true;
+    } else {
+      if (typeof value !== "number") this.#isBeyondDouble = true;
+      if (!Number.isSafeInteger(value) || Object.is(value, -0)) this.#hasFractions = true;
+    }
+    return text;
+  }
+
+  /** True where all values are texts, which may be days or instants. */
+  get isText(): boolean {
+    return this.#hasTexts && this.#kinds === 1;
+  }
+
+  get #kinds(): number {
+    return [this.#hasTexts, this.#hasNumbers, this.#hasBooleans, this.#hasNested].filter(Boolean).length;
+  }
+
+  /** SQL of the values in a type that keeps them all, over the field `cell`. */
+  sql(cell: string): string {
+    if (this.#kinds === 0) return cell;
+    if (this.#kinds > 1 || this.#hasNested) return `CAST(${cell} AS JSON)`;
+    if (this.#hasTexts) return `(${cell} ->> '$')`;
+    if (this.#hasBooleans) return `CAST(${cell} AS BOOLEAN)`;
+    if (!this.#hasFractions && !this.#isBeyond64Bits) return `CAST(${cell} AS BIGINT)`;
+    if (!this.#isBeyondDouble) return `CAST(${cell} AS DOUBLE)`;
+    const isDecimal = !this.#isNoDecimal && this.#whole + this.#scale <= MAX_DECIMAL_DIGITS;
+    return isDecimal ? decimalReading(MAX_DECIMAL_DIGITS, this.#scale).cast(cell) : cell;
+  }
+}
+
+const quoted = (text: string): string => `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
