@@ -84,10 +84,10 @@ test("a drive is connected, verified, browsed, its files are read and queried", 
   });
   await extract.result();
   expect(await data.rows("select id, amount from raw.drive__sales order by id")).toEqual([
-    { id: 1, amount: 10.5 },
-    { id: 2, amount: 20 },
-    { id: 3, amount: 31 },
-    { id: 4, amount: 40 },
+    { id: 1, amount: "10.5" },
+    { id: 2, amount: "20.0" },
+    { id: 3, amount: "31.0" },
+    { id: 4, amount: "40.0" },
   ]);
 });
 

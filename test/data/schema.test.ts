@@ -70,11 +70,17 @@ test("a merge and a replace also grow the columns", async () => {
     "alter table merged add extra text, alter n type double precision; update merged set n = 1.5, extra = 'e' where id = 1; delete from merged where id = 2",
   );
   expect((await merge.result()).tables[0]).toMatchObject({ updated: 1, inserted: 0, deleted: 0 });
-  expect(await data.rows("select id, n, extra from raw.merged order by id")).toEqual([
-    { id: 1, n: 1.5, extra: "e" },
-    { id: 2, n: 2, extra: null },
+  expect(await data.rows("select id, n, n__v_double, extra from raw.merged order by id")).toEqual([
+    { id: 1, n: null, n__v_double: 1.5, extra: "e" },
+    { id: 2, n: 2, n__v_double: null, extra: null },
   ]);
-  await replace.result();
+  expect((await replace.result()).tables[0]?.schemaChanges).toContainEqual({
+    table: "merged",
+    column: "n",
+    change: "widened",
+    from: "INTEGER",
+    to: "DOUBLE",
+  });
   expect(await data.rows("select id, n, extra from raw.replaced__merged")).toEqual([
     { id: 1, n: 1.5, extra: "e" },
   ]);

@@ -35,6 +35,7 @@ export async function landDirect(
     existing: knownColumns(existing),
     contract: site.contract,
     fixed: site.fixed,
+    isReplaced: plan.disposition === "replace",
     thinned: false,
     probe: async (conditions) => {
       needsRows = true;

@@ -31,6 +31,7 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
     existing: knownColumns(existing),
     contract: unfrozen(site.contract), // what freeze refuses is told at the end
     fixed: site.fixed,
+    isReplaced: site.plan.disposition === "replace",
     thinned: false,
     probe: async (conditions) => {
       needsRows = true;

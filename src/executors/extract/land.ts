@@ -194,6 +194,7 @@ function resolveSheet(site: Site, drops: Drops, sheet: Sheet): Promise<Resolutio
     existing: knownColumns(site.existing(sheet.table)),
     contract: site.contract,
     fixed: site.fixed,
+    isReplaced: site.plan.disposition === "replace",
     thinned: drops.any,
     probe: async (conditions) => {
       const counts = conditions.map((condition, at) => `count(*) FILTER (${condition}) AS n${at}`);

@@ -68,6 +68,8 @@ interface Given {
   contract: SchemaContract;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
+  /** True where all rows of the table go, so that a column may take any type. */
+  isReplaced: boolean;
   probe: Probe;
   /** True where a column may have lost all its rows since it was seen. */
   thinned: boolean;
@@ -77,7 +79,7 @@ interface Given {
  * Decides where each column of the source goes.
  *
  * A column that is new gets the type that holds all of its values. One that is there keeps its type, or a wider one of
- * its kind; values that it does not hold exactly go to `column__v_type`. A text column takes all but JSON. A table that
+ * its kind; values that it does not hold exactly go to `column__v_type`, or change its type where all rows are replaced. A text column takes all but JSON. A table that
  * is new always evolves; for others the contract decides. Throws `schema_contract_violation` under `freeze`.
  */
 export async function resolve(given: Given): Promise<Resolution> {
@@ -160,6 +162,12 @@ async function place(
     const left = fit.misfits;
     const counted = given.thinned ? null : misfitsOf(column, part.type, type);
     const [misfits = 0] = counted ?? (await probe([left]));
+    if (misfits > 0 && before !== null && given.isReplaced) {
+      const { type: changed, sql } = await unite(column, parts, probe);
+      if (!say(column.name, "widened", before, changed, left))
+        return [{ name: column.name, type, sql: fit.main }];
+      return [{ name: column.name, type: changed, sql }];
+    }
     const wider = before !== null && misfits > 0 ? fit.wider : undefined;
     if (misfits > 0 && wider && say(column.name, "widened", type, wider.type, left)) {
       type = wider.type;
