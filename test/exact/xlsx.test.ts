@@ -56,7 +56,7 @@ const SORTS: readonly Sort[] = [
   sort("instant of a code", "timestamp", atOnce, instants),
 ];
 
-describe.skipIf(!ARRIVED.xlsx)("XLSX (skipped until dlt_extract takes it)", () => {
+describe.skipIf(!ARRIVED.xlsx)("XLSX (tried with EXACT_ALL=1)", () => {
   let data: Awaited<ReturnType<typeof startData>>;
   beforeAll(async () => {
     data = await startData();

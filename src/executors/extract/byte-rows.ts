@@ -2,7 +2,7 @@ import { digitsOf, exactOf, NumberText } from "../../base/json-numbers.ts";
 import { ZONED } from "../../lake/readings.ts";
 import { ByteCells } from "./byte-cells.ts";
 import type { Field, Lines, Node } from "./lines.ts";
-import type { Normaliser } from "./normalise.ts";
+import { type Normaliser, TOO_MANY_DIGITS } from "./normalise.ts";
 import type { SheetColumn } from "./sheet.ts";
 import { textType } from "./types.ts";
 
@@ -262,7 +262,9 @@ export class ByteRows {
     const text = isText ? value.text : Object.is(value, -0) ? "-0.0" : String(value);
     const digits = digitsOf(text);
     if (digits === null) return false;
-    column.sawDigits(digits.whole, digits.scale);
+    if (text === "-0.0")
+      column.sawDigits(TOO_MANY_DIGITS, 0); // no decimal has it
+    else column.sawDigits(digits.whole, digits.scale);
     return this.#write(lines, isText ? column.at.number : column.at.double, text);
   }
 

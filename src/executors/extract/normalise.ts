@@ -193,10 +193,11 @@ export class Normaliser {
 }
 
 /** More digits than a decimal has. */
-const TOO_MANY_DIGITS = 1000;
+export const TOO_MANY_DIGITS = 1000;
 
 function sawDigits(column: SheetColumn, text: string): void {
-  const digits = digitsOf(text);
+  // No decimal has a negative zero.
+  const digits = text === "-0.0" ? null : digitsOf(text);
   column.sawDigits(digits?.whole ?? TOO_MANY_DIGITS, digits?.scale ?? 0);
 }
 
