@@ -30,6 +30,7 @@ export interface AutomationRun {
   steps: { key: string; status: string; error: Json }[];
   result: Json;
   error: Json;
+  warnings?: { step: string; message: string }[];
   startedAt: string | null;
   completedAt: string | null;
 }
@@ -173,6 +174,8 @@ export function tellEnd(host: Host, noun: string, run: Run | AutomationRun, isSi
     throw new AppError("unexpected_status", `The ${noun} ${run.id} ${end}`);
   }
   if (isSilent) return;
+  for (const { step, message } of ("warnings" in run && run.warnings) || [])
+    host.err(plain(`Warning: step ${step}: ${message}`));
   const seconds = "durationSeconds" in run ? run.durationSeconds : null;
   host.out(`The ${noun} ${run.id} has completed${seconds === null ? "" : ` in ${secondsText(seconds)}`}.`);
   if (run.result !== null) host.out(plain(JSON.stringify(run.result, null, 2)));

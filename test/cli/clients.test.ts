@@ -375,6 +375,17 @@ async function loggedRun(app: Awaited<ReturnType<typeof startApp>>) {
 }
 
 describe("weir automations", () => {
+  test("warns of the steps that failed in a run that completed", async () => {
+    await using app = await startApp();
+    using shell = openTerminal(app.origin, app.token);
+    const each = { key: "each", forEach: "{{input}}", onError: "continue" };
+    const branches = { kind: "conditional_branch", definition: branch("a", "item > 1") };
+    await makeAutomation(app.owner, { steps: [{ ...each, ...branches }] });
+    const done = await shell.run("automations", "run", "flow", "--wait", "--input", "[1, 2]");
+    expect([done.code, done.out.split("\n")[1]]).toEqual([0, "each  failed"]);
+    expect(done.err).toMatch(/^Warning: step each: 1 of 2 items failed\. Item 0: .+\n$/);
+  });
+
   test("lists, runs and waits, and enables and disables by slug", async () => {
     await using app = await startApp();
     using shell = openTerminal(app.origin, app.token);

@@ -295,6 +295,105 @@ describe("a step with forEach", () => {
     ]);
   });
 
+  test("told to continue names each item that failed, with its error, in the run, its warnings, its event and the log", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(async ({ text }) => {
+      const { index } = JSON.parse(text) as { index: number };
+      return index % 2 === 1 ? new Response("no", { status: 400 + index }) : Response.json({ index });
+    });
+    const tell = {
+      kind: "http_request",
+      definition: {
+        url: receiver.url,
+        method: "POST",
+        body: { index: 0, failures: "{{steps.each.failures}}" },
+      },
+    };
+    const steps = [
+      post(receiver.url, { onError: "continue", maxParallel: 2 }),
+      { key: "tell", ...tell, dependsOn: ["each"], when: "steps.each.failures.exists(f, f.index == 3)" },
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    const run = await flowToEnd(app.owner, flow.id, { input: ["a", "b", "c", "d", "e"] });
+    const failure = (index: number) => ({
+      index,
+      error: expect.objectContaining({
+        code: "unexpected_status",
+        message: expect.stringContaining(`${400 + index}`),
+        retryable: false,
+        attempt: 1,
+      }),
+    });
+    expect([run.status, run.steps[0].status, run.steps[1].status]).toEqual([
+      "completed",
+      "failed",
+      "completed",
+    ]);
+    expect(run.steps[0].items).toEqual({
+      total: 5,
+      pending: 0,
+      running: 0,
+      completed: 3,
+      failed: 2,
+      failures: [failure(1), failure(3)],
+    });
+    const warning = { step: "each", message: expect.stringMatching(/^2 of 5 items failed\. Item 1: .*401/) };
+    expect(run.warnings).toEqual([warning]);
+    const { failures } = JSON.parse(receiver.got.at(-1)?.text ?? "");
+    expect(failures).toEqual(
+      run.steps[0].items.failures.map(
+        ({ index, error }: { index: number; error: Record<string, unknown> }) => ({
+          index,
+          error: { code: error.code, message: error.message },
+        }),
+      ),
+    );
+
+    const [listed] = (await app.owner("GET", `${AUTOMATIONS}/${flow.id}/runs`)).body.runs;
+    expect(listed.warnings).toEqual([warning]);
+    const [event] = (await app.owner("GET", "/api/v1/events?type=automation.completed")).body.items;
+    expect(event.data).toMatchObject({ runId: run.id, status: "completed", warnings: [warning] });
+    const lines = app.logged
+      .map((line) => JSON.parse(line))
+      .filter(({ automationRunId }) => automationRunId === run.id);
+    expect(lines).toMatchObject([{ level: "warn", warnings: [warning] }]);
+  });
+
+  test("names the items that failed while others go on, and those that were cancelled with the run", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(({ text }) =>
+      JSON.parse(text).index === 0 ? new Response("no", { status: 400 }) : new Promise(() => {}),
+    );
+    const steps = [post(receiver.url, { onError: "continue", maxParallel: 2 })];
+    const flow = await makeAutomation(app.owner, { steps });
+    const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: [1, 2, 3, 4] }));
+    const path = `${AUTOMATION_RUNS}/${id}`;
+    const indexes = (run: { steps: { items: { failures?: { index: number }[] } }[] }) =>
+      run.steps[0]?.items.failures?.map(({ index }) => index);
+    const going = await until(
+      app.owner,
+      path,
+      ({ steps }) => steps[0].items.failed === 1 && receiver.got.length === 3,
+    );
+    expect([going.status, indexes(going), going.warnings]).toEqual(["running", [0], undefined]);
+    await app.owner("POST", `${path}/cancel`);
+    const ended = await until(app.owner, path, (run) => indexes(run)?.length === 3);
+    expect([ended.status, indexes(ended), ended.steps[0].items.failed]).toEqual(["cancelled", [0, 1, 2], 3]);
+    expect(ended.steps[0].items.failures[1].error).toMatchObject({ code: "cancelled" });
+  });
+
+  test("names the first thousand items that failed, and counts all", async () => {
+    await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
+    const steps = [each({ definition: branch("a", "false"), onError: "continue", maxParallel: 100 })];
+    const flow = await makeAutomation(app.owner, { steps });
+    const input = Array.from({ length: 1_020 }, (_, index) => index);
+    const run = await flowToEnd(app.owner, flow.id, { input });
+    const { failures, ...items } = run.steps[0].items;
+    expect(items).toEqual({ total: 1_020, pending: 0, running: 0, completed: 0, failed: 1_020 });
+    expect(failures.map(({ index }: { index: number }) => index)).toEqual(input.slice(0, 1_000));
+    expect(run.result).toEqual(Array(1_020).fill(null));
+  }, 120_000);
+
   test("set off again does only the items that have not completed", async () => {
     await using app = await startApp();
     let isBroken = true;

@@ -107,6 +107,15 @@ function Whole({ run }: { run: AutomationRun }) {
           <code className="font-mono text-xs text-soft">{error.code}</code>
         </div>
       )}
+      {run.warnings && (
+        <div role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
+          {run.warnings.map(({ step, message }) => (
+            <p key={step} className="break-words">
+              <span className="font-medium">{step}</span>: {message}
+            </p>
+          ))}
+        </div>
+      )}
       <Section title="Steps" flush>
         <Graph
           steps={steps}

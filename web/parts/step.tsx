@@ -5,10 +5,12 @@ import { Status } from "./status.tsx";
 import { exactly } from "./time.tsx";
 import { Tree } from "./tree.tsx";
 
+type State = AutomationRun["steps"][number];
+
 interface Props {
   step: object & { key: string; name?: string };
   /** How a run left it; null where none did. */
-  state: AutomationRun["steps"][number] | null;
+  state: State | null;
 }
 
 /** One step: what it does, and what it gave in the run at hand. */
@@ -46,11 +48,32 @@ export function Gave({ title, state }: Pick<Props, "state"> & { title: string })
       </div>
       {state?.completedAt && <p className="mb-2 text-xs text-soft">{exactly(state.completedAt)}</p>}
       {error?.message && <p className="mb-2 text-sm break-words text-bad">{error.message}</p>}
+      {state?.items?.failures && <Failures items={state.items} />}
       {run.data ? (
         <Tree value={run.data.result} label="the result" />
-      ) : (
+      ) : state?.items?.failures ? null : (
         <p className="text-sm text-faint">Nothing yet.</p>
       )}
+    </div>
+  );
+}
+
+/** So many failed items are shown; the API has more. */
+const FAILURES_SHOWN = 20;
+
+function Failures({ items: { failures = [], failed } }: { items: NonNullable<State["items"]> }) {
+  const more = failed - FAILURES_SHOWN;
+  return (
+    <div className="mb-2 text-sm">
+      <p className="mb-1 text-xs font-medium">Failed items</p>
+      <ul>
+        {failures.slice(0, FAILURES_SHOWN).map(({ index, error }) => (
+          <li key={index} className="break-words">
+            <span className="text-soft">Item {index}:</span> {String(error.message)}
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p className="text-xs text-soft">{more} more</p>}
     </div>
   );
 }

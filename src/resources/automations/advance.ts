@@ -11,7 +11,6 @@ import { readDependency, type Step, stepsOf } from "./config.ts";
 import { beginItems } from "./each.ts";
 import { failBroken, mayPass } from "./fail.ts";
 import { finish } from "./finish.ts";
-import { itemResults } from "./item-results.ts";
 import { findConfig, type Starting, save } from "./save.ts";
 import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep } from "./scope.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
@@ -140,10 +139,7 @@ async function beginStepWithItems(
   if (!state) throw new AppError("internal", "A step of this run has no state.");
   const begun = await beginItems(tx, run, step, { state, scope });
   if (begun.status === "completed" && isObject(scope.steps))
-    scope.steps[step.key] = seenItems(
-      { ...state, ...begun },
-      await itemResults(tx.db, begun.items, step.key),
-    );
+    scope.steps[step.key] = await seenItems(tx.db, { ...state, ...begun }, begun.items);
   return begun;
 }
 

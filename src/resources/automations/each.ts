@@ -9,6 +9,7 @@ import type { WriteDb } from "../../store/store.ts";
 import { enqueueRun } from "../runs/enqueue.ts";
 import type { RunError, RunRow } from "../runs/table.ts";
 import type { Step } from "./config.ts";
+import { errorOfItem } from "./item-failures.ts";
 import { layOut, layOutNext, reopenItems } from "./lay-out.ts";
 import { namesIn } from "./names.ts";
 import { runById, type SlimRun } from "./save.ts";
@@ -167,7 +168,7 @@ export async function itemsSettled(
     if (before === "waiting") items.waiting = (items.waiting ?? 0) - 1;
     if (status === "completed") items.completed++;
     else items.failed++;
-    if (status !== "completed") error ??= itemError(row, index);
+    if (status !== "completed") error ??= stepError(row, index);
   }
   const now: StepState & Begun = { ...state, error, items };
   const stops = isStopped || (error !== null && step.onError !== "continue");
@@ -211,16 +212,11 @@ async function started(
   }
 }
 
-const itemError = ({ error, status }: RunRow, index: number): RunError => ({
-  ...(error ?? {
-    code: "cancelled",
-    message: `The run of item ${index} was ${status}.`,
-    retryable: false,
-    attempt: 1,
-    details: null,
-  }),
-  details: { ...error?.details, item: index },
-});
+/** The error of a step is that of the first item that failed. */
+function stepError(run: RunRow, index: number): RunError {
+  const error = errorOfItem(run, index);
+  return { ...error, details: { ...error.details, item: index } };
+}
 
 /** `skipped` where another step's failure kept items from being started. */
 function endOf(tx: WriteContext, state: StepState & Begun): StepState {

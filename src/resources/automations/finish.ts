@@ -13,6 +13,7 @@ import { automationRunEnded } from "./ended.ts";
 import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
 import type { AutomationRunRow, StepState } from "./table.ts";
+import { warningsOf } from "./wire-warnings.ts";
 
 /** Ends the run with what its steps came to; a webhook's may be tried again later instead. */
 export async function finish(
@@ -87,6 +88,12 @@ export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promis
     failed: "automation.failed",
     cancelled: "automation.cancelled",
   } as const;
+  const warnings = warningsOf(run).map((warning) => ({ ...warning }));
+  if (warnings.length > 0) {
+    const { id: automationRunId, correlationId } = run;
+    const about = { automationRunId, correlationId, warnings };
+    tx.afterCommit(() => tx.log.write("warn", "automation run completed with failed steps", about));
+  }
   const seconds =
     run.startedAt === null || run.completedAt === null
       ? null
@@ -100,6 +107,7 @@ export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promis
       status: run.status,
       durationSeconds: seconds,
       ...(run.error ? { error: { ...run.error } } : {}),
+      ...(warnings.length > 0 ? { warnings } : {}),
       ...(run.status === "cancelled" && tx.requestCorrelationId !== undefined
         ? { requestCorrelationId: tx.requestCorrelationId }
         : {}),

@@ -4,6 +4,7 @@ import { triggerOf } from "../../http/trigger.ts";
 import { usersById } from "../users/people.ts";
 import { cancelAutomationRun } from "./cancel.ts";
 import { creationFaults } from "./faults.ts";
+import { failuresOf } from "./item-failures.ts";
 import { retryAutomationRun } from "./retry.ts";
 import { findAutomationRun, listAutomationRuns } from "./runs.ts";
 import {
@@ -143,7 +144,8 @@ export const automationOperations = [
     async handle({ ctx, params, query }) {
       const { rows, total } = await listAutomationRuns(ctx, params.automation_id, query);
       const { limit, offset } = query;
-      return { runs: rows.map(toAutomationRun), hasNext: offset + rows.length < total, limit, offset, total };
+      const runs = rows.map((row) => toAutomationRun(row));
+      return { runs, hasNext: offset + rows.length < total, limit, offset, total };
     },
   }),
   operation({
@@ -154,7 +156,10 @@ export const automationOperations = [
     summary: "Shows one automation run with its steps",
     params: runParams,
     response: AutomationRun,
-    handle: async ({ ctx, params }) => toAutomationRun(await findAutomationRun(ctx, params.run_id)),
+    async handle({ ctx, params }) {
+      const run = await findAutomationRun(ctx, params.run_id);
+      return toAutomationRun(run, await failuresOf(ctx.db, run.steps));
+    },
   }),
   operation({
     method: "POST",
@@ -165,7 +170,10 @@ export const automationOperations = [
     params: runParams,
     response: AutomationRun,
     errors: [409],
-    handle: async ({ ctx, params }) => toAutomationRun(await cancelAutomationRun(ctx, params.run_id)),
+    async handle({ ctx, params }) {
+      const run = await cancelAutomationRun(ctx, params.run_id);
+      return toAutomationRun(run, await failuresOf(ctx.db, run.steps));
+    },
   }),
   operation({
     method: "POST",

@@ -9,10 +9,11 @@ import type { ReadDb } from "../../store/store.ts";
 import { openContent } from "../artifacts/content.ts";
 import { artifacts } from "../artifacts/table.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
-import { actionRuns, type RunRow } from "../runs/table.ts";
+import { actionRuns, type RunError, type RunRow } from "../runs/table.ts";
+import { itemFailures } from "./item-failures.ts";
 import { itemResults, itemScope } from "./item-results.ts";
 import { ALL_NAMES, type Names, namesIn } from "./names.ts";
-import { type AutomationRunRow, automationRuns, type StepState } from "./table.ts";
+import { type AutomationRunRow, automationRuns, type ItemsState, type StepState } from "./table.ts";
 
 type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps">;
 
@@ -171,7 +172,7 @@ export async function automationScope(
   }
   for (const state of named) {
     if (state.items && ENDED_WITH_RESULTS.includes(state.status))
-      steps[state.key] = seenItems(state, await itemResults(db, state.items, state.key));
+      steps[state.key] = await seenItems(db, state, state.items);
     else if (failedUnbegun(state)) steps[state.key] = seenFailure(state);
   }
   return {
@@ -202,13 +203,22 @@ export const seenFailure = ({ status, error }: StepState): JsonObject => ({
   error: error && { code: error.code, message: error.message },
 });
 
-/** The same of a step with `forEach`: its result is the list of its items' results. */
-export const seenItems = ({ status, error }: StepState, results: Json[]): JsonObject => ({
-  status,
-  actionRunId: null,
-  result: results,
-  error: error && { code: error.code, message: error.message },
-});
+/** The same of a step with `forEach`: its result is the list of its items' results, null for those in `failures`. */
+export async function seenItems(
+  db: ReadDb,
+  { key, status, error }: StepState,
+  items: ItemsState,
+): Promise<JsonObject> {
+  const seenError = (error: RunError) => ({ code: error.code, message: error.message });
+  const failures = await itemFailures(db, items, key);
+  return {
+    status,
+    actionRunId: null,
+    result: await itemResults(db, items, key),
+    failures: failures.map(({ index, error }) => ({ index, error: seenError(error) })),
+    error: error && seenError(error),
+  };
+}
 
 function seenResult(result: RunRow["result"]): Json {
   if (!isObject(result) || keptAs(result) === null || !isObject(result.summary)) return result;

@@ -78,6 +78,15 @@ export interface ItemsState {
   failed: number;
 }
 
+/** An item of a `forEach` that did not complete. */
+export interface ItemFailure {
+  index: number;
+  error: RunError;
+}
+
+/** So many failures of a list are named at most; all of them are counted. */
+export const MAX_FAILURES = 1_000;
+
 export const automationRuns = sqliteTable("automation_runs", {
   id: text().primaryKey(),
   organizationId: text().notNull(),

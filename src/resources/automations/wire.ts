@@ -21,9 +21,12 @@ import {
   AUTOMATION_STATUSES,
   type AutomationRow,
   type AutomationRunRow,
+  type ItemFailure,
   type ItemsState,
+  MAX_FAILURES,
   TRIGGER_TYPES,
 } from "./table.ts";
+import { warningsOf } from "./wire-warnings.ts";
 
 export const AutomationCreate = object({
   name: named(),
@@ -136,6 +139,11 @@ const StepStateShape = object({
         running: Type.Integer(),
         completed: Type.Integer(),
         failed: Type.Integer(),
+        failures: optional(
+          Type.Array(object({ index: Type.Integer(), error: jsonObject() }), {
+            description: `The first ${MAX_FAILURES} items that failed or were cancelled. Only if there are any, and not in lists of runs.`,
+          }),
+        ),
       },
       { description: "Only of a step with forEach that has begun." },
     ),
@@ -154,6 +162,11 @@ export const AutomationRun = object({
   steps: Type.Array(StepStateShape),
   result: anything(),
   error: nullable(jsonObject()),
+  warnings: optional(
+    Type.Array(object({ step: Type.String(), message: Type.String() }), {
+      description: "The steps that failed in a run that completed. Only if there are any.",
+    }),
+  ),
   startedAt: nullable(instant()),
   completedAt: nullable(instant()),
   createdAt: instant(),
@@ -173,19 +186,29 @@ export const AutomationRunPage = object({
   total: Type.Integer(),
 });
 
-const toItems = ({ total, running, completed, failed }: ItemsState) => ({
+const toItems = (
+  { total, running, completed, failed }: ItemsState,
+  failures: readonly ItemFailure[] | undefined,
+) => ({
   total,
   pending: total - running - completed - failed,
   running,
   completed,
   failed,
+  ...(failures?.length
+    ? { failures: failures.map(({ index, error }) => ({ index, error: { ...error } })) }
+    : {}),
 });
 
 /** What the run waits for, by its first step that waits; null for the pause before another try. */
 const waitOf = ({ dueAt, steps }: AutomationRunRow) =>
   dueAt === null ? (steps.find((step) => step.status === "waiting")?.waitKind ?? null) : null;
 
-export const toAutomationRun = (row: AutomationRunRow): Static<typeof AutomationRun> => ({
+/** `failures` by the step's key: they are read for a single run, and left out of lists. */
+export const toAutomationRun = (
+  row: AutomationRunRow,
+  failures?: ReadonlyMap<string, readonly ItemFailure[]>,
+): Static<typeof AutomationRun> => ({
   id: row.id,
   automationId: row.automationId,
   status: row.status,
@@ -197,10 +220,11 @@ export const toAutomationRun = (row: AutomationRunRow): Static<typeof Automation
   steps: row.steps.map(({ waitKind: _, items, ...step }) => ({
     ...step,
     error: step.error ? { ...step.error } : null,
-    ...(items ? { items: toItems(items) } : {}),
+    ...(items ? { items: toItems(items, failures?.get(step.key)) } : {}),
   })),
   result: row.result,
   error: row.error ? { ...row.error } : null,
+  ...(warningsOf(row).length > 0 ? { warnings: warningsOf(row) } : {}),
   startedAt: row.startedAt,
   completedAt: row.completedAt,
   createdAt: row.createdAt,
