@@ -284,7 +284,7 @@ describe("weir backup", () => {
     rmSync(join(dataFolder, "lake", path));
     const lost = await weir(backup, file, "--data", dataFolder);
     expect([lost.code, lost.out]).toEqual([1, ""]);
-    expect(lost.err).toContain(`The lake has lost the file ${path}`);
+    expect(lost.err).toContain(`The file ${path} of the lake is not in ${join(dataFolder, "lake")}.`);
     expect(readdirSync(join(here.path, "out"))).toEqual([]);
     expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
   });

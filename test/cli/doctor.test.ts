@@ -258,13 +258,17 @@ describe("weir doctor", () => {
     );
   });
 
-  test("tells of files that the lake has lost", async () => {
+  test("tells of files that are not in the lake", async () => {
     using here = folder();
     const { file } = await installed(here.path);
     rmSync(join(here.path, "lake", file));
     const { wrong } = await examine(here.path);
     expect(Object.keys(wrong)).toEqual(["lake"]);
-    expect(wrong.lake?.message).toBe(`1 files of the lake are missing or have another size: ${file}.`);
+    const lake = join(here.path, "lake");
+    expect(wrong.lake?.message).toBe(
+      `1 of 1 files of the lake are not in ${lake}, or have another size: ${file}.`,
+    );
+    expect(wrong.lake?.remedy).not.toContain("delete");
     mkdirSync(join(here.path, "lake", file, ".."), { recursive: true });
     writeFileSync(join(here.path, "lake", file), "short");
     expect(Object.keys((await examine(here.path)).wrong)).toEqual(["lake"]);

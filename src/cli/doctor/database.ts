@@ -162,16 +162,16 @@ export async function checkQueue(db: ReadDb, clock: Clock, isServed: boolean): P
 export async function checkLake(db: ReadDb, lake: string): Promise<Finding> {
   const { path, bytes } = lakeFiles;
   const rows = await db.select({ path, bytes }).from(lakeFiles).where(isNull(lakeFiles.removedAt));
-  const lost: string[] = [];
+  const unseen: string[] = [];
   for (const row of rows) {
-    const there = await lstat(join(lake, row.path)).catch(() => null); // one that can't be seen is lost
-    if (there?.size !== row.bytes) lost.push(row.path);
+    const there = await lstat(join(lake, row.path)).catch(() => null); // one that can't be seen is told
+    if (there?.size !== row.bytes) unseen.push(row.path);
   }
-  if (lost.length === 0) return fine("lake", `All ${rows.length} files of the lake are there.`);
-  const names = lost.slice(0, NAMED).join(", ");
+  if (unseen.length === 0) return fine("lake", `All ${rows.length} files of the lake are there.`);
+  const names = unseen.slice(0, NAMED).join(", ");
   return wrong(
     "lake",
-    `${lost.length} files of the lake are missing or have another size: ${names}${lost.length > NAMED ? ", …" : ""}.`,
-    "Put them back from a backup (weir restore), or delete the dataset and load it again.",
+    `${unseen.length} of ${rows.length} files of the lake are not in ${lake}, or have another size: ${names}${unseen.length > NAMED ? ", …" : ""}.`,
+    "If the lake is in a bucket, set WEIR_LAKE_URL. Otherwise put the files back from a backup (weir restore).",
   );
 }

@@ -136,16 +136,16 @@ async function filesFinding(
 ): Promise<Finding> {
   const { path, bytes } = lakeFiles;
   const rows = await db.select({ path, bytes }).from(lakeFiles).where(isNull(lakeFiles.removedAt));
-  const lost = rows.filter((row) => sizes.get(row.path) !== row.bytes).map((row) => row.path);
-  if (lost.length === 0) {
+  const unseen = rows.filter((row) => sizes.get(row.path) !== row.bytes).map((row) => row.path);
+  if (unseen.length === 0) {
     const speed = `a small object is written and removed in ${Math.ceil(tookMs)} ms`;
     return fine("lake", `All ${rows.length} files of the lake are in ${lakeUrl}; ${speed}.`);
   }
-  const names = lost.slice(0, NAMED).join(", ");
+  const names = unseen.slice(0, NAMED).join(", ");
   return wrong(
     "lake",
-    `${lost.length} files of the lake are missing in ${lakeUrl} or have another size: ${names}${lost.length > NAMED ? ", …" : ""}.`,
-    "Put them back from the bucket's versions, or delete the dataset and load it again.",
+    `${unseen.length} of ${rows.length} files of the lake are not in ${lakeUrl}, or have another size: ${names}${unseen.length > NAMED ? ", …" : ""}.`,
+    "Check WEIR_LAKE_URL and WEIR_LAKE_ENDPOINT. If they are right, put the files back from the bucket's versions.",
   );
 }
 

@@ -103,7 +103,7 @@ export async function lakePieces(db: ReadDb, lake: string): Promise<{ pieces: Pi
     else {
       throw new AppError(
         "invalid_state",
-        `The lake has lost the file ${row.path}, which the database names. weir doctor tells what to do.`,
+        `The file ${row.path} of the lake is not in ${lake}. If the lake is in a bucket, set WEIR_LAKE_URL. weir doctor shows all such files.`,
       );
     }
   }
