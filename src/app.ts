@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { desc, isNull } from "drizzle-orm";
 import { type Clock, type CorrectableClock, correctable, systemClock } from "./base/clock.ts";
 import { type EgressOptions, openEgress } from "./base/egress.ts";
 import { AppError } from "./base/errors.ts";
@@ -15,6 +17,7 @@ import { openKeys } from "./engine/keys.ts";
 import { openTracer } from "./engine/tracer.ts";
 import { executors } from "./executors/registry.ts";
 import { type DataFolder, openDataFolder } from "./folder.ts";
+import { checkInstallation, placesOf, readInstallation, recordInstallation } from "./installation.ts";
 import { awayFrom } from "./lake/away-from.ts";
 import { type BucketLake, openBucketLake } from "./lake/bucket.ts";
 import { openFolderLake } from "./lake/folder.ts";
@@ -24,6 +27,7 @@ import { openModels } from "./models/registry.ts";
 import { providers } from "./providers/registry.ts";
 import type { S3Config, S3Credentials } from "./providers/s3-shape.ts";
 import { openReader } from "./reader/reader.ts";
+import { lakeFiles } from "./resources/datasets/table.ts";
 import { openSearch } from "./search/search.ts";
 import { openSheets } from "./sheets/sheets.ts";
 import { bytesOf, openSql } from "./sql/sql.ts";
@@ -55,9 +59,13 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** Builds the one `App` of this process. The only place where things are newed up. */
-export async function openApp(parts: Parts): Promise<Opened> {
+/**
+ * Builds the one `App` of this process. The only place where things are newed up. Throws `ConfigError` where the
+ * settings are not those that the data directory depends on, unless they are `accepted` in their place.
+ */
+export async function openApp(parts: Parts, { accepted = false } = {}): Promise<Opened> {
   const { config, secrets } = parts;
+  if (!accepted) checkInstallation(parts);
   const isShared = config.databaseUrl !== null;
   const clock = correctable(parts.clock ?? systemClock);
   const ids = parts.ids ?? idsBy(clock);
@@ -66,9 +74,17 @@ export async function openApp(parts: Parts): Promise<Opened> {
   let fellows: Fellows | null = null;
   try {
     store = await storeOf(folder, { config, secrets, clock, log: parts.log });
-    const ground = { ...parts, folder, store, clock, ids };
+    const { lake: knownLake, lakeEndpoint } = readInstallation(folder.path);
+    const isLakeNew = !accepted && (knownLake === undefined || lakeEndpoint === undefined);
+    const ground = { ...parts, folder, store, clock, ids, isLakeNew };
     fellows = store.remote ? await openFellows(ground) : null;
-    return await build({ ...ground, fellows });
+    const opened = await build({ ...ground, fellows });
+    const { lake, ...others } = placesOf(config);
+    // Where processes share a database alone, the lake may be in another one's data directory.
+    const isElsewhere = isLakeNew && isShared && lake === null && !(await hasFiles(store, hasIn(folder)));
+    const facts = { ...others, ...(isElsewhere ? {} : { lake }), keyId: opened.app.secrets.keyId };
+    recordInstallation(folder.path, facts);
+    return opened;
   } catch (error) {
     await fellows?.leave().catch(() => undefined); // the others see it go in any case
     await store?.close();
@@ -83,6 +99,8 @@ interface Ground extends Parts {
   fellows: Fellows | null;
   clock: CorrectableClock;
   ids: Ids;
+  /** Nothing says yet that the data directory's lake is where the settings have it. */
+  isLakeNew: boolean;
 }
 
 async function build(parts: Ground): Promise<Opened> {
@@ -143,12 +161,13 @@ async function build(parts: Ground): Promise<Opened> {
       tavilyUrl: config.tavilyUrl,
       egress,
     }),
-    ...(await placesOf({
+    ...(await lakeOf({
       folder,
       config,
       secrets,
       store,
       fellows,
+      isLakeNew: parts.isLakeNew,
       clock,
       ids,
       egress,
@@ -203,6 +222,7 @@ interface LakeParts {
   secrets: Secrets;
   store: Store;
   fellows: Fellows | null;
+  isLakeNew: boolean;
   clock: Clock;
   ids: Ids;
   egress: EgressOptions;
@@ -225,9 +245,11 @@ async function openFellows({ store, folder, clock, ids, config }: Omit<Ground, "
  * The lake and the shelf of large artifacts: of the data directory, or of the bucket that is set; artifacts lie there
  * where the database is elsewhere, too. Throws `ConfigError` where the bucket can't be used.
  */
-async function placesOf(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">> {
-  const { folder, store, fellows } = parts;
+async function lakeOf(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">> {
+  const { folder, store, fellows, isLakeNew } = parts;
   const bucket = await bucketOf(parts);
+  if (isLakeNew && bucket === null && !store.remote && !(await hasFiles(store, hasIn(folder))))
+    throw otherLake(folder.lake);
   const lake = bucket ?? openFolderLake(folder.lake);
   const artifacts = bucket && store.remote ? bucket.shelf("artifacts") : openFolderShelf(folder.artifacts);
   if (fellows === null || bucket) return { lake, artifacts };
@@ -260,6 +282,7 @@ async function bucketOf({
   secrets,
   store,
   egress,
+  isLakeNew,
   ...parts
 }: LakeParts): Promise<BucketLake | null> {
   const bucket = bucketSettings(config, secrets);
@@ -274,13 +297,43 @@ async function bucketOf({
     egress: openEgress({ ...egress, allow: [...egress.allow, ...bucket.allow] }),
   });
   try {
-    await lake.claim(await installationId(store, parts.ids));
+    await lake.claim(await installationId(store, parts.ids), async () => {
+      if (isLakeNew && !(await hasFiles(store, lake.has))) throw otherLake(config.lakeUrl ?? "");
+    });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw new ConfigError(`WEIR_LAKE_URL: ${error.message}`);
   }
   return lake;
 }
+
+/** So many of the newest files tell whether this is their lake. */
+const FILES_LOOKED_FOR = 20;
+
+type HasFile = (path: string) => boolean | Promise<boolean>;
+
+/** False where the database names files and none of the newest is in the lake, which is another one then. */
+async function hasFiles({ db }: Store, has: HasFile): Promise<boolean> {
+  const { id, path, removedAt } = lakeFiles;
+  const files = await db
+    .select({ path })
+    .from(lakeFiles)
+    .where(isNull(removedAt))
+    .orderBy(desc(id))
+    .limit(FILES_LOOKED_FOR);
+  for (const file of files) if (await has(file.path)) return true;
+  return files.length === 0;
+}
+
+const hasIn =
+  ({ lake }: DataFolder): HasFile =>
+  (path) =>
+    existsSync(join(lake, path));
+
+const otherLake = (place: string) =>
+  new ConfigError(
+    `None of the lake's files are in ${place}. Set WEIR_LAKE_URL to the bucket that they are in, or, if they really are gone, run weir config accept.`,
+  );
 
 /** Null where none is set; of its three settings none stands alone. */
 function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clock: Clock) {

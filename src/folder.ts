@@ -69,9 +69,12 @@ export function openDataFolder(given: string, { isShared = false, ids = systemId
   };
 }
 
+/** In a data directory whose database is on a server: its name, wherever it is mounted. */
+export const SHARED_MARK = "folder.id";
+
 /** What is written into the folder when it is made. */
 function idOf(path: string, ids: Ids): string {
-  const file = join(path, "folder.id");
+  const file = join(path, SHARED_MARK);
   if (!existsSync(file)) {
     const temporary = `${file}.new-${process.pid}`;
     writeFileSync(temporary, ids.uuid(), { mode: 0o600 });
@@ -167,7 +170,7 @@ export function masterKey(
   isNew: boolean,
   ids: Ids,
 ): Uint8Array {
-  if (given !== null) return decodeKey(given, "WEIR_SECRET_KEY");
+  if (given !== null) return givenMasterKey(given);
   const file = keyFile(folder.path);
   if (existsSync(file)) return readKey(file);
   if (!isNew) {
@@ -176,7 +179,7 @@ export function masterKey(
     );
   }
   const key = ids.bytes(32);
-  renameSync(writeKey(file, key), file);
+  renameSync(writeBeside(file, keyText(key)), file);
   flushFolder(file);
   return key;
 }
@@ -188,7 +191,7 @@ export const nextMasterKey = (path: string): Uint8Array | null => readKeyIfThere
 export function askForNextKey(path: string, ids: Ids): Uint8Array {
   const file = nextKeyFile(path);
   const key = ids.bytes(32);
-  const temporary = writeKey(file, key);
+  const temporary = writeBeside(file, keyText(key));
   try {
     linkSync(temporary, file); // unlike a rename it leaves a file that is there as it is
     flushFolder(file);
@@ -228,21 +231,24 @@ function readKeyIfThere(file: string): Uint8Array | null {
   }
 }
 
-/** A file beside `file` that holds the key, safe on the disk; its path. */
-function writeKey(file: string, key: Uint8Array): string {
+const keyText = (key: Uint8Array) => `${Buffer.from(key).toString("base64")}\n`;
+
+/** Writes a private file beside `file`, safe on the disk, that is to take its place; returns its path. */
+export function writeBeside(file: string, text: string): string {
   const temporary = `${file}.new-${process.pid}`;
   rmSync(temporary, { force: true });
   const handle = openSync(temporary, "wx", 0o600);
   const { uid, gid } = statSync(dirname(file));
   if (process.getuid?.() === 0) fchownSync(handle, uid, gid); // the server may run as somebody else than who calls
-  writeFileSync(handle, `${Buffer.from(key).toString("base64")}\n`);
+  writeFileSync(handle, text);
   fsyncSync(handle);
   closeSync(handle);
   chmodSync(temporary, 0o600);
   return temporary;
 }
 
-function flushFolder(file: string): void {
+/** Waits until the disk has the name of `file`. */
+export function flushFolder(file: string): void {
   const folder = openSync(dirname(file), "r");
   try {
     fsyncSync(folder);
@@ -250,6 +256,9 @@ function flushFolder(file: string): void {
     closeSync(folder);
   }
 }
+
+/** The master key that `WEIR_SECRET_KEY` names. */
+export const givenMasterKey = (given: string): Uint8Array => decodeKey(given, "WEIR_SECRET_KEY");
 
 /** The master key that `WEIR_SECRET_KEY_PREVIOUS` names; null where it is not set. */
 export const previousMasterKey = (given: string | null): Uint8Array | null =>

@@ -7,6 +7,7 @@ import { ConfigError } from "../config.ts";
 import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
 import { verifyBackup } from "../engine/backup/verify.ts";
+import { checkInstallation } from "../installation.ts";
 import { freePlace, isAway, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
@@ -30,6 +31,7 @@ export const backup = (args: readonly string[], host: Host) =>
       return withFile(host, parts, { path: positionals[1] ?? "", room: tmpdir() }, (file) =>
         verify(host, { file, path: positionals[1] ?? "" }, flags),
       );
+    checkInstallation(parts);
     const { dataFolder, databaseUrl, lakeUrl } = parts.config;
     if (databaseUrl !== null) {
       throw new ConfigError(

@@ -1,15 +1,44 @@
+import type { Parts } from "../app.ts";
 import { describeConfig } from "../config.ts";
-import { carryOut, type Host, readArgs } from "./host.ts";
+import { checkInstallation, type Installation, readInstallation } from "../installation.ts";
+import { carryOut, type Host, readArgs, UsageError, withData } from "./host.ts";
 import { usage } from "./usage.ts";
 
-/** `weir config`: prints every setting as it would be used, secrets masked; as texts of one object with `--json`. */
+/**
+ * `weir config`: prints every setting as it would be used, secrets masked; as texts of one object with `--json`. Ends
+ * with 1 where the data directory depends on others. `weir config accept` takes the settings in their place.
+ */
 export const config = (args: readonly string[], host: Host) =>
   carryOut(host, usage.config.line, async () => {
-    const { values: flags } = readArgs({
+    const { values: flags, positionals } = readArgs({
       args: [...args],
+      allowPositionals: true,
       options: { data: { type: "string" }, json: { type: "boolean" } },
     });
-    const { config, secrets } = await host.parts({ data: flags.data });
-    if (flags.json) return host.out(JSON.stringify(Object.fromEntries(describeConfig(config, secrets))));
-    for (const [name, value] of describeConfig(config, secrets)) host.out(`${name}=${value}`);
+    const [verb, ...more] = positionals;
+    if (more.length > 0 || (verb !== undefined && verb !== "accept"))
+      throw new UsageError("Say weir config, or weir config accept.");
+    const parts = await host.parts({ data: flags.data });
+    if (verb === "accept") return accept(host, parts, flags.json === true);
+    const described = describeConfig(parts.config, parts.secrets);
+    if (flags.json) host.out(JSON.stringify(Object.fromEntries(described)));
+    else for (const [name, value] of described) host.out(`${name}=${value}`);
+    checkInstallation(parts);
   });
+
+/** Opens the data directory with these settings, which writes them down as those that it depends on. */
+async function accept(host: Host, parts: Parts, isJson: boolean): Promise<void> {
+  const facts: Installation = await withData(
+    parts,
+    async ({ config }) => readInstallation(config.dataFolder),
+    {
+      accepted: true,
+    },
+  );
+  if (isJson) return host.out(JSON.stringify(facts));
+  const { database, lake, lakeEndpoint, keyId } = facts;
+  host.out(`database  ${database ?? "weir.db in the data directory"}`);
+  host.out(`lake      ${lake ?? "lake in the data directory"}${lakeEndpoint ? ` (${lakeEndpoint})` : ""}`);
+  host.out(`key       ${keyId}`);
+  host.out("Accepted. To check that everything is there, run weir doctor.");
+}

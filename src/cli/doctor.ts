@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Parts } from "../app.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { ConfigError } from "../config.ts";
 import { withDatabase } from "../engine/backup/contents.ts";
 import { keyInFile, nextMasterKey, previousMasterKey } from "../folder.ts";
+import { checkInstallation } from "../installation.ts";
 import { livingProcesses } from "../store/processes.ts";
 import type { ReadDb } from "../store/store.ts";
 import { checkBackups } from "./doctor/backups.ts";
@@ -23,6 +25,7 @@ import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
 const LOOK_AGAIN = "Look at the server's log, then call doctor as the user that the server runs as.";
+const AS_THE_SERVER = "Call doctor with the settings that the server runs with.";
 const BACKUPS = "Look whether the folder backups in the data directory is there and can be read.";
 const BACKUPS_AWAY = "Look at WEIR_BACKUP_URL and its keys, and whether this machine reaches the bucket.";
 const RESTORE = "Stop the server, and put the last good backup back with weir restore.";
@@ -35,9 +38,19 @@ export async function doctor(args: readonly string[], host: Host): Promise<numbe
       args: [...args],
       options: { data: { type: "string" }, json: { type: "boolean" } },
     });
-    const findings = await examine(await host.parts({ data: flags.data }));
+    const parts = await host.parts({ data: flags.data });
+    const print = (findings: readonly Finding[]) => host.out(JSON.stringify({ ok: isWell, findings }));
+    try {
+      checkInstallation(parts); // what is elsewhere would look as if it were gone
+    } catch (error) {
+      isWell = false;
+      if (flags.json && error instanceof ConfigError)
+        print([wrong("settings", error.message, AS_THE_SERVER)]);
+      throw error;
+    }
+    const findings = await examine(parts);
     isWell = findings.every(({ ok }) => ok);
-    if (flags.json) return host.out(JSON.stringify({ ok: isWell, findings }));
+    if (flags.json) return print(findings);
     for (const { check, ok, message, remedy } of findings) {
       host.out(`${ok ? "ok   " : "WRONG"} ${check.padEnd(12)}${message}`);
       if (remedy !== null) host.out(`${" ".repeat(18)}→ ${remedy}`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { asc } from "drizzle-orm";
 import type { Parts } from "../app.ts";
 import { withDatabase } from "../engine/backup/contents.ts";
+import { checkInstallation } from "../installation.ts";
 import { verifyChain } from "../resources/events/verify.ts";
 import type { Verification } from "../resources/events/wire.ts";
 import { organizations } from "../resources/organizations/table.ts";
@@ -25,6 +26,7 @@ export async function verifyHere(
       onChain(slug, found);
     }
   };
+  checkInstallation(parts);
   const { dataFolder, databaseUrl } = parts.config;
   const file = join(dataFolder, "weir.db");
   if (databaseUrl === null && existsSync(file) && isTaken(dataFolder)) await withDatabase(file, verify);

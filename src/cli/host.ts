@@ -86,9 +86,13 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
 }
 
 /** Opens the data directory without a server, for as long as `work` takes. Only then is the server's code loaded. */
-export async function withApp<T>(parts: Parts, work: (app: Opened["app"]) => Promise<T>): Promise<T> {
+export async function withApp<T>(
+  parts: Parts,
+  work: (app: Opened["app"]) => Promise<T>,
+  options?: { accepted: boolean },
+): Promise<T> {
   const { openApp } = await import("../app.ts");
-  const opened = await openApp(parts);
+  const opened = await openApp(parts, options);
   try {
     return await work(opened.app);
   } finally {
@@ -97,12 +101,18 @@ export async function withApp<T>(parts: Parts, work: (app: Opened["app"]) => Pro
 }
 
 /** As `withApp`, for what makes no sense in a folder that Weir has never been in: one is not made there. */
-export async function withData<T>(parts: Parts, work: (app: Opened["app"]) => Promise<T>): Promise<T> {
+export async function withData<T>(
+  parts: Parts,
+  work: (app: Opened["app"]) => Promise<T>,
+  options?: { accepted: boolean },
+): Promise<T> {
+  const { checkInstallation } = await import("../installation.ts");
+  if (!options?.accepted) checkInstallation(parts); // before a database elsewhere is taken for one that is missing
   const { dataFolder, databaseUrl } = parts.config;
   if (databaseUrl === null && !existsSync(join(dataFolder, "weir.db"))) {
     throw new AppError("not_found", `There is no database in ${dataFolder}; say with --data where it lies.`);
   }
-  return withApp(parts, work);
+  return withApp(parts, work, options);
 }
 
 /** A password as it comes through a pipe: without the line break at its end. */

@@ -4,6 +4,7 @@ import { ConfigError } from "../config.ts";
 import { keyIdOf } from "../crypto/secretbox.ts";
 import { changeKeyNow } from "../engine/rekeyer.ts";
 import { askForNextKey, FolderTaken, keyInFile, nextMasterKey } from "../folder.ts";
+import { checkInstallation } from "../installation.ts";
 import { carryOut, type Host, readArgs, UsageError, withApp } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -32,6 +33,7 @@ export const keys = (args: readonly string[], host: Host) =>
 
 async function rotate(host: Host, data: string | undefined): Promise<string> {
   const parts = await host.parts({ data });
+  checkInstallation(parts); // before a server is asked to change its key
   const { dataFolder, databaseUrl } = parts.config;
   if (parts.secrets.secretKey !== null || databaseUrl !== null) {
     throw new ConfigError(

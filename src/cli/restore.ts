@@ -4,6 +4,7 @@ import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
+import { checkPlaces, wrongPlace } from "../installation.ts";
 import { told } from "./backup.ts";
 import { withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
@@ -21,26 +22,36 @@ export const restore = (args: readonly string[], host: Host) =>
     if (path === undefined || more.length > 0) throw new UsageError("Say which file: weir restore FILE.");
     const parts = await host.parts({ data: flags.data });
     const { config, secrets } = parts;
+    checkPlaces(config);
     if (config.databaseUrl !== null) {
       throw new ConfigError(
         "The database lies on a libSQL server (WEIR_DATABASE_URL): restore it there, with its own tools.",
       );
     }
-    const { dataFolder } = config;
+    const { dataFolder, lakeUrl, lakeEndpoint } = config;
     host.status("Unpacking …");
     const key = keyGiven(flags["key-file"], secrets.secretKey);
     const { manifest, kept } = await withFile(
       host,
       parts,
       { path, room: dirname(resolve(dataFolder)) },
-      (file) => restoreBackup({ path: file, dataFolder, key, clock: systemClock, ids: systemIds }),
+      (file) =>
+        restoreBackup({
+          path: file,
+          dataFolder,
+          key,
+          lakeUrl,
+          lakeEndpoint,
+          clock: systemClock,
+          ids: systemIds,
+        }),
     ).finally(() => host.status(""));
     if (flags.json)
       return host.out(JSON.stringify({ ...told(path, manifest), dataFolder, previousFolder: kept }));
     host.out(`${dataFolder} is as it was at ${manifest.createdAt}; every audit trail is valid.`);
     if (kept !== null) host.out(`What was there before is in ${kept}.`);
-    if (manifest.lakeUrl !== null && config.lakeUrl === null)
-      host.err(`Its lake's files are in ${manifest.lakeUrl}: set WEIR_LAKE_URL before you start it.`);
+    const wrong = wrongPlace(config);
+    if (wrong !== null) host.err(wrong);
   });
 
 function keyGiven(file: string | undefined, secretKey: string | null): RestoreRequest["key"] {

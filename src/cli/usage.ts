@@ -106,12 +106,16 @@ ${SERVER}
   ...clientUsage,
   ...upkeepUsage,
   config: {
-    line: "weir config [--data DIR] [--json]",
+    line: "weir config [accept] [--data DIR] [--json]",
     gist: "print the settings, secrets masked",
-    text: `Prints every setting as a server would use it.
+    text: `Prints every setting as a server would use it. Exit code 1 if the data directory depends on another database,
+lake or key than the settings name.
+
+accept changes what the data directory depends on to what the settings name, after you moved the database or the lake.
+It needs the right key, and no server may run on the data directory.
 
 ${DATA}
-  --json             one object, each setting as a text by its name`,
+  --json             one object, each setting as a text by its name; with accept {database, lake, lakeEndpoint, keyId}`,
   },
   version: {
     line: "weir version [--json]",

@@ -11,6 +11,7 @@ import {
   previousMasterKey,
   takeNextKey,
 } from "../folder.ts";
+import { recordInstallation } from "../installation.ts";
 import { settings } from "../store/settings.ts";
 import type { ReadDb, Store, WriteDb } from "../store/store.ts";
 
@@ -79,6 +80,7 @@ export async function beginChange(app: App): Promise<boolean> {
     }
     const keyId = keyIdOf(next);
     await store.write((db) => put(db, NEXT, keyId)); // before anything is sealed under it
+    recordInstallation(config.dataFolder, { keyId });
     secrets.adopt(next);
     log.write("info", "The master key is being changed", { keyId });
   }

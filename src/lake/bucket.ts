@@ -34,9 +34,12 @@ export interface BucketOptions {
 export interface BucketLake extends Lake {
   /**
    * Sees that the bucket can be read and written and belongs to the installation `id`; one that belongs to nobody
-   * yet becomes its own. Throws `unavailable` with the reason, and `conflict` where the bucket is another's.
+   * yet becomes its own, unless `mayTake` throws. Throws `unavailable` with the reason, and `conflict` where the
+   * bucket is another's.
    */
-  claim(id: string): Promise<void>;
+  claim(id: string, mayTake?: () => Promise<void>): Promise<void>;
+  /** Whether a file is in the bucket. */
+  has(path: string): Promise<boolean>;
   /** A shelf in the folder `name` beside the datasets. */
   shelf(name: string): Shelf;
 }
@@ -129,7 +132,14 @@ export function openBucketLake(options: BucketOptions): BucketLake {
       }
     },
 
-    claim: (id) => transfer(() => claim(link, id)),
+    claim: (id, mayTake) => transfer(() => claim(link, id, mayTake)),
+
+    async has(path) {
+      const key = `${root}${path}`;
+      for await (const { entries } of listPages(link, key, { maxKeys: 1 }))
+        return entries.some((entry) => entry.key === key);
+      return false;
+    },
 
     shelf: (name) => ({
       async put(path, content) {
@@ -211,7 +221,7 @@ async function giveUpUploads(link: S3Link, before: Date): Promise<void> {
   }
 }
 
-async function claim(link: S3Link, id: string): Promise<void> {
+async function claim(link: S3Link, id: string, mayTake?: () => Promise<void>): Promise<void> {
   const key = `${rootOf(link.config)}${MARKER}`;
   for await (const _ of listPages(link, rootOf(link.config), { maxKeys: 1 })) break;
   const owner = await readMarker(link, key);
@@ -223,6 +233,7 @@ async function claim(link: S3Link, id: string): Promise<void> {
       `The lake in the bucket ${bucket} belongs to another installation of Weir, or to this one with another database. Set another prefix, or remove ${key} if that installation is no more.`,
     );
   }
+  await mayTake?.();
   const response = await send(link, { method: "PUT", key, body: new TextEncoder().encode(id) });
   await response.body.cancel();
 }

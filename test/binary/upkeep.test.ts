@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { s3Keys, startS3 } from "../support/s3.ts";
 import { bareMachine, unshared } from "./executable.ts";
 
 const CONNECTION = {
@@ -57,6 +58,28 @@ describe("the executable looks after an installation", () => {
     expect((await again.call("GET", "/api/v1/events/verify")).body.valid).toBe(true);
     expect((await again.call("GET", "/api/v1/decisions/pending")).body.decisions).toHaveLength(1);
     expect((await again.call("GET", "/api/v1/connections/slug/warehouse")).body.hasCredentials).toBe(true);
+  }, 120_000);
+
+  test("stops with a sentence where it is not told of the bucket that the server keeps its lake in", async () => {
+    await using bucket = await startS3();
+    bucket.createBucket("lake");
+    await using machine = bareMachine();
+    const env = {
+      WEIR_LAKE_URL: "s3://lake/weir",
+      WEIR_LAKE_ENDPOINT: bucket.endpointUrl,
+      WEIR_LAKE_ACCESS_KEY_ID: s3Keys.accessKeyId,
+      WEIR_LAKE_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+    };
+    await (await machine.serve({ env })).end();
+    for (const words of [["doctor"], ["doctor", "--json"], ["backup", "x.weir"], ["serve", "--port", "0"]]) {
+      const { code, err } = await machine.run(words);
+      expect([words, code, err.split("\n").length]).toEqual([words, 1, 2]);
+      expect(err).toContain("keeps its lake at s3://lake/weir, and WEIR_LAKE_URL is not set.");
+    }
+    expect((await machine.run(["doctor"], { env })).code).toBe(0);
+    const accepted = await machine.run(["config", "accept", "--json"]);
+    expect([accepted.code, accepted.lines()[0].lake]).toEqual([0, null]);
+    await (await machine.serve()).end();
   }, 120_000);
 
   test("exports and applies configuration, with secrets from its environment", async () => {

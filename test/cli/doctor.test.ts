@@ -28,7 +28,7 @@ const faults = (json: { findings: Finding[] }) =>
 
 const examine = async (dataFolder: string, env: Record<string, string> = {}) => {
   const { code, json, err } = await shell(env)(doctor, "--data", dataFolder, "--json");
-  expect(err).toBe("");
+  expect(err).toBe(faults(json).settings?.message ?? "");
   expect(code).toBe(json.ok ? 0 : 1);
   return { code, json, wrong: faults(json) };
 };
@@ -121,9 +121,17 @@ describe("weir doctor", () => {
     const file = join(here.path, "secret.key");
     const key = readFileSync(file, "utf8");
     rmSync(file);
-    expect((await examine(here.path)).wrong.key?.message).toContain("There is no secret key");
     const env = { WEIR_SECRET_KEY: Buffer.alloc(32, 3).toString("base64") };
+    const missing = await examine(here.path);
+    expect(missing.wrong.settings?.message).toContain("there is neither WEIR_SECRET_KEY nor secret.key");
+    expect(missing.json.findings).toHaveLength(1); // nothing else is looked at
+    expect((await examine(here.path, env)).wrong.settings?.message).toContain("WEIR_SECRET_KEY is the key");
+    const facts = join(here.path, "installation.json");
+    const known = readFileSync(facts);
+    rmSync(facts); // as before the first start of this version
+    expect((await examine(here.path)).wrong.key?.message).toContain("There is no secret key");
     expect((await examine(here.path, env)).wrong.key?.message).toContain("secrets are sealed with");
+    writeFileSync(facts, known, { mode: 0o600 });
     expect((await examine(here.path, { WEIR_SECRET_KEY: key.trim() })).wrong).toEqual({});
     writeFileSync(file, key, { mode: 0o600 });
     const db = new Database(join(here.path, "weir.db"));
@@ -317,7 +325,7 @@ describe("weir doctor of a database on a libSQL server and a lake in a bucket", 
     bucket.interfere(({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null));
     expect(Object.keys((await examine(here.path, env)).wrong)).toEqual(["bucket"]);
     const other = { ...env, WEIR_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") };
-    expect((await examine(here.path, other)).wrong.key?.message).toContain("secrets are sealed with");
+    expect((await examine(here.path, other)).wrong.settings?.message).toContain("WEIR_SECRET_KEY is the key");
   });
 
   test("tells of processes that have nothing but the database in common", async () => {

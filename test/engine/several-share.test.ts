@@ -266,7 +266,7 @@ describe("two processes with a database and a data directory in common", () => {
     await using database = startHrana();
     await using one = await startApp({ engine: false });
     const joined = startApp({ env: settings(database), dataFolder: one.dataFolder, owner: false });
-    await expect(joined).rejects.toThrow("Another weir is running");
+    await expect(joined).rejects.toThrow("keeps its database in its file weir.db");
   });
 });
 

@@ -24,7 +24,7 @@ export function folder() {
 }
 
 /** Carries out commands of this machine in memory, with settings of their own. */
-export function shell(env: Readonly<Record<string, string | undefined>> = {}) {
+export function shell(env: Readonly<Record<string, string | undefined>> = {}, stdin = "") {
   return async (command: Command, ...args: string[]): Promise<Ran> => {
     const out: string[] = [];
     const err: string[] = [];
@@ -47,7 +47,7 @@ export function shell(env: Readonly<Record<string, string | undefined>> = {}) {
       env,
       onStop: () => undefined,
       status: () => undefined,
-      stdin: async () => "",
+      stdin: async () => stdin,
       out: (line) => out.push(line),
       write: () => undefined,
       isRead: () => true,

@@ -13,7 +13,16 @@ const MAX_WAL_BYTES = 128 * 1024 * 1024;
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 /** What nobody but the owner may enter or read. */
-const PRIVATE = ["weir.db", "secret.key", "secret.key.next", "lake", "files", "artifacts", "backups"];
+const PRIVATE = [
+  "weir.db",
+  "secret.key",
+  "secret.key.next",
+  "installation.json",
+  "lake",
+  "files",
+  "artifacts",
+  "backups",
+];
 
 /** Who may read and write the data directory; the key is looked at as well. */
 export function checkPermissions(folder: string): Finding {

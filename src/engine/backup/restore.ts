@@ -6,6 +6,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
 import { keyInFile, openDataFolder } from "../../folder.ts";
+import { type Installation, placesOf as installationPlaces, recordInstallation } from "../../installation.ts";
 import { storeFault } from "../../store/faults.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
 import { checkDatabase, unpack } from "./verify.ts";
@@ -20,6 +21,9 @@ export interface RestoreRequest {
   dataFolder: string;
   /** The master key that was given, and what gave it; null where none was. */
   key: { key: Uint8Array; from: "file" | "environment" } | null;
+  /** As it is set; null for the data directory. */
+  lakeUrl: string | null;
+  lakeEndpoint: string | null;
   clock: Clock;
   ids: Ids;
 }
@@ -55,6 +59,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
     if (existsSync(join(target, SETTINGS_FILE)))
       await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
+    recordInstallation(fresh, factsOf(request, manifest));
     if (existsSync(target)) await giveAway(fresh, await stat(target));
     const kept = isThere ? `${target}.before-${stamp}` : null;
     await changePlaces(target, fresh, kept);
@@ -65,6 +70,20 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     held?.unlock();
     await rm(fresh, { recursive: true, force: true });
   }
+}
+
+/** What the restored data directory depends on. A backup does not say on which store its bucket is. */
+function factsOf(
+  { lakeUrl, lakeEndpoint }: RestoreRequest,
+  { lakeUrl: lake, keyId }: Manifest,
+): Installation {
+  const places = installationPlaces({ databaseUrl: null, lakeUrl: lake, lakeEndpoint });
+  return {
+    database: places.database,
+    lake,
+    ...(lake === lakeUrl || lake === null ? { lakeEndpoint: places.lakeEndpoint } : {}),
+    ...(keyId === null ? {} : { keyId }),
+  };
 }
 
 /** The key that was given, else the one in the backup; it must be the one that sealed the secrets. */

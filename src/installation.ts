@@ -1,0 +1,157 @@
+import { existsSync, readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { type Static, Type } from "@sinclair/typebox";
+import { codeOf } from "./base/disk.ts";
+import { isObject, parseJson } from "./base/json.ts";
+import { nullable, optional, read } from "./base/shape.ts";
+import { type Config, ConfigError, type Secrets } from "./config.ts";
+import { keyIdOf } from "./crypto/secretbox.ts";
+import {
+  flushFolder,
+  givenMasterKey,
+  keyInFile,
+  nextMasterKey,
+  previousMasterKey,
+  SHARED_MARK,
+  writeBeside,
+} from "./folder.ts";
+
+/**
+ * What a data directory depends on beyond itself, as the settings of its last start had it: in `installation.json`. A
+ * field is absent while nobody knows, such as after an upgrade from a version that did not keep it.
+ */
+const Installation = Type.Object({
+  /** Address of the database's server, without credentials; null for `weir.db`. */
+  database: optional(nullable(Type.String())),
+  /** `s3://BUCKET/PREFIX`; null for the folder `lake`. */
+  lake: optional(nullable(Type.String())),
+  /** Address of a store that is not Amazon's, without credentials. */
+  lakeEndpoint: optional(nullable(Type.String())),
+  /** Id of the master key that encrypts. */
+  keyId: optional(Type.String()),
+});
+export type Installation = Static<typeof Installation>;
+
+type Settings = { config: Config; secrets: Pick<Secrets, "secretKey" | "secretKeyPrevious"> };
+type Places = Pick<Config, "dataFolder" | "databaseUrl" | "lakeUrl" | "lakeEndpoint">;
+
+const fileIn = (dataFolder: string) => join(dataFolder, "installation.json");
+
+/** Returns what is known of a data directory; nothing of one that is not there. Throws `ConfigError`. */
+export function readInstallation(dataFolder: string): Installation {
+  const file = fileIn(dataFolder);
+  let kept: unknown;
+  try {
+    kept = parseJson(readFileSync(file, "utf8"));
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return {};
+    throw unreadable(file, code || "it is not JSON");
+  }
+  const { value, faults } = read(Installation, kept, []);
+  if (!isObject(kept) || faults.length > 0) throw unreadable(file, "it is not what Weir writes");
+  return value;
+}
+
+const unreadable = (file: string, why: string) =>
+  new ConfigError(
+    `${file} can't be read (${why}). Run this as the user that the server runs as, or remove a damaged file: the next start writes it again.`,
+  );
+
+/** Writes down what has become known or has changed, in one step that survives a crash. */
+export function recordInstallation(dataFolder: string, facts: Installation): void {
+  const kept = readInstallation(dataFolder);
+  const next = { ...kept, ...facts };
+  if (JSON.stringify(kept) === JSON.stringify(next)) return;
+  const file = fileIn(dataFolder);
+  renameSync(writeBeside(file, `${JSON.stringify(next, null, 2)}\n`), file);
+  flushFolder(file);
+}
+
+/** What these settings make a data directory depend on. */
+export const placesOf = ({ databaseUrl, lakeUrl, lakeEndpoint }: Omit<Places, "dataFolder">) => ({
+  database: withoutCredentials(databaseUrl),
+  lake: lakeUrl,
+  lakeEndpoint: lakeUrl === null ? null : withoutCredentials(lakeEndpoint),
+});
+
+function withoutCredentials(address: string | null): string | null {
+  if (address === null) return null;
+  const { protocol, host, pathname } = new URL(address);
+  return `${protocol}//${host}${pathname.replace(/\/+$/, "")}`;
+}
+
+/**
+ * Compares settings with what the data directory depends on. Throws `ConfigError` with a sentence that names the first
+ * setting that differs, so that nobody takes data for lost that is elsewhere.
+ */
+export function checkInstallation({ config, secrets }: Settings): void {
+  const { dataFolder } = config;
+  // A server that changes its key may do so between the reads of a first look.
+  const hasWrongKey = wrongKey(dataFolder, secrets) !== null;
+  refuse(wrongPlace(config) ?? (hasWrongKey ? wrongKey(dataFolder, secrets) : null));
+}
+
+/** Compares the places of database and lake alone. Throws `ConfigError`. */
+export const checkPlaces = (settings: Places): void => refuse(wrongPlace(settings));
+
+function refuse(sentence: string | null): void {
+  if (sentence !== null) throw new ConfigError(sentence);
+}
+
+/** The sentence for a database or lake elsewhere than the settings say; null where they agree, or nobody knows. */
+export function wrongPlace(settings: Places): string | null {
+  const given = placesOf(settings);
+  const kept = readInstallation(settings.dataFolder);
+  return (
+    (kept.database === undefined ? signOfDatabase(settings) : null) ??
+    difference("WEIR_DATABASE_URL", "database", "in its file weir.db", kept.database, given.database) ??
+    difference("WEIR_LAKE_URL", "lake", "in its folder lake", kept.lake, given.lake) ??
+    difference("WEIR_LAKE_ENDPOINT", "lake", "at Amazon S3", kept.lakeEndpoint, given.lakeEndpoint)
+  );
+}
+
+/** What the files say of the database where `installation.json` says nothing. */
+function signOfDatabase({ dataFolder, databaseUrl }: Places): string | null {
+  const hasOwn = existsSync(join(dataFolder, "weir.db"));
+  const wasShared = existsSync(join(dataFolder, SHARED_MARK));
+  if (databaseUrl === null && !hasOwn && wasShared) {
+    return "This data directory keeps its database on a server, and WEIR_DATABASE_URL is not set. Set WEIR_DATABASE_URL to that server's address.";
+  }
+  if (databaseUrl === null || !hasOwn || wasShared) return null;
+  const given = withoutCredentials(databaseUrl);
+  return difference("WEIR_DATABASE_URL", "database", "in its file weir.db", null, given);
+}
+
+function difference(
+  setting: string,
+  what: string,
+  inside: string,
+  kept: string | null | undefined,
+  given: string | null,
+): string | null {
+  if (kept === undefined || kept === given) return null;
+  const place = kept === null ? inside : `at ${kept}`;
+  const told = given === null ? `${setting} is not set` : `${setting} is ${given}`;
+  const remedy = kept === null ? `Remove ${setting}.` : `Set ${setting} to ${kept}.`;
+  return `This data directory keeps its ${what} ${place}, and ${told}. ${remedy} If you moved it on purpose, run weir config accept.`;
+}
+
+/** The sentence for a master key that is not the one; null where it is, or where nobody knows. */
+function wrongKey(dataFolder: string, { secretKey, secretKeyPrevious }: Settings["secrets"]): string | null {
+  const { keyId } = readInstallation(dataFolder);
+  if (keyId === undefined) return null;
+  const isFromFile = secretKey === null;
+  // The next key takes the place of the other one, so it is read first.
+  const other = isFromFile ? nextMasterKey(dataFolder) : previousMasterKey(secretKeyPrevious);
+  const own = isFromFile ? keyInFile(dataFolder) : givenMasterKey(secretKey);
+  const ids = [own, other].filter((key) => key !== null).map(keyIdOf);
+  if (ids.includes(keyId)) return null;
+  const told =
+    ids[0] === undefined
+      ? "there is neither WEIR_SECRET_KEY nor secret.key"
+      : isFromFile
+        ? `secret.key holds the key ${ids[0]}`
+        : `WEIR_SECRET_KEY is the key ${ids[0]}`;
+  return `The secret key is not the one that this data directory's secrets are encrypted with, ${keyId}: ${told}. Set WEIR_SECRET_KEY to that key, or put its secret.key back. If you changed it on purpose, run weir config accept.`;
+}
