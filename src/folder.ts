@@ -10,13 +10,14 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
 
@@ -46,6 +47,7 @@ export function openDataFolder(given: string, { isShared = false, ids = systemId
   const below = (name: string) => join(path, name);
   let id: string;
   try {
+    refuseHalfRestored(path);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK);
     for (const name of ["lake", "files", "artifacts", "backups", "scratch"]) {
@@ -53,6 +55,7 @@ export function openDataFolder(given: string, { isShared = false, ids = systemId
     }
     id = isShared ? idOf(path, ids) : "";
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     throw new ConfigError(
       `The data directory ${path} can't be written: ${codeOf(error)}. Give another with --data, or change its permissions.`,
     );
@@ -67,6 +70,23 @@ export function openDataFolder(given: string, { isShared = false, ids = systemId
     id,
     ...(isShared ? lockTogether(path) : { scratch: below("scratch"), unlock: lock(path) }),
   };
+}
+
+/** What `weir restore` calls a data directory until it is whole. */
+export const RESTORING = ".restoring-";
+/** And the one that was there before. */
+export const BEFORE = ".before-";
+
+/** A restore that was killed between its last two steps has left everything, but nothing by this name. */
+function refuseHalfRestored(path: string): void {
+  const parent = dirname(path);
+  if (existsSync(path) || !existsSync(parent)) return;
+  const beside = readdirSync(parent).filter((name) => name.startsWith(basename(path)));
+  const isOf = (mark: string) => (name: string) => name.startsWith(`${basename(path)}${mark}`);
+  if (!beside.some(isOf(RESTORING))) return;
+  const before = beside.filter(isOf(BEFORE)).sort().at(-1);
+  const back = before === undefined ? "" : `, or rename ${join(parent, before)} to ${path}`;
+  throw new ConfigError(`A restore of ${path} was interrupted. Run weir restore again${back}.`);
 }
 
 /** In a data directory whose database is on a server: its name, wherever it is mounted. */

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
 import { config } from "../../src/cli/config.ts";
@@ -408,12 +417,29 @@ describe("a restore that is killed", () => {
     );
     child.kill("SIGKILL");
     await child.exited;
-    if (existsSync(second)) {
+    if (!existsSync(second)) await expect(startWith(second, {})).rejects.toThrow("Run weir restore again");
+    else {
       const { lake } = JSON.parse(readFileSync(join(second, "installation.json"), "utf8"));
       await startWith(second, lake === null ? {} : env);
     }
     expect((await shell()(restore, file, "--data", second)).code).toBe(0);
     await startWith(second, env);
+  });
+
+  test("between its last two steps makes no start begin with nothing", async () => {
+    using here = folder();
+    const path = join(here.path, "data");
+    await serveOnce(path);
+    const file = join(here.path, "backup.weir");
+    expect((await shell()(backup, file, "--data", path, "--include-key")).code).toBe(0);
+    renameSync(path, `${path}.before-2026-01-01`);
+    cpSync(`${path}.before-2026-01-01`, `${path}.restoring-1`, { recursive: true });
+    await expect(startWith(path, {})).rejects.toThrow(
+      `A restore of ${path} was interrupted. Run weir restore again, or rename ${path}.before-2026-01-01 to ${path}.`,
+    );
+    expect(existsSync(path)).toBe(false);
+    expect((await shell()(restore, file, "--data", path)).code).toBe(0);
+    await startWith(path, {});
   });
 });
 

@@ -5,7 +5,7 @@ import { type Clock, timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
-import { keyInFile, openDataFolder } from "../../folder.ts";
+import { BEFORE, keyInFile, openDataFolder, RESTORING } from "../../folder.ts";
 import { type Installation, placesOf as installationPlaces, recordInstallation } from "../../installation.ts";
 import { storeFault } from "../../store/faults.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
@@ -45,7 +45,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const { path, clock, ids } = request;
   const target = resolve(request.dataFolder);
   const stamp = timestamp(clock).replaceAll(/[:.]/g, "-");
-  const fresh = `${target}.restoring-${ids.uuid()}`;
+  const fresh = `${target}${RESTORING}${ids.uuid()}`;
   const isThere = existsSync(target) && (await readdir(target)).length > 0;
   if (isThere && !MARKS.some((name) => existsSync(join(target, name)))) {
     throw new AppError("conflict", `${target} holds something that is not Weir's. Name another with --data.`);
@@ -61,7 +61,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
       await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
     recordInstallation(fresh, factsOf(request, manifest));
     if (existsSync(target)) await giveAway(fresh, await stat(target));
-    const kept = isThere ? `${target}.before-${stamp}` : null;
+    const kept = isThere ? `${target}${BEFORE}${stamp}` : null;
     await changePlaces(target, fresh, kept);
     return { manifest, kept };
   } catch (error) {
