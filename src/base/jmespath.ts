@@ -2,6 +2,7 @@ import { compile, type JSONValue, TreeInterpreter } from "@jmespath-community/jm
 import { systemClock } from "./clock.ts";
 import { AppError } from "./errors.ts";
 import { isObject, type Json } from "./json.ts";
+import { compareNumbers, doubleOf, exactJson, isNumeric, type Numeric } from "./json-numbers.ts";
 import { measure } from "./measure.ts";
 
 type Node = ReturnType<typeof compile>;
@@ -63,17 +64,108 @@ export function searchJson(data: Json, text: string, limitMs = MAX_SEARCH_MS): J
 /** The library's class has no name to import it by. */
 const Interpreter = TreeInterpreter.constructor as new () => typeof TreeInterpreter;
 
+type Found = ReturnType<typeof TreeInterpreter.visit>;
+
+/** Functions that take numbers, and are not right with any that no double holds. */
+const ON_NUMBERS = new Set(["abs", "avg", "ceil", "floor", "max", "min", "sum", "to_string"]);
+
+const COMPARISONS = {
+  EQ: (order: number) => order === 0,
+  NE: (order: number) => order !== 0,
+  GT: (order: number) => order > 0,
+  GTE: (order: number) => order >= 0,
+  LT: (order: number) => order < 0,
+  LTE: (order: number) => order <= 0,
+};
+
+const literal = (value: unknown): Node => ({ type: "Literal", value: value as JSONValue });
+const valueIn = (node: Node): unknown => (node.type === "Literal" ? node.value : null);
+
+/** A number, or each of a list, as its double. */
+function rounded(node: Node): Node {
+  const value = valueIn(node);
+  if (Array.isArray(value)) return literal(value.map((each: unknown) => doubleOf(each) ?? each));
+  return literal(doubleOf(value) ?? value);
+}
+
+/** What the library calls a number. */
+const NUMBER_TYPE = 0;
+
+/** Bounded in time and size, and with numbers that no double holds, which the library does not know. */
 class BoundedInterpreter extends Interpreter {
   until = 0;
+
+  constructor() {
+    super();
+    const runtime = this.runtime as unknown as { getTypeName(value: unknown): unknown };
+    const typeOf = runtime.getTypeName;
+    runtime.getTypeName = (value) => (isNumeric(value) ? NUMBER_TYPE : typeOf.call(runtime, value));
+  }
 
   override visit(node: Node, value: Value): ReturnType<typeof TreeInterpreter.visit> {
     if (systemClock.monotonic() > this.until) throw tooMuch();
     if (node.type === "Field")
       return isObject(value) && Object.hasOwn(value, node.name) ? (value[node.name] ?? null) : null;
     if (node.type === "Function" && node.name === "join") this.checkJoin(node.children, value);
-    const found = super.visit(node, value);
+    const known = this.visitKnown(node, value);
+    const found = known === undefined ? super.visit(node, value) : known;
     if (MULTIPLYING.has(node.type) && measure(found as Json, MAX_SIZE) > MAX_SIZE) throw tooMuch();
     return found;
+  }
+
+  /**
+   * Visits a node whose operands are known. Comparing numbers, choosing among them and writing them as text keep all of
+   * their digits; what computes new ones takes their doubles, as JMESPath does.
+   */
+  private visitKnown(node: Node, value: Value): Found | undefined {
+    const known = (child: Node): Node => literal(this.visit(child, value));
+    switch (node.type) {
+      case "Comparator": {
+        const [left, right] = [known(node.left), known(node.right)];
+        const [a, b] = [valueIn(left), valueIn(right)];
+        if (isNumeric(a) && isNumeric(b)) return COMPARISONS[node.name](compareNumbers(a, b));
+        return super.visit({ ...node, left, right }, value);
+      }
+      case "Arithmetic":
+        return super.visit(
+          { ...node, left: rounded(known(node.left)), right: rounded(known(node.right)) },
+          value,
+        );
+      case "ValueProjection": {
+        const left = known(node.left);
+        return isNumeric(valueIn(left)) ? null : super.visit({ ...node, left }, value);
+      }
+      case "Unary":
+        return super.visit({ ...node, operand: rounded(known(node.operand)) }, value);
+      case "Function":
+        if (node.name === "sort_by") return this.sorted(node.children, value);
+        if (!ON_NUMBERS.has(node.name) || node.children.length !== 1) return undefined;
+        return this.numbers(node.name, known(node.children[0] as Node), (child) =>
+          super.visit({ ...node, children: [child] }, value),
+        );
+      default:
+        return undefined;
+    }
+  }
+
+  /** Items by their keys where all of them are numbers; undefined where not. */
+  private sorted([list, key]: readonly Node[], value: Value): Found | undefined {
+    const items: unknown = list && this.visit(list, value);
+    if (!Array.isArray(items) || key?.type !== "ExpressionReference") return undefined;
+    const keyed = items.map((item) => ({ item, key: this.visit(key.child, item) as unknown }));
+    const numbered = keyed.flatMap(({ item, key }) => (isNumeric(key) ? [{ item, key }] : []));
+    if (numbered.length < items.length) return undefined;
+    return numbered.sort((a, b) => compareNumbers(a.key, b.key)).map(({ item }) => item);
+  }
+
+  private numbers(name: string, child: Node, compute: (child: Node) => Found): Found {
+    const given = valueIn(child);
+    if (name === "to_string") return typeof given === "string" ? given : exactJson(given);
+    if (name !== "max" && name !== "min") return compute(rounded(child));
+    if (!Array.isArray(given) || given.length === 0 || !given.every(isNumeric)) return compute(child);
+    const isBetter = COMPARISONS[name === "max" ? "GT" : "LT"];
+    const best = given.reduce((most: Numeric, each) => (isBetter(compareNumbers(each, most)) ? each : most));
+    return best as number;
   }
 
   private checkJoin(children: readonly Node[], value: Value): void {

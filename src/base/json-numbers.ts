@@ -1,13 +1,52 @@
 /**
  * A number of a JSON text that no double holds as it is written: `1.10`, `12345678901234567.89`, `1e400`. It is no plain
- * object, so that nothing takes it for one; `JSON.stringify` shows its text in quotes.
+ * object, so that nothing takes it for one; `JSON.stringify` shows its text in quotes, and arithmetic takes its double.
  */
 export class NumberText {
   constructor(readonly text: string) {}
 
+  get [Symbol.toStringTag](): string {
+    return "Number";
+  }
+
   toJSON(): string {
     return this.text;
   }
+
+  toString(): string {
+    return this.text;
+  }
+
+  valueOf(): number {
+    return Number(this.text);
+  }
+}
+
+/** A number of any size or length. */
+export type Numeric = number | bigint | NumberText;
+
+export const isNumeric = (value: unknown): value is Numeric =>
+  typeof value === "number" || typeof value === "bigint" || value instanceof NumberText;
+
+/** The nearest double of a number; null for what is none. */
+export const doubleOf = (value: unknown): number | null => (isNumeric(value) ? Number(value) : null);
+
+/** Negative where `left` is less than `right`, 0 where they are equal, with all of their digits. */
+export function compareNumbers(left: Numeric, right: Numeric): number {
+  const [a, b] = [Number(left), Number(right)];
+  if (a !== b) return a < b ? -1 : 1; // rounding keeps the order of those that differ afterwards
+  const [first, second] = [magnitudeOf(String(left)), magnitudeOf(String(right))];
+  const isNegative = a < 0 || String(left).startsWith("-");
+  const order =
+    first.exponent - second.exponent ||
+    (first.digits < second.digits ? -1 : Number(first.digits > second.digits));
+  return isNegative ? -order : order;
+}
+
+/** A number as `0.digits` times a power of ten. */
+function magnitudeOf(text: string): { digits: string; exponent: number } {
+  const { digits, exponent } = partsOf(text);
+  return { digits: digits.replace(/0+$/, ""), exponent: exponent + digits.length };
 }
 
 /** What may be changed by a double: many digits, a fraction that ends with 0, a long exponent, a negative zero. */

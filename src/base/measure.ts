@@ -1,4 +1,5 @@
 import type { Json } from "./json.ts";
+import { NumberText } from "./json-numbers.ts";
 
 /**
  * About how many characters `value` has as JSON; stops counting past `limit`. Parts that stand in it
@@ -7,6 +8,7 @@ import type { Json } from "./json.ts";
 export function measure(value: Json, limit: number): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 5;
+  if ((value as unknown) instanceof NumberText) return String(value).length;
   let size = 2;
   if (Array.isArray(value)) {
     for (const item of value) {

@@ -1,5 +1,6 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import { parseExact } from "../base/json-numbers.ts";
 import { charsetOf } from "../executors/http-message.ts";
 import { type Draw, draw, hold, pause, throttled, type Waiter } from "./api-throttle.ts";
 
@@ -114,16 +115,11 @@ export async function bytesOf(system: string, response: EgressResponse): Promise
   return bytes;
 }
 
-/** JSON of a reply, integers beyond 2^53 as `bigint`; undefined where it is none, such as the page of a gateway. */
+/** JSON of a reply, with numbers as `parseExact` has them; undefined where it is none, such as the page of a gateway. */
 export function jsonOf(text: string): unknown {
   try {
-    return /\d{16}/.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined; // the status tells what there is to tell
   }
 }
-
-const exactInteger = (_key: string, value: unknown, context?: { source?: string }): unknown =>
-  typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "")
-    ? BigInt(context?.source ?? 0)
-    : value;

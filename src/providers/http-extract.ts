@@ -2,6 +2,7 @@ import { AppError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
 import { searchJson } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { doubleOf } from "../base/json-numbers.ts";
 import { read } from "../base/shape.ts";
 import { walkPages } from "./api-pages.ts";
 import type { Extraction, ExtractRequest, HttpAccess, JsonList, Link } from "./contract.ts";
@@ -156,8 +157,8 @@ class Reading {
   #look(body: Json, headers: Headers, paginator: Paginator | undefined, rows: number): void {
     const { link, endpoint, spec, system, secrets } = this.asking;
     if (endpoint.totalPath !== undefined) {
-      const total: unknown = searchJson(body, endpoint.totalPath);
-      if (typeof total === "number") this.total = total;
+      const total = doubleOf(searchJson(body, endpoint.totalPath));
+      if (total !== null) this.total = total;
       else link.warn?.(`The replies have no number at totalPath, so that nothing is compared.`);
     }
     const error = errorIn(body, endpoint.dataPath ?? "", secrets);

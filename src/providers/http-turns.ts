@@ -1,6 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import { searchJson } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { isNumeric } from "../base/json-numbers.ts";
 import { withQuery } from "../executors/http-message.ts";
 import { nextLink } from "../executors/http-pages.ts";
 import { instantMs } from "./api-instants.ts";
@@ -117,7 +118,7 @@ function placeOf(body: Json, expression: string, field: string): string | number
   const found: unknown = searchJson(body, expression);
   if (found === null || found === "" || found === false) return null;
   if (typeof found === "string" || typeof found === "number") return found;
-  if (typeof found === "bigint") return String(found);
+  if (isNumeric(found)) return String(found);
   throw new AppError(
     "upstream",
     `What ${field} finds in the reply is neither a text nor a number, so that no next page can be asked for.`,

@@ -1,6 +1,7 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { doubleOf } from "../base/json-numbers.ts";
 import { expiredCursor, isExpired } from "./api-pages.ts";
 import { callApi, jsonOf, textOf, type Verdict } from "./api-send.ts";
 import { retryAfterMs, setTokens } from "./api-throttle.ts";
@@ -136,13 +137,16 @@ function noteCost(session: ShopifySession, body: JsonObject): number {
   const { maximumAvailable, currentlyAvailable, restoreRate } = cost.throttleStatus;
   const capacity = positive(maximumAvailable);
   const perSecond = positive(restoreRate);
-  if (capacity === null || perSecond === null || typeof currentlyAvailable !== "number") return THROTTLED_MS;
-  setTokens(session.link, BUCKET, { capacity, perSecond }, currentlyAvailable);
-  return Math.max(100, (((requested ?? 0) - currentlyAvailable) / perSecond) * 1000);
+  const available = doubleOf(currentlyAvailable);
+  if (capacity === null || perSecond === null || available === null) return THROTTLED_MS;
+  setTokens(session.link, BUCKET, { capacity, perSecond }, available);
+  return Math.max(100, (((requested ?? 0) - available) / perSecond) * 1000);
 }
 
-const positive = (value: Json | undefined): number | null =>
-  typeof value === "number" && value > 0 && Number.isFinite(value) ? value : null;
+function positive(value: Json | undefined): number | null {
+  const number = doubleOf(value);
+  return number !== null && number > 0 && Number.isFinite(number) ? number : null;
+}
 
 function tellVersion(link: ShopifyLink, headers: Headers): void {
   const version = headers.get("x-shopify-api-version");

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { AppError } from "../../src/base/errors.ts";
 import { jmespathFault, searchJson } from "../../src/base/jmespath.ts";
+import type { Json } from "../../src/base/json.ts";
+import { exactJson, parseExact } from "../../src/base/json-numbers.ts";
 
 const data = {
   items: [
@@ -27,6 +29,26 @@ describe("searchJson", () => {
     expect(searchJson(data, "max_by(items, &id).id")).toBe(2);
     expect(searchJson(data, "next")).toBeNull();
     expect(searchJson(data, "nowhere.at.all")).toBeNull();
+  });
+
+  test("keeps every digit of numbers that no double holds", () => {
+    const exact = parseExact(
+      '[{"n":12345678901234567.89},{"n":1.10},{"n":9007199254740993},{"n":2}]',
+    ) as Json;
+    const texts = (text: string) => exactJson(searchJson(exact, text));
+    expect(texts("[?n > `2`].n")).toBe("[12345678901234567.89,9007199254740993]");
+    expect(texts("[?n == `1.1`].n")).toBe("[1.10]");
+    expect(texts("[?n == `1.1` || n > `9007199254740992`].n")).toBe(
+      "[12345678901234567.89,1.10,9007199254740993]",
+    );
+    expect(texts("[?n != to_string(n)] | length(@)")).toBe("4");
+    expect(texts("max([].n)")).toBe("12345678901234567.89");
+    expect(texts("min([].n)")).toBe("1.10");
+    expect(texts("sort_by(@, &n)[].n")).toBe("[1.10,2,9007199254740993,12345678901234567.89]");
+    expect(texts("[].to_string(n) | [1]")).toBe('"1.10"');
+    expect(texts("[1].[type(n), to_number(n)]")).toBe('["number",1.10]');
+    expect(texts("[1].[n + `1`, abs(n), sum([n, n])]")).toBe("[2.1,1.1,2.2]");
+    expect(texts("[1].n.*")).toBe("null");
   });
 
   test("reaches nothing but data", () => {

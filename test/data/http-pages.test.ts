@@ -219,3 +219,91 @@ test("of the columns only those come that were chosen, and one that no row has i
   expect(await data.rows(`select ${child} from raw.${dataset}__r__lines`)).toEqual([{ sku: "a" }]);
   expect(await data.rows(`select value from raw.${dataset}__r__tags`)).toEqual([{ value: 1 }]);
 });
+
+describe("numbers that no double holds keep every digit", () => {
+  const page = `{"total": 2.0, "more": 1.10, "items": [
+    {"id": 1, "long": 12345678901234567.89, "zeros": 1.10, "big": 9007199254740993, "huge": 18446744073709551616, "in": {"n": 2.50}, "list": [1.10]},
+    {"id": 2, "long": 0.5, "zeros": 10.5, "big": 1, "huge": 1, "in": {"n": 1}, "list": [2]}]}`;
+  const exact = [
+    {
+      id: 1,
+      long: "12345678901234567.89",
+      zeros: "1.10",
+      big: "9007199254740993",
+      huge: "18446744073709551616",
+    },
+    { id: 2, long: "0.50", zeros: "10.50", big: 1, huge: "1" },
+  ];
+
+  test.each([
+    ["that are cut out of the reply", "items", {}],
+    ["that are all of a list", "items[]", {}],
+    ["that a JMESPath makes anew", "items[].{id: id, long: long, zeros: zeros, big: big, huge: huge}", {}],
+    ["that a number of theirs chooses", "items[?zeros >= `1.1` && big < `9007199254740994`]", {}],
+    ["that a number beside them tells apart", "items[?long != id && zeros != big]", {}],
+    ["that come in the order of a number", "sort_by(items, &long) | reverse(@)", {}],
+    ["of which some columns are wanted", "items", { columns: ["id", "long", "zeros", "big", "huge"] }],
+    ["that have a cursor", "items", { incremental: { cursorField: "big" } }],
+    ["that have a cursor with a fraction", "items", { incremental: { cursorField: "zeros" } }],
+    ["that have a key", "items", { writeDisposition: "merge", primaryKey: ["long"] }],
+  ])("of rows %s", async (_, dataPath, more) => {
+    const pages = [page, '{"items": [], "total": 2}'];
+    const extract = await open(
+      { dataPath, totalPath: "total", paginator: { type: "none" } },
+      () => new Raw(200, pages[0] ?? ""),
+      more,
+    );
+    await extract.result();
+    expect(
+      await data.rows(`select id, long, zeros, big, huge from raw.${extract.dataset}__r order by id`),
+    ).toEqual(exact);
+  });
+
+  test("of child tables, of objects that are spread out, and of JSON", async () => {
+    for (const dataPath of ["items", "items[]"]) {
+      const extract = await open({ dataPath, paginator: { type: "none" } }, () => new Raw(200, page));
+      await extract.result();
+      expect(await data.rows(`select in__n as n from raw.${extract.dataset}__r order by id`)).toEqual([
+        { n: "2.50" },
+        { n: "1.00" },
+      ]);
+      expect(
+        await data.rows(`select value as v from raw.${extract.dataset}__r__list order by value`),
+      ).toEqual([{ v: "1.10" }, { v: "2.00" }]);
+    }
+    const whole = { dataPath: "items[]", paginator: { type: "none" } };
+    const extract = await open(whole, () => new Raw(200, page));
+    await extract.result({ maxTableNesting: 0 });
+    expect(
+      await data.rows(
+        `select "in"::VARCHAR as i, list::VARCHAR as l from raw.${extract.dataset}__r order by id`,
+      ),
+    ).toEqual([
+      { i: '{"n":2.50}', l: "[1.10]" },
+      { i: '{"n":1}', l: "[2]" },
+    ]);
+  });
+
+  test("of a list of plain numbers, and of a cursor of pages", async () => {
+    const asked: (string | null)[] = [];
+    const extract = await open(
+      { dataPath: "items[]", paginator: { type: "cursor", cursorPath: "next", cursorParam: "after" } },
+      (parameters) => {
+        asked.push(parameters.get("after"));
+        return new Raw(
+          200,
+          asked.length === 1
+            ? '{"items":[1.10,12345678901234567.89],"next":12345678901234567.890}'
+            : '{"items":[2],"next":null}',
+        );
+      },
+    );
+    await extract.result();
+    expect(asked).toEqual([null, "12345678901234567.890"]);
+    expect(await data.rows(`select value as v from raw.${extract.dataset}__r order by value`)).toEqual([
+      { v: "1.10" },
+      { v: "2.00" },
+      { v: "12345678901234567.89" },
+    ]);
+  });
+});
