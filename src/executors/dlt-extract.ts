@@ -1,22 +1,15 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
-import type { Extraction, Link } from "../providers/contract.ts";
-import type { SqlSession } from "../sql/contract.ts";
 import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
-import { isWhole } from "./extract/boundary.ts";
-import { choiceOf } from "./extract/chosen.ts";
 import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
-import { landDirect } from "./extract/direct.ts";
 import { type Finished, finish } from "./extract/finish.ts";
-import { deleteMissing, takeKeys } from "./extract/gone.ts";
-import { guessSheet, isGuessable, landGuessed } from "./extract/guess.ts";
-import { type IntakeOptions, takeLoose } from "./extract/intake.ts";
-import { knownColumns, type Landed, landStaged, type Site } from "./extract/land.ts";
+import { deleteMissing } from "./extract/gone.ts";
+import type { Landed, Site } from "./extract/land.ts";
+import { type Job, landIn } from "./extract/landing.ts";
 import { Names, normaliseName } from "./extract/naming.ts";
-import { Peekable } from "./extract/peekable.ts";
 import {
   type Options,
   type Plan,
@@ -28,16 +21,8 @@ import {
 import { rejectsArtifact } from "./extract/rejects.ts";
 import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
-import { Staging } from "./extract/staging.ts";
-import { isRefusal, measured, recordFiles, takeTyped, typedSheet } from "./extract/typed.ts";
-import {
-  warnOfAhead,
-  warnOfGone,
-  warnOfMissing,
-  warnOfOdd,
-  warnOfTwice,
-  warnOfVariants,
-} from "./extract/warnings.ts";
+import { isRefusal } from "./extract/typed.ts";
+import { warnOfAhead, warnOfTwice, warnOfVariants } from "./extract/warnings.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.
@@ -68,21 +53,6 @@ export const dltExtract = defineExecutor({
   check: faultsOf,
   execute,
 });
-
-interface Job {
-  bench: Bench;
-  session: SqlSession;
-  folder: string;
-  options: Options;
-  /** The dataset's tables, as the last commit left them. */
-  tables: readonly LakeTable[];
-  /** Names of tables that are no child tables. */
-  roots: ReadonlySet<string>;
-  /** Those, and those of the child tables of this load. */
-  names: Names;
-  reporter: Reporter;
-  warn(text: string): void;
-}
 
 interface Extracted {
   plan: Plan;
@@ -281,129 +251,6 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     `${plan.resource}: ${root?.result.rowsRead} rows read, ${root?.result.rows} loaded, ${root?.result.deduplicated} duplicates, ${root?.result.rejected} rejected.`,
   );
   return { plan, landed, finished };
-}
-
-/**
- * Lands a resource with a folder of its own. With `isTrusting` the first rows decide the types of columns whose source
- * does not say them; throws a refusal (`isRefusal`) where a later row is not of them.
- */
-async function landIn(
-  job: Job,
-  site: Omit<Site, "staging">,
-  folder: string,
-  isTrusting: boolean,
-): Promise<Landed> {
-  await mkdir(folder, { mode: 0o700 });
-  const staging = new Staging(job.session, folder);
-  const names = job.names.copy();
-  try {
-    const landed = await land({ ...job, names }, { ...site, staging }, isTrusting);
-    job.names = names;
-    return landed;
-  } catch (error) {
-    await staging.conveyor.settle();
-    await rm(folder, { recursive: true });
-    throw error;
-  }
-}
-
-async function land(
-  { bench, options, names, reporter, warn }: Job,
-  given: Site,
-  isTrusting: boolean,
-): Promise<Landed> {
-  const { plan, staging } = given;
-  const { provider, link } = await bench.connection();
-  if (!provider.extract)
-    throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
-  if (plan.request.endpoint && !provider.http) {
-    const message = `${plan.resource}: an endpoint is for connections of an HTTP connection template; ${provider.title} knows itself how its resources are asked for.`;
-    throw new AppError("definition_invalid", message);
-  }
-  const told: Link = {
-    ...link,
-    warn: (text) => warn(`${plan.resource}: ${text}`),
-    note(text) {
-      bench.log("info", `${plan.resource}: ${text}`);
-      reporter.note(text);
-    },
-    waits: (until) => reporter.waits(until),
-  };
-  const extraction = await provider.extract(told, plan.request);
-  if (plan.request.keys && (extraction.kind !== "csv" || !extraction.keys)) {
-    throw new AppError(
-      "definition_invalid",
-      `${plan.resource}: ${provider.title} can't tell which rows are gone; deletes is for PostgreSQL and MySQL.`,
-    );
-  }
-  const site: Site = { ...given, where: extraction.kind === "files" ? plan.request.where : null };
-  // A cursor may only move past rows that were read, and a condition asks for so many of those that it lets
-  // through: which ones are left out is decided when all are known.
-  const isUncut = site.where !== null || (plan.incremental !== null && !options.dryRun);
-  const intake: IntakeOptions = {
-    table: plan.table,
-    idPrefix: site.idPrefix,
-    maxNesting: options.maxNesting,
-    fingerprint: (plan.incremental !== null && isWhole(plan)) || plan.strategy === "scd2",
-    only: plan.request.columns && choiceOf(plan.request.columns),
-    limit: isUncut ? null : plan.limit,
-    strictCounts: options.strictCounts,
-    tables: names,
-    file: plan.file,
-    readSheets: (source) => bench.sheets.read(source),
-    sheet: plan.sheet,
-    folder: staging.folder,
-    known: knownColumns(site.existing(plan.table)),
-    fixed: plan.fixed,
-    isTrusting,
-    signal: bench.signal,
-    warn,
-    progress: (rows) => reporter.rows(rows),
-  };
-  if (extraction.kind === "csv") {
-    try {
-      const landed = await landTyped(extraction, site, intake, { isTrusting, reporter });
-      if (!extraction.keys) return landed;
-      reporter.phase("extract", `Looking for what is gone from ${plan.resource}`, 0);
-      return { ...landed, keysFile: await takeKeys(await extraction.keys(), landed, staging, intake) };
-    } finally {
-      await extraction.close?.();
-    }
-  }
-  const isGuessed = isGuessable(site);
-  if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.select ?? null;
-  const taken = await takeLoose(extraction, staging, intake);
-  // Others know their columns, and refuse what they don't have.
-  if (extraction.kind === "files" || provider.http) warnOfMissing(taken.sheets, site);
-  if (taken.areNamed && taken.sheets[0]) warnOfGone(taken.sheets[0], site);
-  reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);
-  const guessed = isGuessed ? await landGuessed(site, taken) : null;
-  const landed = guessed ?? (await landStaged(site, taken, extraction.ranged));
-  warnOfOdd(taken.odd, site);
-  return landed;
-}
-
-async function landTyped(
-  extraction: Extraction & { kind: "csv" },
-  site: Site,
-  intake: IntakeOptions,
-  { isTrusting, reporter }: { isTrusting: boolean; reporter: Reporter },
-): Promise<Landed> {
-  const { staging, plan } = site;
-  const sheet = typedSheet(extraction, intake);
-  const known = knownColumns(site.existing(sheet.table));
-  const records = new Peekable(
-    measured(recordFiles(extraction, staging, intake), { extraction, sheet, staging, known }),
-  );
-  warnOfGone(sheet, site);
-  let landed = isTrusting ? await landDirect(site, extraction, records, sheet) : null;
-  if (!landed) {
-    const taken = await takeTyped(extraction, records, sheet, staging);
-    reporter.phase("normalize", `Sorting ${plan.resource}`, sheet.rows);
-    landed = await landStaged(site, taken, extraction.ranged);
-  }
-  warnOfOdd(extraction.odd, site);
-  return landed;
 }
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */
