@@ -77,9 +77,9 @@ test("drive folder to dataset: a sample file first, then the folder that is conn
   const sample = await install(app.owner, "drive-to-dataset", { dataset: "targets" });
   await carryOut(sample.ids.load, ["drive"]);
   expect(await data.rows("SELECT region, target FROM raw.targets ORDER BY region")).toEqual([
-    { region: "north", target: 12000 },
-    { region: "south", target: 9500 },
-    { region: "west", target: 10250.5 },
+    { region: "north", target: "12000.0" },
+    { region: "south", target: "9500.0" },
+    { region: "west", target: "10250.5" },
   ]);
 
   await using drive = await startDrive();
