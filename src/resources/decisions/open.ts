@@ -16,6 +16,7 @@ import { type DecisionRow, decisions } from "./table.ts";
 export async function openDecision(tx: WriteContext, run: RunRow, request: DecisionRequest): Promise<void> {
   const { assignedTo, expiresInSeconds, ...asked } = request;
   const at = timestamp(tx.clock);
+  const expiresAt = expiresInSeconds === null ? null : timestamp(tx.clock, expiresInSeconds * 1000);
   const automation = await automationOf(tx, run);
   const row: DecisionRow = {
     ...asked,
@@ -37,11 +38,11 @@ export async function openDecision(tx: WriteContext, run: RunRow, request: Decis
     assignedTo: assignedTo === null ? null : await memberOf(tx, assignedTo),
     decidedBy: null,
     decidedAt: null,
-    expiresAt: expiresInSeconds === null ? null : timestamp(tx.clock, expiresInSeconds * 1000),
+    expiresAt,
     correlationId: run.correlationId,
   };
   await tx.db.insert(decisions).values(row);
-  const { decisionType, expiresAt } = row;
+  const { decisionType } = row;
   const data = { ...about(row), decisionType, assignedTo: row.assignedTo, expiresAt };
   await record(tx, "decision.requested", entityOf(row.id), data);
 }
