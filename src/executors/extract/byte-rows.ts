@@ -235,7 +235,18 @@ export class ByteRows {
         return this.#put(lines, column.at.double, from, to);
       }
     }
+    if (isPlain && scale > 0 && this.#isShortest(from, to)) {
+      column.sawDigits(whole, scale);
+      return this.#put(lines, column.at.double, from, to);
+    }
     return this.#rare(lines, column, from);
+  }
+
+  /** True for a fraction as its double is written: most of many digits are. */
+  #isShortest(from: number, to: number): boolean {
+    const text = this.#text(from, to);
+    const value = Number(text);
+    return String(value) === text && !Number.isInteger(value);
   }
 
   /** The position after the digits from `at` on. */
