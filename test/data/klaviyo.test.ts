@@ -170,7 +170,7 @@ test("numbers that a double can't hold keep all their digits", async () => {
   await extract.result();
   const sql = `select name, integration__key::text as key, integration__share as share from raw.${dataset}__metrics`;
   expect(await data.rows(sql)).toEqual([
-    { name: "9007199254740993", key: "9007199254740993", share: 0.12345678901234568 },
+    { name: "9007199254740993", key: "9007199254740993", share: "0.1234567890123456789" },
   ]);
 });
 
