@@ -43,12 +43,14 @@ interface Search {
   sql: string;
   /** Those that no text so far has ruled out, the narrowest first. */
   left: Candidate[];
+  /** Where all is NULL so far. */
+  wanted: Reading | null;
   found: Reading | null;
 }
 
 /**
  * Finds the reading of each column that holds every text of it in `relation`: the narrowest, tried in the order of
- * `candidates`. A column of nothing but NULL has none.
+ * `candidates`. A column of nothing but NULL has the one of its known type, or none.
  */
 export async function readingsOf(
   session: SqlSession,
@@ -77,11 +79,11 @@ export async function provenReadings(
 }
 
 const searchFor = (columns: readonly TextColumn[], style: TextStyle): Search[] =>
-  columns.map(({ sql, known, isJson = false }) => ({
-    sql,
-    left: isJson ? [...DAYS, AS_TEXT] : candidates(known, style),
-    found: null,
-  }));
+  columns.map(({ sql, known, isJson = false }) => {
+    const wanted = known === null ? null : wantedReading(known, style);
+    const others = isJson ? [...DAYS, AS_TEXT] : candidates(style);
+    return { sql, left: wanted ? [wanted, ...others] : others, wanted, found: null };
+  });
 
 /** Rules out what does not hold in `relation`, until the first type that is left does. */
 async function narrow(
@@ -101,8 +103,8 @@ async function narrow(
       for (const [at, column] of batch.entries()) {
         const candidate = column.left[0] ?? AS_TEXT;
         column.found = null;
-        if (Number(row[`n${at}`] ?? 0) === 0) continue;
-        if (row[`ok${at}`] === true)
+        if (Number(row[`n${at}`] ?? 0) === 0) column.found = column.wanted;
+        else if (row[`ok${at}`] === true)
           column.found = candidate === DECIMAL ? decimalFor(Number(row[`s${at}`]), style) : candidate;
         else {
           column.left.shift();
@@ -114,14 +116,16 @@ async function narrow(
   }
 }
 
-function candidates(known: string | null, style: TextStyle): Candidate[] {
-  const wanted = known === null ? null : known === "VARCHAR" ? AS_TEXT : readingOf(known);
+function wantedReading(known: string, style: TextStyle): Reading | null {
+  const wanted = readingOf(known);
+  const isNumber = wanted !== null && /^(DECIMAL|DOUBLE|FLOAT|.*INT)/.test(wanted.type);
+  return isNumber && style.decimal === "," ? withComma(wanted) : wanted;
+}
+
+function candidates(style: TextStyle): Candidate[] {
   const dates = style.dateFormat === undefined ? [] : [formatted(style.dateFormat)];
   const isComma = style.decimal === ",";
   return [
-    ...(wanted
-      ? [isComma && /^(DECIMAL|DOUBLE|FLOAT|.*INT)/.test(wanted.type) ? withComma(wanted) : wanted]
-      : []),
     ...BEFORE_DECIMALS.map((reading) =>
       isComma && reading.type === "BIGINT" ? withComma(reading) : reading,
     ),

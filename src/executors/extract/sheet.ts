@@ -125,6 +125,12 @@ export class Sheet {
     );
   }
 
+  /** Takes away a slot that no row has a value in. */
+  dropSlot(column: SheetColumn, slot: Slot): void {
+    column.slots = column.slots.filter((each) => each !== slot);
+    this.slots.splice(this.slots.indexOf(slot), 1);
+  }
+
   /** Forgets the slots after the first `count`, which were made for a file that was then read otherwise. */
   forgetSlots(count: number): void {
     const gone = new Set(this.slots.splice(count));

@@ -2,7 +2,7 @@ import { unlink } from "node:fs/promises";
 import { OddValues } from "../../base/odd-values.ts";
 import { type CsvSource, sampleRows, withCsv } from "../../lake/csv-source.ts";
 import { parquetColumns } from "../../lake/parquet-source.ts";
-import { AS_TEXT, type Reading, readingOf } from "../../lake/readings.ts";
+import { type Reading, readingOf } from "../../lake/readings.ts";
 import { typeName } from "../../lake/stored-types.ts";
 import { provenReadings, readingsOf, SAMPLE_ROWS } from "../../lake/text-types.ts";
 import type { SheetTable } from "../../sheets/contract.ts";
@@ -12,7 +12,7 @@ import type { Choice } from "./chosen.ts";
 import { csvStyleOf, type FileOptions, textStyleOf } from "./file-options.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import { forgetRejects, REJECTING, type Reject, takeRejects } from "./rejects.ts";
-import { SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
+import { SEQUENCE, type Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { readCsv, type Staging } from "./staging.ts";
 import { refuse } from "./typed.ts";
 
@@ -35,6 +35,8 @@ export interface TabularOptions {
 /** Stages files that DuckDB reads itself into a sheet. */
 export class Tabular {
   readonly #readings = new Map<SheetColumn, Reading>();
+  /** Slots of columns that had no value yet, and so no type. */
+  readonly #empty = new Map<SheetColumn, Slot>();
   /** Columns whose staged texts have no type yet. */
   readonly #texts = new Set<SheetColumn>();
   readonly rejects: Reject[] = [];
@@ -126,16 +128,16 @@ export class Tabular {
       if (this.#isRejecting) await forgetRejects(staging.session); // those of the sample come again
       const columns = fresh.map(({ column, raw }) => ({ sql: raw, known: this.#knownType(column) }));
       const found = await readingsOf(staging.session, "weir_sample", columns, textStyleOf(this.options.file));
-      for (const [at, { column }] of fresh.entries()) this.#readings.set(column, found[at] ?? AS_TEXT);
+      for (const [at, { column }] of fresh.entries()) {
+        const reading = found[at];
+        if (reading) this.#readings.set(column, reading);
+      }
     }
     const values = wanted.map(({ column, raw }) => {
-      const reading = this.#readings.get(column) ?? AS_TEXT;
-      const slot = this.sheet.slotOf(column, reading.type);
-      const value =
-        reading.type === "VARCHAR"
-          ? raw
-          : `CASE WHEN ${raw} IS NULL THEN NULL WHEN ${reading.guard(raw)} THEN ${reading.cast(raw)} ELSE ${refuse} END`;
-      return `${value} AS ${slot.name}`;
+      const reading = this.#readings.get(column);
+      const slot = this.sheet.slotOf(column, reading?.type ?? "VARCHAR");
+      if (!reading) this.#empty.set(column, slot);
+      return `${trusted(raw, reading)} AS ${slot.name}`;
     });
     return this.#write(source.relation(), wanted, values, limit);
   }
@@ -215,6 +217,9 @@ export class Tabular {
   /** Finds the types of the columns that were staged as texts, from all of their values, and stages them so. */
   async settle(): Promise<void> {
     const { sheet, staging } = this;
+    for (const [column, slot] of this.#empty)
+      if (this.#readings.get(column)?.type !== "VARCHAR" && column.slots.length > 1)
+        sheet.dropSlot(column, slot);
     const columns = [...this.#texts].flatMap((column) => {
       const slot = column.slots.find(({ type }) => type === "VARCHAR");
       return slot ? [{ column, slot }] : [];
@@ -248,6 +253,13 @@ export class Tabular {
     }
     for (const { slot, reading } of typed) slot.type = reading.type;
   }
+}
+
+/** A text as `reading` takes it, or a refusal; without a reading only NULL is taken. */
+function trusted(raw: string, reading: Reading | undefined): string {
+  if (reading?.type === "VARCHAR") return raw;
+  const taken = reading ? ` WHEN ${reading.guard(raw)} THEN ${reading.cast(raw)}` : "";
+  return `CASE WHEN ${raw} IS NULL THEN NULL${taken} ELSE ${refuse} END`;
 }
 
 const castText = (type: string, text: string): string =>
