@@ -22,7 +22,7 @@ import { rejectsArtifact } from "./extract/rejects.ts";
 import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
-import { warnOfAhead, warnOfTwice, warnOfVariants } from "./extract/warnings.ts";
+import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.
@@ -245,6 +245,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   const [root] = finished;
   warnOfAhead(landed, site);
   await warnOfVariants(session, landed, site);
+  await warnOfZones(session, landed, site);
   if (root && !options.dryRun) warnOfTwice(plan, root.result.rows, site.existing(plan.table), warn);
   bench.log(
     "info",

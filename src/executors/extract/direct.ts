@@ -90,6 +90,7 @@ export async function landDirect(
         files,
         changes: resolution.changes,
         split: resolution.split,
+        zoneless: resolution.zoneless,
         sample: [],
       },
     ],

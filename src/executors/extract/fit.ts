@@ -16,6 +16,8 @@ interface Fit {
   main: string;
   /** Holds for the rows whose values `main` does not take; null where it takes all. */
   misfits: string | null;
+  /** True where values lose their zone, and stand in UTC. */
+  isZoneLost?: boolean;
   /** The wider type under which `main` would take all values, and `main` then. */
   wider?: { type: string; main: string };
 }
@@ -31,7 +33,8 @@ export function fitInto(into: string, part: Part): Fit {
   if (from === "JSON") return withRest(sql, `CAST(NULL AS ${into})`);
   if (from === "VARCHAR") return withRest(sql, fromText(sql, into));
   if (isInstant(into) && from === ZONED && into !== ZONED) {
-    return { main: text ? instantFromText(text, into) : `CAST(${sql} AS ${into})`, misfits: null };
+    const main = text ? instantFromText(text, into) : `CAST(${sql} AS ${into})`;
+    return { main, misfits: null, isZoneLost: true };
   }
   if (isInteger(from) && isFloat(into) && fitsDouble(from) && into === "DOUBLE") {
     return { main: `CAST(${sql} AS ${into})`, misfits: null };

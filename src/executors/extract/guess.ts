@@ -79,6 +79,7 @@ export async function landGuessed(site: Site, { sheets }: Intake): Promise<Lande
       files,
       changes: resolution.changes,
       split: resolution.split,
+      zoneless: resolution.zoneless,
       sample: [],
     });
   }

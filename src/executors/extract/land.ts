@@ -43,6 +43,8 @@ export interface LandedTable {
   changes: SchemaChange[];
   /** Columns that did not hold all of their values, with the columns that hold the others. */
   split: ReadonlyMap<string, readonly string[]>;
+  /** Columns of instants without a zone, whose values had one and stand there in UTC. */
+  zoneless: ReadonlySet<string>;
   /** First rows, of a dry run only. */
   sample: Record<string, Json>[];
 }
@@ -148,6 +150,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
       await write(site, drops, sheet, {
         changes: resolution.changes,
         split: resolution.split,
+        zoneless: resolution.zoneless,
         targets: [
           ...resolution.targets,
           ...metaTargets(site, sheet),
@@ -305,7 +308,7 @@ async function write(
   site: Site,
   drops: Drops,
   sheet: Sheet,
-  { targets, changes, split }: Pick<Resolution, "targets" | "changes" | "split">,
+  { targets, changes, split, zoneless }: Omit<Resolution, "refusals">,
 ): Promise<LandedTable> {
   const { session } = drops;
   const counts = await drops.counts(sheet);
@@ -330,6 +333,7 @@ async function write(
     files,
     changes,
     split,
+    zoneless,
     sample: site.dryRun ? await session.run(`SELECT * FROM (${select}) LIMIT ${SAMPLE_ROWS}`) : [],
   };
 }

@@ -56,6 +56,8 @@ export interface Resolution {
   refusals: Refusal[];
   /** Columns that did not hold all of their values, with the columns that hold the others. */
   split: Map<string, string[]>;
+  /** Columns of instants without a zone, whose values had one and stand there in UTC. */
+  zoneless: Set<string>;
 }
 
 /** How many staged rows fulfil each condition. */
@@ -84,7 +86,7 @@ interface Given {
  */
 export async function resolve(given: Given): Promise<Resolution> {
   const { sheet, existing } = given;
-  const found: Resolution = { targets: [], changes: [], refusals: [], split: new Map() };
+  const found: Resolution = { targets: [], changes: [], refusals: [], split: new Map(), zoneless: new Set() };
   const incoming = new Map(sheet.columns.map((column) => [column.name, column]));
   const known = new Map((existing ?? []).map((column) => [column.name, typeName(column.dataType)]));
   const names = new Names([...known.keys(), ...incoming.keys()]);
@@ -156,6 +158,7 @@ async function place(
   for (const part of parts) {
     const fit = fitInto(type, part);
     if (!fit.misfits) {
+      if (fit.isZoneLost) found.zoneless.add(column.name);
       mains.push({ type, sql: fit.main });
       continue;
     }

@@ -1,8 +1,8 @@
 import { AppError } from "../../base/errors.ts";
-import { type OddValues, oddSentence } from "../../base/odd-values.ts";
+import { type OddValue, type OddValues, oddSentence } from "../../base/odd-values.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import { instantMs } from "../../providers/api-instants.ts";
-import type { SqlSession } from "../../sql/contract.ts";
+import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { knownColumns, type Landed, type Site as WholeSite } from "./land.ts";
 import { normaliseName } from "./naming.ts";
@@ -20,35 +20,56 @@ export async function warnOfVariants(session: SqlSession, { tables }: Landed, { 
     for (const [name, variants] of split) {
       const type = targets.find((target) => target.name === name)?.type ?? "its type";
       for (const variant of variants) {
-        const value = quoteName(variant);
-        const from = `FROM ${parquet(files.map((file) => file.path))} WHERE ${value} IS NOT NULL`;
-        const [row] = await session.run(
-          `SELECT count(*) AS n, (SELECT list(v) FROM (SELECT left(CAST(${value} AS VARCHAR), 200) AS v ${from} LIMIT ${MAX_EXAMPLES})) AS examples ${from}`,
-        );
-        const count = Number(row?.n ?? 0);
-        if (count === 0) continue;
-        const examples = Array.isArray(row?.examples) ? row.examples.map(String) : [];
-        warn(oddSentence(table, { column: name, what: `went to ${variant}: no ${type}`, count, examples }));
+        const found = await valuesOf(session, files, variant);
+        if (found)
+          warn(oddSentence(table, { column: name, what: `went to ${variant}: no ${type}`, ...found }));
       }
     }
   }
 }
 
-/** Tells the values that did not arrive. Throws `schema_contract_violation` where the contract lets nothing change. */
-export function warnOfOdd(odd: OddValues | undefined, { plan, contract, warn }: Site): void {
-  for (const value of odd?.all ?? []) {
-    const sentence = oddSentence(plan.table, value);
-    if (contract.dataType === "freeze") {
-      throw new AppError(
-        "schema_contract_violation",
-        `${sentence} schemaContract is freeze, and nothing was loaded.`,
-        {
-          details: { table: plan.table, column: value.column, count: value.count },
-        },
-      );
+/** Tells which values lost their zone. Throws `schema_contract_violation` where the contract lets nothing change. */
+export async function warnOfZones(session: SqlSession, { tables }: Landed, site: Site): Promise<void> {
+  for (const { table, zoneless, files } of tables) {
+    for (const column of files.length > 0 ? zoneless : []) {
+      const found = await valuesOf(session, files, column);
+      const what = `went to UTC: the column has no zone`;
+      if (found) tell(site, table, { column, what, ...found });
     }
-    warn(sentence);
   }
+}
+
+async function valuesOf(
+  session: SqlSession,
+  files: readonly SqlFile[],
+  column: string,
+): Promise<Pick<OddValue, "count" | "examples"> | null> {
+  const value = quoteName(column);
+  const from = `FROM ${parquet(files.map((file) => file.path))} WHERE ${value} IS NOT NULL`;
+  const [row] = await session.run(
+    `SELECT count(*) AS n, (SELECT list(v) FROM (SELECT left(CAST(${value} AS VARCHAR), 200) AS v ${from} LIMIT ${MAX_EXAMPLES})) AS examples ${from}`,
+  );
+  const count = Number(row?.n ?? 0);
+  return count === 0
+    ? null
+    : { count, examples: Array.isArray(row?.examples) ? row.examples.map(String) : [] };
+}
+
+/** Tells the values that did not arrive. Throws `schema_contract_violation` where the contract lets nothing change. */
+export function warnOfOdd(odd: OddValues | undefined, site: Site): void {
+  for (const value of odd?.all ?? []) tell(site, site.plan.table, value);
+}
+
+function tell({ contract, warn }: Site, table: string, value: OddValue): void {
+  const sentence = oddSentence(table, value);
+  if (contract.dataType === "freeze") {
+    throw new AppError(
+      "schema_contract_violation",
+      `${sentence} schemaContract is freeze, and nothing was loaded.`,
+      { details: { table, column: value.column, count: value.count } },
+    );
+  }
+  warn(sentence);
 }
 
 /** Tells which columns of the table the source, which names all of its columns, has no more. */

@@ -76,6 +76,26 @@ describe("a column of CSV", () => {
     }
   });
 
+  test("that is empty at first, or in all of a file, is of the type of the values that come later", async () => {
+    const empty = Array.from({ length: 3_000 }, () => "");
+    for (const [type, ...later] of [
+      ["BIGINT", "1", "2"],
+      ["DECIMAL(38,1)", "1.5", ""],
+      ["VARCHAR", "", "a"],
+    ] as const) {
+      await using late = openWorld();
+      await load(late, "a.csv", { "a.csv": csvOf([...empty, ...later]) });
+      await using next = openWorld();
+      await load(next, "*.csv", {
+        "a.csv": csvOf(["", ""]),
+        "b.csv": csvOf([...later]),
+        "c.csv": csvOf([""]),
+      });
+      expect([typeOf(late), typeOf(next)]).toEqual([type, type]);
+      expect((await valuesOf(late)).slice(3_000)).toEqual(later.map((value) => value || null));
+    }
+  });
+
   test("has one type over all files, and in any order of rows", async () => {
     const value = fc.constantFrom(
       "1",
@@ -136,6 +156,23 @@ describe("a column of CSV", () => {
     await load(texts, "a.csv", { "a.csv": "i,v\n1,x\n" });
     await load(texts, "b.csv", { "b.csv": "i,v\n2,1.50\n3,1.5\n" });
     expect(await valuesOf(texts)).toEqual(["x", "1.50", "1.5"]);
+  });
+
+  test("of instants without a zone takes those of a zone in UTC, and tells it", async () => {
+    await using world = openWorld();
+    await load(world, "a.csv", { "a.csv": "i,v\n1,2026-01-02 03:04:05\n" });
+    const { result } = await load(world, "b.csv", { "b.csv": "i,v\n2,2026-01-02T03:04:05+05:00\n3,\n" });
+    expect(result.warnings).toContain(
+      't.v: 1 value went to UTC: the column has no zone ("2026-01-01 22:04:05").',
+    );
+    expect(await valuesOf(world)).toEqual(["2026-01-02 03:04:05", "2026-01-01 22:04:05", null]);
+    const frozen = await failure(
+      world.run(
+        { resources: [{ name: "t", spec: "b.csv" }], schemaContract: "freeze" },
+        { provider: localFiles, link: link({}, {}, { filesFolder: join(world.folder, "files") }) },
+      ),
+    );
+    expect(frozen.code).toBe("schema_contract_violation");
   });
 
   test("is of the type that the definition fixes, and others are told", async () => {
