@@ -14,6 +14,13 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
 
+/** The same with all its children, of those that have ended too. */
+export function treeSeconds(pid: number): number {
+  const fields = read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ") ?? [];
+  const ended = fields.length === 0 ? 0 : (Number(fields[13]) + Number(fields[14])) / TICKS;
+  return childrenOf(pid, "").reduce((sum, child) => sum + treeSeconds(child), cpuSeconds(pid) + ended);
+}
+
 /** The processes that `parent` has started and whose command holds `word`. */
 export function childrenOf(parent: number, word: string): number[] {
   const tasks = readdirSync(`/proc/${parent}/task`);

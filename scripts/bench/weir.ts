@@ -67,6 +67,7 @@ export async function serveWeir({
     call,
     rssMb: () => rssMb(child.pid),
     cpuSeconds: () => cpuSeconds(child.pid),
+    pid: child.pid,
     async stop() {
       child.kill("SIGTERM");
       await child.exited;
