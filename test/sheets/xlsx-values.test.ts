@@ -50,7 +50,7 @@ test("a column of days is DATE, of days and times TIMESTAMP, of times alone TIME
   const found = await readColumns(
     {
       days: [number(45322, 1), number(1, 1), number(59, 1), number(61, 1), number(2958465, 5)],
-      instants: [number("45322.416668090278", 2), number(45322, 1), number("45322.999999999", 2)],
+      instants: [number("45322.416668090278", 2), number(45322, 1), number("45322.9999999999", 2)],
       times: [number(0, 3), number("0.5208333333333334", 4), number("0.000011574074074074073", 6)],
     },
     { formats },
@@ -66,6 +66,25 @@ test("a column of days is DATE, of days and times TIMESTAMP, of times alone TIME
     odd: [],
   });
   expect(found.times).toEqual({ type: "TIME", values: ["00:00:00", "12:30:00", "00:00:01"], odd: [] });
+});
+
+test("a time finer than a millisecond is the nearest one, and told unless the number can't be meant otherwise", async () => {
+  const at = ["45322.416668090278", "45322.41666809", "45322.4166680902", "45322.000000004"];
+  const { c } = await readColumns(
+    { c: at.map((value) => number(value, 1)) },
+    { formats: ["yyyy-mm-dd hh:mm"] },
+  );
+  expect(c).toEqual({
+    type: "TIMESTAMP",
+    values: [...Array(3).fill("2024-01-31T10:00:00.123"), "2024-01-31T00:00:00"],
+    odd: [
+      {
+        reason: "times finer than a millisecond became whole milliseconds",
+        count: 2,
+        examples: ["A3: 2024-01-31T10:00:00.123", "A5: 2024-01-31"],
+      },
+    ],
+  });
 });
 
 test("days count from 1904 where the workbook says so", async () => {
@@ -168,14 +187,14 @@ test("texts are read as they are seen: rich, shared, escaped, as results of form
     inline('line_x000D_\nbreak, "quoted"'),
     inline("_x005F_x000D_ and _x12_"),
     inline("  \t spaces "),
-    inline("half a pair: _xD83D_"),
+    inline("half a_x000A_pair: _xD83D_"),
   ];
   const { c } = await readColumns({ c: cells }, { shared });
   expect(c).toEqual({
     type: "VARCHAR",
     values: [
       ...["shared", "rich text", "a & b 😀 <c>", "", "inline", "result", ""],
-      ...['line\r\nbreak, "quoted"', "_x000D_ and _x12_", "  \t spaces ", "half a pair: _xD83D_"],
+      ...['line\r\nbreak, "quoted"', "_x000D_ and _x12_", "  \t spaces ", "half a\npair: _xD83D_"],
     ],
     odd: [],
   });

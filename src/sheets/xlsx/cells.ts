@@ -9,8 +9,10 @@ import type { SharedTexts } from "./shared-texts.ts";
 export const KINDS = ["text", "number", "boolean", "day", "instant", "zoned", "clock"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A value, or what a cell has in place of one. */
-export type Cell = { kind: Kind; text: string | Uint8Array } | { kind: "nothing"; text: string; why: string };
+/** A value, with why it is not quite that of the cell; or what a cell has in place of one. */
+export type Cell =
+  | { kind: Kind; text: string | Uint8Array; why?: string }
+  | { kind: "nothing"; text: string; why: string };
 
 /** A cell as the sheet writes it. */
 export interface CellSource {
@@ -67,11 +69,10 @@ function numberCell(value: string, format: FormatKind, is1904: boolean): Cell {
   return date ?? { kind: "number", text };
 }
 
-/** Undoes `_x000D_`, by which a workbook writes what XML can't hold, where the result is text that UTF-8 can hold. */
+/** Undoes `_x000D_`, by which a workbook writes what XML can't hold; halves of pairs stay so, since UTF-8 has none. */
 export function unescaped(text: string): string {
   if (!text.includes("_x")) return text;
-  const plain = text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  return plain.isWellFormed() ? plain : text;
+  return text
+    .replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replaceAll(/\p{Surrogate}/gu, (half) => `_x${half.charCodeAt(0).toString(16).toUpperCase()}_`);
 }

@@ -17,13 +17,15 @@ const IN_A_MIX: Readonly<Record<Kind, string>> = {
 export class SheetColumn {
   /** Values by their kind: odd where the column mixes kinds. */
   readonly #kinds = new Map<Kind, Odd>();
-  readonly #nothings = new Odd();
+  /** Values that are lost, or not quite what they were. */
+  readonly #changed = new Odd();
 
   /** Counts a cell; `address` is its place, such as B7. */
   see(cell: Cell, address: () => string): void {
     const example = () =>
       `${address()}: ${typeof cell.text === "string" ? cell.text : Buffer.from(cell.text)}`;
-    if (cell.kind === "nothing") return this.#nothings.add(cell.why, example);
+    if (cell.why !== undefined) this.#changed.add(cell.why, example);
+    if (cell.kind === "nothing") return;
     const values = this.#kinds.get(cell.kind) ?? new Odd();
     this.#kinds.set(cell.kind, values);
     values.add(IN_A_MIX[cell.kind], example);
@@ -39,7 +41,7 @@ export class SheetColumn {
 
   get odd(): Odd {
     const odd = new Odd();
-    odd.take(this.#nothings);
+    odd.take(this.#changed);
     if (this.type !== "VARCHAR") return odd;
     for (const [kind, values] of this.#kinds) if (kind !== "text") odd.take(values);
     return odd;

@@ -17,23 +17,35 @@ const NO_DAYS = new Map([
   [PHANTOM_DAY, "1900-02-29"],
 ]);
 
+/** Sums of parts of a day are off by some microseconds. */
+const NOISE_MS = 0.01;
+/** How far from a millisecond a number is that means it: Excel writes fifteen digits. */
+const noiseAt = (serial: number) =>
+  Math.max(NOISE_MS, 5 * 10 ** (Math.floor(Math.log10(serial)) - 15) * MS_PER_DAY);
+const ROUNDED = "times finer than a millisecond became whole milliseconds";
+
 /**
- * Reads a number as the date or time that its cell shows, to the millisecond: a double holds no more. Null for a number
- * that Excel itself can't show so.
+ * Reads a number as the date or time that its cell shows, to the millisecond, as Excel itself does; what lies between
+ * two is told. Null for a number that Excel itself can't show so.
  */
 export function dated(serial: number, format: FormatKind, is1904: boolean): Cell | null {
   const ms = Math.round(serial * MS_PER_DAY);
   const isWholeAfterAll = serial < 1 && ms === MS_PER_DAY;
   if (!(serial >= 0) || isWholeAfterAll) return null;
+  const whole = Math.floor(serial);
+  const rounding = Math.abs((serial - whole) * MS_PER_DAY - (ms - whole * MS_PER_DAY));
+  const more = rounding > noiseAt(serial) ? { why: ROUNDED } : {};
   const day = Math.floor(ms / MS_PER_DAY);
   const rest = ms - day * MS_PER_DAY;
   const clock = clockText(Math.floor(rest / 1000), rest % 1000, 3);
-  if (format === "clock" && day === 0) return { kind: "clock", text: clock };
+  if (format === "clock" && day === 0) return { kind: "clock", text: clock, ...more };
   const noDay = is1904 ? undefined : NO_DAYS.get(day);
   if (noDay !== undefined)
     return { kind: "nothing", text: noDay, why: "days that only Excel has became NULL" };
   const counted = is1904 ? day + DAYS_TO_1904 : day < PHANTOM_DAY ? day + 1 : day;
   if (counted - DAYS_TO_1970 > LAST_DAY) return null;
   const date = dayText(counted - DAYS_TO_1970);
-  return rest === 0 ? { kind: "day", text: date } : { kind: "instant", text: `${date}T${clock}` };
+  return rest === 0
+    ? { kind: "day", text: date, ...more }
+    : { kind: "instant", text: `${date}T${clock}`, ...more };
 }
