@@ -266,6 +266,14 @@ describe("values", () => {
         "x",
       ],
     ]);
+    expect(table.odd).toEqual([
+      {
+        column: "inner",
+        reason: "numbers that JSON lacks became texts within it",
+        count: 1,
+        examples: ["Infinity"],
+      },
+    ]);
   });
 
   test("of types that name themselves, and files of no record", async () => {

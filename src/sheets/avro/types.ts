@@ -19,7 +19,10 @@ const BARE = /^(?:BOOLEAN|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(.*|JSON)$/;
 export function jsonOf({ type, read }: Reading, tap: Tap): string {
   const text = read(tap);
   if (text === null) return "null";
-  return BARE.test(type) && !/^-?(?:NaN|Infinity)$/.test(text) ? text : JSON.stringify(text);
+  if (!BARE.test(type)) return JSON.stringify(text);
+  if (!/^-?(?:NaN|Infinity)$/.test(text)) return text;
+  tap.odd.add("numbers that JSON lacks became texts within it", () => text);
+  return JSON.stringify(text);
 }
 
 const floatText = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
