@@ -4,7 +4,9 @@ import { parseRaw, type Raw, rawText } from "./raw-json.ts";
 
 /**
  * How a source's values are told apart. `written` is a text that stands for whatever it reads as (CSV), `raw` a piece
- * of JSON, `tree` a struct or map as JSON with all its values as texts; `timetz` and `interval` are Parquet's.
+ * of JSON, `tree` a struct or map as JSON with all its values as texts; `timetz` and `interval` are Parquet's. `cell` is
+ * one of a sheet, with its kind before its value: `n 0.1`, `s text`, `b true`, `d 2026-01-02 03:04:05`, `c 03:04:05`,
+ * `z 2026-01-02 03:04:05Z`; any other kind, such as `e #N/A`, is nothing that the lake could have.
  */
 export type Kind =
   | "number"
@@ -21,7 +23,8 @@ export type Kind =
   | "interval"
   | "tree"
   | "written"
-  | "raw";
+  | "raw"
+  | "cell";
 
 /** A value in the source's own text; a list has the texts of its elements. */
 export type Cell = string | null | Cell[];
@@ -100,10 +103,36 @@ function isSameText(kind: Kind, cell: string, type: string, value: string): bool
       return (type === "json" || type === "text") && isSameTree(JSON.parse(cell) as Exact, parseRaw(value));
     case "written":
       return isWritten(cell, type, value);
+    case "cell":
+      return isSameCell(cell.slice(0, 1), cell.slice(2), type, value);
     case "uuid":
       return (type === "uuid" || type === "text") && cell === value;
     default:
       return type === kind && cell === value;
+  }
+}
+
+/** A day of a sheet is its midnight; whether it is shown with a time is the lake's to say. */
+function isSameCell(sort: string, cell: string, type: string, value: string): boolean {
+  switch (sort) {
+    case "n":
+      return isSameText("number", cell, type, value);
+    case "s":
+      return isSameText("text", cell, type, value);
+    case "b":
+      return isSameText("bool", cell, type, value);
+    case "c":
+      return isSameText("time", cell, type, value);
+    case "z":
+      return isSameText("timestamptz", cell, type, value);
+    case "d": {
+      const isDay = (type === "date" || type === "text") && dayFrom(value) !== null;
+      return isDay
+        ? sameBy((text) => nanosOf(text, false), cell, `${value} 00:00:00`)
+        : type !== "date" && isSameText("timestamp", cell, type, value);
+    }
+    default:
+      return false;
   }
 }
 

@@ -2,7 +2,7 @@ import { type Cell, isSame, type Kind } from "./canon.ts";
 import type { LakeRow, LakeTables } from "./lake.ts";
 import type { Exact } from "./parquet.ts";
 import type { Made, SourceTable } from "./table.ts";
-import { rejectedOf, type Told, toldOf } from "./told.ts";
+import { rejectedOf, type Told, toldAsTextOf, toldOf } from "./told.ts";
 
 /** Something that the lake has otherwise than the source, and that no warning counts. */
 export interface Difference {
@@ -116,6 +116,17 @@ export function compare(table: SourceTable, made: Made, lake: LakeTables, told: 
     } else if (lost.length < counted) {
       found.push(of({ column: at, type, why: `${counted} told, ${lost.length} lost` }));
     }
+    const texts = toldAsTextOf(told, table.name, name);
+    const turned = kind === "cell" ? turnedOf(made.values.map((cells) => cells[at] ?? null)) : 0;
+    if (texts !== turned)
+      found.push(of({ column: at, type, why: `${texts} told as text, ${turned} turned into text` }));
   }
   return found;
+}
+
+/** How many cells of a sheet's column only a text can hold, since the column has cells of other kinds too. */
+function turnedOf(cells: readonly Cell[]): number {
+  const kinds = cells.flatMap((cell) => (typeof cell === "string" ? cell.slice(0, 1) : []));
+  const counted = kinds.filter((kind) => "nsbdcz".includes(kind));
+  return new Set(counted).size > 1 ? counted.filter((kind) => kind !== "s").length : 0;
 }

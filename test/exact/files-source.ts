@@ -9,6 +9,7 @@ import type { Made, SourceTable } from "./table.ts";
 export interface Written {
   content: string | Uint8Array;
   values: Made["values"];
+  odd?: Made["odd"];
   /** Fields of the resource of the extract. */
   resource?: object;
 }
@@ -29,9 +30,9 @@ export async function filesSource(
     async put(tables) {
       const made: Made[] = [];
       for (const table of tables) {
-        const { content, values, resource } = await write(table);
+        const { content, values, odd, resource } = await write(table);
         writeFileSync(join(folder, `${table.name}.${format}`), content);
-        made.push({ resource: { spec: `${table.name}.${format}`, ...resource }, values });
+        made.push({ resource: { spec: `${table.name}.${format}`, ...resource }, values, odd });
       }
       return made;
     },

@@ -20,9 +20,6 @@ export const LATE = IS_DEEP ? [2048, 20_480, 100_000] : [2048, 20_480];
 const IS_ALL = given("EXACT_ALL", 0) === 1;
 export const ARRIVED = {
   deletes: IS_ALL,
-  /** The load takes both; their comparison does not know yet what counts as the same there. */
-  xlsx: IS_ALL,
-  avro: IS_ALL,
   /** Keys that are equal to the source's collation, and differ by their bytes. */
   collations: IS_ALL,
   /** Keys of numeric that the decimal of the first load does not hold: a run with them fails, and says so. */

@@ -7,12 +7,27 @@ export interface Told {
 const isIn = (text: string, word: string): boolean =>
   new RegExp(`(?<![\\w])${RegExp.escape(word)}(?![\\w])`, "i").test(text);
 
+/** Values that are all there, though as texts: a column has one type. */
+const FOR_A_MIX = "became text because the column mixes types";
+
 /** How many values of a column the warnings count: `orders.amount: 3 values became NULL (…): "infinity", …`. */
-export function toldOf({ warnings }: Told, table: string, column: string): number {
+export const toldOf = (told: Told, table: string, column: string): number =>
+  countOf(told, table, column, (head) => !head.includes(FOR_A_MIX));
+
+/** How many values of a column are told to be texts because the column has values of several kinds. */
+export const toldAsTextOf = (told: Told, table: string, column: string): number =>
+  countOf(told, table, column, (head) => head.includes(FOR_A_MIX));
+
+function countOf(
+  { warnings }: Told,
+  table: string,
+  column: string,
+  isCounted: (head: string) => boolean,
+): number {
   let sum = 0;
   for (const warning of warnings) {
     const [head = ""] = warning.split('"');
-    if (!isIn(head, table) || !isIn(head, column)) continue;
+    if (!isCounted(head) || !isIn(head, table) || !isIn(head, column)) continue;
     const rest = head.replaceAll(table, " ").replaceAll(column, " ");
     const count =
       /(?<![\w.-])(\d[\d,]*)\s+(?:value|row)/.exec(rest) ?? /(?<![\w.-])(\d[\d,]*)(?![\w.-])/.exec(rest);
