@@ -269,7 +269,7 @@ describe("values", () => {
     expect(table.odd).toEqual([
       {
         column: "inner",
-        reason: "numbers that JSON lacks became texts within it",
+        reason: "NaN and infinities became texts within JSON",
         count: 1,
         examples: ["Infinity"],
       },

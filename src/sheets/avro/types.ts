@@ -21,7 +21,7 @@ export function jsonOf({ type, read }: Reading, tap: Tap): string {
   if (text === null) return "null";
   if (!BARE.test(type)) return JSON.stringify(text);
   if (!/^-?(?:NaN|Infinity)$/.test(text)) return text;
-  tap.odd.add("numbers that JSON lacks became texts within it", () => text);
+  tap.odd.add("NaN and infinities became texts within JSON", () => text);
   return JSON.stringify(text);
 }
 
