@@ -10,6 +10,8 @@ export interface ParquetColumn {
   type: string;
   /** Its values in that type. */
   sql: string;
+  /** Where a value is not quite that of the file, and its text; null where all of them are. */
+  odd: { what: string; where: string; text: string } | null;
 }
 
 /** Finds the columns of a Parquet file. Throws `sql_error` for those that DuckDB would read wrong. */
@@ -32,7 +34,11 @@ export async function parquetColumns(session: SqlSession, path: string): Promise
   const fine = await withNanoseconds(session, relation, columns);
   return columns.map(({ name, type }) => {
     const stored = type !== NANOSECONDS ? storedType(type) : fine.has(name) ? "VARCHAR" : "TIMESTAMP";
-    return { name, type: stored, sql: castTo(stored, type, quoteName(name)) };
+    const value = quoteName(name);
+    const isJson = stored === "JSON" && type !== "JSON";
+    if (isJson && /\b(?:FLOAT|DOUBLE)\b/.test(type)) return { name, type: stored, ...jsonWithReals(value) };
+    const sql = stored === type ? value : isJson ? `to_json(${value})` : `CAST(${value} AS ${stored})`;
+    return { name, type: stored, sql, odd: null };
   });
 }
 
@@ -51,7 +57,15 @@ async function withNanoseconds(
   return new Set(fine.filter((_, at) => row[`n${at}`] === true).map(({ name }) => name));
 }
 
-function castTo(stored: string, type: string, value: string): string {
-  if (stored === type) return value;
-  return stored === "JSON" ? `to_json(${value})` : `CAST(${value} AS ${stored})`;
+const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
+const REALS = ["NaN", "Infinity", "-Infinity"].map(quoteText).join();
+
+/** DuckDB writes NaN and infinities into JSON as they stand, though JSON has no such numbers: texts take their place. */
+function jsonWithReals(value: string): Pick<ParquetColumn, "sql" | "odd"> {
+  const text = `CAST(to_json(${value}) AS VARCHAR)`;
+  const where = `regexp_matches(${text}, ${quoteText(`(?s)^(?:${STRING}|[^"NI])*(?:NaN|Infinity)`)})`;
+  const tokens = `regexp_extract_all(${text}, ${quoteText(`(?s)${STRING}|-?(?:NaN|Infinity)|[^"NI-]+|.`)})`;
+  const quoted = `list_transform(${tokens}, lambda t: CASE WHEN t IN (${REALS}) THEN '"' || t || '"' ELSE t END)`;
+  const sql = `CASE WHEN ${where} THEN CAST(array_to_string(${quoted}, '') AS JSON) ELSE to_json(${value}) END`;
+  return { sql, odd: { what: "became texts within JSON: NaN and infinities", where, text } };
 }

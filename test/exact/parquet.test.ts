@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { startData } from "../data/place.ts";
+import { connectFolder, startData } from "../data/place.ts";
 import type { Cell } from "./canon.ts";
 import { filesSource, type Written } from "./files-source.ts";
 import { reportOf, type Source } from "./harness.ts";
+import { readLake } from "./lake.ts";
 import { lateTable, makeTables } from "./make.ts";
 import { type Exact, readExact } from "./parquet.ts";
 import { PARQUET_SORTS } from "./parquet-sorts.ts";
@@ -51,8 +52,14 @@ async function write({ name, columns, rows }: SourceTable): Promise<Written> {
   await Bun.file(path).delete();
   const cellOf = (value: Exact, kind: string): Cell =>
     kind === "tree" && value !== null ? JSON.stringify(value) : (value as Cell);
+  const isOdd = (value: Exact): boolean =>
+    value !== null && typeof value === "object" && "n" in value && /^NaN|Infinity$/.test(String(value.n));
+  const odd = found.rows.flatMap((row, index) =>
+    columns.flatMap((column, at) => (isOdd(row[column.name] ?? null) ? [`${index}:${at}`] : [])),
+  );
   return {
     content,
+    odd: new Set(odd),
     values: found.rows.map((row) => columns.map((column) => cellOf(row[column.name] ?? null, column.kind))),
   };
 }
@@ -84,4 +91,34 @@ test("a value that is not like those of the rows before arrives too", async () =
       LATE.map((before) => lateTable(`late${before}`, columns, before)),
     ),
   ).toEqual([]);
+});
+
+test("lists of a fixed length arrive with their NULLs", async () => {
+  const rows: [string, string | null, string | null][] = [
+    ["1", "[1,2,3]", "[[0.5,1.5]]"],
+    ["2", null, null],
+    ["3", "[null,5,6]", "[null,[null,2.5]]"],
+    ["4", "[7,8,9]", "[]"],
+  ];
+  const path = join(data.app.dataFolder, "fixed.parquet");
+  await duck.run("CREATE TABLE fixed (id INTEGER, one INTEGER[3], two DOUBLE[2][])");
+  const values = rows.map((row) => `(${row.map(quoted).join()})`).join();
+  await duck.run(`INSERT INTO fixed VALUES ${values}`);
+  await duck.run(`COPY fixed TO '${path}' (FORMAT parquet)`);
+  const folder = await connectFolder(data.owner, "/fixed");
+  await data.upload(folder, "/fixed.parquet", await Bun.file(path).bytes());
+  await data.end(
+    "dlt_extract",
+    { dataset: "fixed", resources: [{ name: "fixed", spec: "fixed.parquet" }] },
+    { connectionId: folder },
+  );
+  const lake = (await readLake(data.app.dataFolder, "raw", "fixed")).get("fixed") ?? [];
+  const exact = (value: Exact) => JSON.stringify(value)?.replaceAll(/"(-?[\d.]+)"/g, "$1");
+  expect(
+    lake.map(({ values: { id, one, two } }) => [
+      id,
+      one === null ? null : exact(one ?? null),
+      typeof two === "string" ? two : null,
+    ]),
+  ).toEqual(rows);
 });

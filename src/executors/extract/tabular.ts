@@ -1,7 +1,7 @@
 import { unlink } from "node:fs/promises";
 import { OddValues } from "../../base/odd-values.ts";
 import { type CsvSource, sampleRows, withCsv } from "../../lake/csv-source.ts";
-import { parquetColumns } from "../../lake/parquet-source.ts";
+import { type ParquetColumn, parquetColumns } from "../../lake/parquet-source.ts";
 import { type Reading, readingOf } from "../../lake/readings.ts";
 import { typeName } from "../../lake/stored-types.ts";
 import { provenReadings, readingsOf, SAMPLE_ROWS } from "../../lake/text-types.ts";
@@ -185,16 +185,29 @@ export class Tabular {
     const { staging, options, sheet } = this;
     const relation = parquet([path]);
     const described = await parquetColumns(staging.session, path);
+    const wanted = described.filter(({ name }) => options.only?.has(name) ?? true);
     const values: string[] = [];
     const pairs: string[] = [];
-    for (const { name: source, type, sql } of described) {
-      if (options.only && !options.only.has(source)) continue;
+    for (const { name: source, type, sql } of wanted) {
       const column = sheet.columnOf(source, options.warn);
       if (column.slots.length === 0) column.texts = "VARCHAR";
       values.push(`${sql} AS ${sheet.slotOf(column, type).name}`);
       pairs.push(fingerprintPair(column.name, quoteName(source)));
     }
+    await this.#countOdd(relation, wanted, limit);
     return this.#stage(relation, values, pairs, limit);
+  }
+
+  async #countOdd(relation: string, columns: readonly ParquetColumn[], limit: number | null): Promise<void> {
+    for (const { name, odd } of columns) {
+      if (odd === null) continue;
+      const room = limit === null ? "" : ` LIMIT ${limit}`;
+      const [row] = await this.staging.session.run(
+        `SELECT count(*) AS n, min(left(${odd.text}, 200)) AS example FROM (SELECT * FROM ${relation}${room}) WHERE ${odd.where}`,
+      );
+      const count = Number(row?.n ?? 0);
+      if (count > 0) this.odd.add(name, odd.what, String(row?.example), count);
+    }
   }
 
   /** Stages a table that was read from a workbook or an Avro file, whose numbers have no type yet. */
