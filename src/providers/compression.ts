@@ -10,6 +10,7 @@ const MAGIC: Readonly<Record<Compression, readonly number[]>> = {
   gz: [0x1f, 0x8b],
   zst: [0x28, 0xb5, 0x2f, 0xfd],
 };
+const LONGEST_MAGIC = 4;
 const TITLES: Readonly<Record<Compression, string>> = { gz: "gzip", zst: "Zstandard" };
 
 /**
@@ -22,18 +23,26 @@ export const unpacked = (
   compression: Compression,
 ): ReadableStream<Uint8Array> => toStream(unpack(packed, path, compression));
 
+/**
+ * The bytes without the compression that their first ones tell of; as they are where those tell of none. Throws
+ * `upstream` for a file that is not whole; `path` is null for one without a name.
+ */
+export const unpackedAsTold = (packed: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
+  toStream(unpack(packed, null, null));
+
 async function* unpack(
   packed: ReadableStream<Uint8Array>,
-  path: string,
-  compression: Compression,
+  path: string | null,
+  expected: Compression | null,
 ): AsyncGenerator<Uint8Array> {
   const source = Readable.fromWeb(packed as unknown as NodeStream);
   let stream: Transform | null = null;
+  let compression: Compression | null = null;
   try {
-    const magic = MAGIC[compression];
-    const start = await head(source, magic.length);
-    if (magic.some((byte, at) => start[at] !== byte)) {
-      if (compression === "zst") throw broken(path, compression);
+    const start = await head(source, LONGEST_MAGIC);
+    compression = compressionOf(start);
+    if (compression === null || (expected !== null && compression !== expected)) {
+      if (expected === "zst") throw broken(path, expected);
       if (start.length > 0) yield start;
       yield* source;
       return;
@@ -49,7 +58,7 @@ async function* unpack(
     if (frames && !frames.isWhole) throw broken(path, compression);
   } catch (error) {
     const { code = "" } = error as { code?: string };
-    if (/^(Z_|ZSTD|ERR_ZSTD)/i.test(code)) throw broken(path, compression, error);
+    if (compression && /^(Z_|ZSTD|ERR_ZSTD)/i.test(code)) throw broken(path, compression, error);
     throw error;
   } finally {
     stream?.destroy();
@@ -57,8 +66,15 @@ async function* unpack(
   }
 }
 
-const broken = (path: string, compression: Compression, cause?: unknown) =>
-  new AppError("upstream", `The file ${path} is not whole, or not ${TITLES[compression]}.`, { cause });
+const compressionOf = (start: Uint8Array): Compression | null =>
+  (["gz", "zst"] as const).find((one) => MAGIC[one].every((byte, at) => start[at] === byte)) ?? null;
+
+const broken = (path: string | null, compression: Compression, cause?: unknown) =>
+  new AppError(
+    "upstream",
+    `The file${path === null ? "" : ` ${path}`} is not whole, or not ${TITLES[compression]}.`,
+    { cause },
+  );
 
 /** The first `least` bytes or more; fewer where there are no more. */
 async function head(source: Readable, least: number): Promise<Uint8Array> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";
 import { join as enrol } from "../support/people.ts";
@@ -399,6 +400,22 @@ describe("values are kept as they are", () => {
     ]);
   });
 
+  test("packed with gzip or Zstandard", async () => {
+    const csv = Buffer.from("id,name\n1,Ada\n2,漢\n");
+    for (const packed of [csv, gzipSync(csv), zstdCompressSync(csv)]) {
+      const dataset = fresh();
+      expect((await upload(packed, "format=csv", dataset)).status).toBe(201);
+      expect(await rows(dataset)).toEqual([
+        { id: 1, name: "Ada" },
+        { id: 2, name: "漢" },
+      ]);
+    }
+    const latin = zstdCompressSync(Buffer.from("a\n\xe4\n", "latin1"));
+    const dataset = fresh();
+    expect((await upload(latin, "format=csv&encoding=latin1", dataset)).status).toBe(201);
+    expect(await rows(dataset)).toEqual([{ a: "ä" }]);
+  });
+
   test("in other encodings, with other delimiters, and with names that stand twice or not at all", async () => {
     const dataset = fresh();
     await upload(Buffer.from("a;b\ncafé;1\n", "latin1"), "format=csv&encoding=latin1", dataset);
@@ -476,6 +493,21 @@ describe("files that something is wrong with load nothing, and say what", () => 
     }
     const many = `id\r${'"a\nb"\r'.repeat(1_500_000)}`;
     expect((await upload(many)).body.rows).toBe(1_500_000);
+  });
+
+  test("packed bytes that are cut short", async () => {
+    const csv = Buffer.from(`i,v\n${"1,abcdefgh\n".repeat(10_000)}`);
+    const cases = [
+      ["gzip", gzipSync(csv)],
+      ["Zstandard", zstdCompressSync(csv)],
+    ] as const;
+    for (const [title, packed] of cases)
+      for (const length of [packed.length - 1, Math.floor(packed.length / 2), 6])
+        expect(fault(await upload(packed.subarray(0, length)))).toEqual([
+          422,
+          ["body"],
+          `The file is not whole, or not ${title}.`,
+        ]);
   });
 
   test("Parquet that is cut short", async () => {

@@ -70,7 +70,7 @@ export const datasetOperations = [
     tag,
     summary: "Loads the request's raw body, a file of at most 1 GiB, into a table",
     description:
-      "CSV, a JSON list of objects, lines of JSON, or Parquet. The rows are visible all at once or, where something is wrong with the file, not at all; no value changes on the way: what has no type that holds it exactly stays text. Nested JSON stays JSON. The dataset and the table are made where they are missing; a table gets columns that it lacks.",
+      "CSV, a JSON list of objects, lines of JSON, or Parquet, plain or packed with gzip or Zstandard, which its first bytes tell; the limit is for what is unpacked too. The rows are visible all at once or, where something is wrong with the file, not at all; no value changes on the way: what has no type that holds it exactly stays text. Nested JSON stays JSON. The dataset and the table are made where they are missing; a table gets columns that it lacks.",
     params: DatasetPlace,
     query: UploadQuery,
     consumes: "application/octet-stream",

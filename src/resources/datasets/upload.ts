@@ -7,6 +7,7 @@ import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
 import { type FileFormat, landFile } from "../../lake/landing.ts";
 import { nameFault } from "../../lake/names.ts";
+import { unpackedAsTold } from "../../providers/compression.ts";
 import type { Column, Sql, SqlFile } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import { record } from "../events/service.ts";
@@ -92,7 +93,17 @@ function formatOf({ format }: UploadQuery, contentType: string | null): FileForm
   );
 }
 
-/** Writes the bytes to disk; texts as UTF-8, whatever they came in. */
+/** The bytes as they were before they were packed. Throws `invalid` for those that are not whole. */
+async function* plain(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* unpackedAsTold(bytes);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "upstream") throw error;
+    throw new AppError("invalid", error.message, { loc: ["body"], type: "compression", cause: error });
+  }
+}
+
+/** Writes the bytes to disk, unpacked; texts as UTF-8, whatever they came in. */
 async function save(
   bytes: ReadableStream<Uint8Array>,
   path: string,
@@ -110,7 +121,7 @@ async function save(
   const file = await open(path, "wx", 0o600);
   let size = 0;
   try {
-    for await (const chunk of bytes) {
+    for await (const chunk of plain(bytes)) {
       size += chunk.byteLength;
       if (size > MAX_UPLOAD_BYTES)
         throw new AppError("payload_too_large", "A file of at most 1 GiB can be uploaded.");
