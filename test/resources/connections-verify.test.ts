@@ -89,7 +89,7 @@ describe("verifying", () => {
       const made = await connect(started.owner, body);
       const refused = await started.owner("POST", `${CONNECTIONS}/${made.id}/verify`);
       expect(refused.status).toBe(200);
-      expect(refused.body).toMatchObject({ status: "error", lastVerifiedAt: expect.any(String) });
+      expect(refused.body).toMatchObject({ status: "error", lastVerifiedAt: null });
       expect(refused.body.verificationError).toMatch(sentence);
       expect(refused.text).not.toContain("canary");
       expect((await trailOf(started, made.id)).slice(-2)).toMatchObject([
@@ -101,6 +101,18 @@ describe("verifying", () => {
         },
       ]);
     }
+  });
+
+  test("keeps when it last succeeded where its system refuses later", async () => {
+    await using started = await startApp();
+    const made = await connect(started.owner, database());
+    const at = `${CONNECTIONS}/${made.id}`;
+    const { lastVerifiedAt } = (await started.owner("POST", `${at}/verify`)).body;
+    expect(lastVerifiedAt).toEqual(expect.any(String));
+    await started.owner("PATCH", at, { credentials: { password: "wrong-canary" } });
+    const refused = (await started.owner("POST", `${at}/verify`)).body;
+    expect(refused).toMatchObject({ status: "error", lastVerifiedAt });
+    expect((await started.owner("GET", at)).body).toEqual(refused);
   });
 
   test("does not go to private addresses that nobody allowed", async () => {

@@ -35,7 +35,7 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
       ...touched(tx),
       status: refusal ? ("error" as const) : ("active" as const),
       verificationError,
-      lastVerifiedAt: timestamp(tx.clock),
+      lastVerifiedAt: refusal ? row.lastVerifiedAt : timestamp(tx.clock),
     };
     await tx.db.update(connections).set(change).where(mine(tx, row.id));
     const data = { status: change.status, provider: row.provider, durationSeconds };
