@@ -62,7 +62,7 @@ const SORTS: readonly Sort[] = [
   sort("boolean", "bool", ["true", "false"]),
   sort("string", "text", ["", " ", "a ", '"', "a\nb", "NULL", "漢🙂", "0042", "2026-01-02"], texts),
   sort("bytes", "bytes", ["\\x", "\\x00", "\\x00ff80", "\\x2c220a0d5c"], bytes),
-  sort("fixed", "bytes", ["\\x00000000", "\\xffffffff"]),
+  sort("fixed", "bytes", ["\\x00000000", "\\xffffffff", "\\x00017f80"]),
   sort("enum", "text", ["sad", "ok"]),
   sort(
     "decimal(38,10)",
