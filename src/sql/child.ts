@@ -289,8 +289,11 @@ function storedType(type: string, whole: string): string {
   if (type === "HUGEINT" || type === "UHUGEINT") return whole;
   if (type.includes("NULL")) return "INTEGER"; // SELECT NULL
   if (/^(ENUM\(.*|UNION\(.*|BIT|BIGNUM|TIME WITH TIME ZONE|TIME_NS)$/s.test(type)) return "VARCHAR";
-  return type;
+  return type.replaceAll(QUOTED_OR_LENGTH, (found) => (found.startsWith("[") ? "[]" : found));
 }
+
+/** The length of a list: where a list of one length is NULL, other readers of Parquet lose the rows behind it. */
+const QUOTED_OR_LENGTH = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\[\d+\]/g;
 
 const notSelect = () => new AppError("sql_error", "The last statement must be a SELECT.");
 

@@ -122,3 +122,15 @@ test("lists of a fixed length arrive with their NULLs", async () => {
     ]),
   ).toEqual(rows);
 });
+
+test("lists of a fixed length that a transform makes are read alike by every reader", async () => {
+  const { error } = await data.end("duckdb_transform", {
+    sql: `SELECT id, (CASE WHEN id <> 2 THEN [id, NULL, 3] END)::BIGINT[3] AS v, {'"[2]': [id, id]::BIGINT[2]} AS s FROM range(1, 5) t(id)`,
+    output: { layer: "marts", dataset: "fixed" },
+  });
+  expect(error).toBeNull();
+  const lake = (await readLake(data.app.dataFolder, "marts", "fixed")).get("fixed") ?? [];
+  expect(lake.map(({ values: { id, v, s } }) => [id, v ?? null, s ?? null])).toEqual(
+    ["1", "2", "3", "4"].map((id) => [id, id === "2" ? null : [id, null, "3"], { '"[2]': [id, id] }]),
+  );
+});
