@@ -49,6 +49,31 @@ test("each sheet of a workbook is a table with the types of its cells, and one c
   expect(one).toMatchObject({ status: "completed", result: { tables: [{ table: "one", rows: 2 }] } });
 });
 
+test("columns whose names are doubled, missing or taken all arrive, also far to the right", async () => {
+  const folder = await connectFolder(data.owner, "/heads");
+  const at = (place: string, value: string) => `<c r="${place}" t="inlineStr"><is><t>${value}</t></is></c>`;
+  const heads = ["A", "C", "D", "E", "AB"].map((place, index) =>
+    at(`${place}1`, ["Name", "Name", "name", "column_2", "Name_2"][index] ?? ""),
+  );
+  const cells = ["A", "B", "C", "D", "E", "AB", "AC"].map((place) => at(`${place}2`, `in ${place}`));
+  const book = workbookOf({ sheets: { s: row(...heads) + row(...cells) } });
+  await data.upload(folder, "/in/heads.xlsx", book);
+  const extract = await data.extract(folder, { dataset: "heads", resources: [{ spec: "in/heads.xlsx" }] });
+  const { warnings } = await extract.result();
+  const [found = {}] = await data.rows("select * from raw.heads");
+  const values = Object.entries(found).filter(([name, value]) => !name.startsWith("_dlt") && value !== null);
+  expect(Object.fromEntries(values)).toEqual({
+    name: "in A",
+    column_2: "in B",
+    name_2: "in C",
+    name_3: "in D",
+    column_2_2: "in E",
+    name_2_2: "in AB",
+    column_29: "in AC",
+  });
+  expect(warnings).toEqual(['"name" of heads is called name_3, because name is taken.']);
+});
+
 test("an Avro file keeps its types, whole numbers beyond 2^53 and decimals too", async () => {
   const folder = await connectFolder(data.owner, "/avro");
   const fields = [
