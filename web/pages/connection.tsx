@@ -39,7 +39,7 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
       what={provider?.title ?? connection.provider}
       known={
         <>
-          checked <When at={connection.lastVerifiedAt} />
+          verified <When at={connection.lastVerifiedAt} />
         </>
       }
       deeds={<Deeds connection={connection} />}
