@@ -93,6 +93,8 @@ export interface Context extends App {
   readonly role: Role;
   /** Shared by every event that one outside cause leads to. */
   readonly correlationId: string;
+  /** True where the credential acts in this organization alone. */
+  readonly isConfined?: boolean | undefined;
   /** The chain of the request that cancels something of this chain; absent otherwise. */
   readonly requestCorrelationId?: string | undefined;
 }
@@ -155,7 +157,13 @@ export async function writeFor<T>(
 /** A context for `organizationId`, outside of any transaction. */
 export const contextFor = (
   app: App,
-  who: { organizationId: string; actor: Actor; role: Role; correlationId: string },
+  who: {
+    organizationId: string;
+    actor: Actor;
+    role: Role;
+    correlationId: string;
+    isConfined?: boolean | undefined;
+  },
 ): Context => ({ ...app, db: app.store.db, ...who });
 
 /** Moves a context into the chain of a run that its request cancels, and keeps the request's own chain beside it. */

@@ -120,6 +120,7 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
         };
         const tokens = await client.authorizationCodeGrant(config, url, checks);
         const claims = claimsOf(tokens);
+        if (claims.sub.trim() === "") throw noSubject();
         const told = profileOf(claims.sub, claims);
         const hasMore = config.serverMetadata().userinfo_endpoint !== undefined;
         if (told.isEmailVerified || !hasMore) return { profile: told, grant: grantOf(tokens) };
@@ -214,6 +215,10 @@ function claimsOf(tokens: Tokens): Client.IDToken {
   if (!claims) throw new AppError("unauthenticated", "The identity provider sent no ID token.");
   return claims;
 }
+
+/** Who has no subject would be signed in as the next one who has none. */
+const noSubject = () =>
+  new AppError("unauthenticated", "The identity provider does not say who signed in: the subject is empty.");
 
 const grantOf = (tokens: Tokens, refreshToken: string | null = null): OpenIdGrant => ({
   refreshToken: tokens.refresh_token ?? refreshToken,

@@ -5,7 +5,7 @@ import { carryOut, type Host, readArgs, readSecret, UsageError, withData } from 
 import { usage } from "./usage.ts";
 
 /**
- * `weir reset-password`: sets a new password and ends the user's sessions. `args` are the words after the
+ * `weir reset-password`: sets a new password and ends the user's sessions, access tokens and device codes. `args` are the words after the
  * command; gives back the exit code. Prints the new password where none came on standard input.
  */
 export const resetPassword = (args: readonly string[], host: Host) =>
@@ -24,13 +24,22 @@ export const resetPassword = (args: readonly string[], host: Host) =>
       throw new UsageError("One e-mail address is needed: whose password is reset.");
     const made = flags["password-stdin"] ? null : makeToken("", systemIds);
     const password = made ?? (await readSecret(host));
-    const { sessionsEnded } = await withData(await host.parts({ data: flags.data }), (app) =>
+    const ended = await withData(await host.parts({ data: flags.data }), (app) =>
       reset(app, { email, password }),
     );
     if (flags.json)
-      return host.out(JSON.stringify({ email, sessionsEnded, ...(made ? { password: made } : {}) }));
+      return host.out(
+        JSON.stringify({
+          email,
+          sessionsEnded: ended.sessions,
+          tokensEnded: ended.tokens,
+          ...(made ? { password: made } : {}),
+        }),
+      );
     host.out(
-      `The password of ${email} is reset; ${sessionsEnded} session${sessionsEnded === 1 ? "" : "s"} ended.`,
+      `The password of ${email} is reset. ${many(ended.sessions, "session")} and ${many(ended.tokens, "access token")} ended.`,
     );
     if (made) host.out(`New password, shown this once: ${made}`);
   });
+
+const many = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;

@@ -57,12 +57,12 @@ ${DATA}
   "reset-password": {
     line: "weir reset-password EMAIL [--password-stdin] [--data DIR] [--json]",
     gist: "set a new password",
-    text: `Sets a new password while no server runs, and ends the person's sessions. Prints the password unless it comes
-from standard input.
+    text: `Sets a new password while no server runs, and ends the person's sessions, access tokens and device codes. Prints the
+password unless it comes from standard input.
 
   --password-stdin   read the new password from standard input
 ${DATA}
-  --json             {email, sessionsEnded, password}`,
+  --json             {email, sessionsEnded, tokensEnded, password}`,
   },
   keys: {
     line: "weir keys rotate [--data DIR] [--json]",

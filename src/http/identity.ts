@@ -28,6 +28,8 @@ export interface Identity {
   readonly clientType: ClientType;
   /** The organization that the credential itself is bound to; null where it isn't. */
   readonly organizationId: string | null;
+  /** True where the credential acts in that organization alone. */
+  readonly isConfined: boolean;
   /** An API key's own; a person's is that of the membership. */
   readonly role?: Role;
 }
@@ -41,6 +43,7 @@ const patByHash = prepared((db: ReadDb) =>
       id: accessTokens.id,
       userId: accessTokens.userId,
       organizationId: accessTokens.organizationId,
+      organizations: accessTokens.organizations,
       expiresAt: accessTokens.expiresAt,
       revokedAt: accessTokens.revokedAt,
       lastUsedAt: accessTokens.lastUsedAt,
@@ -72,6 +75,7 @@ const sessionByHash = prepared((db: ReadDb) =>
       id: sessions.id,
       userId: sessions.userId,
       organizationId: sessions.organizationId,
+      isConfined: sessions.isConfined,
       clientType: sessions.clientType,
       createdAt: sessions.createdAt,
       lastActiveAt: sessions.lastActiveAt,
@@ -125,6 +129,7 @@ async function byPat(app: App, token: string): Promise<Identity> {
     email: row.email,
     clientType: "api",
     organizationId: row.organizationId,
+    isConfined: row.organizations === "current",
   };
 }
 
@@ -145,6 +150,7 @@ async function byApiKey(app: App, key: string): Promise<Identity> {
     email: null,
     clientType: "api",
     organizationId: row.organizationId,
+    isConfined: true,
     role: row.role,
   };
 }
@@ -155,6 +161,8 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
   const [row] = await sessionByHash(app.store.db).all({ hash: hashToken(token) });
   const now = timestamp(app.clock);
   if (!row || row.revokedAt !== null || row.expiresAt <= now) throw wrong();
+  // a browser's session is good in its cookie alone, a client's in its header
+  if ((row.clientType === "web") !== (carrier === "cookie")) throw wrong();
   if (isStale(app, row.lastActiveAt)) {
     const expiresAt = slideFrom(row.createdAt, app.clock);
     note(app, row.id, (db) =>
@@ -169,6 +177,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
     email: row.email,
     clientType: row.clientType,
     organizationId: row.organizationId,
+    isConfined: row.isConfined,
   };
 }
 
@@ -214,6 +223,7 @@ export async function enter(
     const organizationId = await resolveOrganization(app.store.db, named);
     const role = organizationId && (await roleIn(app, identity, organizationId));
     if (!organizationId || !role) throw outside();
+    if (identity.isConfined && organizationId !== identity.organizationId) throw confined(identity);
     return { organizationId, role };
   }
   const organizationId =
@@ -223,6 +233,14 @@ export async function enter(
   if (!role) throw outside();
   return { organizationId, role };
 }
+
+const confined = ({ kind }: Identity) =>
+  new AppError(
+    "forbidden",
+    kind === "api_key"
+      ? "An API key acts in its own organization alone."
+      : "This access token acts in the organization it was made in alone. Make one with organizations: all to use it in others.",
+  );
 
 async function roleIn(app: App, identity: Identity, organizationId: string): Promise<Role | null> {
   if (identity.role) return identity.organizationId === organizationId ? identity.role : null;

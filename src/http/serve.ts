@@ -156,6 +156,7 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
     role: place?.role ?? "viewer",
     actor: actorOf(identity, visit.address, visit.userAgent),
     correlationId: visit.correlationId,
+    isConfined: identity.isConfined,
   });
 }
 

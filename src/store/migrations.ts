@@ -20,6 +20,7 @@ import marks from "../../migrations/0020_marks.sql" with { type: "text" };
 import processes from "../../migrations/0021_processes.sql" with { type: "text" };
 import trustedTools from "../../migrations/0022_trusted_tools.sql" with { type: "text" };
 import runStatuses from "../../migrations/0023_run_statuses.sql" with { type: "text" };
+import provenPeople from "../../migrations/0024_proven_people.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   { name: "0021_processes", sql: processes },
   { name: "0022_trusted_tools", sql: trustedTools },
   { name: "0023_run_statuses", sql: runStatuses },
+  { name: "0024_proven_people", sql: provenPeople },
 ];

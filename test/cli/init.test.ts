@@ -107,7 +107,7 @@ describe("weir reset-password", () => {
       cookie = ada.cookie();
     }
     expect(await shell.reset(["Ada@example.com", "--password-stdin"], "a new long password\n")).toBe(0);
-    expect(shell.out.at(-1)).toContain("1 session ended");
+    expect(shell.out.at(-1)).toContain("1 session and 1 access token ended");
 
     await using app = await startApp({ dataFolder: shell.data, owner: false });
     expect((await app.anonymous("GET", "/api/v1/users/me", undefined, { cookie })).status).toBe(401);

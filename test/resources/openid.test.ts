@@ -469,6 +469,8 @@ describe("an ID token", () => {
       { claims: { nonce: undefined } },
       { claims: { nonce: "another" } },
       { claims: { sub: undefined } },
+      { claims: { sub: "" } },
+      { claims: { sub: " " } },
     ];
     for (const forgery of forgeries) expect(await landing(forgery)).toEqual([forgery, 401, false]);
     for (const verified of [false, "false", null, 1, "yes"]) {

@@ -287,7 +287,7 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     }),
   },
   "DELETE /api/v1/organizations/team/members/{membership_id}": {
-    events: [REVOKED],
+    events: [REVOKED, "auth.token_revoked access_token"],
     call: async ({ weir }) => ({
       path: api(`organizations/team/members/${(await join(weir, "member")).membership.id}`),
     }),

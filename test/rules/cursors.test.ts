@@ -182,7 +182,11 @@ let elsewhere: string;
 beforeAll(async () => {
   const weir = await startApp({ engine: false });
   const made = created(
-    await weir.owner("POST", "/api/v1/access-tokens", { name: "lasting", expiresInDays: 365 }),
+    await weir.owner("POST", "/api/v1/access-tokens", {
+      name: "lasting",
+      expiresInDays: 365,
+      organizations: "all",
+    }),
   );
   const ctx = contextFor(weir.app, {
     organizationId: weir.ids.organizationId,

@@ -41,8 +41,11 @@ async function outsider({ app }: Started): Promise<Record<string, string>> {
   const email = `stranger-${app.ids.uuid()}@example.com`;
   const user = newUser(app, { email, passwordHash: null, firstName: null, lastName: null });
   await app.store.write(async (db) => void (await db.insert(users).values(user)));
-  return { authorization: `Bearer ${await sessionOf(app, "", user.id)}` };
+  return ownPage(await sessionOf(app, "", user.id));
 }
+
+/** What a browser sends from Weir's own page. */
+const ownPage = (token: string) => ({ cookie: `svc_token=${token}`, "sec-fetch-site": "same-origin" });
 
 const sessionOf = (app: Started["app"], organizationId: string, userId: string) =>
   write(
@@ -69,6 +72,15 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
 
   const left = await join(app, "owner");
   created204(await app.owner("DELETE", `/api/v1/organizations/team/members/${left.membership.id}`));
+  const second = created(await app.owner("POST", "/api/v1/organizations", { name: "Second" }));
+  const confined = created(
+    await app.owner(
+      "POST",
+      "/api/v1/access-tokens",
+      { name: "confined" },
+      { "x-organization-id": second.id },
+    ),
+  );
   const shut = await join(app, "owner");
   const revoked = created(await app.owner("POST", "/api/v1/access-tokens", { name: "revoked" }));
   created204(await app.owner("DELETE", `/api/v1/access-tokens/${revoked.id}`));
@@ -107,12 +119,41 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
     },
     {
       name: "owner who has left",
+      headers: async () => ({
+        ...ownPage(await sessionOf(app.app, organizationId, left.user.id)),
+        "x-organization-id": organizationId,
+      }),
+      carrier: "cookie",
+      site: "same-origin",
+      role: null,
+      isShutOut: true,
+    },
+    {
+      name: "token of an owner who has left",
       headers: () => bearer(left.token),
+      carrier: "broken",
+      role: null,
+    },
+    {
+      name: "owner by a token for another organization",
+      headers: () => ({ ...bearer(confined.token), "x-organization-id": organizationId }),
       carrier: "bearer",
       role: null,
       isShutOut: true,
     },
-    { name: "stranger", headers: () => outsider(app), carrier: "bearer", role: null },
+    {
+      name: "owner by a cookie's value in the Authorization header",
+      headers: async () => bearer(await sessionOf(app.app, organizationId, surfer.user.id)),
+      carrier: "broken",
+      role: null,
+    },
+    {
+      name: "stranger",
+      headers: () => outsider(app),
+      carrier: "cookie",
+      site: "same-origin",
+      role: null,
+    },
     { name: "nobody", headers: () => ({}), carrier: "none", role: null },
     { name: "revoked token", headers: () => bearer(revoked.token), carrier: "broken", role: null },
     {

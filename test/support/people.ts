@@ -29,7 +29,11 @@ export async function join(started: Started, role: Role, organizationId = starte
     await tx.db.insert(users).values(user);
     return addMember(tx, { userId: user.id, role });
   });
-  const { token } = await createAccessToken(ctx, { name: "test", expiresInDays: 1 });
+  const { token } = await createAccessToken(ctx, {
+    name: "test",
+    expiresInDays: 1,
+    organizations: "all",
+  });
   return { call: client(origin, { authorization: `Bearer ${token}` }), user, membership, token };
 }
 

@@ -5,7 +5,7 @@ import { type Context, type WriteContext, write } from "../../context.ts";
 import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, lastFour, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
 import { record } from "../events/service.ts";
-import { type AccessTokenRow, accessTokens } from "./table.ts";
+import { type AccessTokenRow, accessTokens, type TokenOrganizations } from "./table.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -15,16 +15,23 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 export async function createAccessToken(
   ctx: Context,
-  input: { name: string; expiresInDays: number },
+  input: { name: string; expiresInDays: number; organizations?: TokenOrganizations },
 ): Promise<{ row: AccessTokenRow; token: string }> {
   if (!ctx.organizationId) {
     throw new AppError("forbidden", "An access token acts in an organization, and you belong to none.");
+  }
+  if (ctx.isConfined && input.organizations === "all") {
+    throw new AppError(
+      "forbidden",
+      "A token that acts in one organization makes none that acts in all; sign in to make one.",
+    );
   }
   const token = makeToken(TOKEN_PREFIX.pat, ctx.ids);
   const row: AccessTokenRow = {
     id: ctx.ids.uuid(),
     userId: ctx.actor.id,
     organizationId: ctx.organizationId,
+    organizations: input.organizations ?? "current",
     name: input.name,
     tokenHash: hashToken(token),
     lastFour: lastFour(token),
@@ -78,13 +85,27 @@ export function revokeAccessToken(ctx: Context, id: string): Promise<void> {
   });
 }
 
-/** Revokes every token of `userId`, in whichever organization it acts; the trail of that one tells of it. */
-export async function revokeAllAccessTokens(tx: WriteContext, userId: string): Promise<void> {
+/**
+ * Revokes every token of `userId`, or those of one organization; the trail of each token's organization tells of it.
+ * Gives back how many those were.
+ */
+export async function revokeAllAccessTokens(
+  tx: WriteContext,
+  userId: string,
+  organizationId?: string,
+): Promise<number> {
   const rows = await tx.db
     .select()
     .from(accessTokens)
-    .where(and(eq(accessTokens.userId, userId), isNull(accessTokens.revokedAt)));
+    .where(
+      and(
+        eq(accessTokens.userId, userId),
+        isNull(accessTokens.revokedAt),
+        organizationId === undefined ? undefined : eq(accessTokens.organizationId, organizationId),
+      ),
+    );
   for (const row of rows) await revoke({ ...tx, organizationId: row.organizationId }, row);
+  return rows.length;
 }
 
 async function revoke(tx: WriteContext, { id, name, lastFour }: AccessTokenRow): Promise<void> {

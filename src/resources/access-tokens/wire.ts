@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, named, nullable, object, optional, uuid } from "../../base/shape.ts";
-import type { AccessTokenRow } from "./table.ts";
+import { instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import { type AccessTokenRow, TOKEN_ORGANIZATIONS } from "./table.ts";
 
 const shown = {
   id: uuid(),
@@ -27,6 +27,10 @@ export const MAX_TOKEN_DAYS = 365;
 export const NewAccessToken = object({
   name: named(),
   expiresInDays: Type.Integer({ minimum: 1, maximum: MAX_TOKEN_DAYS, default: 90 }),
+  organizations: oneOf(TOKEN_ORGANIZATIONS, {
+    default: "current",
+    description: "`all`: in each organization of the person; else only in that of the request",
+  }),
 });
 
 export const toAccessToken = (row: AccessTokenRow): Static<typeof AccessToken> => ({

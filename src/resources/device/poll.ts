@@ -110,7 +110,10 @@ async function redeem(
       .returning({ id: deviceCodes.id });
     if (spent.length === 0) throw notGranted();
     const client = { clientType: "cli" as const, organizationId, ...readCliAgent(userAgent ?? null) };
-    const { row: session, token } = await openSession(tx, "device", client);
+    const { row: session, token } = await openSession(tx, "device", {
+      ...client,
+      isConfined: row.isConfined,
+    });
     const lifetimeMs = Date.parse(session.expiresAt) - Date.parse(session.createdAt);
     return { token, expiresInSeconds: Math.floor(lifetimeMs / 1000) };
   });

@@ -4,7 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import { type App, type Context, write } from "../../context.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
 import { record } from "../events/service.ts";
-import type { Visitor } from "../sign-in/setup.ts";
+import { hasUsers, type Visitor } from "../sign-in/setup.ts";
 import { makeUserCode, readUserCode, showUserCode } from "./codes.ts";
 import { type DeviceCodeRow, deviceCodes } from "./table.ts";
 
@@ -21,6 +21,8 @@ export async function requestCodes(
   clientId: string,
   { ip, userAgent }: Visitor,
 ): Promise<{ deviceCode: string; userCode: string }> {
+  if (!(await hasUsers(app.store)))
+    throw new AppError("forbidden", "Weir is not set up yet; nobody could let a client in.");
   const deviceCode = makeToken("", app.ids);
   const userCode = makeUserCode(app.ids);
   const row: DeviceCodeRow = {
@@ -35,6 +37,7 @@ export async function requestCodes(
     lastPolledAt: null,
     userId: null,
     organizationId: null,
+    isConfined: false,
     createdAt: timestamp(app.clock),
     expiresAt: timestamp(app.clock, CODE_SECONDS * 1000),
   };
@@ -95,7 +98,12 @@ export function decide(
       throw new AppError("forbidden", "A client is let into an organization, and you belong to none.");
     }
     const decided = approve
-      ? { status: "approved" as const, userId: tx.actor.id, organizationId: tx.organizationId }
+      ? {
+          status: "approved" as const,
+          userId: tx.actor.id,
+          organizationId: tx.organizationId,
+          isConfined: tx.isConfined === true,
+        }
       : { status: "denied" as const, userId: tx.actor.id };
     await tx.db.update(deviceCodes).set(decided).where(eq(deviceCodes.id, row.id));
     if (!tx.organizationId) return;

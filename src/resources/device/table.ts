@@ -21,6 +21,8 @@ export const deviceCodes = sqliteTable("device_codes", {
   userId: text(),
   /** Where the client is let in; null until it is approved. */
   organizationId: text(),
+  /** True where an access token for that organization alone approved it. */
+  isConfined: integer({ mode: "boolean" }).notNull(),
   createdAt: text().notNull(),
   expiresAt: text().notNull(),
 });

@@ -1,11 +1,9 @@
-import { and, asc, eq } from "drizzle-orm";
+import { asc, eq } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
-import { revokeAllAccessTokens } from "../access-tokens/service.ts";
-import { deviceCodes } from "../device/table.ts";
 import { record } from "../events/service.ts";
-import { revokeSessions } from "../sessions/service.ts";
 import { type UserRow, users } from "../users/table.ts";
+import { endEveryWayIn } from "../users/ways-in.ts";
 import { openidIdentities } from "./table.ts";
 
 /**
@@ -24,12 +22,7 @@ export async function reclaim(self: WriteContext, user: UserRow): Promise<void> 
     const changes = [{ field: "password", from: "***", to: null }];
     await record(self, "user.updated", { type: "user", id: user.id }, { changes });
   }
-  await revokeAllAccessTokens(self, user.id);
-  await revokeSessions(self, { userId: user.id, keptId: null });
-  await self.db
-    .update(deviceCodes)
-    .set({ status: "denied" })
-    .where(and(eq(deviceCodes.userId, user.id), eq(deviceCodes.status, "approved")));
+  await endEveryWayIn(self, user.id);
 }
 
 async function isProven({ db }: WriteContext, userId: string): Promise<boolean> {

@@ -7,6 +7,7 @@ import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { record } from "../events/service.ts";
 import { type UserRow, users } from "../users/table.ts";
+import { endWaysIntoOrganization } from "../users/ways-in.ts";
 import { type MembershipRow, memberships, ROLES, type Role } from "./table.ts";
 
 /** Everyone in the organization, in the order of joining. */
@@ -56,7 +57,7 @@ export function changeRole(ctx: Context, membershipId: string, role: Role): Prom
   });
 }
 
-/** Ends a membership; what the person made stays. Throws `not_found`, `forbidden`, `last_owner`. */
+/** Ends a membership, and the person's tokens of this organization for good; what they made stays. Throws `not_found`, `forbidden`, `last_owner`. */
 export function removeMember(ctx: Context, membershipId: string): Promise<void> {
   return write(ctx, async (tx) => {
     const membership = await findMembership(tx, membershipId);
@@ -65,6 +66,7 @@ export function removeMember(ctx: Context, membershipId: string): Promise<void> 
     await tx.db.delete(memberships).where(eq(memberships.id, membership.id));
     if (membership.isDefault) await chooseDefault(tx, membership.userId);
     await recordRole(tx, "auth.permission_revoked", membership);
+    await endWaysIntoOrganization(tx, membership.userId);
   });
 }
 

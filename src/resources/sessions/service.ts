@@ -21,7 +21,10 @@ export async function openSession(
   tx: WriteContext,
   method: "password" | "device" | "oidc",
   client: Partial<
-    Pick<SessionRow, "clientType" | "organizationId" | "cliVersion" | "terminal" | "identityId">
+    Pick<
+      SessionRow,
+      "clientType" | "organizationId" | "isConfined" | "cliVersion" | "terminal" | "identityId"
+    >
   > = {},
 ): Promise<{ row: SessionRow; token: string }> {
   const token = makeToken(TOKEN_PREFIX.session, tx.ids);
@@ -30,6 +33,7 @@ export async function openSession(
     id: tx.ids.uuid(),
     userId: tx.actor.id,
     organizationId: null,
+    isConfined: false,
     tokenHash: hashToken(token),
     clientType: "web",
     deviceId: null,
@@ -91,17 +95,22 @@ export function revokeSession(ctx: Context, id: string, cause: "signed_out" | "r
   });
 }
 
-/** Ends every live session of `userId` but `keptId`; gives back how many those were. */
+/** Ends every live session of `userId` but `keptId`, or only those bound to one organization; gives back how many those were. */
 export function revokeSessions(
   ctx: Context,
-  { userId, keptId }: { userId: string; keptId: string | null },
+  { userId, keptId, organizationId }: { userId: string; keptId: string | null; organizationId?: string },
 ): Promise<number> {
   return write(ctx, async (tx) => {
     const ended = await tx.db
       .select({ id: sessions.id })
       .from(sessions)
       .where(
-        and(eq(sessions.userId, userId), live(tx), keptId === null ? undefined : ne(sessions.id, keptId)),
+        and(
+          eq(sessions.userId, userId),
+          live(tx),
+          keptId === null ? undefined : ne(sessions.id, keptId),
+          organizationId === undefined ? undefined : eq(sessions.organizationId, organizationId),
+        ),
       );
     for (const { id } of ended) await endSession(tx, id, "revoked");
     return ended.length;

@@ -1,4 +1,4 @@
-import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 export const CLIENT_TYPES = ["web", "cli", "api"] as const;
 export type ClientType = (typeof CLIENT_TYPES)[number];
@@ -9,6 +9,8 @@ export const sessions = sqliteTable("sessions", {
   userId: text().notNull(),
   /** What a command line's session acts in; null for a browser's, which goes by the default membership. */
   organizationId: text(),
+  /** True where it acts in that organization alone. */
+  isConfined: integer({ mode: "boolean" }).notNull(),
   /** SHA-256 of the token, hex. */
   tokenHash: text().notNull(),
   clientType: text().$type<ClientType>().notNull(),

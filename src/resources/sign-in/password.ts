@@ -7,9 +7,10 @@ import { hashPassword, verifyPassword } from "../../crypto/passwords.ts";
 import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
 import { findHome } from "../organizations/team.ts";
-import { openSession, revokeSessions } from "../sessions/service.ts";
+import { openSession } from "../sessions/service.ts";
 import { findMe, findUserByEmail, normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
+import { endEveryWayIn, type WaysIn } from "../users/ways-in.ts";
 import type { Visitor } from "./setup.ts";
 import { type Credentials, Password } from "./wire.ts";
 
@@ -62,13 +63,10 @@ export function limitAccount(app: App, email: string): void {
 }
 
 /**
- * Sets a new password for the user with this address and ends all of that user's sessions. Throws
- * `not_found`, `invalid` for a password that is too short or too long.
+ * Sets a new password for the user with this address, by the operator's word whose it is, and ends every way in from
+ * before. Throws `not_found`, `invalid` for a password that is too short or too long.
  */
-export async function resetPassword(
-  app: App,
-  input: { email: string; password: string },
-): Promise<{ sessionsEnded: number }> {
+export async function resetPassword(app: App, input: { email: string; password: string }): Promise<WaysIn> {
   const { value: password, faults } = read(Password, input.password, ["password"]);
   if (faults.length > 0) throw new InvalidInput(faults);
   const user = await findUserByEmail(app.store.db, input.email);
@@ -76,15 +74,16 @@ export async function resetPassword(
   const passwordHash = await hashPassword(password);
   const actor: Actor = { type: "system", id: "reset-password", process: "weir reset-password", version };
   return write(await contextOf(app, user, actor, app.ids.uuid()), async (tx) => {
+    const at = timestamp(tx.clock);
     await tx.db
       .update(users)
-      .set({ passwordHash, updatedAt: timestamp(tx.clock) })
+      .set({ passwordHash, addressProvenAt: user.addressProvenAt ?? at, updatedAt: at })
       .where(eq(users.id, user.id));
     if (tx.organizationId) {
       const changes = [{ field: "password", from: "***", to: "***" }];
       await record(tx, "user.updated", { type: "user", id: user.id }, { changes });
     }
-    return { sessionsEnded: await revokeSessions(tx, { userId: user.id, keptId: null }) };
+    return endEveryWayIn(tx, user.id);
   });
 }
 

@@ -135,7 +135,8 @@ async function found<T>(
   then: (tx: WriteContext) => Promise<T>,
 ): Promise<{ user: UserRow; organization: OrganizationRow; also: T }> {
   const { email, firstName = null, lastName = null } = input;
-  const user = newUser(app, { email, firstName, lastName, passwordHash: await hashPassword(input.password) });
+  const made = newUser(app, { email, firstName, lastName, passwordHash: await hashPassword(input.password) });
+  const user = { ...made, addressProvenAt: made.createdAt, isOperator: true };
   const ctx = contextFor(app, {
     organizationId: "",
     role: "owner",

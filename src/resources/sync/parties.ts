@@ -43,6 +43,7 @@ async function adminOf(ctx: Context, organizationId: string): Promise<Context> {
 
 /** An API key is nobody, and has a role in its own organization alone. */
 async function roleIn(ctx: Context, organizationId: string) {
+  if (ctx.isConfined) return null;
   if (ctx.actor.type !== "user") return null;
   const [row] = await ctx.db
     .select({ role: memberships.role })

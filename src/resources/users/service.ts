@@ -24,6 +24,8 @@ export function newUser({ ids, clock }: Pick<Context, "ids" | "clock">, input: N
     id: ids.uuid(),
     email: normalEmail(input.email),
     profilePictureUrl: null,
+    addressProvenAt: null,
+    isOperator: false,
     locale: null,
     timezone: null,
     createdAt: at,

@@ -1,4 +1,4 @@
-import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 export const users = sqliteTable("users", {
   id: text().primaryKey(),
@@ -11,6 +11,10 @@ export const users = sqliteTable("users", {
   timezone: text(),
   /** argon2id; null for someone who signs in elsewhere. */
   passwordHash: text(),
+  /** When it was shown that the address is theirs: by a mailed link, an identity provider or an operator. */
+  addressProvenAt: text(),
+  /** Stands above organizations; sees no organization's data by that. */
+  isOperator: integer({ mode: "boolean" }).notNull(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),
 });

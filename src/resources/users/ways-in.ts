@@ -1,0 +1,46 @@
+import { and, eq } from "drizzle-orm";
+import type { WriteContext } from "../../context.ts";
+import { revokeAllAccessTokens } from "../access-tokens/service.ts";
+import { deviceCodes } from "../device/table.ts";
+import { revokeSessions } from "../sessions/service.ts";
+
+/** How many of each there were. */
+export interface WaysIn {
+  sessions: number;
+  tokens: number;
+  codes: number;
+}
+
+/**
+ * Ends every session, access token and approved device code of a person, in every organization. `keptId` is a session
+ * that stays; with `keepTokens` the access tokens stay too.
+ */
+export async function endEveryWayIn(
+  tx: WriteContext,
+  userId: string,
+  { keptId = null, keepTokens = false }: { keptId?: string | null; keepTokens?: boolean } = {},
+): Promise<WaysIn> {
+  const tokens = keepTokens ? 0 : await revokeAllAccessTokens(tx, userId);
+  const codes = await tx.db
+    .update(deviceCodes)
+    .set({ status: "denied" })
+    .where(and(eq(deviceCodes.userId, userId), eq(deviceCodes.status, "approved")))
+    .returning({ id: deviceCodes.id });
+  return { sessions: await revokeSessions(tx, { userId, keptId }), tokens, codes: codes.length };
+}
+
+/** Ends those ways of a person into the context's organization that are bound to it. */
+export async function endWaysIntoOrganization(tx: WriteContext, userId: string): Promise<void> {
+  await revokeAllAccessTokens(tx, userId, tx.organizationId);
+  await revokeSessions(tx, { userId, keptId: null, organizationId: tx.organizationId });
+  await tx.db
+    .update(deviceCodes)
+    .set({ status: "denied" })
+    .where(
+      and(
+        eq(deviceCodes.userId, userId),
+        eq(deviceCodes.organizationId, tx.organizationId),
+        eq(deviceCodes.status, "approved"),
+      ),
+    );
+}
