@@ -229,6 +229,11 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**
+   * Every fault that `check` tells and those that depend on what the connection is, told when an action or step with a
+   * connection is saved.
+   */
+  checkSource?(definition: JsonObject, provider: Provider): { path: readonly string[]; message: string }[];
+  /**
    * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
    * automation they are decided inside the transaction that reaches them; those that stand in line are decided many
    * at a time, with no bench. They need no place among the running.
@@ -241,9 +246,10 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
 }
 
 interface TypedExecutor<D extends TSchema, Ended extends Done | Waiting>
-  extends Omit<Executor, "definition" | "check" | "decide" | "execute"> {
+  extends Omit<Executor, "definition" | "check" | "checkSource" | "decide" | "execute"> {
   definition: D;
   check?(definition: Static<D>): { path: readonly string[]; message: string }[];
+  checkSource?(definition: Static<D>, provider: Provider): { path: readonly string[]; message: string }[];
   decide?(definition: Static<D>, scope: Scope): JsonObject;
   execute(bench: Bench, definition: Static<D>): Promise<Ended>;
 }

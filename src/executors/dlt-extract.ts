@@ -5,6 +5,7 @@ import type { Json, JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
 import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
 import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
+import { expand } from "./extract/expand.ts";
 import { type Finished, finish } from "./extract/finish.ts";
 import { deleteMissing } from "./extract/gone.ts";
 import type { Landed, Site } from "./extract/land.ts";
@@ -23,6 +24,7 @@ import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
 import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
+import { dependsOnSource, sourceKindOf } from "./extract/wildcard.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.
@@ -50,7 +52,8 @@ export const dltExtract = defineExecutor({
   ],
   writes: ({ layer = "raw", dataset, dryRun }) => (dryRun === true ? null : datasetOf(layer, dataset)),
   sqlFields: ["resources.*.where"],
-  check: faultsOf,
+  check: (given) => faultsOf(given),
+  checkSource: (given, provider) => faultsOf(given, sourceKindOf(provider)),
   execute,
 });
 
@@ -61,7 +64,8 @@ interface Extracted {
 }
 
 async function execute(bench: Bench, given: Definition): Promise<Done> {
-  const [fault] = faultsOf(given);
+  const source = given.resources.some(dependsOnSource) ? await bench.connection() : null;
+  const [fault] = faultsOf(given, source ? sourceKindOf(source.provider) : "unknown");
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
   const began = bench.clock.monotonic();
   const options: Options = {
@@ -75,7 +79,6 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
     strictCounts: given.strictCounts ?? false,
     allowPartial: given.allowPartial ?? false,
   };
-  const resources: ResourceDefinition[] = given.resources;
   const warnings: string[] = [];
   const warn = (message: string) => {
     if (warnings.includes(message)) return;
@@ -85,6 +88,11 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
   using reporter = new Reporter(bench);
   reporter.phase("extract", "Waiting for the dataset");
   if (!options.dryRun) await bench.lake.lock(options.layer, options.dataset);
+  if (source) reporter.phase("extract", "Listing tables");
+  const log = (message: string) => bench.log("info", message);
+  const resources: ResourceDefinition[] = source
+    ? await expand(given.resources, source, { warn, log })
+    : given.resources;
   const tables = (await bench.lake.tables()).filter(
     (t) => t.layer === options.layer && t.dataset === options.dataset,
   );

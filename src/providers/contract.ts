@@ -160,11 +160,27 @@ interface TreeWrites<L = Link> {
   remove(link: L, path: string): Promise<void>;
 }
 
+/** A table or view, and what an extract of many has to know of it. */
+export interface KeyedTable {
+  schema: string;
+  table: string;
+  spec: string;
+  /** Columns of its primary key, in order; none for a view. */
+  primaryKey: string[];
+  /** Whether its name without a schema means it. */
+  isVisible: boolean;
+}
+
 /** A provider whose data has tables. */
 export interface Tables {
   tables(link: Link, includeSystem: boolean): Promise<{ schema: string; table: string; spec: string }[]>;
   /** In ordinal order; `dataType` is the source's own name of the type. Throws `not_found`. */
   columns(link: Link, schema: string, table: string): Promise<Column[]>;
+  /**
+   * Tables and views of these schemas that the user may read, by schema and name, in one statement: no system schemas,
+   * and no partitions, whose rows are those of their table. Present where an extract takes wildcards.
+   */
+  inSchemas?(link: Link, schemas: readonly string[]): Promise<KeyedTable[]>;
   /** Where the source speaks SQL. */
   readonly sql?: SourceSql;
 }

@@ -1,5 +1,5 @@
 import { AppError } from "../base/errors.ts";
-import type { ExtractRequest } from "./contract.ts";
+import type { ExtractRequest, KeyedTable } from "./contract.ts";
 import type { Session } from "./mysql-session.ts";
 import { quoteText } from "./mysql-text.ts";
 import { type SourceColumn, sourceColumn } from "./mysql-types.ts";
@@ -18,6 +18,28 @@ export async function listTables(session: Session, includeSystem: boolean) {
     const [schema, table] = [s ?? "", t ?? ""];
     return { schema, table, spec: tableSpec(schema, table) };
   });
+}
+
+/** As `Tables.inSchemas` has it; partitions are no tables here. */
+export async function tablesIn(session: Session, schemas: readonly string[]): Promise<KeyedTable[]> {
+  const asked = schemas.map(quoteText).join(", ");
+  const rows = await session.rows<"s" | "t" | "k" | "visible">(
+    `SELECT t.table_schema AS s, t.table_name AS t, k.column_name AS k, t.table_schema = DATABASE() AS visible
+       FROM information_schema.tables t
+       LEFT JOIN information_schema.statistics k
+         ON k.table_schema = t.table_schema AND k.table_name = t.table_name AND k.index_name = 'PRIMARY'
+      WHERE t.table_type <> 'SEQUENCE' AND t.table_schema NOT IN ${SYSTEM} AND t.table_schema IN (${asked})
+      ORDER BY t.table_schema, t.table_name, k.seq_in_index`,
+  );
+  const tables: KeyedTable[] = [];
+  for (const { s, t, k, visible } of rows) {
+    const [schema, table] = [s ?? "", t ?? ""];
+    const spec = tableSpec(schema, table);
+    if (tables.at(-1)?.spec !== spec)
+      tables.push({ schema, table, spec, primaryKey: [], isVisible: visible === "1" });
+    if (k !== null) tables.at(-1)?.primaryKey.push(k);
+  }
+  return tables;
 }
 
 /** A table that exists, with its columns in ordinal order. */

@@ -3,7 +3,7 @@ import { extractTable } from "./mysql-extract.ts";
 import { select } from "./mysql-select.ts";
 import { openSession, type Session } from "./mysql-session.ts";
 import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./mysql-shape.ts";
-import { findTable, listTables } from "./mysql-tables.ts";
+import { findTable, listTables, tablesIn } from "./mysql-tables.ts";
 import { tableSpec } from "./postgres-names.ts";
 
 /** Limit of one statement while a person waits. */
@@ -30,6 +30,7 @@ export const mysql = defineProvider({
         const found = await findTable(session, tableSpec(schema, table), link.config.database);
         return found.columns.map(({ name, type, nullable }) => ({ name, dataType: type, nullable }));
       }),
+    inSchemas: (link, schemas) => within(link, (session) => tablesIn(session, schemas)),
     sql: {
       dialect: "mysql",
       select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),

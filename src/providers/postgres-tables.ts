@@ -1,4 +1,5 @@
 import { AppError } from "../base/errors.ts";
+import type { KeyedTable } from "./contract.ts";
 import { parseSpec, tableSpec } from "./postgres-names.ts";
 import type { Session } from "./postgres-session.ts";
 import type { SourceColumn } from "./postgres-types.ts";
@@ -20,6 +21,32 @@ export async function listTables(session: Session, includeSystem: boolean) {
     [includeSystem],
   );
   return rows.map(({ schema, table }) => ({ schema, table, spec: tableSpec(schema, table) }));
+}
+
+/** As `Tables.inSchemas` has it. */
+export async function tablesIn(session: Session, schemas: readonly string[]): Promise<KeyedTable[]> {
+  const rows = await session.rows<Omit<KeyedTable, "spec">>(
+    `with keys as (
+       select i.indrelid, json_agg(a.attname order by k.position) as names
+         from pg_catalog.pg_index i
+        cross join unnest(i.indkey::int2[]) with ordinality as k (attnum, position)
+         join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+        where i.indisprimary and k.position <= i.indnkeyatts
+        group by i.indrelid)
+     select n.nspname as schema, c.relname as table, coalesce(k.names, '[]') as "primaryKey",
+            pg_catalog.pg_table_is_visible(c.oid) as "isVisible"
+       from pg_catalog.pg_class c
+       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+       left join keys k on k.indrelid = c.oid
+      where c.relkind in ${READABLE} and not c.relispartition
+        and n.nspname in (select json_array_elements_text($1::text::json))
+        and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+        and pg_catalog.has_schema_privilege(n.oid, 'usage')
+        and pg_catalog.has_any_column_privilege(c.oid, 'select')
+      order by 1, 2`,
+    [JSON.stringify(schemas)],
+  );
+  return rows.map((row) => ({ ...row, spec: tableSpec(row.schema, row.table) }));
 }
 
 /** A table that exists, with its columns in ordinal order. */

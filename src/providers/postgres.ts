@@ -4,7 +4,7 @@ import { tableSpec } from "./postgres-names.ts";
 import { select } from "./postgres-select.ts";
 import { openSession, type Session } from "./postgres-session.ts";
 import { PostgresConfig, PostgresCredentials, type PostgresLink } from "./postgres-shape.ts";
-import { findTable, listTables } from "./postgres-tables.ts";
+import { findTable, listTables, tablesIn } from "./postgres-tables.ts";
 
 /** Limit of one statement while a person waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
@@ -30,6 +30,7 @@ export const postgres = defineProvider({
         const found = await findTable(session, tableSpec(schema, table), link.config.database);
         return found.columns.map(({ name, type, nullable }) => ({ name, dataType: type, nullable }));
       }),
+    inSchemas: (link, schemas) => within(link, (session) => tablesIn(session, schemas)),
     sql: {
       dialect: "postgres",
       select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),

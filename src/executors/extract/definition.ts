@@ -6,6 +6,7 @@ import { FileOptions, fileFaults } from "./file-options.ts";
 import { DELETES, MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
 import { CONTRACT_MODES } from "./resolve.ts";
 import { COLUMN_TYPE_PATTERN, columnType } from "./types.ts";
+import { isWildcard, MAX_RESOURCES, type SourceKind, wildcardFaults } from "./wildcard.ts";
 
 const text = () => named(1000);
 const mode = () => oneOf(CONTRACT_MODES);
@@ -17,8 +18,14 @@ export const definition = object({
       name: optional(described("What the table is called; what spec says where absent", text())),
       spec: optional(
         described(
-          "What the source calls it: a table, a resource of the API, a glob of files, a path; what name says where absent",
+          "What the source calls it: a table, all tables that fit public.* or public.order_*, a resource of the API, a glob of files, a path; what name says where absent",
           text(),
+        ),
+      ),
+      exclude: optional(
+        described(
+          "Tables and views that a wildcard in spec leaves out: public.users, users or tmp_*",
+          Type.Array(text(), { minItems: 1, maxItems: 1000 }),
         ),
       ),
       primaryKey: optional(
@@ -103,7 +110,7 @@ export const definition = object({
         ),
       ),
     }),
-    { minItems: 1, maxItems: 100 },
+    { minItems: 1, maxItems: MAX_RESOURCES },
   ),
   dataset: described("Where the tables go", named(200)),
   layer: optional(described("raw, staging, marts, or one of your own", Type.String({ default: "raw" }))),
@@ -197,12 +204,10 @@ export type Definition = Static<typeof definition>;
 const isTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
 
 /** Faults that the shape can't say. Values that are templates are not known yet and pass. */
-export function faultsOf({
-  resources,
-  dataset,
-  layer,
-  maxRows,
-}: Partial<Definition>): { path: string[]; message: string }[] {
+export function faultsOf(
+  { resources, dataset, layer, maxRows }: Partial<Definition>,
+  source: SourceKind = "unknown",
+): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
   for (const [noun, name] of [
     ["dataset", dataset],
@@ -220,7 +225,10 @@ export function faultsOf({
       faults.push({ path: [...at, "name"], message: "A resource needs a name or a spec." });
       continue;
     }
-    if (writeDisposition === "merge" && primaryKey.length === 0) {
+    const ofSource = wildcardFaults(resource, source);
+    faults.push(...ofSource.map(({ path, message }) => ({ path: [...at, ...path], message })));
+    const isMany = isWildcard(resource, source);
+    if (writeDisposition === "merge" && primaryKey.length === 0 && !isMany) {
       faults.push({
         path: [...at, "primaryKey"],
         message: "A merge needs a primaryKey to find the rows that it replaces.",
@@ -245,7 +253,7 @@ export function faultsOf({
         message: "A backfill, which endValue asks for, needs an initialValue.",
       });
     }
-    const against = deletesFault(resource);
+    const against = deletesFault(resource, isMany);
     if (against) faults.push({ path: [...at, "deletes"], message: against });
     for (const [at2, column] of (Array.isArray(resource.columns) ? resource.columns : []).entries()) {
       if (typeof column === "string" || column?.type === undefined || columnType(column.type) !== null)
@@ -260,7 +268,7 @@ export function faultsOf({
       faults.push(...found.map(({ path, message }) => ({ path: [...at, "file", ...path], message })));
     }
     faults.push(...askedFaults(resource).map(({ path, message }) => ({ path: [...at, ...path], message })));
-    if (isTemplate(resourceName(resource))) continue;
+    if (isTemplate(resourceName(resource)) || isMany) continue;
     const table = tableName(resource);
     const other = tables.get(table);
     if (other !== undefined) {
@@ -273,10 +281,10 @@ export function faultsOf({
 }
 
 /** Why rows that are gone can't be found, or need not be. */
-function deletesFault(resource: Definition["resources"][number]): string | null {
+function deletesFault(resource: Definition["resources"][number], isMany: boolean): string | null {
   const { deletes = "ignore", primaryKey = [], writeDisposition, incremental, mergeStrategy } = resource;
   if (deletes === "ignore" || isTemplate(deletes)) return null;
-  if (primaryKey.length === 0) return "deletes needs a primaryKey to find the rows that are gone.";
+  if (primaryKey.length === 0 && !isMany) return "deletes needs a primaryKey to find the rows that are gone.";
   if (writeDisposition === "replace") return "A replace leaves no row that the source no longer has.";
   if (incremental?.endValue != null) return "A backfill, which endValue asks for, deletes nothing.";
   if (mergeStrategy === "scd2") return "With scd2 rows are never deleted: a version ends, and stays.";

@@ -26,6 +26,8 @@ const MAX_DELETE_PERCENT = 50;
 export interface ResourceDefinition {
   name?: string;
   spec?: string;
+  /** Tables that a wildcard in `spec` leaves out. */
+  exclude?: string[];
   primaryKey?: string[];
   incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
   writeDisposition?: WriteDisposition;

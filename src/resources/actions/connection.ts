@@ -50,6 +50,26 @@ export async function namedConnectionFaults(
   return faults;
 }
 
+/** Why a definition does not fit the connection that it is for; of a provider of a template only its runs tell. */
+export async function sourceFaults(
+  tx: WriteContext,
+  {
+    kind,
+    connectionId,
+    definition,
+  }: { kind?: ActionKind; connectionId?: string | null; definition?: JsonObject },
+  loc: readonly string[],
+): Promise<Fault[]> {
+  const check = kind && tx.executors[kind]?.checkSource;
+  if (!check || !connectionId || !definition || Object.keys(definition).length === 0) return [];
+  const provider = tx.providers.get((await providerIdOf(tx, connectionId)) ?? "");
+  return (provider ? check(definition, provider) : []).map(({ path, message }) => ({
+    loc: [...loc, ...path],
+    msg: message,
+    type: "value_error",
+  }));
+}
+
 async function providerIdOf(tx: WriteContext, id: string): Promise<string | null> {
   const [row] = await tx.db
     .select({ provider: connections.provider })

@@ -12,7 +12,7 @@ import { isUniqueViolation } from "../../store/store.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
-import { connectionFault, namedConnectionFaults } from "./connection.ts";
+import { connectionFault, namedConnectionFaults, sourceFaults } from "./connection.ts";
 import { checkDefinition, definitionFaults } from "./definition.ts";
 import { findRunnable } from "./runnable.ts";
 import { type ActionRow, actions } from "./table.ts";
@@ -97,6 +97,7 @@ export async function insertAction(
   return write(ctx, async (tx) => {
     await checkConnection(tx, input.kind, input.connectionId ?? null);
     await checkNamed(tx, input.kind, definition);
+    await checkSource(tx, { ...input, definition });
     const row: ActionRow = {
       id: tx.ids.uuid(),
       ...created(tx),
@@ -155,6 +156,16 @@ async function checkNamed(
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
+/** Throws `InvalidInput` for a definition that does not fit its connection. */
+async function checkSource(
+  tx: WriteContext,
+  work: Pick<ActionRow, "kind" | "definition"> & { connectionId?: string | null },
+  loc: readonly string[] = ["body", "definition"],
+): Promise<void> {
+  const faults = await sourceFaults(tx, work, loc);
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
 /** Changes only what is given. Nothing changed: no event, and `updatedAt` stays. */
 export async function updateAction(ctx: Context, id: string, given: ActionPatch): Promise<ActionWithRun> {
   return write(ctx, async (tx) => {
@@ -165,6 +176,8 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
     if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition);
     if (patch.definition !== undefined) await checkNamed(tx, action.kind, patch.definition);
     if (patch.connectionId !== undefined) await checkConnection(tx, action.kind, patch.connectionId);
+    if (patch.definition !== undefined || patch.connectionId !== undefined)
+      await checkSource(tx, { ...action, ...patch });
     const changes = changesBetween(action, patch);
     if (changes.length === 0) return found;
     const [row] = await tx.db
@@ -214,8 +227,10 @@ export async function runAction(
   const loc = ["body", input.definitionOverrides ? "definitionOverrides" : "definition"];
   const faults = definitionFaults(tx, action.kind, definition, loc);
   if (faults.length > 0) throw new InvalidInput(faults);
-  if (input.definitionOverrides)
-    await checkNamed(tx, action.kind, definition, ["body", "definitionOverrides"]);
+  if (input.definitionOverrides) {
+    await checkNamed(tx, action.kind, definition, loc);
+    await checkSource(tx, { ...action, definition }, loc);
+  }
   return enqueueRun(tx, {
     kind: action.kind,
     definition,

@@ -2,7 +2,7 @@ import { and, eq, isNull } from "drizzle-orm";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
-import { connectionFault, namedConnectionFaults } from "../actions/connection.ts";
+import { connectionFault, namedConnectionFaults, sourceFaults } from "../actions/connection.ts";
 import { actions } from "../actions/table.ts";
 import { type AutomationConfig, type Step, stepsOf } from "./config.ts";
 import { MAX_DEPTH } from "./lineage.ts";
@@ -34,6 +34,7 @@ export async function checkReferences(tx: WriteContext, saved: Saved): Promise<v
     }
     const fault = work.connectionId ? await connectionFault(tx, work.connectionId, work.kind) : null;
     if (fault) faults.push({ loc: [...loc, "connectionId"], ...fault });
+    faults.push(...(await sourceFaults(tx, work, [...loc, "definition"])));
     faults.push(...(await namedConnectionFaults(tx, work.kind, work.definition, [...loc, "definition"])));
     faults.push(...(await callFaults(tx, saved, work, loc)));
   }

@@ -1,0 +1,98 @@
+import type { Provider } from "../../providers/contract.ts";
+import type { ResourceDefinition } from "./plan.ts";
+
+/** So many resources one extract has at most, with its wildcards expanded. */
+export const MAX_RESOURCES = 1000;
+
+/** A name of a table, or of all tables that fit it. */
+export interface TablePattern {
+  /** Null for the schema that the context says. */
+  schema: string | null;
+  /** `*` stands for any characters, unless `isExact`. */
+  table: string;
+  isExact: boolean;
+}
+
+const QUOTED = '"((?:[^"]|"")+)"';
+const SPEC = new RegExp(`^(?:(?:${QUOTED}|([^".*/?[{]+))\\.)?(?:${QUOTED}|([^"./?[{]+))$`);
+
+/** The parts of `orders`, `public.orders` or `public.order_*`, where quoted parts hold anything; null for any other text. */
+export function parsePattern(text: string): TablePattern | null {
+  const [whole, quotedSchema, schema, quotedTable, table] = SPEC.exec(text.trim()) ?? [];
+  if (whole === undefined) return null;
+  return {
+    schema: quotedSchema?.replaceAll('""', '"') ?? schema ?? null,
+    table: quotedTable?.replaceAll('""', '"') ?? table ?? "",
+    isExact: !table?.includes("*"),
+  };
+}
+
+/** Whether a `*` stands outside of quoted names. */
+const hasWildcard = (spec: string): boolean => spec.replaceAll(/"(?:[^"]|"")*"/g, "").includes("*");
+
+/** The schema and the pattern of `public.*` or `public.order_*`; null for any other text. */
+export function wildcardOf(spec: string | undefined): (TablePattern & { schema: string }) | null {
+  const pattern = spec === undefined ? null : parsePattern(spec);
+  if (!pattern || pattern.isExact || pattern.schema === null) return null;
+  return { ...pattern, schema: pattern.schema };
+}
+
+/** What the specs of a connection name: `unknown` while nobody knows which connection it is. */
+export type SourceKind = "tables" | "files" | "other" | "unknown";
+
+export const sourceKindOf = ({ tables, files }: Provider): SourceKind =>
+  tables?.inSchemas ? "tables" : files ? "files" : "other";
+
+/** True where what the resource means depends on the provider of its connection. */
+export const dependsOnSource = ({ name, spec, exclude }: ResourceDefinition): boolean =>
+  exclude !== undefined || hasWildcard(spec ?? name ?? "");
+
+/** True where one resource stands for many tables, or may do so. */
+export const isWildcard = ({ spec }: ResourceDefinition, source: SourceKind): boolean =>
+  (source === "tables" || source === "unknown") && wildcardOf(spec) !== null;
+
+interface PathFault {
+  path: string[];
+  message: string;
+}
+
+/** What is of one table alone. */
+const OF_ONE_TABLE = ["name", "columns", "file", "endpoint"] as const;
+
+/** Why a wildcard, or what stands beside it, can't be right; paths are relative to the resource. */
+export function wildcardFaults(resource: ResourceDefinition, source: SourceKind): PathFault[] {
+  const { name, spec = "", exclude } = resource;
+  if (`${spec}${name ?? ""}`.includes("{{") || !dependsOnSource(resource)) return [];
+  if (exclude === undefined && (source === "files" || source === "unknown")) return [];
+  const wildcard = wildcardOf(spec);
+  if (source === "files" || source === "other") {
+    if (exclude !== undefined) {
+      const message =
+        "Only connections of PostgreSQL and MySQL take exclude, beside a spec such as public.*.";
+      return [{ path: ["exclude"], message }];
+    }
+    if (!wildcard && spec !== "*") return [];
+    const message = "Only connections of PostgreSQL and MySQL take wildcards. Name each resource.";
+    return [{ path: ["spec"], message }];
+  }
+  if (!wildcard) {
+    const field = hasWildcard(spec) ? "spec" : exclude ? "exclude" : "name";
+    return [{ path: [field], message: MISPLACED[field] }];
+  }
+  const faults: PathFault[] = OF_ONE_TABLE.filter((field) => resource[field] !== undefined).map((field) => ({
+    path: [field],
+    message: `A wildcard takes no ${field}, which is of one table. Add that table as a resource of its own.`,
+  }));
+  for (const [index, text] of (Array.isArray(exclude) ? exclude : []).entries()) {
+    if (text.includes("{{") || parsePattern(text)) continue;
+    const message = `Invalid table or pattern ${JSON.stringify(text)}. Use public.orders, public.order_* or order_*, with odd names in double quotes.`;
+    faults.push({ path: ["exclude", String(index)], message });
+  }
+  return faults;
+}
+
+const MISPLACED = {
+  spec: "A wildcard stands in the name of the table, behind a schema: public.* or public.order_*.",
+  exclude: "exclude needs a spec with a wildcard, such as public.*.",
+  name: "A wildcard belongs into spec, not into name.",
+};
