@@ -24,7 +24,7 @@ import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
 import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
-import { dependsOnSource, sourceKindOf } from "./extract/wildcard.ts";
+import { sourceKindOf } from "./extract/wildcard.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.
@@ -64,8 +64,8 @@ interface Extracted {
 }
 
 async function execute(bench: Bench, given: Definition): Promise<Done> {
-  const source = given.resources.some(dependsOnSource) ? await bench.connection() : null;
-  const [fault] = faultsOf(given, source ? sourceKindOf(source.provider) : "unknown");
+  const source = await bench.connection();
+  const [fault] = faultsOf(given, sourceKindOf(source.provider));
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
   const began = bench.clock.monotonic();
   const options: Options = {
@@ -88,11 +88,8 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
   using reporter = new Reporter(bench);
   reporter.phase("extract", "Waiting for the dataset");
   if (!options.dryRun) await bench.lake.lock(options.layer, options.dataset);
-  if (source) reporter.phase("extract", "Listing tables");
   const log = (message: string) => bench.log("info", message);
-  const resources: ResourceDefinition[] = source
-    ? await expand(given.resources, source, { warn, log })
-    : given.resources;
+  const resources = await expand(given.resources, source, { warn, log });
   const tables = (await bench.lake.tables()).filter(
     (t) => t.layer === options.layer && t.dataset === options.dataset,
   );
@@ -105,9 +102,11 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
     files: await filesToMerge(bench, resources, tables, roots),
     signal: bench.signal,
   });
+  const extractor = source.provider.extractor?.() ?? null;
   try {
     const job: Job = {
       bench,
+      extractor,
       session,
       folder,
       options,
@@ -143,6 +142,7 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
       load: { loadId: bench.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) },
     };
   } finally {
+    await extractor?.close();
     await session.close();
   }
 }

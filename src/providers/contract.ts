@@ -314,6 +314,13 @@ export type Extraction =
       ranged: false;
     };
 
+/** Extracts one resource after the other, over a connection that it keeps meanwhile. */
+export interface Extractor {
+  /** As `Provider.extract`. The one before has been read to its end, or given up. */
+  extract(link: Link, request: ExtractRequest): Promise<Extraction>;
+  close(): Promise<void>;
+}
+
 /** One kind of outside system. To add one: its file, and one line in `registry.ts`. */
 export interface Provider {
   readonly id: string;
@@ -334,6 +341,8 @@ export interface Provider {
   readonly http?: HttpAccess;
   /** Throws `not_found` for a resource that is not there, `upstream` for the rest. */
   extract?(link: Link, request: ExtractRequest): Promise<Extraction>;
+  /** Absent where `extract` has nothing to keep. */
+  extractor?(): Extractor;
 }
 
 export type Providers = ReadonlyMap<string, Provider>;
@@ -341,7 +350,7 @@ export type Providers = ReadonlyMap<string, Provider>;
 interface TypedProvider<C extends TSchema, K extends TSchema>
   extends Omit<
     Provider,
-    "config" | "credentials" | "verify" | "files" | "tree" | "tables" | "http" | "extract"
+    "config" | "credentials" | "verify" | "files" | "tree" | "tables" | "http" | "extract" | "extractor"
   > {
   config: C;
   credentials: K;
@@ -353,6 +362,7 @@ interface TypedProvider<C extends TSchema, K extends TSchema>
   };
   http?: Retyped<HttpAccess, Link<Static<C>, Static<K>>>;
   extract?(link: Link<Static<C>, Static<K>>, request: ExtractRequest): Promise<Extraction>;
+  extractor?(): Retyped<Pick<Extractor, "extract">, Link<Static<C>, Static<K>>> & Pick<Extractor, "close">;
 }
 
 type Retyped<T, L> = {

@@ -7,6 +7,7 @@ import type { MysqlLink } from "./mysql-shape.ts";
 import { findTable, type SourceTable } from "./mysql-tables.ts";
 import { conditionText, cursorText, quoteName } from "./mysql-text.ts";
 import { csvOf, type SourceColumn } from "./mysql-types.ts";
+import { SpareSession } from "./spare-session.ts";
 
 /** The server's own limit for one SELECT: the longest that a run may take. */
 const EXTRACT_TIMEOUT_MS = 86_400_000;
@@ -23,12 +24,19 @@ const FAULTS_OF_TEXT = [
  * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
  * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
-export async function extractTable(link: MysqlLink, request: ExtractRequest): Promise<Csv> {
-  const session = await openSession(link, EXTRACT_TIMEOUT_MS);
+export async function extractTable(
+  link: MysqlLink,
+  request: ExtractRequest,
+  spare?: SpareSession<Session>,
+): Promise<Csv> {
+  const session = (await spare?.take()) ?? (await openSession(link, EXTRACT_TIMEOUT_MS));
   try {
     const table = await findTable(session, request.spec, link.config.database, request.types);
     const { keys } = request;
-    if (!keys) return await read(session, table, request, () => session.close());
+    if (!keys)
+      return await read(session, table, request, (isWhole) =>
+        spare && isWhole ? spare.give(session) : session.close(),
+      );
     let isRead = false;
     const rows = await read(session, table, request, async (isWhole) => {
       isRead = isWhole;
@@ -48,6 +56,15 @@ export async function extractTable(link: MysqlLink, request: ExtractRequest): Pr
     await session.close();
     throw explain(error, session, request);
   }
+}
+
+/** Reads one table after the other over one connection, each in a transaction of its own. */
+export function openExtractor() {
+  const spare = new SpareSession<Session>();
+  return {
+    extract: (link: MysqlLink, request: ExtractRequest) => extractTable(link, request, spare),
+    close: () => spare.close(),
+  };
 }
 
 type Csv = Extraction & { kind: "csv" };

@@ -12,6 +12,10 @@ export interface Session {
   rows<Name extends string>(sql: string): Promise<Record<Name, string | null>[]>;
   /** The rows of one SELECT in blocks; the server waits while nobody reads. */
   stream(sql: string): AsyncGenerator<Cell[][]>;
+  /** Ends the transaction, where nothing is under way. */
+  commit(): Promise<void>;
+  /** Begins another one after `commit`. */
+  begin(): Promise<void>;
   /** Stops what runs, on the server too, and ends the connection. */
   close(): Promise<void>;
   /** What an error of this session means, as an `AppError`, or the signal's reason after an abort. */
@@ -76,7 +80,7 @@ async function begin(link: MysqlLink, security: Security, statementTimeoutMs: nu
       `SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES', time_zone = '+00:00', net_write_timeout = ${SLOW_READER_SECONDS}, ${limit}`,
     );
     await session.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    await session.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
+    await session.begin();
     return session;
   } catch (error) {
     await session.close();
@@ -162,22 +166,24 @@ function sessionOf(link: MysqlLink, connection: Connection, security: Security):
     }
   }
 
+  async function rows<Name extends string>(sql: string) {
+    signal.throwIfAborted();
+    isWorking = true;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    connection.query({ sql, typeCast: false }, (error, result) => (error ? reject(error) : resolve(result)));
+    const result = await promise.finally(() => signal.removeEventListener("abort", stop));
+    isWorking = false;
+    return (Array.isArray(result) ? (result as Record<string, Cell>[]) : []).map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cell?.toString("utf8") ?? null])),
+    ) as Record<Name, string | null>[];
+  }
+
   return {
-    async rows<Name extends string>(sql: string) {
-      signal.throwIfAborted();
-      isWorking = true;
-      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-      const stop = () => reject(signal.reason);
-      signal.addEventListener("abort", stop, { once: true });
-      connection.query({ sql, typeCast: false }, (error, result) =>
-        error ? reject(error) : resolve(result),
-      );
-      const result = await promise.finally(() => signal.removeEventListener("abort", stop));
-      isWorking = false;
-      return (Array.isArray(result) ? (result as Record<string, Cell>[]) : []).map((row) =>
-        Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cell?.toString("utf8") ?? null])),
-      ) as Record<Name, string | null>[];
-    },
+    rows,
+    commit: async () => void (await rows("COMMIT")),
+    begin: async () => void (await rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")),
     stream: blocks,
     close,
     failure: (error) => failureOf(link, error),

@@ -1,5 +1,5 @@
 import { defineProvider } from "./contract.ts";
-import { extractTable } from "./mysql-extract.ts";
+import { extractTable, openExtractor } from "./mysql-extract.ts";
 import { select } from "./mysql-select.ts";
 import { openSession, type Session } from "./mysql-session.ts";
 import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./mysql-shape.ts";
@@ -37,7 +37,8 @@ export const mysql = defineProvider({
     },
   },
 
-  extract: extractTable,
+  extract: (link, request) => extractTable(link, request),
+  extractor: openExtractor,
 });
 
 async function within<T>(link: MysqlLink, work: (session: Session) => Promise<T>): Promise<T> {

@@ -8,6 +8,7 @@ import { openSession, type Session } from "./postgres-session.ts";
 import type { PostgresLink } from "./postgres-shape.ts";
 import { findTable, type SourceTable } from "./postgres-tables.ts";
 import { oddField, type Passage, passage, type SourceColumn } from "./postgres-types.ts";
+import { SpareSession } from "./spare-session.ts";
 
 /** The server's own limit for one COPY: the longest that a run may take. */
 const COPY_TIMEOUT_MS = 86_400_000;
@@ -19,12 +20,19 @@ const COPY_TIMEOUT_MS = 86_400_000;
  * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
  * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
  */
-export async function extractTable(link: PostgresLink, request: ExtractRequest): Promise<Csv> {
-  const session = await openSession(link, COPY_TIMEOUT_MS);
+export async function extractTable(
+  link: PostgresLink,
+  request: ExtractRequest,
+  spare?: SpareSession<Session>,
+): Promise<Csv> {
+  const session = (await spare?.take()) ?? (await openSession(link, COPY_TIMEOUT_MS));
   try {
     const table = await findTable(session, request.spec, link.config.database);
     const { keys } = request;
-    if (!keys) return await read(session, table, request, () => session.close());
+    if (!keys)
+      return await read(session, table, request, (isWhole) =>
+        spare && isWhole ? spare.give(session) : session.close(),
+      );
     let isRead = false;
     const rows = await read(session, table, request, async (isWhole) => {
       isRead = isWhole;
@@ -44,6 +52,15 @@ export async function extractTable(link: PostgresLink, request: ExtractRequest):
     await session.close();
     throw explain(error, session, request);
   }
+}
+
+/** Reads one table after the other over one connection, each in a transaction of its own. */
+export function openExtractor() {
+  const spare = new SpareSession<Session>();
+  return {
+    extract: (link: PostgresLink, request: ExtractRequest) => extractTable(link, request, spare),
+    close: () => spare.close(),
+  };
 }
 
 type Csv = Extraction & { kind: "csv" };

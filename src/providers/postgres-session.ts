@@ -15,6 +15,10 @@ export interface Session {
   parameterTypes(sql: string): Promise<number[]>;
   /** What one `COPY … TO STDOUT` gives; the server waits while nobody reads. */
   copy(sql: string): Promise<AsyncGenerator<Uint8Array>>;
+  /** Ends the transaction, where nothing is under way. */
+  commit(): Promise<void>;
+  /** Begins another one after `commit`. */
+  begin(): Promise<void>;
   /** Stops what runs, on the server too, and ends the connection. */
   close(): Promise<void>;
   /** What an error of this session means, as an `AppError`, or the signal's reason after an abort. */
@@ -39,9 +43,9 @@ export async function openSession(link: PostgresLink, statementTimeoutMs: number
   const place = placeOf(link.config);
   const attempts = ATTEMPTS[link.config.sslMode ?? "prefer"] ?? ["offered", "none"];
   for (const [index, security] of attempts.entries()) {
-    const session = connect(link, place, security);
+    const session = connect(link, place, { security, statementTimeoutMs });
     try {
-      await session.rows(preamble(statementTimeoutMs));
+      await session.begin();
       return session;
     } catch (error) {
       await session.close();
@@ -64,7 +68,11 @@ const preamble = (statementTimeoutMs: number) => `
   SET LOCAL standard_conforming_strings = on`;
 
 /** A session that connects with its first statement. */
-function connect(link: PostgresLink, place: Place, security: Security): Session {
+function connect(
+  link: PostgresLink,
+  place: Place,
+  { security, statementTimeoutMs }: { security: Security; statementTimeoutMs: number },
+): Session {
   const { egress, credentials, config, signal, clock } = link;
   let socket: Socket | null = null;
   // The library's types leave `socket` out, so it goes in by a name of its own.
@@ -136,6 +144,13 @@ function connect(link: PostgresLink, place: Place, security: Security): Session 
       await run(query);
       if (!bytes) throw new AppError("internal", "COPY gave no stream.");
       return bytes;
+    },
+    async commit() {
+      socket?.resume(); // a COPY whose last block filled the library's buffer leaves it paused
+      await run(sql.unsafe("COMMIT"));
+    },
+    async begin() {
+      await run(sql.unsafe(preamble(statementTimeoutMs)));
     },
     close,
     failure: (error) =>

@@ -1,5 +1,5 @@
 import { defineProvider } from "./contract.ts";
-import { extractTable } from "./postgres-extract.ts";
+import { extractTable, openExtractor } from "./postgres-extract.ts";
 import { tableSpec } from "./postgres-names.ts";
 import { select } from "./postgres-select.ts";
 import { openSession, type Session } from "./postgres-session.ts";
@@ -37,7 +37,8 @@ export const postgres = defineProvider({
     },
   },
 
-  extract: extractTable,
+  extract: (link, request) => extractTable(link, request),
+  extractor: openExtractor,
 });
 
 async function within<T>(link: PostgresLink, work: (session: Session) => Promise<T>): Promise<T> {

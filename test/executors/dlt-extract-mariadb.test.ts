@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { mysql } from "../../src/providers/mysql.ts";
-import { link } from "../support/link.ts";
+import { request } from "../support/extract.ts";
+import { link, textOf } from "../support/link.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
 import { openTestSql } from "../support/sql.ts";
 import { openWorld, type World } from "./extract/world.ts";
@@ -132,4 +133,20 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
       { id: "3" },
     ]);
   }, 120_000);
+
+  test("an extractor goes on over another connection where the server ended the one that it kept", async () => {
+    await db.run("CREATE VIEW who AS SELECT CONNECTION_ID() AS id");
+    const extractor = mysql.extractor?.();
+    if (!extractor) throw new Error("There is none.");
+    const read = async () => {
+      const extraction = await extractor.extract(link(db.config, db.credentials), request("shop.who"));
+      if (extraction.kind !== "csv") throw new Error("It gives no CSV.");
+      return Number(await textOf(extraction.bytes));
+    };
+    const first = await read();
+    expect(await read()).toBe(first);
+    await db.root.query(`KILL ${first}`);
+    expect(await read()).toBeGreaterThan(first);
+    await extractor.close();
+  });
 });

@@ -247,6 +247,25 @@ describe("a wildcard over PostgreSQL", () => {
   });
 });
 
+const query = async (sql: string) => (await weir.owner("POST", "/api/v1/query", { sql })).body.rows;
+
+describe("many tables of PostgreSQL", () => {
+  test("come over one connection, each in a transaction of its own", async () => {
+    const who = "select pg_backend_pid() as pid, now()::text as began";
+    await schema(
+      "chain",
+      `create view a as ${who}; create view c as ${who};
+       create table b as select i as id, repeat(md5(i::text), 10) as text from generate_series(1, 60000) i`,
+    );
+    const run = await load([{ spec: "chain.*" }]);
+    expect(rowsOf(run)).toEqual({ a: 1, b: 60_000, c: 1 });
+    const [row] = await query(
+      `SELECT a.pid = c.pid AS same_connection, a.began = c.began AS same_transaction FROM raw.${run.dataset}__a a, raw.${run.dataset}__c c`,
+    );
+    expect(row).toEqual({ same_connection: true, same_transaction: false });
+  }, 60_000);
+});
+
 describe("a source without tables", () => {
   test("refuses a wildcard, and takes a glob of files as it is", async () => {
     const files = (await connect(weir.owner, localFiles("Files"))).id;
@@ -288,6 +307,13 @@ describe.skipIf(!hasMariadb)("a wildcard over MariaDB", () => {
     expect(rowsOf(run)).toEqual({ kept: 0, orders: 2 });
     await db.run("UPDATE orders SET note = 'z' WHERE a = 2");
     expect((await run.again()).result.tables[0]).toMatchObject({ table: "orders", updated: 2, inserted: 0 });
+    await db.run(
+      "CREATE VIEW who_a AS SELECT CONNECTION_ID() AS id; CREATE VIEW who_b AS SELECT CONNECTION_ID() AS id",
+    );
+    const { dataset } = await load([{ spec: "shop.who_*" }], {}, mysql);
+    expect(
+      await query(`SELECT a.id = b.id AS same FROM raw.${dataset}__who_a a, raw.${dataset}__who_b b`),
+    ).toEqual([{ same: true }]);
     for (const spec of ["mysql.*", "sys.*", "information_schema.*", "shop.nothing_*"])
       expect((await load([{ spec }], {}, mysql)).error.message).toStartWith(`${spec} matches no table`);
   });

@@ -573,3 +573,31 @@ describe("streams", () => {
     expect(await failure(rest)).toMatchObject({ code: "upstream", retryable: true });
   });
 });
+
+describe("an extractor", () => {
+  /** Idle connections of ours, outside of a transaction. */
+  const IDLE = "from pg_stat_activity where application_name = 'weir' and state = 'idle'";
+
+  test("reads one table after the other over one connection, and goes on over another where that was ended", async () => {
+    await pg.sql.unsafe("create view shop.who as select pg_backend_pid() as pid");
+    const extractor = postgres.extractor?.();
+    if (!extractor) throw new Error("There is none.");
+    const read = async (spec: string) => {
+      const extraction = await extractor.extract(to(), request(spec));
+      if (extraction.kind !== "csv") throw new Error("It gives no CSV.");
+      return (await textOf(extraction.bytes)).trim();
+    };
+    const first = await read("shop.who");
+    expect(await failure(read("shop.nothing"))).toMatchObject({ code: "not_found" });
+    expect(firstColumn(await read("shop.orders"))).toHaveLength(10);
+    const second = await read("shop.who");
+    expect(await read("shop.who")).toBe(second);
+    expect(second).not.toBe(first); // a failure ends its connection
+
+    await pg.sql.unsafe(`select pg_terminate_backend(pid) ${IDLE}`);
+    await eventually(async () => (await pg.sql.unsafe(`select 1 ${IDLE}`)).length === 0);
+    expect(firstColumn(await read("shop.orders"))).toHaveLength(10);
+    await extractor.close();
+    await eventually(async () => (await pg.sql.unsafe(`select 1 ${IDLE}`)).length === 0);
+  });
+});

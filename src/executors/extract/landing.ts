@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { AppError } from "../../base/errors.ts";
 import type { LakeTable } from "../../lake/contract.ts";
-import type { Extraction, Link } from "../../providers/contract.ts";
+import type { Extraction, Extractor, Link } from "../../providers/contract.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import type { Bench } from "../contract.ts";
 import { isWhole } from "./boundary.ts";
@@ -22,6 +22,8 @@ import { warnOfGone, warnOfMissing, warnOfOdd } from "./warnings.ts";
 /** What the resources of one run share. */
 export interface Job {
   bench: Bench;
+  /** Null where the provider keeps nothing between resources. */
+  extractor: Extractor | null;
   session: SqlSession;
   folder: string;
   options: Options;
@@ -60,7 +62,7 @@ export async function landIn(
 }
 
 async function land(
-  { bench, options, names, reporter, warn }: Job,
+  { bench, extractor, options, names, reporter, warn }: Job,
   given: Site,
   isTrusting: boolean,
 ): Promise<Landed> {
@@ -81,7 +83,9 @@ async function land(
     },
     waits: (until) => reporter.waits(until),
   };
-  const extraction = await provider.extract(told, plan.request);
+  const extraction = await (extractor
+    ? extractor.extract(told, plan.request)
+    : provider.extract(told, plan.request));
   if (plan.request.keys && (extraction.kind !== "csv" || !extraction.keys)) {
     throw new AppError(
       "definition_invalid",

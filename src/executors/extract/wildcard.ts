@@ -44,7 +44,7 @@ export const sourceKindOf = ({ tables, files }: Provider): SourceKind =>
   tables?.inSchemas ? "tables" : files ? "files" : "other";
 
 /** True where what the resource means depends on the provider of its connection. */
-export const dependsOnSource = ({ name, spec, exclude }: ResourceDefinition): boolean =>
+const dependsOnSource = ({ name, spec, exclude }: ResourceDefinition): boolean =>
   exclude !== undefined || hasWildcard(spec ?? name ?? "");
 
 /** True where one resource stands for many tables, or may do so. */
