@@ -96,10 +96,11 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
   const others = tables.filter((table) => !isChild(table)).map((table) => table.table);
   const roots = new Set([...resources.map(tableName), ...others]);
 
+  const childrenOf = childrenByRoot(tables, roots);
   const folder = await bench.workFolder();
   const session = await bench.sql.session({
     folders: [folder],
-    files: await filesToMerge(bench, resources, tables, roots),
+    files: await filesToMerge(bench, resources, tables, childrenOf),
     signal: bench.signal,
   });
   const extractor = source.provider.extractor?.() ?? null;
@@ -111,7 +112,7 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
       folder,
       options,
       tables,
-      roots,
+      childrenOf,
       names: new Names(roots),
       reporter,
       warn,
@@ -168,18 +169,18 @@ function contractOf(given: Definition["schemaContract"]): SchemaContract {
 
 const isChild = (table: LakeTable) => table.columns.some((column) => column.name === "_dlt_root_id");
 
-/** Child tables that earlier loads made for the root `table`, not those of a root whose name goes on from there. */
-const childrenOf = (table: string, tables: readonly LakeTable[], roots: ReadonlySet<string>): LakeTable[] =>
-  tables.filter(
-    (child) =>
-      isChild(child) && child.table.startsWith(`${table}__`) && longestRoot(child.table, roots) === table,
-  );
+/** The child tables that earlier loads made for each root, not those of a root whose name goes on from there. */
+function childrenByRoot(tables: readonly LakeTable[], roots: ReadonlySet<string>): Job["childrenOf"] {
+  const byRoot = Map.groupBy(tables.filter(isChild), ({ table }) => longestRoot(table, roots));
+  return (root) => byRoot.get(root) ?? [];
+}
 
-function longestRoot(child: string, roots: ReadonlySet<string>): string {
+/** Null for a child whose root is no more. */
+function longestRoot(child: string, roots: ReadonlySet<string>): string | null {
   for (let end = child.lastIndexOf("__"); end > 0; end = child.lastIndexOf("__", end - 1)) {
     if (roots.has(child.slice(0, end))) return child.slice(0, end);
   }
-  return child;
+  return null;
 }
 
 /** A merge reads the files that are there; the session has to be told of them. */
@@ -187,7 +188,7 @@ async function filesToMerge(
   { lake }: Bench,
   resources: readonly ResourceDefinition[],
   tables: readonly LakeTable[],
-  roots: ReadonlySet<string>,
+  childrenOf: Job["childrenOf"],
 ): Promise<string[]> {
   const merged = resources
     .filter(
@@ -196,7 +197,7 @@ async function filesToMerge(
     .map(tableName);
   const read = merged.flatMap((name) => [
     ...tables.filter((table) => table.table === name),
-    ...childrenOf(name, tables, roots),
+    ...childrenOf(name),
   ]);
   return Promise.all(read.flatMap((table) => table.files).map((file) => lake.localPath(file)));
 }
@@ -218,10 +219,10 @@ async function extractAllowed(
 }
 
 async function extract(job: Job, resource: ResourceDefinition, index: number): Promise<Extracted> {
-  const { bench, session, options, tables, roots, reporter, warn } = job;
+  const { bench, session, options, tables, childrenOf, reporter, warn } = job;
   const stored = resource.incremental ? await bench.lake.cursor(resourceName(resource)) : null;
   const plan = planResource(resource, options, stored, warn);
-  const children = childrenOf(plan.table, tables, roots);
+  const children = childrenOf(plan.table);
   reporter.phase("extract", `Reading ${plan.resource}`, 0);
   const folder = join(job.folder, `resource-${index}`);
   await mkdir(folder, { mode: 0o700 });

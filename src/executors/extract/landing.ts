@@ -29,9 +29,9 @@ export interface Job {
   options: Options;
   /** The dataset's tables, as the last commit left them. */
   tables: readonly LakeTable[];
-  /** Names of tables that are no child tables. */
-  roots: ReadonlySet<string>;
-  /** Those, and those of the child tables of this load. */
+  /** The child tables that earlier loads made for a table. */
+  childrenOf(table: string): readonly LakeTable[];
+  /** Names of tables that are no child tables, and those of the child tables of this load. */
   names: Names;
   reporter: Reporter;
   warn(text: string): void;
