@@ -1,12 +1,26 @@
+import { askForReset, dropReset, takeResetReply } from "../asked-resets.ts";
+import { systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
 import { systemIds } from "../base/ids.ts";
 import { makeToken } from "../crypto/tokens.ts";
-import { resetPassword as reset } from "../resources/sign-in/password.ts";
+import { FolderTaken } from "../folder.ts";
+import { applyReset, hashForReset } from "../resources/sign-in/password.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError, withData } from "./host.ts";
 import { usage } from "./usage.ts";
 
+/** A server that runs looks twice a second for what it is asked. */
+const POLL_MS = 100;
+const WAIT_MS = 30_000;
+
+interface Ended {
+  sessions: number;
+  tokens: number;
+}
+
 /**
- * `weir reset-password`: sets a new password and ends the user's sessions, access tokens and device codes. `args` are the words after the
- * command; gives back the exit code. Prints the new password where none came on standard input.
+ * `weir reset-password`: sets a new password and ends the user's sessions, access tokens and device codes, also beside
+ * a server that runs, which then does it. `args` are the words after the command; gives back the exit code. Prints the
+ * new password where none came on standard input.
  */
 export const resetPassword = (args: readonly string[], host: Host) =>
   carryOut(host, usage["reset-password"].line, async () => {
@@ -23,10 +37,8 @@ export const resetPassword = (args: readonly string[], host: Host) =>
     if (!email || more.length > 0)
       throw new UsageError("One e-mail address is needed: whose password is reset.");
     const made = flags["password-stdin"] ? null : makeToken("", systemIds);
-    const password = made ?? (await readSecret(host));
-    const ended = await withData(await host.parts({ data: flags.data }), (app) =>
-      reset(app, { email, password }),
-    );
+    const passwordHash = await hashForReset(made ?? (await readSecret(host)));
+    const ended = await reset(host, flags.data, { email, passwordHash });
     if (flags.json)
       return host.out(
         JSON.stringify({
@@ -43,3 +55,32 @@ export const resetPassword = (args: readonly string[], host: Host) =>
   });
 
 const many = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+async function reset(
+  host: Host,
+  data: string | undefined,
+  wanted: { email: string; passwordHash: string },
+): Promise<Ended> {
+  const parts = await host.parts({ data });
+  try {
+    return await withData(parts, (app) => applyReset(app, wanted));
+  } catch (error) {
+    if (!(error instanceof FolderTaken)) throw error;
+  }
+  const { dataFolder } = parts.config;
+  const id = askForReset(dataFolder, systemIds, wanted);
+  try {
+    for (const until = systemClock.monotonic() + WAIT_MS; systemClock.monotonic() < until; ) {
+      const reply = takeResetReply(dataFolder, id);
+      if (reply?.error) throw new AppError("invalid_state", reply.error);
+      if (reply) return reply;
+      await systemClock.sleep(POLL_MS);
+    }
+  } finally {
+    dropReset(dataFolder, id);
+  }
+  throw new AppError(
+    "unavailable",
+    "The server on this data directory did not answer in 30 seconds; its log may say why. Stop it and try again.",
+  );
+}

@@ -57,8 +57,8 @@ ${DATA}
   "reset-password": {
     line: "weir reset-password EMAIL [--password-stdin] [--data DIR] [--json]",
     gist: "set a new password",
-    text: `Sets a new password while no server runs, and ends the person's sessions, access tokens and device codes. Prints the
-password unless it comes from standard input.
+    text: `Sets a new password and ends the person's sessions, access tokens and device codes, also beside a running server.
+Prints the password unless it comes from standard input.
 
   --password-stdin   read the new password from standard input
 ${DATA}

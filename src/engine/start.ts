@@ -21,6 +21,7 @@ import { refresher } from "./refresher.ts";
 import { rekeyer } from "./rekeyer.ts";
 import { replier } from "./replier.ts";
 import { rescuer } from "./rescuer.ts";
+import { resetter } from "./resetter.ts";
 import { scheduler } from "./scheduler.ts";
 import { sweeper } from "./sweeper.ts";
 import { talker } from "./talker.ts";
@@ -46,6 +47,7 @@ const SWEEP_MS = 60_000;
 const COMPACT_MS = 2_000;
 const TALK_MS = 250;
 const REKEY_MS = 1_000;
+const RESET_MS = 500;
 const KEEP_TIME_MS = 1_000;
 const BACKUP_MS = 10_000;
 /** What was told to end gets so long to let go; an executor has 4 s of them. */
@@ -109,6 +111,7 @@ export async function startEngine(app: App): Promise<Engine> {
     run(compactor(app, locks), COMPACT_MS),
     run(talk, TALK_MS),
     run(rekeyer(app), REKEY_MS),
+    run(resetter(app), RESET_MS),
     run(keeper, KEEP_TIME_MS),
     run(backups(app), BACKUP_MS),
   ];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
@@ -114,6 +114,21 @@ describe("weir reset-password", () => {
     expect((await browser(app.origin).signIn()).status).toBe(401);
     expect((await browser(app.origin).signIn("ada@example.com", "a new long password")).status).toBe(200);
     expect(await app.app.store.db.$count(sessions)).toBe(2);
+  });
+
+  test("works beside a running server, which ends the person's ways in at once", async () => {
+    using shell = terminal();
+    await shell.init(first);
+    await using app = await startApp({ dataFolder: shell.data, owner: false });
+    const ada = browser(app.origin);
+    await ada.signIn();
+    expect(await shell.reset(["ada@example.com", "--password-stdin"], "a new long password\n")).toBe(0);
+    expect(shell.out.at(-1)).toContain("1 session and 1 access token ended");
+    expect((await ada.call("GET", "/api/v1/users/me")).status).toBe(401);
+    expect((await browser(app.origin).signIn("ada@example.com", "a new long password")).status).toBe(200);
+    expect(await shell.reset(["nobody@example.com"])).toBe(1);
+    expect(shell.err.at(-1)).toBe("There is no user with the e-mail address nobody@example.com.");
+    expect(readdirSync(join(shell.data, "resets"))).toEqual([]);
   });
 
   test("makes a password up and prints it when none is given", async () => {

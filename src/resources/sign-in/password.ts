@@ -67,11 +67,23 @@ export function limitAccount(app: App, email: string): void {
  * before. Throws `not_found`, `invalid` for a password that is too short or too long.
  */
 export async function resetPassword(app: App, input: { email: string; password: string }): Promise<WaysIn> {
-  const { value: password, faults } = read(Password, input.password, ["password"]);
+  return applyReset(app, { email: input.email, passwordHash: await hashForReset(input.password) });
+}
+
+/** Throws `invalid` for a password that is too short or too long. */
+export async function hashForReset(given: string): Promise<string> {
+  const { value: password, faults } = read(Password, given, ["password"]);
   if (faults.length > 0) throw new InvalidInput(faults);
-  const user = await findUserByEmail(app.store.db, input.email);
-  if (!user) throw new AppError("not_found", `There is no user with the e-mail address ${input.email}.`);
-  const passwordHash = await hashPassword(password);
+  return hashPassword(password);
+}
+
+/** The same with the hash of a password that was checked. Throws `not_found`. */
+export async function applyReset(
+  app: App,
+  { email, passwordHash }: { email: string; passwordHash: string },
+): Promise<WaysIn> {
+  const user = await findUserByEmail(app.store.db, email);
+  if (!user) throw new AppError("not_found", `There is no user with the e-mail address ${email}.`);
   const actor: Actor = { type: "system", id: "reset-password", process: "weir reset-password", version };
   return write(await contextOf(app, user, actor, app.ids.uuid()), async (tx) => {
     const at = timestamp(tx.clock);

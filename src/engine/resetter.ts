@@ -1,0 +1,31 @@
+import { answerReset, askedResets, dropReset, readReset } from "../asked-resets.ts";
+import { AppError } from "../base/errors.ts";
+import type { App } from "../context.ts";
+import { applyReset } from "../resources/sign-in/password.ts";
+import type { Loop } from "./loop.ts";
+
+/** Resets the passwords that `weir reset-password` asks for beside this server. */
+export function resetter(app: App): Loop {
+  const { dataFolder } = app.config;
+  return {
+    name: "resetter",
+    async tick() {
+      for (const id of askedResets(dataFolder)) {
+        const reset = readReset(dataFolder, id);
+        if (reset === null) {
+          dropReset(dataFolder, id);
+          continue;
+        }
+        const reply = await applyReset(app, reset).then(
+          (ended) => ({ ...ended, error: null }),
+          (error: unknown) => {
+            if (!(error instanceof AppError)) throw error;
+            return { sessions: 0, tokens: 0, error: error.message };
+          },
+        );
+        answerReset(dataFolder, id, reply);
+      }
+      return "idle";
+    },
+  };
+}
