@@ -5,9 +5,25 @@ const SCRATCH = 2 ** 30;
 /** Longer pieces are copied by the runtime. */
 const LONG_BYTES = 48;
 
+const QUOTE = 34;
 const COMMA = 44;
 const DOT = 46;
 const ZERO = 48;
+const BACKSLASH = 92;
+
+/** The byte that each letter stands for behind a backslash; 0 for those that are no such escape. */
+const MEANT = new Uint8Array(256);
+for (const [letter, meant] of Object.entries({
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+}))
+  MEANT[letter.charCodeAt(0)] = meant.charCodeAt(0);
 
 /** The cells of the line at hand: where their bytes are, -1 for an empty one. */
 interface Cells {
@@ -110,6 +126,34 @@ export class ByteCells {
     const from = this.#room(bytes.length);
     this.#scratch.set(bytes, from);
     return { from: from + SCRATCH, to: this.#used + SCRATCH };
+  }
+
+  /**
+   * A quoted text of JSON, as a quoted cell, where each of its escapes is a backslash and one letter; null for others.
+   */
+  unescaped(from: number, to: number): { from: number; to: number } | null {
+    const bytes = this.#bytes;
+    const start = this.#room(2 * (to - from));
+    const scratch = this.#scratch;
+    let at = start;
+    scratch[at++] = QUOTE;
+    for (let index = from + 1; index < to - 1; index++) {
+      const byte = bytes[index] ?? 0;
+      if (byte !== BACKSLASH) {
+        scratch[at++] = byte;
+        continue;
+      }
+      const meant = MEANT[bytes[++index] ?? 0] ?? 0;
+      if (meant === 0) {
+        this.#used = start;
+        return null;
+      }
+      if (meant === QUOTE) scratch[at++] = QUOTE;
+      scratch[at++] = meant;
+    }
+    scratch[at++] = QUOTE;
+    this.#used = at;
+    return { from: start + SCRATCH, to: at + SCRATCH };
   }
 
   /** The same bytes once more, at the end. */
