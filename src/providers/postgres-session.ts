@@ -137,6 +137,8 @@ function connect(
           bytes = pump(value, clock);
           value.once("end", () => {
             working = null;
+            // The library stops reading while its buffer is full, and goes on only where more of the same is to come.
+            socket?.resume();
           });
         }
         settle(value);

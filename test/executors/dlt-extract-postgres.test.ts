@@ -293,6 +293,19 @@ test("rows that the source no longer has are marked and unmarked, or removed, an
   expect(await world.query(marks)).toEqual([{ rev: 4 }]);
 }, 120_000);
 
+test("keys are looked for after rows of any size", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe("create table sized (id int, note text)");
+  const resource = { name: "sized", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
+  // About as many bytes as a stream holds before its source has to wait.
+  for (let rows = 1_300; rows < 1_330; rows++) {
+    await pg.sql.unsafe(
+      `truncate sized; insert into sized select i, repeat('x', 45) from generate_series(1000, ${999 + rows}) i`,
+    );
+    expect((await run(world, resource)).result.tables[0]).toMatchObject({ deleted: 0 });
+  }
+}, 120_000);
+
 test("too many deletes load nothing, and say how many", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe("create table few (id int); insert into few select generate_series(1, 10)");
