@@ -248,7 +248,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
     return landIn(job, site, join(folder, "second"), false);
   });
   reporter.phase("load", `Loading ${plan.resource}`, landed.tables[0]?.rowsRead);
-  const surroundings = { session, lake: bench.lake, folder, plan, startedAt: site.startedAt, children };
+  const surroundings = { session, lake: bench.lake, folder, plan, startedAt: site.startedAt, children, warn };
   const finished = await finish(landed, surroundings);
   if (landed.keysFile) await deleteMissing(finished, landed, landed.keysFile, surroundings);
   const [root] = finished;

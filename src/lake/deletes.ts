@@ -21,6 +21,8 @@ export async function deleteRows(
     /** All of the table's columns, `_dlt_deleted_at` too where rows are marked. */
     columns: readonly Column[];
     key: readonly string[];
+    /** Columns that say whether a row has a key. */
+    known: readonly string[];
     /** A Parquet file that has the key's columns in the table's types. */
     keys: string;
     isHard: boolean;
@@ -36,7 +38,7 @@ export async function deleteRows(
   if (existing.length === 0) return { add: [], remove: [], deleted: 0 };
   const isMarked = columns.some(({ name }) => quoteName(name) === DELETED);
   const scan = scanOf(pathsOf(existing), columns, { pathColumn: PATH_COLUMN });
-  const known = key.map((name) => `t.${quoteName(name)} IS NOT NULL`).join(" AND ");
+  const known = given.known.map((name) => `t.${quoteName(name)} IS NOT NULL`).join(" AND ");
   const lives = isMarked ? `t.${DELETED} IS NULL` : "true";
   const keys = parquet([given.keys]);
   await session.run(

@@ -15,6 +15,10 @@ export const ZONED = "TIMESTAMP WITH TIME ZONE";
 /** DuckDB's widest decimal. */
 export const MAX_DECIMAL_DIGITS = 38;
 
+/** The SQL of a number's digits without zeros at the end of its fraction: equal numbers become equal texts. */
+export const withoutZeros = (digits: string): string =>
+  `CASE WHEN contains(${digits}, '.') THEN rtrim(rtrim(${digits}, '0'), '.') ELSE ${digits} END`;
+
 const matches = (text: string, pattern: string) => `regexp_full_match(${text}, ${quoteText(pattern)})`;
 const plainCast = (type: string) => (text: string) => `CAST(${text} AS ${type})`;
 

@@ -240,6 +240,8 @@ export interface ExtractRequest {
   batchSize: number | null;
   /** What the files of `spec` are; their names tell where absent. */
   format?: FileFormat;
+  /** Those of a table's columns that rows are found again by; absent where nobody looks for them. */
+  keyOf?(columns: readonly string[]): string[];
   /** Columns whose values in all rows are asked for besides, to find out which rows are gone. */
   keys?: readonly string[];
   /** How the path in `spec` is asked for, as `http-endpoint` has it; only HTTP APIs of a template take it. */
@@ -265,9 +267,19 @@ export interface CsvColumn extends Column {
   /**
    * How the text is read, where DuckDB's own reading of `dataType` would not do: `number` is the digits of a number of any
    * length, whose type all values decide (`dataType` is VARCHAR); `hex` is a BLOB; `list` is a JSON list of `dataType`'s
-   * elements, which stays JSON where one of the values is no such list.
+   * elements, which stays JSON where one of the values is no such list; `digits` is a number that stays the text that it is.
    */
-  text?: "number" | "hex" | "list";
+  text?: "number" | "hex" | "list" | "digits";
+}
+
+/** Texts that stand for values which the source takes for equal though they are written otherwise. */
+export interface KeyField {
+  /** Those of the key's columns that the source compares so. */
+  columns: readonly string[];
+  /** What each text begins with; it is another one once the source compares otherwise. */
+  tag: string;
+  /** The texts for values that `columns` had once, list by list. */
+  of(rows: AsyncIterable<readonly (string | null)[][]>): AsyncGenerator<string[]>;
 }
 
 /** What a source gives, in the form that costs it least. The caller filters, dedupes and types. */
@@ -279,8 +291,10 @@ export type Extraction =
       bytes: AsyncIterable<Uint8Array>;
       /** Values that became NULL on the way; complete once all bytes were read. */
       odd?: OddValues;
+      /** Each record has one more field behind the columns: the text that stands for `key.columns`. */
+      key?: KeyField;
       /**
-       * Gives each record one more field behind the columns, unquoted and empty where all values went over. Otherwise it
+       * Gives each record one more field behind all others, unquoted and empty where all values went over. Otherwise it
        * is a JSON object of the odd values' texts by the column's name; the causes are here, by the column's name.
        */
       oddField?: ReadonlyMap<string, string>;

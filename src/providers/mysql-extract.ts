@@ -2,11 +2,12 @@ import { AppError } from "../base/errors.ts";
 import { OddValues } from "../base/odd-values.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { errorNumber } from "./mysql-failure.ts";
+import { keyField, likenessOf } from "./mysql-keys.ts";
 import { openSession, type Session } from "./mysql-session.ts";
 import type { MysqlLink } from "./mysql-shape.ts";
 import { findTable, type SourceTable } from "./mysql-tables.ts";
 import { conditionText, cursorText, quoteName } from "./mysql-text.ts";
-import { csvOf, type SourceColumn } from "./mysql-types.ts";
+import { csvOf, type SentColumn, type SourceColumn } from "./mysql-types.ts";
 import { SpareSession } from "./spare-session.ts";
 
 /** The server's own limit for one SELECT: the longest that a run may take. */
@@ -31,14 +32,14 @@ export async function extractTable(
 ): Promise<Csv> {
   const session = (await spare?.take()) ?? (await openSession(link, EXTRACT_TIMEOUT_MS));
   try {
-    const table = await findTable(session, request.spec, link.config.database, request.types);
+    const table = await findTable(session, request.spec, link.config.database, request);
     const { keys } = request;
     if (!keys)
-      return await read(session, table, request, (isWhole) =>
+      return await read(link, session, table, request, (isWhole) =>
         spare && isWhole ? spare.give(session) : session.close(),
       );
     let isRead = false;
-    const rows = await read(session, table, request, async (isWhole) => {
+    const rows = await read(link, session, table, request, async (isWhole) => {
       isRead = isWhole;
       if (!isWhole) await session.close();
     });
@@ -48,7 +49,7 @@ export async function extractTable(
       // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
       async keys() {
         const open = isRead ? session : await openSession(link, EXTRACT_TIMEOUT_MS);
-        return read(open, table, asked, () => open.close());
+        return read(link, open, table, asked, () => open.close());
       },
       close: () => session.close(),
     };
@@ -71,13 +72,16 @@ type Csv = Extraction & { kind: "csv" };
 
 /** `done` hears when the rows end, and whether they ended by themselves. */
 async function read(
+  link: MysqlLink,
   session: Session,
   table: SourceTable,
   request: ExtractRequest,
   done: (isWhole: boolean) => Promise<void>,
 ): Promise<Csv> {
   const columns = chosen(table, request);
-  const select = selectText(table, columns, request);
+  const likeness = likenessOf(table.columns, request.keyOf);
+  const sent = likeness ? [...columns, likeness.column] : columns;
+  const select = selectText(table, sent, request);
   // Its mistakes come to light before anything is read.
   if (request.where) await session.rows(`EXPLAIN ${select}`);
   const odd = new OddValues();
@@ -89,8 +93,9 @@ async function read(
       nullable,
       ...(text ? { text } : {}),
     })),
-    bytes: bytesOf(session, select, { columns, odd, request, done }),
+    bytes: bytesOf(session, select, { columns: sent, odd, request, done }),
     odd,
+    ...(likeness ? { key: keyField(link, likeness) } : {}),
     ranged: true,
   };
 }
@@ -120,7 +125,7 @@ function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
   });
 }
 
-function selectText(table: SourceTable, columns: readonly SourceColumn[], request: ExtractRequest): string {
+function selectText(table: SourceTable, columns: readonly SentColumn[], request: ExtractRequest): string {
   const { range, where, maxRows } = request;
   const cursor = range ? table.columns.find((column) => column.name === range.field) : undefined;
   const conditions = [
@@ -172,7 +177,7 @@ async function* bytesOf(
     request,
     done,
   }: {
-    columns: readonly SourceColumn[];
+    columns: readonly SentColumn[];
     odd: OddValues;
     request: ExtractRequest;
     done(isWhole: boolean): Promise<void>;

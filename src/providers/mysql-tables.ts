@@ -57,12 +57,15 @@ export async function findTable(
   session: Session,
   spec: string,
   database: string,
-  types?: ExtractRequest["types"],
+  { types, keyOf }: Pick<ExtractRequest, "types" | "keyOf"> = {},
 ): Promise<SourceTable> {
   const { schema, table } = parseSpec(spec);
-  const rows = await session.rows<"s" | "t" | "name" | "type" | "base" | "nullable" | "digits" | "scale">(
+  const rows = await session.rows<
+    "s" | "t" | "name" | "type" | "base" | "nullable" | "digits" | "scale" | "charset" | "collation"
+  >(
     `SELECT table_schema AS s, table_name AS t, column_name AS name, column_type AS type, data_type AS base,
-            is_nullable AS nullable, numeric_precision AS digits, numeric_scale AS scale
+            is_nullable AS nullable, numeric_precision AS digits, numeric_scale AS scale,
+            character_set_name AS charset, collation_name AS collation
        FROM information_schema.columns
       WHERE table_schema = ${quoteText(schema ?? database)} AND table_name = ${quoteText(table)}
       ORDER BY ordinal_position`,
@@ -76,6 +79,7 @@ export async function findTable(
     );
   }
   const own = rows.filter((row) => row.s === found.s && row.t === found.t);
+  const key = keyOf?.(own.map(({ name }) => name ?? "")) ?? [];
   return {
     schema: found.s ?? "",
     table: found.t ?? "",
@@ -88,8 +92,15 @@ export async function findTable(
           nullable: row.nullable === "YES",
           precision: row.digits === null ? null : Number(row.digits),
           scale: row.scale === null ? null : Number(row.scale),
+          collation:
+            row.collation === null || row.charset === null
+              ? null
+              : { name: row.collation, charset: row.charset },
         },
-        types?.get(row.name ?? "") === "VARCHAR",
+        {
+          asText: types?.get(row.name ?? "") === "VARCHAR",
+          isKey: key.includes(row.name ?? ""),
+        },
       ),
     ),
   };

@@ -16,8 +16,18 @@ export interface SourceColumn {
   text?: CsvColumn["text"];
   /** How its values are compared; null for a column that can't be a cursor. */
   sort: "number" | "date" | "datetime" | "text" | null;
+  /** Of texts, where equal ones may have other bytes. */
+  collation: Collation | null;
   /** The CSV field of a value that is not NULL; null for one that does not go over. */
   field(cell: Buffer): string | null;
+}
+
+/** What a SELECT asks for, and how it becomes CSV. */
+export type SentColumn = Pick<SourceColumn, "name" | "expression" | "field">;
+
+interface Collation {
+  name: string;
+  charset: string;
 }
 
 /** One column of `information_schema.columns`. */
@@ -28,6 +38,7 @@ export interface CatalogueColumn {
   nullable: boolean;
   precision: number | null;
   scale: number | null;
+  collation: Collation | null;
 }
 
 /** DuckDB's widest decimal. */
@@ -47,20 +58,30 @@ const plain = (cell: Buffer): string => cell.toString("latin1");
 /** A CSV field in quotes. */
 const quoted = (text: string): string => `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
 const text = (cell: Buffer): string => quoted(cell.toString("utf8"));
+/** Equal numbers are equal texts. */
+const trimmed = (cell: Buffer): string => {
+  const digits = plain(cell);
+  return quoted(digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
+};
 /** In quotes, since an empty field without them is NULL. */
 const hex = (cell: Buffer): string => `"${cell.toString("hex")}"`;
 
 /**
  * How a MySQL column goes over. With `asText` it goes as the server's own text: bytes as hex digits, shapes as their
- * well-known text behind their SRID.
+ * well-known text behind their SRID, numbers of a key (`isKey`) without zeros at their end.
  *
  * Exact for all that Parquet has a type for; `timestamp` is an instant in UTC, `datetime` has no zone, a shape is its
  * SRID and its well-known binary. `time` (which may be longer than a day), enum, set and all else go as their text. Days
  * that are none become NULL and are told: zero dates, dates without month or day, the year 0.
  */
-export function sourceColumn(column: CatalogueColumn, asText = false): SourceColumn {
+export function sourceColumn(column: CatalogueColumn, { asText = false, isKey = false } = {}): SourceColumn {
   const made = typedColumn(column);
   if (!asText) return made;
+  if (made.sort === "number") {
+    // The text of a float may have an exponent, and then says nothing of its place in an order.
+    if (FLOATS.includes(column.base)) return { ...textColumn(made, text), sort: null };
+    return { ...textColumn(made, isKey ? trimmed : text), text: "digits" };
+  }
   if (SHAPES.includes(column.base)) {
     const name = quoteName(column.name);
     const expression = `CONCAT('SRID=', ST_SRID(${name}), ';', ST_AsText(${name}))`;
@@ -70,10 +91,10 @@ export function sourceColumn(column: CatalogueColumn, asText = false): SourceCol
 }
 
 function textColumn(
-  { name, type, nullable, expression, sort }: SourceColumn,
+  { name, type, nullable, expression, sort, collation }: SourceColumn,
   field: SourceColumn["field"],
 ): SourceColumn {
-  return { name, type, nullable, expression, sort, dataType: "VARCHAR", field };
+  return { name, type, nullable, expression, sort, collation, dataType: "VARCHAR", field };
 }
 
 const SHAPES = [
@@ -87,17 +108,20 @@ const SHAPES = [
   "geomcollection",
   "geometrycollection",
 ];
+const TEXTS = ["char", "varchar", "tinytext", "text", "mediumtext", "longtext"];
+const FLOATS = ["float", "double", "real"];
 const BYTES = ["binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector", ...SHAPES];
 
 function typedColumn(column: CatalogueColumn): SourceColumn {
   const name = quoteName(column.name);
   const { name: own, type, nullable, base } = column;
+  const collation = TEXTS.includes(base) && isLoose(column.collation) ? column.collation : null;
   const make = (
     dataType: string,
     sort: SourceColumn["sort"],
     field: SourceColumn["field"],
     expression = name,
-  ): SourceColumn => ({ name: own, type, nullable, expression, dataType, sort, field });
+  ): SourceColumn => ({ name: own, type, nullable, expression, dataType, sort, collation, field });
 
   const integer = INTEGERS[base];
   if (integer) return make(integer[/unsigned/i.test(type) ? 1 : 0], "number", plain);
@@ -134,6 +158,13 @@ function typedColumn(column: CatalogueColumn): SourceColumn {
   }
 }
 
+/** True for collations under which texts are equal that have other bytes: all but those of bytes that do not pad. */
+const isLoose = (collation: Collation | null): boolean =>
+  collation !== null && !/^binary$|(_0900_|_nopad_)bin$/.test(collation.name);
+
+/** True for collations to which blanks at the end of a text are nothing: all but MySQL's newer ones. */
+export const pads = ({ name }: Collation): boolean => !/_0900_|_nopad_/.test(name);
+
 const DAY = /^(\d{4})-(\d\d)-(\d\d)/;
 
 /** A day, or what begins with one, with the zone behind it; null where there is no such day. */
@@ -151,7 +182,7 @@ const LONG_CELL_BYTES = 1024 * 1024;
 /** The CSV of some rows: NULL is nothing, a row ends with a line feed. Counts the values that do not go over. */
 export function* csvOf(
   rows: readonly Cell[][],
-  columns: readonly SourceColumn[],
+  columns: readonly SentColumn[],
   odd: OddValues,
 ): Generator<Uint8Array> {
   let out = "";
@@ -160,7 +191,7 @@ export function* csvOf(
       const cell = row[at];
       if (at > 0) out += ",";
       if (!cell) continue;
-      const { name, field } = columns[at] as SourceColumn;
+      const { name, field } = columns[at] as SentColumn;
       const value = field(cell);
       if (value === null) odd.add(name, NO_DATE, cell.toString());
       else if (value.length < LONG_CELL_BYTES) out += value;

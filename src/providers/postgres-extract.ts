@@ -3,6 +3,7 @@ import type { Json } from "../base/json.ts";
 import { OddValues } from "../base/odd-values.ts";
 import type { Extraction, ExtractRequest } from "./contract.ts";
 import { sqlState } from "./postgres-failure.ts";
+import { keyField, likenessOf } from "./postgres-keys.ts";
 import { fillParameters, quoteName, valueExpression } from "./postgres-names.ts";
 import { openSession, type Session } from "./postgres-session.ts";
 import type { PostgresLink } from "./postgres-shape.ts";
@@ -30,11 +31,11 @@ export async function extractTable(
     const table = await findTable(session, request.spec, link.config.database);
     const { keys } = request;
     if (!keys)
-      return await read(session, table, request, (isWhole) =>
+      return await read(link, session, table, request, (isWhole) =>
         spare && isWhole ? spare.give(session) : session.close(),
       );
     let isRead = false;
-    const rows = await read(session, table, request, async (isWhole) => {
+    const rows = await read(link, session, table, request, async (isWhole) => {
       isRead = isWhole;
       if (!isWhole) await session.close();
     });
@@ -44,7 +45,7 @@ export async function extractTable(
       // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
       async keys() {
         const open = isRead ? session : await openSession(link, COPY_TIMEOUT_MS);
-        return read(open, table, asked, () => open.close());
+        return read(link, open, table, asked, () => open.close());
       },
       close: () => session.close(),
     };
@@ -67,6 +68,7 @@ type Csv = Extraction & { kind: "csv" };
 
 /** `done` hears when the rows end, and whether they ended by themselves. */
 async function read(
+  link: PostgresLink,
   session: Session,
   table: SourceTable,
   request: ExtractRequest,
@@ -75,7 +77,9 @@ async function read(
   const columns = chosen(table, request);
   const passages = columns.map((column) => passageOf(column, request));
   const odd = oddField(columns, passages);
+  const likeness = likenessOf(table.columns, request.keyOf);
   const fields = passages.map(({ expression }) => expression);
+  if (likeness) fields.push(likeness.expression(quoteName));
   // A table without columns has rows all the same.
   const isTold = odd !== null || columns.length === 0;
   const select = await selectText(session, table, isTold ? [...fields, odd ?? "null"] : fields, request);
@@ -87,6 +91,7 @@ async function read(
       return { name, dataType, nullable, ...(text ? { text } : {}) };
     }),
     bytes: rowsOf(session, bytes, request, done),
+    ...(likeness ? { key: keyField(link, likeness) } : {}),
     ...(isTold
       ? {
           odd: new OddValues(),
@@ -115,8 +120,11 @@ function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
   });
 }
 
-const passageOf = (column: SourceColumn, { types }: ExtractRequest): Passage =>
-  passage(column, types?.get(column.name) === "VARCHAR");
+const passageOf = (column: SourceColumn, { types, keyOf }: ExtractRequest): Passage =>
+  passage(column, {
+    asText: types?.get(column.name) === "VARCHAR",
+    isKey: keyOf?.([column.name]).length === 1,
+  });
 
 async function selectText(
   session: Session,
@@ -180,18 +188,24 @@ async function whereText(
 function comparable(column: SourceColumn, request: ExtractRequest) {
   const name = quoteName(column.name);
   const { dataType, text } = passageOf(column, request);
-  if (dataType !== "VARCHAR" || text === "number") {
+  if (dataType !== "VARCHAR" || text === "number" || text === "digits") {
     return { sql: name, of: (value: Json) => valueExpression(value, column.castType) };
   }
   const type = column.base === "bpchar" ? "bpchar::text" : "text"; // blanks at its end do not count
   return { sql: `${name}::text COLLATE "C"`, of: (value: Json) => valueExpression(value, type) };
 }
 
+/** Which values of a cursor have no place in its order. */
+function unordered(column: SourceColumn, request: ExtractRequest): string | undefined {
+  const { odd, orderless } = passageOf(column, request);
+  return odd?.condition ?? orderless;
+}
+
 /** Values that do not go over come where those that are NULL do: while the range has no start. */
 function rangeConditions(column: SourceColumn, request: ExtractRequest): string[] {
   const { from, to } = request.range ?? { from: null, to: null };
   const { sql, of } = comparable(column, request);
-  const odd = passageOf(column, request).odd?.condition;
+  const odd = unordered(column, request);
   const before = to === null ? null : `${sql} < ${of(to)}`;
   if (from === null) {
     return before === null ? [] : [`(${before} OR ${sql} IS NULL${odd ? ` OR ${odd}` : ""})`];
@@ -200,7 +214,7 @@ function rangeConditions(column: SourceColumn, request: ExtractRequest): string[
 }
 
 function orderOf(column: SourceColumn, request: ExtractRequest): string {
-  const odd = passageOf(column, request).odd?.condition;
+  const odd = unordered(column, request);
   const first = odd && request.range?.from === null ? `(${odd}) IS TRUE DESC, ` : "";
   return `${first}${comparable(column, request).sql} NULLS FIRST`;
 }

@@ -148,7 +148,6 @@ function connect(
       return bytes;
     },
     async commit() {
-      socket?.resume(); // a COPY whose last block filled the library's buffer leaves it paused
       await run(sql.unsafe("COMMIT"));
     },
     async begin() {

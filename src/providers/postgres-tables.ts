@@ -109,9 +109,15 @@ const columnsOf = (session: Session, oid: number): Promise<SourceColumn[]> =>
             b.base, b.kind, b.category, b.modifier,
             case when e.attnum is not null then
               json_build_object('base', e.base, 'kind', e.kind, 'category', e.category, 'modifier', e.modifier)
-            end as element
+            end as element,
+            case when pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false' then
+              json_build_object('name', pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(l.collname),
+                                'version', pg_catalog.pg_collation_actual_version(l.oid))
+            end as collation
        from found b
        join pg_catalog.pg_attribute a on a.attrelid = $1::oid and a.attnum = b.attnum
+       left join pg_catalog.pg_collation l on l.oid = a.attcollation
+       left join pg_catalog.pg_namespace n on n.oid = l.collnamespace
        left join found e on e.attnum = b.attnum and e.depth = 1
       where b.depth = 0
       order by a.attnum`,

@@ -20,6 +20,8 @@ export interface SourceColumn extends SourceType {
   nullable: boolean;
   /** What an array is of; null for what is none. */
   element: SourceType | null;
+  /** A collation under which texts are equal that have other bytes, its name as SQL; null for all others. */
+  collation: { name: string; version: string | null } | null;
 }
 
 /** How a column goes over: what COPY selects, and how its text is read. */
@@ -29,6 +31,8 @@ export interface Passage {
   text?: CsvColumn["text"];
   /** Which values do not go over as they are, as a condition, and what happens to them. */
   odd?: { condition: string; what: string };
+  /** Which values go over, and have no place in the order of the others. */
+  orderless?: string;
 }
 
 /** DuckDB's widest decimal. */
@@ -63,15 +67,17 @@ const NO_NUMBER = "became NULL: no number that a decimal holds";
 const NO_BOUNDS = "came without the bounds: a list begins at 1";
 
 /**
- * How a PostgreSQL column goes over. With `asText` it goes as the server's own text, whatever it holds.
+ * How a PostgreSQL column goes over. With `asText` it goes as the server's own text, whatever it holds; numbers of a key
+ * (`isKey`) without zeros at their end, so that equal ones are equal texts.
  *
  * Every value arrives exactly, or is told by `odd`: NaN and infinities of numbers, days and instants that Parquet does
  * not hold, and the bounds of arrays. Composites, arrays of JSON and arrays of several dimensions are JSON; what
  * has no type in Parquet (intervals, times with a zone, enums, ranges, networks …) is its text.
  */
-export function passage(column: SourceColumn, asText = false): Passage {
+export function passage(column: SourceColumn, { asText = false, isKey = false } = {}): Passage {
   const name = quoteName(column.name);
   const { base } = column;
+  if (asText && NUMBERS.has(base)) return digitsPassage(name, base, isKey);
   // A cast would take the blanks off the end of a character(n).
   if (asText) return { expression: base === "bpchar" ? name : `${name}::text`, dataType: "VARCHAR" };
   if (column.element) return listPassage(name, column.element);
@@ -102,6 +108,17 @@ export function passage(column: SourceColumn, asText = false): Passage {
 }
 
 const MONEY = "DECIMAL(22,3)";
+
+/** Types whose texts are digits. */
+const NUMBERS = new Set(["int2", "int4", "int8", "oid", "numeric"]);
+
+function digitsPassage(name: string, base: string, isKey: boolean): Passage {
+  const text = `${name}::text`;
+  if (base !== "numeric") return { expression: text, dataType: "VARCHAR", text: "digits" };
+  const trimmed = `case when ${text} like '%.%' then rtrim(rtrim(${text}, '0'), '.') else ${text} end`;
+  const orderless = `${text} in ('NaN', 'Infinity', '-Infinity')`;
+  return { expression: isKey ? trimmed : text, dataType: "VARCHAR", text: "digits", orderless };
+}
 
 function numericPassage(name: string, modifier: number): Passage {
   const dataType = decimalType(modifier);

@@ -1,5 +1,4 @@
 import type { Kind } from "./canon.ts";
-import { ARRIVED } from "./scale.ts";
 
 /** A kind of key, and how the n-th of them is written. */
 interface Key {
@@ -16,7 +15,7 @@ const quoted = (text: string): string => `'${text}'`;
 
 /** Keys that differ in their 20th digit or far behind the point, and one that no decimal of the lake holds. */
 function longNumber(n: number): string {
-  if (n === 77 && ARRIVED.widerKeys) return "9".repeat(45);
+  if (n === 77) return "9".repeat(45);
   const whole = 12_345_678_901_234_567_890n;
   return n % 2 === 0 ? String(whole + BigInt(n)) : `${whole}.${String(n).padStart(6, "0")}1`;
 }
@@ -29,7 +28,7 @@ function likeText(n: number): string {
 
 const uuid = (n: number): string => `md5('${n}')::uuid`;
 
-const ALL_KEYS: Readonly<Record<string, Key>> = {
+export const KEYS: Readonly<Record<string, Key>> = {
   numeric: {
     columns: [["k", "numeric", "number"]],
     values: (n) => [longNumber(n)],
@@ -51,10 +50,6 @@ const ALL_KEYS: Readonly<Record<string, Key>> = {
     values: (n) => [longNumber(Math.floor(n / 3) * 2), quoted(likeText(n % 3))],
   },
 };
-
-export const KEYS: Readonly<Record<string, Key>> = Object.fromEntries(
-  Object.entries(ALL_KEYS).filter(([name]) => name !== "ci" || ARRIVED.collations),
-);
 
 /** Cursors that only grow, in every order that a source may have; `n` may come again, as a tie. */
 export const CURSORS: Readonly<Record<string, { type: string; kind: Kind; value(n: number): string }>> = {
@@ -109,12 +104,8 @@ export const MIRRORS: readonly Mirror[] = [
       mirror("merged", "kept", merge),
       mirror("followed", "kept", { ...merge, incremental: { cursorField: "changed" } }),
       mirror("replaced", "dying", { writeDisposition: "replace" }),
-      ...(ARRIVED.deletes
-        ? [
-            mirror("hard", "dying", { ...merge, deletes: "hard" }),
-            mirror("soft", "dying", { ...merge, deletes: "soft" }),
-          ]
-        : []),
+      mirror("hard", "dying", { ...merge, deletes: "hard" }),
+      mirror("soft", "dying", { ...merge, deletes: "soft" }),
     ];
   }),
   ...Object.entries(CURSORS).map(

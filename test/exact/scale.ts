@@ -15,13 +15,3 @@ export const SEED = given("EXACT_SEED", 20_260_301);
 
 /** How many rows stand before the one that is different. */
 export const LATE = IS_DEEP ? [2048, 20_480, 100_000] : [2048, 20_480];
-
-/** What has not arrived in the product yet and is left out until it does; all of it is tried with EXACT_ALL=1. */
-const IS_ALL = given("EXACT_ALL", 0) === 1;
-export const ARRIVED = {
-  deletes: IS_ALL,
-  /** Keys that are equal to the source's collation, and differ by their bytes. */
-  collations: IS_ALL,
-  /** Keys of numeric that the decimal of the first load does not hold: a run with them fails, and says so. */
-  widerKeys: IS_ALL,
-};

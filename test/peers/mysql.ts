@@ -39,7 +39,7 @@ export async function startMysql() {
   db.run("ATTACH ':memory:' AS information_schema");
   db.run("CREATE TABLE information_schema.tables (table_schema TEXT, table_name TEXT, table_type TEXT)");
   db.run(
-    "CREATE TABLE information_schema.columns (table_schema TEXT, table_name TEXT COLLATE NOCASE, column_name TEXT, column_type TEXT, data_type TEXT, is_nullable TEXT, numeric_precision INTEGER, numeric_scale INTEGER, ordinal_position INTEGER)",
+    "CREATE TABLE information_schema.columns (table_schema TEXT, table_name TEXT COLLATE NOCASE, column_name TEXT, column_type TEXT, data_type TEXT, is_nullable TEXT, numeric_precision INTEGER, numeric_scale INTEGER, ordinal_position INTEGER, character_set_name TEXT, collation_name TEXT)",
   );
   for (const row of SYSTEM_ROWS) db.run("INSERT INTO information_schema.tables VALUES (?, ?, ?)", [...row]);
   const schemas = new Set<string>();
@@ -175,7 +175,7 @@ export async function startMysql() {
           scale,
           at + 1,
         ];
-        db.run("INSERT INTO information_schema.columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", own);
+        db.run("INSERT INTO information_schema.columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", own);
         return `${quote(column)} ${/int|year|bit/.test(base) ? "INTEGER" : /float|double/.test(base) ? "REAL" : "TEXT"}`;
       });
       const place = `${quote(schema)}.${quote(name)}`;

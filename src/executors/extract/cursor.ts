@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
+import { withoutZeros } from "../../lake/readings.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import { type Part, partsOf } from "./parts.ts";
@@ -56,11 +57,14 @@ function plainNumber({ sql, type, text }: Part): string {
   const plain = isFloat(type)
     ? `CASE WHEN contains(${digits}, 'e') THEN CAST(CAST(${digits} AS DECIMAL(38,12)) AS VARCHAR) ELSE ${digits} END`
     : digits;
-  return `CASE WHEN contains(${plain}, '.') THEN rtrim(rtrim(${plain}, '0'), '.') ELSE ${plain} END`;
+  const trimmed = withoutZeros(plain);
+  if (type !== "VARCHAR") return trimmed;
+  // A database may write what is no number among its numbers; no cursor goes by it.
+  return `CASE WHEN ${digits} NOT IN ('NaN', 'Infinity', '-Infinity') THEN ${trimmed} END`;
 }
 
 /** A text whose order by bytes is that of the numbers: the count of digits before the point comes first, and all is turned round below zero. */
-function orderKey(number: string): string {
+export function orderKey(number: string): string {
   const whole = `split_part(ltrim(${number}, '-'), '.', 1)`;
   const digits = `lpad(CAST(length(${whole}) AS VARCHAR), 6, '0') || ${whole} || '.' || split_part(${number}, '.', 2)`;
   return `CASE WHEN ${number} LIKE '-%' THEN '0' || translate(${digits}, '0123456789', '9876543210') || '~' ELSE '1' || ${digits} END`;

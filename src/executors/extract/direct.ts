@@ -2,8 +2,7 @@ import type { Extraction } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { isWhole, marksOf, reached } from "./boundary.ts";
-import { knownColumns, type Landed, metaTargets, type Site } from "./land.ts";
-import { normaliseName } from "./naming.ts";
+import { keyOf, knownColumns, type Landed, metaTargets, type Site } from "./land.ts";
 import type { Peekable } from "./peekable.ts";
 import type { RecordFile } from "./records.ts";
 import { resolve, selectOf } from "./resolve.ts";
@@ -35,6 +34,7 @@ export async function landDirect(
     existing: knownColumns(existing),
     contract: site.contract,
     fixed: site.fixed,
+    key: [],
     isReplaced: plan.disposition === "replace",
     thinned: false,
     probe: async (conditions) => {
@@ -101,7 +101,7 @@ export async function landDirect(
     state: end?.state ?? null,
     rejects: [],
     furtherSheets: [],
-    key: plan.primaryKey.map((name) => sheet.find(name)?.name ?? normaliseName(name)),
+    key: keyOf(sheet, plan),
     dedupeBy: undefined,
   };
 }

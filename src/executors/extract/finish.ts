@@ -3,9 +3,10 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { LakeTable, TableChange } from "../../lake/contract.ts";
 import { insertNew, keepVersions } from "../../lake/history.ts";
-import { type ExistingFile, mergeFiles, pruneFiles } from "../../lake/merge.ts";
+import { mergeFiles, pruneFiles } from "../../lake/merge.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import type { LakeBench } from "../contract.ts";
+import { filesOf, type Ready, readyKeys } from "./keys.ts";
 import type { Landed, LandedTable } from "./land.ts";
 import type { Plan } from "./plan.ts";
 import { columnsOf, type SchemaChange } from "./resolve.ts";
@@ -42,6 +43,7 @@ export interface FinishOptions {
   startedAt: string;
   /** Child tables that earlier loads of the resource made. */
   children: readonly LakeTable[];
+  warn(text: string): void;
 }
 
 /**
@@ -50,9 +52,10 @@ export interface FinishOptions {
  */
 export async function finish(landed: Landed, options: FinishOptions): Promise<Finished[]> {
   const { disposition } = options.plan;
+  const ready = await readyKeys(landed, options);
   const finished =
     disposition === "merge"
-      ? await merged(landed, options)
+      ? await merged(landed, options, ready)
       : landed.tables.map((table) => written(table, options));
   if (disposition === "replace") {
     const present = new Set(landed.tables.map((table) => table.table));
@@ -60,8 +63,30 @@ export async function finish(landed: Landed, options: FinishOptions): Promise<Fi
   }
   const [root] = finished;
   if (root) root.result.cursor = landed.cursor;
+  if (root && landed.tables[0]) withReady(root, landed.tables[0], ready);
   for (const { result } of finished) checkCounts(result);
   return finished;
+}
+
+/** Puts the files that were written anew for the sake of the key beside what the load itself did. */
+function withReady(finished: Finished, { table, existing, targets }: LandedTable, ready: Ready): void {
+  if (ready.remove.length === 0) return;
+  const change: NonNullable<Finished["change"]> = finished.change ?? {
+    table,
+    columns: columnsOf(targets),
+    files: [],
+    remove: [],
+    baseVersion: existing?.version ?? null,
+  };
+  const own = new Set(ready.add.map(({ path }) => path));
+  const remove = change.remove === "all" ? [] : change.remove;
+  finished.change = {
+    ...change,
+    files: [...ready.add.filter(({ path }) => !remove.includes(path)), ...change.files],
+    remove: [...ready.remove, ...remove.filter((id) => !own.has(id))],
+  };
+  finished.result.deleted += ready.deleted;
+  Object.assign(finished.result, sizeOf(finished.change.files));
 }
 
 function checkCounts({ table, rowsRead, rows, deduplicated, rejected }: TableResult): void {
@@ -141,7 +166,7 @@ export const nothing = (table: string): TableResult => ({
 });
 
 /** Old rows of a key go, and with them what hangs from them; of several new rows of a key one stays. */
-async function merged(landed: Landed, options: FinishOptions): Promise<Finished[]> {
+async function merged(landed: Landed, options: FinishOptions, ready: Ready): Promise<Finished[]> {
   const [root, ...children] = landed.tables;
   if (!root) return [];
   const { session, folder, plan } = options;
@@ -155,10 +180,10 @@ async function merged(landed: Landed, options: FinishOptions): Promise<Finished[
   const ids = names.length > 0 ? join(folder, "gone.parquet") : undefined;
   const columns = columnsOf(root.targets);
   const merge = {
-    existing: await filesOf(root.existing, options.lake),
+    existing: ready.existing,
     incoming: root.files.map((file) => file.path),
     columns,
-    key: landed.key,
+    key: landed.key.match,
     out: join(folder, `merged-${root.table}`),
     ...(ids ? { goneIds: ids } : {}),
     ...(landed.dedupeBy ? { dedupeBy: landed.dedupeBy } : {}),
@@ -240,12 +265,3 @@ async function pruned(
     change: isNothing ? null : { table, columns, files: add, remove, baseVersion: existing?.version ?? null },
   };
 }
-
-export const filesOf = (table: LakeTable | null, lake: LakeBench): Promise<ExistingFile[]> =>
-  Promise.all(
-    (table?.files ?? []).map(async (file) => ({
-      id: file.id,
-      rows: file.rows,
-      path: await lake.localPath(file),
-    })),
-  );

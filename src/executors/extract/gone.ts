@@ -5,12 +5,15 @@ import { type ExistingFile, pruneFiles } from "../../lake/merge.ts";
 import type { Extraction } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
-import { type Finished, type FinishOptions, filesOf, nothing, sizeOf } from "./finish.ts";
+import { type Finished, type FinishOptions, nothing, sizeOf } from "./finish.ts";
 import { fitInto } from "./fit.ts";
 import type { IntakeOptions } from "./intake.ts";
+import { filesOf } from "./keys.ts";
 import type { Landed } from "./land.ts";
+import { KEY_COLUMN } from "./naming.ts";
 import { partsOf } from "./parts.ts";
-import { columnsOf } from "./resolve.ts";
+import { columnsOf, digitsOf } from "./resolve.ts";
+import { KEY } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 import { recordFiles, takeTyped, typedSheet } from "./typed.ts";
 
@@ -24,17 +27,20 @@ export async function takeKeys(
   const sheet = typedSheet(extraction, options);
   const taken = recordFiles(extraction, staging, { ...options, limit: null });
   await takeTyped(extraction, taken, sheet, staging);
-  const values = key.map((name, at) => {
+  const values = key.columns.map((name, at) => {
     const type = root?.targets.find((target) => target.name === name)?.type;
-    const [part] = sheet.columns[at] ? partsOf(sheet.columns[at]) : [];
-    if (!type || !part) {
+    const column = sheet.columns[at];
+    const [part] = column ? partsOf(column) : [];
+    if (!type || !column || !part) {
       throw new AppError(
         "definition_invalid",
         `${options.table} has no column ${name}, which is in its primaryKey.`,
       );
     }
-    return `${fitInto(type, part).main} AS ${quoteName(name)}`;
+    const digits = type === "VARCHAR" ? digitsOf(column) : null;
+    return `${digits ?? fitInto(type, part).main} AS ${quoteName(name)}`;
   });
+  if (key.field) values.push(`${KEY.name} AS ${quoteName(KEY_COLUMN)}`);
   const path = staging.path("parquet");
   await staging.write(`SELECT ${values.join(", ")} FROM (${sheet.scan()})`, path);
   return path;
@@ -57,7 +63,8 @@ export async function deleteMissing(
     table: root.table,
     existing: current(await filesOf(root.existing, lake), first),
     columns,
-    key,
+    key: key.match,
+    known: key.columns,
     keys,
     isHard,
     at: startedAt,

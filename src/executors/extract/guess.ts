@@ -31,6 +31,7 @@ export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null
     existing: knownColumns(existing),
     contract: unfrozen(site.contract), // what freeze refuses is told at the end
     fixed: site.fixed,
+    key: [],
     isReplaced: site.plan.disposition === "replace",
     thinned: false,
     probe: async (conditions) => {
@@ -83,7 +84,15 @@ export async function landGuessed(site: Site, { sheets }: Intake): Promise<Lande
       sample: [],
     });
   }
-  return { tables, cursor: null, state: null, rejects: [], furtherSheets: [], key: [], dedupeBy: undefined };
+  return {
+    tables,
+    cursor: null,
+    state: null,
+    rejects: [],
+    furtherSheets: [],
+    key: { columns: [], match: [], field: null, parts: [] },
+    dedupeBy: undefined,
+  };
 }
 
 async function filesOf({ staging }: Site, sheet: Sheet, select: string): Promise<SqlFile[]> {

@@ -4,15 +4,16 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { CursorState, LakeTable } from "../../lake/contract.ts";
 import { writeRows } from "../../lake/merge.ts";
-import { ZONED } from "../../lake/readings.ts";
-import type { ExtractRequest } from "../../providers/contract.ts";
+import { withoutZeros, ZONED } from "../../lake/readings.ts";
+import type { ExtractRequest, KeyField } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
 import { dropSeen, fingerprintSql, type Marks, marksOf, reached } from "./boundary.ts";
 import { dropUnmet } from "./condition.ts";
+import { orderKey } from "./cursor.ts";
 import { Drops } from "./drops.ts";
 import type { Intake } from "./intake.ts";
-import { DELETED_COLUMN, HISTORY_COLUMNS, META_COLUMNS, normaliseName } from "./naming.ts";
+import { DELETED_COLUMN, HISTORY_COLUMNS, KEY_COLUMN, META_COLUMNS, normaliseName } from "./naming.ts";
 import type { Plan } from "./plan.ts";
 import type { Reject } from "./rejects.ts";
 import {
@@ -25,7 +26,7 @@ import {
   type Target,
   violation,
 } from "./resolve.ts";
-import { FINGERPRINT, SEQUENCE, type Sheet } from "./sheet.ts";
+import { FINGERPRINT, KEY, SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
 import type { Staging } from "./staging.ts";
 
 /** The new rows of one table, finished as Parquet files in the work folder. */
@@ -49,13 +50,24 @@ export interface LandedTable {
   sample: Record<string, Json>[];
 }
 
+/** How rows are found again in the table. */
+export interface TableKey {
+  /** The primary key's columns. */
+  columns: string[];
+  /** What rows are told apart by: those columns, with `_dlt_key` in the place of those that `field` stands for. */
+  match: string[];
+  /** Null where the source compares all of them by their bytes. */
+  field: KeyField | null;
+  /** The columns that `field` stands for. */
+  parts: string[];
+}
+
 export interface Landed {
   /** The root first. */
   tables: LandedTable[];
   cursor: { start: Json; end: Json } | null;
   state: CursorState | null;
-  /** The key's columns in the table. */
-  key: string[];
+  key: TableKey;
   /** Records that could not be read; at most so many as are kept. */
   rejects: readonly Reject[];
   /** Sheets of workbooks beside those that were read. */
@@ -172,9 +184,26 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
     state: end?.state ?? null,
     rejects: intake.rejects,
     furtherSheets: intake.furtherSheets ?? [],
-    key: plan.primaryKey.map((name) => root.find(name)?.name ?? normaliseName(name)),
-    dedupeBy: order ? `${quoteName(order.name)} DESC NULLS LAST` : undefined,
+    key: keyOf(root, plan),
+    dedupeBy: order && field ? `${orderOf(order, field)} DESC NULLS LAST` : undefined,
   };
+}
+
+export function keyOf(root: Sheet, { primaryKey }: Pick<Plan, "primaryKey">): TableKey {
+  const field = root.keyField;
+  const nameOf = (name: string) => root.find(name)?.name ?? normaliseName(name);
+  const parts = primaryKey
+    .filter((name) => field?.columns.includes(root.find(name)?.source ?? ""))
+    .map(nameOf);
+  const columns = primaryKey.map(nameOf);
+  const others = columns.filter((name) => !parts.includes(name));
+  return { columns, match: parts.length > 0 ? [...others, KEY_COLUMN] : columns, field, parts };
+}
+
+/** What rows are sorted by that a column of the table puts in order: numbers that it has as text are numbers still. */
+function orderOf({ name, type }: Target, { slots }: SheetColumn): string {
+  const areDigits = type === "VARCHAR" && slots.every((slot) => slot.number !== undefined);
+  return areDigits ? orderKey(withoutZeros(quoteName(name))) : quoteName(name);
 }
 
 /** Rows that a condition leaves out ask nothing of the table. */
@@ -191,12 +220,17 @@ async function rejectKeyless(site: Site, drops: Drops, root: Sheet): Promise<voi
   if (count > 0) site.warn(`${count} rows of ${root.table} have no primary key and were rejected.`);
 }
 
+/** Whether rows of the table are looked for by their keys. */
+export const isKeyed = ({ disposition, deletes }: Pick<Plan, "disposition" | "deletes">): boolean =>
+  disposition === "merge" || deletes !== "ignore";
+
 function resolveSheet(site: Site, drops: Drops, sheet: Sheet): Promise<Resolution> {
   return resolve({
     sheet,
     existing: knownColumns(site.existing(sheet.table)),
     contract: site.contract,
     fixed: site.fixed,
+    key: sheet.parent === null && isKeyed(site.plan) ? keyOf(sheet, site.plan).columns : [],
     isReplaced: site.plan.disposition === "replace",
     thinned: drops.any,
     probe: async (conditions) => {
@@ -213,7 +247,7 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
   const key = site.plan.primaryKey.find(
     (name) => sheet === drops.root && split.has(sheet.find(name)?.name ?? ""),
   );
-  if (key && site.plan.disposition === "merge") {
+  if (key && isKeyed(site.plan)) {
     throw new AppError(
       "definition_invalid",
       `The primary key "${key}" of ${sheet.table} has values that its column can't hold. Load it into a new table, with {"name": ${JSON.stringify(key)}, "type": "text"} in columns.`,
@@ -283,17 +317,19 @@ function versionTargets({ plan, startedAt }: Site, { sheets, fingerprinted }: In
 /** The columns that the load adds itself, over the staged rows of a sheet. */
 export function metaTargets(
   site: Pick<Site, "loadId" | "idPrefix" | "plan" | "existing">,
-  { parent, table }: Sheet,
+  { parent, table, keyField }: Sheet,
 ): Target[] {
   const rootId = `${quoteText(site.idPrefix)} || ${SEQUENCE.name}`;
   const text = (name: string, sql: string) => ({ name, type: "VARCHAR", sql });
   const load = text("_dlt_load_id", quoteText(site.loadId));
   if (parent === null) {
-    const isMarked =
-      site.plan.deletes === "soft" ||
-      site.existing(table)?.columns.some(({ name }) => name === DELETED_COLUMN) === true;
+    const has = (wanted: string) =>
+      site.existing(table)?.columns.some(({ name }) => name === wanted) === true;
+    const key = keyField ? [text(KEY_COLUMN, KEY.name)] : [];
+    const noKey = has(KEY_COLUMN) ? [text(KEY_COLUMN, "CAST(NULL AS VARCHAR)")] : [];
+    const isMarked = site.plan.deletes === "soft" || has(DELETED_COLUMN);
     const deleted = { name: DELETED_COLUMN, type: ZONED, sql: `CAST(NULL AS ${ZONED})` };
-    return [text("_dlt_id", rootId), load, ...(isMarked ? [deleted] : [])];
+    return [text("_dlt_id", rootId), load, ...(keyField ? key : noKey), ...(isMarked ? [deleted] : [])];
   }
   return [
     text("_dlt_id", "_dlt_id"),

@@ -8,11 +8,14 @@ const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as con
 export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_to"] as const;
 /** Of tables whose rows are kept when the source no longer has them: since when that is so. */
 export const DELETED_COLUMN = "_dlt_deleted_at";
+/** Of tables with a key that the source compares otherwise than by its bytes: what stands for it. */
+export const KEY_COLUMN = "_dlt_key";
 export const META_COLUMNS: readonly string[] = [
   ...LOAD_COLUMNS,
   ...CHILD_COLUMNS,
   ...HISTORY_COLUMNS,
   DELETED_COLUMN,
+  KEY_COLUMN,
 ];
 
 /** What joins the parts of a nested name, as in `address__city`. No single part holds it. */

@@ -1,4 +1,4 @@
-import { MAX_DECIMAL_DIGITS, readingOf, ZONED } from "../../lake/readings.ts";
+import { MAX_DECIMAL_DIGITS, readingOf, withoutZeros, ZONED } from "../../lake/readings.ts";
 import type { SheetColumn } from "./sheet.ts";
 import { decimalOf, instantFromText, isDecimal, isFloat, isInteger, isNumber, widen } from "./types.ts";
 
@@ -18,15 +18,12 @@ export interface Part {
 export function partsOf(column: SheetColumn): Part[] {
   return column.slots.map(({ name, type, number: form, list }): Part => {
     if (list) return { type: list, sql: listFromJson(name, list), json: name };
+    if (form === "text") return { type, sql: name, text: name, isNumber: true };
     if (form) {
       const fitting = decimalFor(column.wholeDigits, column.scale);
-      const number = { text: name, json: `CAST(${name} AS JSON)`, isNumber: true };
-      if (fitting === null && form === "plain") {
-        // Equal numbers are equal texts.
-        const trimmed = `CASE WHEN contains(${name}, '.') THEN rtrim(rtrim(${name}, '0'), '.') ELSE ${name} END`;
-        return { type: "VARCHAR", sql: trimmed, ...number, text: trimmed };
-      }
-      if (fitting === null) return { type: "VARCHAR", sql: name, ...number };
+      const text = form === "plain" ? withoutZeros(name) : name;
+      const number = { text, json: `CAST(${name} AS JSON)`, isNumber: true };
+      if (fitting === null) return { type: "VARCHAR", sql: text, ...number };
       return { type: fitting, sql: castDecimal(name, fitting), ...number };
     }
     if (type !== "VARCHAR" || column.texts === null || column.texts === "VARCHAR") return { type, sql: name };

@@ -161,11 +161,19 @@ export function planResource(
       maxRows: limit === null ? null : limit + (incremental?.stored?.boundary.length ?? 0),
       batchSize: options.batchSize,
       ...(resource.file?.format ? { format: resource.file.format } : {}),
+      ...(writeDisposition === "merge" || deletes !== "ignore" ? { keyOf: keyIn(primaryKey) } : {}),
       ...(deletes === "ignore" || options.dryRun ? {} : { keys: primaryKey }),
       ...(resource.endpoint ? { endpoint: resource.endpoint as JsonObject } : {}),
     },
   };
 }
+
+/** Finds the key among a source's columns, each by its own name or by the one that it has in the table. */
+const keyIn = (primaryKey: readonly string[]) => (columns: readonly string[]) =>
+  primaryKey.flatMap((name) => {
+    const isSame = (column: string) => normaliseName(column) === normaliseName(name);
+    return columns.includes(name) ? name : (columns.find(isSame) ?? []);
+  });
 
 function planIncremental(
   { incremental, writeDisposition }: ResourceDefinition,

@@ -1,4 +1,5 @@
 import { AppError } from "../../base/errors.ts";
+import { withoutZeros } from "../../lake/readings.ts";
 import { typeName } from "../../lake/stored-types.ts";
 import type { Column } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
@@ -6,7 +7,7 @@ import { fitInto } from "./fit.ts";
 import { Names } from "./naming.ts";
 import { type Part, partsOf, unite } from "./parts.ts";
 import type { Sheet, SheetColumn } from "./sheet.ts";
-import { isInteger, shortType } from "./types.ts";
+import { isDecimal, isInteger, shortType } from "./types.ts";
 
 export const CONTRACT_MODES = ["evolve", "freeze", "discard_row", "discard_value"] as const;
 type ContractMode = (typeof CONTRACT_MODES)[number];
@@ -32,6 +33,8 @@ export interface Target {
   sql: string;
   /** True where the table has the column and the load does not. */
   isAbsent?: boolean;
+  /** True for a key's numbers that are text, without zeros at the end of their fractions. */
+  isDigits?: boolean;
 }
 
 export interface SchemaChange {
@@ -70,6 +73,8 @@ interface Given {
   contract: SchemaContract;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
+  /** Columns that rows are found again by, so that none of their values may go elsewhere. */
+  key: readonly string[];
   /** True where all rows of the table go, so that a column may take any type. */
   isReplaced: boolean;
   probe: Probe;
@@ -81,7 +86,8 @@ interface Given {
  * Decides where each column of the source goes.
  *
  * A column that is new gets the type that holds all of its values. One that is there keeps its type, or a wider one of
- * its kind; values that it does not hold exactly go to `column__v_type`, or change its type where all rows are replaced. A text column takes all but JSON. A table that
+ * its kind; values that it does not hold exactly go to `column__v_type`, or change its type where all rows are replaced. Numbers
+ * of the key become text instead. A text column takes all but JSON. A table that
  * is new always evolves; for others the contract decides. Throws `schema_contract_violation` under `freeze`.
  */
 export async function resolve(given: Given): Promise<Resolution> {
@@ -152,6 +158,9 @@ async function place(
     return say(column.name, "added", null, type, isFilled(column)) ? [{ name: column.name, type, sql }] : [];
   }
   if (before === null && !say(column.name, "added", null, wanted, isFilled(column))) return [];
+  const digits = given.key.includes(column.name) ? digitsOf(column) : null;
+  if (digits && wanted === "VARCHAR")
+    return [{ name: column.name, type: wanted, sql: digits, isDigits: true }];
   let type = wanted;
   const mains: { sql: string; type: string }[] = [];
   const rests: Part[] = [];
@@ -170,6 +179,12 @@ async function place(
       if (!say(column.name, "widened", before, changed, left))
         return [{ name: column.name, type, sql: fit.main }];
       return [{ name: column.name, type: changed, sql }];
+    }
+    if (misfits > 0 && digits && before !== null && (isInteger(before) || isDecimal(before))) {
+      if (say(column.name, "widened", before, "VARCHAR", left))
+        return [{ name: column.name, type: "VARCHAR", sql: digits, isDigits: true }];
+      if (contract.dataType === "discard_value") found.split.set(column.name, []);
+      return [{ name: column.name, type, sql: fit.main }];
     }
     const wider = before !== null && misfits > 0 ? fit.wider : undefined;
     if (misfits > 0 && wider && say(column.name, "widened", type, wider.type, left)) {
@@ -195,6 +210,17 @@ async function place(
     targets.push(variant.target);
   }
   return targets;
+}
+
+/** Numbers as texts that are equal where the numbers are; null where some value is none, or may have an exponent. */
+export function digitsOf(column: SheetColumn): string | null {
+  const parts = partsOf(column);
+  const areDigits =
+    parts.every(({ type, isNumber }) => isNumber || isInteger(type) || isDecimal(type)) &&
+    column.slots.every(({ number }) => number !== "json");
+  if (!areDigits || parts.length === 0) return null;
+  const texts = parts.map(({ sql, text }) => withoutZeros(text ?? `CAST(${sql} AS VARCHAR)`));
+  return `COALESCE(${texts.join(", ")})`;
 }
 
 /** How many numbers do not fit, where it can be told without looking; only whether it is none matters. */

@@ -1,4 +1,5 @@
 import { storedType } from "../../lake/stored-types.ts";
+import type { KeyField } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { scanOf } from "../../sql/text.ts";
 import { Names, normaliseName } from "./naming.ts";
@@ -8,8 +9,8 @@ import type { TextType } from "./types.ts";
 export interface Slot {
   name: string;
   type: string;
-  /** For texts that are numbers: as JSON writes them, or plain digits as a database does. */
-  number?: "json" | "plain";
+  /** For texts that are numbers: as JSON writes them, plain digits as a database does, or such that are to stay text. */
+  number?: "json" | "plain" | "text";
   /** For JSON of lists: the type of the list, while all of them are such lists. */
   list?: string;
 }
@@ -67,6 +68,8 @@ export class Sheet {
   rows = 0;
   /** Records beside them that could not be read. */
   rejected = 0;
+  /** What stands for a part of the key in the slot `KEY`; null where its bytes do. */
+  keyField: KeyField | null = null;
   readonly names = new Names();
   readonly #bySource = new Map<string, SheetColumn>();
 
@@ -150,5 +153,7 @@ export class Sheet {
 
 /** The number of a row within its load, in the staged files only. */
 export const SEQUENCE: Slot = { name: "__seq", type: "BIGINT" };
+/** What stands for those parts of a row's key that the source does not compare by their bytes, in the staged files only. */
+export const KEY: Slot = { name: "__key", type: "VARCHAR" };
 /** What tells a row from all others at the same cursor, in the staged files only. */
 export const FINGERPRINT: Slot = { name: "__fp", type: "VARCHAR" };

@@ -5,7 +5,7 @@ import type { Column, SqlSession } from "../../sql/contract.ts";
 import type { Intake, IntakeOptions } from "./intake.ts";
 import { isListOf } from "./parts.ts";
 import { cutRecords, type RecordFile } from "./records.ts";
-import { Sheet, type SheetColumn, type Slot } from "./sheet.ts";
+import { KEY, Sheet, type SheetColumn, type Slot } from "./sheet.ts";
 import { numbered, readCsv, type Staging } from "./staging.ts";
 import { decimalOf, isDecimal } from "./types.ts";
 
@@ -28,15 +28,22 @@ export function typedSheet(extraction: Typed, options: Pick<IntakeOptions, "tabl
     const column = sheet.columnOf(name, options.warn);
     column.texts = "VARCHAR";
     if (text === "number") sheet.slotOf(column, "VARCHAR", { number: "plain" });
+    else if (text === "digits") sheet.slotOf(column, "VARCHAR", { number: "text" });
     else if (text === "list") sheet.slotOf(column, "JSON", { list: typeName(dataType) });
     else sheet.slotOf(column, dataType);
+  }
+  if (extraction.key) {
+    sheet.keyField = extraction.key;
+    sheet.slots.push(KEY);
   }
   return sheet;
 }
 
-/** The columns of the CSV text as `read_csv` takes them, with the field for odd values behind them. */
+/** The columns of the CSV text as `read_csv` takes them, with the fields for the key and for odd values behind them. */
 function rawColumns(extraction: Typed, sheet: Sheet): Pick<Slot, "name" | "type">[] {
-  const columns = sheet.slots.map(({ name }, at) => {
+  const columns = sheet.slots.map((slot, at) => {
+    if (slot === KEY) return slot;
+    const { name } = slot;
     const { dataType, text } = extraction.columns[at] as CsvColumn;
     const isRead = text === undefined && !isLongDecimal(typeName(dataType));
     return { name, type: isRead ? typeName(dataType) : "VARCHAR" };
@@ -61,6 +68,7 @@ export function typedSource(
     const value = slotValue(extraction.columns[at] as CsvColumn, slot, column, options.isTrusting);
     return `${value} AS ${slot.name}`;
   });
+  if (sheet.keyField) values.push(KEY.name);
   return `SELECT ${[...values, "__seq"].join(", ")} FROM (${numbered(readCsv(file, rawColumns(extraction, sheet)), options.before)})`;
 }
 
