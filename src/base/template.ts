@@ -4,6 +4,7 @@ import { measure } from "./measure.ts";
 import { readPieces } from "./template-grammar.ts";
 import { lookUp, textOf } from "./template-lookup.ts";
 import { sqlTemplate } from "./template-sql.ts";
+import { fillUrl } from "./template-url.ts";
 
 export { sqlTemplate };
 
@@ -21,6 +22,8 @@ export interface TemplateOptions {
   skip?: readonly FieldPath[];
   /** Fields of SQL: their templates become parameters in the map `parameters` beside the field. */
   sql?: readonly FieldPath[];
+  /** Fields of URLs: what a template puts inside of text is one segment or one value there. */
+  url?: readonly FieldPath[];
 }
 
 /** The most that the templates of one definition may put in, in characters of JSON. */
@@ -35,8 +38,8 @@ const MAX_EXPANSION = 64 * 1024 * 1024;
  */
 export function resolveTemplates(value: Json, scope: Scope, options: TemplateOptions = {}): Json {
   if (!JSON.stringify(value).includes("{{")) return value; // to look is several times cheaper than to walk through it
-  const budget = { left: MAX_EXPANSION };
-  return resolve(value, { scope, budget, path: [], skip: options.skip ?? [], sql: options.sql ?? [] });
+  const { skip = [], sql = [], url = [] } = options;
+  return resolve(value, { scope, budget: { left: MAX_EXPANSION }, path: [], skip, sql, url });
 }
 
 /** What can't be read as a template, place by place; for checking before anything runs. */
@@ -45,7 +48,7 @@ export function templateFaults(
   options: TemplateOptions = {},
 ): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
-  const check = (item: Json, walk: Pick<Walk, "path" | "skip" | "sql">): void => {
+  const check = (item: Json, walk: Pick<Walk, "path" | "skip" | "sql" | "url">): void => {
     if (walk.skip.some(isHere) || faults.length >= MAX_FAULTS) return;
     if (typeof item === "string") {
       const fault = faultOf(() => (walk.sql.some(isHere) ? sqlTemplate(item, null, []) : readPieces(item)));
@@ -54,7 +57,7 @@ export function templateFaults(
       for (const [key, part] of Object.entries(item)) check(part, step(walk, key));
     }
   };
-  check(value, { path: [], skip: options.skip ?? [], sql: options.sql ?? [] });
+  check(value, { path: [], skip: options.skip ?? [], sql: options.sql ?? [], url: [] });
   return faults;
 }
 
@@ -86,6 +89,7 @@ interface Walk {
   /** What is left of the field paths from here on. */
   skip: readonly FieldPath[];
   sql: readonly FieldPath[];
+  url: readonly FieldPath[];
 }
 
 const isHere = (path: FieldPath) => path.length === 0;
@@ -93,11 +97,12 @@ const isHere = (path: FieldPath) => path.length === 0;
 const narrow = (paths: readonly FieldPath[], key: string) =>
   paths.filter(([head]) => head === key || head === "*").map(([, ...rest]) => rest);
 
-const step = <W extends Pick<Walk, "path" | "skip" | "sql">>(walk: W, key: string): W => ({
+const step = <W extends Pick<Walk, "path" | "skip" | "sql" | "url">>(walk: W, key: string): W => ({
   ...walk,
   path: [...walk.path, key],
   skip: narrow(walk.skip, key),
   sql: narrow(walk.sql, key),
+  url: narrow(walk.url, key),
 });
 
 function resolve(value: Json, walk: Walk): Json {
@@ -112,11 +117,12 @@ function resolve(value: Json, walk: Walk): Json {
   return bindSql(Object.fromEntries(entries), walk);
 }
 
-function fill(text: string, { scope, budget }: Walk): Json {
+function fill(text: string, { scope, budget, url }: Walk): Json {
   if (!text.includes("{{")) return text;
   const pieces = readPieces(text);
   const [first] = pieces;
   if (pieces.length === 1 && typeof first === "object") return spend(budget, lookUp(first, scope));
+  if (url.some(isHere)) return fillUrl(pieces, (template) => spend(budget, lookUp(template, scope)));
   const texts = pieces.map((piece) => {
     if (typeof piece === "string") return piece;
     return textOf(spend(budget, lookUp(piece, scope)));

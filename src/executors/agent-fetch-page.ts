@@ -27,6 +27,7 @@ export const agentFetchPage = defineExecutor({
   description: "Fetches a page and lets a model answer from it, in words or as JSON of a given schema.",
   providers: [],
   hasEffects: ({ url }) => !isFixedAddress(url),
+  urlFields: ["url"],
   definition: object({
     url: described("http:// or https://", Type.String({ minLength: 1, maxLength: 8192 })),
     instructions: described("What the model is to find out, in words", named(20_000)),

@@ -215,6 +215,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   writes?(definition: JsonObject): string | null;
   /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
   readonly sqlFields?: readonly string[];
+  /** Fields of URLs, as paths with `*` for list items: what templates put inside of text is percent-encoded. */
+  readonly urlFields?: readonly string[];
   /** Fields that are conditions, not templates, as paths with `*` for list items. */
   readonly conditionFields?: readonly string[];
   /** Connections that the definition names by their ids; looked up when the action is saved. Templates are left out. */

@@ -19,6 +19,7 @@ export const fetchPage = defineExecutor({
   description: "Reads a page of the web and keeps what is to be read of it, as Markdown, text or HTML.",
   providers: [],
   hasEffects: ({ url }) => !isFixedAddress(url),
+  urlFields: ["url"],
   definition: object({
     url: described("http:// or https://", Type.String({ minLength: 1, maxLength: 8192 })),
     format: optional(described("What the page becomes", oneOf(PAGE_FORMATS, { default: "markdown" }))),

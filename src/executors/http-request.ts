@@ -47,6 +47,7 @@ export const httpRequest = defineExecutor({
     api !== undefined ||
     !isFixedAddress(url),
   definition: Definition,
+  urlFields: ["url"],
   oneOf: ["url", "api"],
   result: object({
     status: Type.Integer(),

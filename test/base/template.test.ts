@@ -325,3 +325,50 @@ describe("a template in SQL", () => {
     expect(error.message).toContain('payload has no "no"');
   });
 });
+
+describe("a template inside of a URL", () => {
+  const url = (text: string, value: Json) =>
+    resolveTemplates({ url: text }, { payload: { id: value } }, { url: [["url"]] }) as { url: string };
+
+  test.each<[string, Json, string]>([
+    [
+      "https://a.example/orders/{{payload.id}}/lines",
+      "../admin?x=1#y",
+      "/orders/..%2Fadmin%3Fx%3D1%23y/lines",
+    ],
+    ["https://a.example/orders/{{payload.id}}", 17, "/orders/17"],
+    ["https://a.example/orders?q={{payload.id}}&b=1", "a&b=2 é", "/orders?q=a%26b%3D2%20%C3%A9&b=1"],
+    ["https://a.example/v{{payload.id}}.json", "..", "/v...json"],
+    ["https://a.example/orders?q={{payload.id}}", "..", "/orders?q=.."],
+    ["https://a.example/orders?q={{payload.id}}", { a: 1 }, "/orders?q=%7B%22a%22%3A1%7D"],
+  ])("%s with %j is one segment or one value", (text, value, rest) => {
+    expect(url(text, value)).toEqual({ url: `https://a.example${rest}` });
+  });
+
+  test.each<[string, Json]>([
+    ["https://a.example/orders/{{payload.id}}", ".."],
+    ["https://a.example/orders/{{payload.id}}/lines", "."],
+    ["https://a.example/orders/.{{payload.id}}?x=1", "."],
+    ["{{payload.id}}/orders", "https://evil.example"],
+  ])("%s with %j is refused", (text, value) => {
+    const { code, details } = failure(() => url(text, value));
+    expect([code, details?.path]).toEqual(["template_error", ["url"]]);
+  });
+
+  test("is the URL as it is where it is all of it", () => {
+    expect(url("{{payload.id}}", "https://a.example/x?y=1")).toEqual({ url: "https://a.example/x?y=1" });
+  });
+
+  test("whatever it puts in, host, path before and query names stay", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (value) => {
+        fc.pre(!/^\.{1,2}$/.test(value));
+        const made = new URL(url("https://a.example/orders/{{payload.id}}/x?q={{payload.id}}#f", value).url);
+        expect(made.host + made.hash).toBe("a.example#f");
+        expect(made.pathname.split("/")).toEqual(["", "orders", expect.any(String), "x"]);
+        expect([...made.searchParams.entries()]).toEqual([["q", value.toWellFormed()]]);
+        expect(decodeURIComponent(made.pathname.split("/")[2] ?? "")).toBe(value.toWellFormed());
+      }),
+    );
+  });
+});

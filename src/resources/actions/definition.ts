@@ -139,6 +139,7 @@ export function checkFilled(executor: Executor, definition: JsonObject): JsonObj
 /** Which fields the template language treats as SQL, and which it leaves alone. */
 const pathsOf = (executor: Executor) => ({
   sql: (executor.sqlFields ?? []).map((path) => path.split(".")),
+  url: (executor.urlFields ?? []).map((path) => path.split(".")),
   skip: (executor.conditionFields ?? []).map((path) => path.split(".")),
 });
 

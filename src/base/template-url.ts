@@ -1,0 +1,52 @@
+import { AppError } from "./errors.ts";
+import type { Json } from "./json.ts";
+import type { Piece, Template } from "./template-grammar.ts";
+import { textOf } from "./template-lookup.ts";
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+
+/**
+ * The text of a URL with its templates filled in. What a template puts in is percent-encoded, so that it is one segment
+ * of the path, or one value of the query, and reaches no other endpoint.
+ *
+ * Throws `template_error` where it makes a segment `.` or `..`, and for an address that has more text behind it.
+ */
+export function fillUrl(pieces: readonly Piece[], valueOf: (template: Template) => Json): string {
+  let text = "";
+  /** True where a template has put something into the segment at hand. */
+  let isGiven = false;
+  let isPath = true;
+  const endSegment = () => {
+    const segment = text.slice(text.lastIndexOf("/") + 1);
+    if (isPath && isGiven && /^(\.|%2e){1,2}$/i.test(segment)) throw climbing(segment);
+    isGiven = false;
+  };
+  for (const [index, piece] of pieces.entries()) {
+    if (typeof piece !== "string") {
+      const value = textOf(valueOf(piece));
+      if (index === 0 && SCHEME.test(value)) throw unfinished();
+      text += encodeURIComponent(value.toWellFormed());
+      isGiven = true;
+      continue;
+    }
+    for (const letter of piece) {
+      if (letter === "/" || letter === "?" || letter === "#") endSegment();
+      if (letter === "?" || letter === "#") isPath = false;
+      text += letter;
+    }
+  }
+  endSegment();
+  return text;
+}
+
+const climbing = (segment: string) =>
+  new AppError(
+    "template_error",
+    `A template makes the segment ${JSON.stringify(segment)} of the URL's path, which would lead to another place.`,
+  );
+
+const unfinished = () =>
+  new AppError(
+    "template_error",
+    "A template gives an address, and more text follows it. Give the whole URL by one template, or keep its beginning in a connection.",
+  );
