@@ -44,15 +44,6 @@ export interface CatalogueColumn {
 /** DuckDB's widest decimal. */
 const MAX_DECIMAL_DIGITS = 38;
 
-const INTEGERS: Readonly<Record<string, readonly [signed: string, unsigned: string]>> = {
-  tinyint: ["TINYINT", "UTINYINT"],
-  smallint: ["SMALLINT", "USMALLINT"],
-  mediumint: ["INTEGER", "UINTEGER"],
-  int: ["INTEGER", "UINTEGER"],
-  integer: ["INTEGER", "UINTEGER"],
-  bigint: ["BIGINT", "UBIGINT"],
-};
-
 const plain = (cell: Buffer): string => cell.toString("latin1");
 
 /** A CSV field in quotes. */
@@ -110,52 +101,71 @@ const SHAPES = [
 ];
 const TEXTS = ["char", "varchar", "tinytext", "text", "mediumtext", "longtext"];
 const FLOATS = ["float", "double", "real"];
-const BYTES = ["binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector", ...SHAPES];
+
+/** How the values of a type go over; the column itself is asked for where `expression` is absent. */
+interface Way extends Pick<SourceColumn, "dataType" | "sort" | "field" | "text"> {
+  expression?: string;
+}
+
+const as =
+  (dataType: string, sort: Way["sort"], field: Way["field"] = plain) =>
+  (): Way => ({ dataType, sort, field });
+const integer =
+  (signed: string, unsigned: string) =>
+  ({ type }: CatalogueColumn): Way => ({
+    dataType: /unsigned/i.test(type) ? unsigned : signed,
+    sort: "number",
+    field: plain,
+  });
+const day = (dataType: string, sort: Way["sort"], zone = "") =>
+  as(dataType, sort, (cell) => readableDay(plain(cell), zone));
+const bytes = (): Way => ({ dataType: "BLOB", sort: null, field: hex, text: "hex" });
+const double = as("DOUBLE", "number");
+
+/** The types that have one in the lake, by `information_schema.columns.data_type`. All others go as the server's text. */
+const MYSQL_TYPES: Readonly<Record<string, (column: CatalogueColumn) => Way>> = {
+  tinyint: integer("TINYINT", "UTINYINT"),
+  smallint: integer("SMALLINT", "USMALLINT"),
+  mediumint: integer("INTEGER", "UINTEGER"),
+  int: integer("INTEGER", "UINTEGER"),
+  integer: integer("INTEGER", "UINTEGER"),
+  bigint: integer("BIGINT", "UBIGINT"),
+  decimal,
+  numeric: decimal,
+  // As it is, the server shows six digits of it.
+  float: ({ name }) => ({ ...as("FLOAT", "number")(), expression: `${quoteName(name)} + 0e0` }),
+  double,
+  real: double,
+  bit: ({ name }) => ({ ...as("UBIGINT", "number")(), expression: `${quoteName(name)} + 0` }),
+  year: as("SMALLINT", "number"),
+  date: day("DATE", "date"),
+  datetime: day("TIMESTAMP", "datetime"),
+  timestamp: day("TIMESTAMPTZ", "datetime", "+00"),
+  json: as("JSON", null, text),
+  uuid: as("UUID", "text"),
+  binary: bytes,
+  varbinary: bytes,
+  tinyblob: bytes,
+  blob: bytes,
+  mediumblob: bytes,
+  longblob: bytes,
+  vector: bytes,
+  ...Object.fromEntries(SHAPES.map((shape) => [shape, bytes])),
+};
+
+function decimal({ precision, scale }: CatalogueColumn): Way {
+  const fits = precision !== null && precision <= MAX_DECIMAL_DIGITS;
+  if (!fits) return { ...as("VARCHAR", "number")(), text: "number" };
+  return as(`DECIMAL(${precision},${scale ?? 0})`, "number")();
+}
+
+const otherwise = as("VARCHAR", "text", text);
 
 function typedColumn(column: CatalogueColumn): SourceColumn {
-  const name = quoteName(column.name);
-  const { name: own, type, nullable, base } = column;
+  const { name, type, nullable, base } = column;
   const collation = TEXTS.includes(base) && isLoose(column.collation) ? column.collation : null;
-  const make = (
-    dataType: string,
-    sort: SourceColumn["sort"],
-    field: SourceColumn["field"],
-    expression = name,
-  ): SourceColumn => ({ name: own, type, nullable, expression, dataType, sort, collation, field });
-
-  const integer = INTEGERS[base];
-  if (integer) return make(integer[/unsigned/i.test(type) ? 1 : 0], "number", plain);
-  if (BYTES.includes(base)) return { ...make("BLOB", null, hex), text: "hex" };
-  switch (base) {
-    case "decimal":
-    case "numeric": {
-      const { precision, scale } = column;
-      const fits = precision !== null && precision <= MAX_DECIMAL_DIGITS;
-      if (!fits) return { ...make("VARCHAR", "number", plain), text: "number" };
-      return make(`DECIMAL(${precision},${scale ?? 0})`, "number", plain);
-    }
-    case "float":
-      return make("FLOAT", "number", plain, `${name} + 0e0`); // as it is, the server shows six digits of it
-    case "double":
-    case "real":
-      return make("DOUBLE", "number", plain);
-    case "bit":
-      return make("UBIGINT", "number", plain, `${name} + 0`);
-    case "year":
-      return make("SMALLINT", "number", plain);
-    case "date":
-      return make("DATE", "date", (cell) => readableDay(plain(cell), ""));
-    case "datetime":
-      return make("TIMESTAMP", "datetime", (cell) => readableDay(plain(cell), ""));
-    case "timestamp":
-      return make("TIMESTAMPTZ", "datetime", (cell) => readableDay(plain(cell), "+00"));
-    case "json":
-      return make("JSON", null, text);
-    case "uuid":
-      return make("UUID", "text", plain);
-    default:
-      return make("VARCHAR", "text", text);
-  }
+  const way = (MYSQL_TYPES[base] ?? otherwise)(column);
+  return { name, type, nullable, expression: quoteName(name), collation, ...way };
 }
 
 /** True for collations under which texts are equal that have other bytes: all but those of bytes that do not pad. */

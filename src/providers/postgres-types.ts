@@ -38,33 +38,51 @@ export interface Passage {
 /** DuckDB's widest decimal. */
 const MAX_DECIMAL_DIGITS = 38;
 
-const SAME_TEXT: Readonly<Record<string, string>> = {
-  int2: "SMALLINT",
-  int4: "INTEGER",
-  int8: "BIGINT",
-  oid: "BIGINT",
-  xid8: "DECIMAL(20,0)",
-  float4: "FLOAT",
-  float8: "DOUBLE",
-  bool: "BOOLEAN",
-  uuid: "UUID",
-  json: "JSON",
-  jsonb: "JSON",
-};
-
-/** Types whose values Parquet does not hold whole, with the condition for those that it does. */
-const READABLE: Readonly<Record<string, [dataType: string, condition: (name: string) => string]>> = {
-  date: ["DATE", (name) => `(isfinite(${name}) and ${name} >= '0001-01-01')`],
-  // Infinities lie outside of these bounds.
-  timestamp: ["TIMESTAMP", (name) => `(${name} >= '0001-01-01' and ${name} < '294247-01-01')`],
-  timestamptz: ["TIMESTAMPTZ", (name) => `(${name} >= '0001-01-01' and ${name} < '294247-01-01')`],
-  time: ["TIME", (name) => `${name} < '24:00'`],
-};
-
 const NO_DATE = "became NULL: no date that Parquet holds";
 const NO_TIME = "became NULL: no time of day that Parquet holds";
 const NO_NUMBER = "became NULL: no number that a decimal holds";
 const NO_BOUNDS = "came without the bounds: a list begins at 1";
+
+/** Makes the passage of a column by its name in SQL and its `atttypmod`. */
+type Way = (name: string, modifier: number) => Passage;
+
+const as =
+  (dataType: string): Way =>
+  (name) => ({ expression: name, dataType });
+
+/** Values that Parquet does not hold become NULL; `holds` is the condition for those that it does. */
+const where =
+  (dataType: string, what: string, holds: (name: string) => string): Way =>
+  (name) => ({
+    expression: `case when ${holds(name)} then ${name} end`,
+    dataType,
+    odd: { condition: `not ${holds(name)}`, what },
+  });
+
+// Infinities lie outside of these bounds.
+const isInstant = (name: string) => `(${name} >= '0001-01-01' and ${name} < '294247-01-01')`;
+
+/** The types that have one in the lake, by `pg_type.typname`. All others go as the server's text. */
+const POSTGRES_TYPES: Readonly<Record<string, Way>> = {
+  int2: as("SMALLINT"),
+  int4: as("INTEGER"),
+  int8: as("BIGINT"),
+  oid: as("BIGINT"),
+  xid8: as("DECIMAL(20,0)"),
+  numeric,
+  money: (name) => ({ expression: `${name}::numeric`, dataType: "DECIMAL(22,3)" }),
+  float4: as("FLOAT"),
+  float8: as("DOUBLE"),
+  bool: as("BOOLEAN"),
+  date: where("DATE", NO_DATE, (name) => `(isfinite(${name}) and ${name} >= '0001-01-01')`),
+  time: where("TIME", NO_TIME, (name) => `${name} < '24:00'`),
+  timestamp: where("TIMESTAMP", NO_DATE, isInstant),
+  timestamptz: where("TIMESTAMPTZ", NO_DATE, isInstant),
+  uuid: as("UUID"),
+  json: as("JSON"),
+  jsonb: as("JSON"),
+  bytea: (name) => ({ expression: `encode(${name}, 'hex')`, dataType: "BLOB", text: "hex" }),
+};
 
 /**
  * How a PostgreSQL column goes over. With `asText` it goes as the server's own text, whatever it holds; numbers of a key
@@ -81,33 +99,13 @@ export function passage(column: SourceColumn, { asText = false, isKey = false } 
   // A cast would take the blanks off the end of a character(n).
   if (asText) return { expression: base === "bpchar" ? name : `${name}::text`, dataType: "VARCHAR" };
   if (column.element) return listPassage(name, column.element);
-  const same = SAME_TEXT[base];
-  if (same !== undefined) return { expression: name, dataType: same };
+  const way = POSTGRES_TYPES[base];
+  if (way) return way(name, column.modifier);
   if (column.category === "A" || column.kind === "c") {
     return { expression: `to_json(${name})`, dataType: "JSON" };
   }
-  const readable = READABLE[base];
-  if (readable) {
-    const condition = readable[1](name);
-    return {
-      expression: `case when ${condition} then ${name} end`,
-      dataType: readable[0],
-      odd: { condition: `not ${condition}`, what: base === "time" ? NO_TIME : NO_DATE },
-    };
-  }
-  switch (base) {
-    case "numeric":
-      return numericPassage(name, column.modifier);
-    case "money":
-      return { expression: `${name}::numeric`, dataType: MONEY };
-    case "bytea":
-      return { expression: `encode(${name}, 'hex')`, dataType: "BLOB", text: "hex" };
-    default:
-      return { expression: name, dataType: "VARCHAR" };
-  }
+  return { expression: name, dataType: "VARCHAR" };
 }
-
-const MONEY = "DECIMAL(22,3)";
 
 /** Types whose texts are digits. */
 const NUMBERS = new Set(["int2", "int4", "int8", "oid", "numeric"]);
@@ -120,7 +118,7 @@ function digitsPassage(name: string, base: string, isKey: boolean): Passage {
   return { expression: isKey ? trimmed : text, dataType: "VARCHAR", text: "digits", orderless };
 }
 
-function numericPassage(name: string, modifier: number): Passage {
+function numeric(name: string, modifier: number): Passage {
   const dataType = decimalType(modifier);
   // NaN and infinities are the numbers that are not 0 less themselves; older servers do not know 'Infinity'.
   const condition = dataType ? `${name} <> 'NaN'` : `${name} - ${name} = 0`;
@@ -142,37 +140,28 @@ function decimalType(modifier: number): string | null {
   return digits > MAX_DECIMAL_DIGITS ? null : `DECIMAL(${digits},${Math.max(scale, 0)})`;
 }
 
+/** Elements that JSON would write in another way than the server's text, or as numbers that a double changes. */
+const ELEMENTS_AS_TEXT = [
+  "numeric",
+  "oid",
+  "xid8",
+  "float4",
+  "float8",
+  "date",
+  "time",
+  "timestamp",
+  "timestamptz",
+];
+
 /** An array goes as a JSON list: the server writes numbers in it exactly, and the reader would not keep them so. */
-function listPassage(name: string, element: SourceType): Passage {
+function listPassage(name: string, { base, kind, modifier }: SourceType): Passage {
   const odd = { condition: `replace(array_dims(${name}), '[1:', '') like '%[%'`, what: NO_BOUNDS };
-  const list = (type: string, expression: string): Passage => ({
-    expression,
-    dataType: `${type}[]`,
-    text: "list",
-    odd,
-  });
-  const texts = `to_json(${name}::text[])`;
-  const plain = `to_json(${name})`;
-  const { base, kind } = element;
   if (kind === "c" || base === "json" || base === "jsonb") {
-    return { expression: plain, dataType: "JSON", odd };
+    return { expression: `to_json(${name})`, dataType: "JSON", odd };
   }
-  if (READABLE[base]) return list(READABLE[base][0], texts);
-  switch (base) {
-    case "numeric":
-      return list(decimalType(element.modifier) ?? "VARCHAR", texts);
-    case "money":
-      return list(MONEY, `to_json(${name}::numeric[]::text[])`);
-    case "bytea":
-      return list("BLOB", plain);
-    case "oid":
-    case "xid8":
-    case "float4":
-    case "float8":
-      return list(SAME_TEXT[base] ?? "VARCHAR", texts);
-    default:
-      return list(SAME_TEXT[base] ?? "VARCHAR", plain);
-  }
+  const cast = base === "money" ? "::numeric[]::text[]" : ELEMENTS_AS_TEXT.includes(base) ? "::text[]" : "";
+  const { dataType } = POSTGRES_TYPES[base]?.(name, modifier) ?? { dataType: "VARCHAR" };
+  return { expression: `to_json(${name}${cast})`, dataType: `${dataType}[]`, text: "list", odd };
 }
 
 /**

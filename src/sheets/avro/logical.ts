@@ -18,40 +18,27 @@ const LOST_INSTANT = "timestamps outside of the years 1 to 294246 became NULL";
 const LOST_TIME = "times beyond a day became NULL";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
+/** How values of logical types read, by base type and name; null for those that break the rules. */
+const LOGICAL: ReadonlyMap<string, (logical: LogicalType) => Reading | null> = new Map([
+  ["bytes decimal", decimal],
+  ["fixed decimal", decimal],
+  ["int date", date],
+  ["int time-millis", () => time(1000, 3)],
+  ["long time-micros", () => time(1_000_000, 6)],
+  ["long timestamp-millis", () => timestamp("Z", 1000, 3)],
+  ["long timestamp-micros", () => timestamp("Z", 1_000_000, 6)],
+  ["long timestamp-nanos", () => timestamp("Z", 1_000_000_000, 9)],
+  ["long local-timestamp-millis", () => timestamp("", 1000, 3)],
+  ["long local-timestamp-micros", () => timestamp("", 1_000_000, 6)],
+  ["long local-timestamp-nanos", () => timestamp("", 1_000_000_000, 9)],
+  ["string uuid", uuidText],
+  ["fixed uuid", uuidBytes],
+  ["fixed duration", duration],
+]);
+
 /** Returns how values of a logical type read; null for one that is unknown or that breaks the rules: its base type counts. */
-export function logicalReading(base: string, logical: LogicalType): Reading | null {
-  switch (`${base} ${logical.logicalType}`) {
-    case "bytes decimal":
-    case "fixed decimal":
-      return decimal(logical);
-    case "int date":
-      return date();
-    case "int time-millis":
-      return time(1000, 3);
-    case "long time-micros":
-      return time(1_000_000, 6);
-    case "long timestamp-millis":
-      return timestamp("Z", 1000, 3);
-    case "long timestamp-micros":
-      return timestamp("Z", 1_000_000, 6);
-    case "long timestamp-nanos":
-      return timestamp("Z", 1_000_000_000, 9);
-    case "long local-timestamp-millis":
-      return timestamp("", 1000, 3);
-    case "long local-timestamp-micros":
-      return timestamp("", 1_000_000, 6);
-    case "long local-timestamp-nanos":
-      return timestamp("", 1_000_000_000, 9);
-    case "string uuid":
-      return uuidText();
-    case "fixed uuid":
-      return logical.size === 16 ? reading("UUID", (tap) => dashed(tap.take(16).toString("hex"))) : null;
-    case "fixed duration":
-      return logical.size === 12 ? reading("VARCHAR", (tap) => durationText(tap.take(12))) : null;
-    default:
-      return null;
-  }
-}
+export const logicalReading = (base: string, logical: LogicalType): Reading | null =>
+  LOGICAL.get(`${base} ${logical.logicalType}`)?.(logical) ?? null;
 
 function decimal({ precision, scale = 0, size }: LogicalType): Reading | null {
   if (!isCount(precision) || !isCount(scale) || precision === 0 || scale > precision) return null;
@@ -77,18 +64,20 @@ function scaled(unscaled: bigint, scale: number): string {
   return `${sign}${digits.slice(0, point)}${scale === 0 ? "" : `.${digits.slice(point)}`}`;
 }
 
-const date = (): Reading =>
-  reading("DATE", (tap) => {
+function date(): Reading {
+  return reading("DATE", (tap) => {
     const days = tap.int();
     return days >= FIRST_DAY && days < END_OF_DAYS ? dayText(days) : lost(tap, LOST_DAY, days);
   });
+}
 
-const time = (perSecond: number, digits: number): Reading =>
-  reading("TIME", (tap) => {
+function time(perSecond: number, digits: number): Reading {
+  return reading("TIME", (tap) => {
     const { whole, rest } = divided(tap.long(), perSecond);
     const isTime = whole >= 0 && whole < SECONDS_PER_DAY;
     return isTime ? clockText(whole, rest, digits) : lost(tap, LOST_TIME, whole);
   });
+}
 
 /** Text that has nanoseconds makes the column a text: no reader of Parquet holds them exactly in a timestamp. */
 function timestamp(zone: "Z" | "", perSecond: number, digits: number): Reading {
@@ -123,13 +112,22 @@ function lost(tap: Tap, reason: string, value: number | bigint): null {
   return null;
 }
 
-const uuidText = (): Reading =>
-  reading("UUID", (tap) => {
+function uuidText(): Reading {
+  return reading("UUID", (tap) => {
     const text = tap.string();
     if (text === null || UUID.test(text)) return text;
     tap.odd.add("texts that aren't UUIDs became NULL", () => text);
     return null;
   });
+}
+
+function uuidBytes({ size }: LogicalType): Reading | null {
+  return size === 16 ? reading("UUID", (tap) => dashed(tap.take(16).toString("hex"))) : null;
+}
+
+function duration({ size }: LogicalType): Reading | null {
+  return size === 12 ? reading("VARCHAR", (tap) => durationText(tap.take(12))) : null;
+}
 
 const dashed = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 
