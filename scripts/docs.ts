@@ -1,5 +1,5 @@
 /**
- * The parts of docs/ and the README that the code itself tells: fields of kinds and providers, commands, operations.
+ * The parts of docs/ and the README that the code itself tells: fields of kinds and providers, commands, operations, types.
  * `bun scripts/docs.ts` writes them between the marks of each page; what is around them is written by hand.
  * A kind or provider without a page gets one. test/docs/pages.test.ts holds the pages against this.
  */
@@ -13,6 +13,7 @@ import { Endpoint } from "../src/providers/http-endpoint.ts";
 import { providers } from "../src/providers/registry.ts";
 import { operations } from "../src/server.ts";
 import { inputTable, outputTable, type Schema, table } from "./docs/fields.ts";
+import { typeTables } from "./docs/types.ts";
 
 const FOLDER = join(import.meta.dir, "..", "docs");
 
@@ -24,7 +25,7 @@ interface Page {
   parts: Readonly<Record<string, string>>;
 }
 
-export function madePages(): Page[] {
+export async function madePages(): Promise<Page[]> {
   return [
     ...Object.values(executors).map((kind) => ({
       path: `kinds/${kind.kind}.md`,
@@ -53,6 +54,7 @@ export function madePages(): Page[] {
         endpoint: inputTable(Endpoint as Schema),
       },
     },
+    { path: "exact-values.md", title: "How values arrive", parts: await typeTables() },
     { path: "commands.md", title: "Commands", parts: { commands: commands() } },
     { path: "api.md", title: "The API", parts: { operations: operationTable() } },
     { path: "../README.md", title: "Weir", parts: { commands: `\`\`\`text\n${overview()}\n\`\`\`` } },
@@ -143,7 +145,7 @@ const empty = ({ title, parts }: Page) =>
     .join("\n\n")}\n`;
 
 if (import.meta.main) {
-  for (const page of madePages()) {
+  for (const page of await madePages()) {
     const file = join(FOLDER, page.path);
     writeFileSync(file, withParts(existsSync(file) ? readFileSync(file, "utf8") : empty(page), page));
   }

@@ -123,7 +123,7 @@ const bytes = (): Way => ({ dataType: "BLOB", sort: null, field: hex, text: "hex
 const double = as("DOUBLE", "number");
 
 /** The types that have one in the lake, by `information_schema.columns.data_type`. All others go as the server's text. */
-const MYSQL_TYPES: Readonly<Record<string, (column: CatalogueColumn) => Way>> = {
+export const MYSQL_TYPES: Readonly<Record<string, (column: CatalogueColumn) => Way>> = {
   tinyint: integer("TINYINT", "UTINYINT"),
   smallint: integer("SMALLINT", "USMALLINT"),
   mediumint: integer("INTEGER", "UINTEGER"),

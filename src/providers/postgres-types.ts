@@ -63,7 +63,7 @@ const where =
 const isInstant = (name: string) => `(${name} >= '0001-01-01' and ${name} < '294247-01-01')`;
 
 /** The types that have one in the lake, by `pg_type.typname`. All others go as the server's text. */
-const POSTGRES_TYPES: Readonly<Record<string, Way>> = {
+export const POSTGRES_TYPES: Readonly<Record<string, Way>> = {
   int2: as("SMALLINT"),
   int4: as("INTEGER"),
   int8: as("BIGINT"),
@@ -154,9 +154,9 @@ const ELEMENTS_AS_TEXT = [
 ];
 
 /** An array goes as a JSON list: the server writes numbers in it exactly, and the reader would not keep them so. */
-function listPassage(name: string, { base, kind, modifier }: SourceType): Passage {
+function listPassage(name: string, { base, kind, category, modifier }: SourceType): Passage {
   const odd = { condition: `replace(array_dims(${name}), '[1:', '') like '%[%'`, what: NO_BOUNDS };
-  if (kind === "c" || base === "json" || base === "jsonb") {
+  if (kind === "c" || category === "A" || base === "json" || base === "jsonb") {
     return { expression: `to_json(${name})`, dataType: "JSON", odd };
   }
   const cast = base === "money" ? "::numeric[]::text[]" : ELEMENTS_AS_TEXT.includes(base) ? "::text[]" : "";

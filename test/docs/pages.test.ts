@@ -8,8 +8,8 @@ import { docs } from "./blocks.ts";
 const ROOT = join(import.meta.dir, "..", "..");
 
 describe("the documents", () => {
-  test("say of kinds, providers, commands and operations what the code says (bun scripts/docs.ts writes it)", () => {
-    const stale = madePages().filter((page) => {
+  test("say of kinds, providers, commands and operations what the code says (bun scripts/docs.ts writes it)", async () => {
+    const stale = (await madePages()).filter((page) => {
       const doc = docs.find(({ path }) => path === join("docs", page.path));
       return !doc || withParts(doc.text, page) !== doc.text;
     });

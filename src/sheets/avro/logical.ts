@@ -19,7 +19,7 @@ const LOST_TIME = "times beyond a day became NULL";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** How values of logical types read, by base type and name; null for those that break the rules. */
-const LOGICAL: ReadonlyMap<string, (logical: LogicalType) => Reading | null> = new Map([
+export const LOGICAL: ReadonlyMap<string, (logical: LogicalType) => Reading | null> = new Map([
   ["bytes decimal", decimal],
   ["fixed decimal", decimal],
   ["int date", date],

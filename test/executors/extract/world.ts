@@ -12,6 +12,7 @@ import type { CursorState, LakeTable } from "../../../src/lake/contract.ts";
 import { openFolderLake } from "../../../src/lake/folder.ts";
 import { sqlTables } from "../../../src/lake/views.ts";
 import type { Extraction, ExtractRequest, Link, Provider } from "../../../src/providers/contract.ts";
+import type { Sheets } from "../../../src/sheets/contract.ts";
 import type { Sql, SqlSession } from "../../../src/sql/contract.ts";
 import { jsonText, textOf } from "../../../src/sql/values.ts";
 import { testBench } from "../../support/bench.ts";
@@ -52,7 +53,7 @@ export interface Result {
 }
 
 /** One organization's lake and cursors, and what completing a run does to them. */
-export function openWorld(options: { sql?: Sql } = {}) {
+export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "weir-extract-"));
   const lake = openFolderLake(join(folder, "lake"));
   const sql = options.sql ?? sessionsHere();
@@ -109,6 +110,7 @@ export function openWorld(options: { sql?: Sql } = {}) {
       const bench = testBench({
         run: { id: loadId, organizationId: "org", attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" },
         sql,
+        ...(options.sheets ? { sheets: options.sheets } : {}),
         ...(given.signal ? { signal: given.signal } : {}),
         hasConnection: true,
         connection: async () =>

@@ -1,0 +1,60 @@
+import type { Line } from "./line.ts";
+
+const line = (title: string, values: readonly string[], more: Partial<Line> = {}): Line => ({
+  type: title,
+  title,
+  values,
+  ...more,
+});
+
+const NINES = "9".repeat(38);
+
+/** What the texts of a column of CSV or TSV look like. */
+export const CSV_LINES: readonly Line[] = [
+  line("whole numbers of 64 bits", ["7", "9223372036854775807"]),
+  line("whole numbers of up to 38 digits", ["18446744073709551616"]),
+  line("amounts and other decimals", ["12.34", "5"]),
+  line("numbers of more than 38 digits", [`${NINES}9`]),
+  line("powers of ten", ["1.5e300"]),
+  line("`true`, `false`", ["true", "false"]),
+  line("days", ["2026-01-31"]),
+  line("instants without a zone", ["2026-01-31 12:00:00", "2026-01-31T12:00"]),
+  line("instants with a zone", ["2026-01-31T12:00:00Z", "2026-01-31 12:00:00+05:30"]),
+  line("instants with and without a zone", ["2026-01-31T12:00:00Z", "2026-01-31T12:00:00"]),
+  line("nanoseconds", ["2026-01-31T12:00:00.123456789Z"]),
+  line("other orders of day and month", ["01/02/2026"]),
+  line("days that are none", ["2026-02-31"]),
+  line("times of day", ["12:00:00"]),
+  line("numbers with leading zeros, plus signs or blanks", ["01234", "+5", " 7"]),
+  line("numbers with other separators", ["1,000.50"]),
+  line("hexadecimal digits", ["0x1F"]),
+  line("numbers whose text a number would not give back", ["1.5e0", "-0"]),
+  line("NaN, infinities", ["NaN", "1.5"]),
+  line("yes and no", ["yes", "no"]),
+  line("UUIDs", ["01900000-0000-7000-8000-000000000001"]),
+  line("JSON", ['{"a":1.0}']),
+  line("numbers and other texts", ["1", "n/a"]),
+  line("any other text", ["Zoë"]),
+];
+
+/** What the values of a field of JSON are. */
+export const JSON_LINES: readonly Line[] = [
+  line("whole numbers of 64 bits", ["7", "9223372036854775807"]),
+  line("whole numbers beyond", ["18446744073709551616"]),
+  line("numbers that a double writes alike", ["0.1", "5"]),
+  line("decimals that no double holds", ["12345678901234567.89"]),
+  line("numbers of more than 38 digits", [`0.${NINES}9`]),
+  line("numbers with an exponent that no double writes alike", ["1e400"]),
+  line("`true`, `false`", ["true", "false"]),
+  line("texts", ['"Zoë"']),
+  line("texts of days", ['"2026-01-31"']),
+  line("texts of instants without a zone", ['"2026-01-31T12:00:00"']),
+  line("texts of instants with a zone", ['"2026-01-31T12:00:00Z"', '"2026-01-31 12:00:00+05:30"']),
+  line("instants with and without a zone", ['"2026-01-31T12:00:00Z"', '"2026-01-31T12:00:00"']),
+  line("days that are none", ['"2026-02-31"']),
+  line("texts of numbers", ['"01234"', '"1.50"']),
+  line("values of several kinds", ["1", '"1"', "true"]),
+  line("objects", ['{"a":1,"b":"x"}']),
+  line("lists", ["[1,2]"]),
+  line("lists of objects", ['[{"sku":"a","amount":0.5}]']),
+];
