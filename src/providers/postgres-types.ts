@@ -3,8 +3,9 @@ import { quoteName, valueExpression } from "./postgres-names.ts";
 
 /** What the catalogue says of a type, without its domains. */
 interface SourceType {
-  /** `pg_type.typname`, `typtype` and `typcategory`. */
+  /** `pg_type.typname` of a built-in type; empty for all others, which may share a name with one. */
   base: string;
+  /** `pg_type.typtype` and `typcategory`. */
   kind: string;
   category: string;
   modifier: number;

@@ -101,6 +101,20 @@ test("a cursor that the table lacks fails by its name, and a hostile column's na
   ]);
 }, 120_000);
 
+test("types of one's own arrive as text, whatever built-in type shares their name", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(`
+    create type "constructor" as enum ('a'); create type public.date as enum ('soon'); create type public.json as enum ('b');
+    create table named (id int, c "constructor", d public.date, j public.json, ds public.date[], js public.json[]);
+    insert into named values (1, 'a', 'soon', 'b', '{soon}', '{b}')`);
+  await run(world, { name: "named" });
+  expect(await world.query("SELECT c, d, j, ds, js FROM raw.shop__named")).toEqual([
+    { c: "a", d: "soon", j: "b", ds: ["soon"], js: ["b"] },
+  ]);
+  const columns = world.tables[0]?.columns.slice(1, 6).map(({ dataType }) => dataType);
+  expect(columns).toEqual(["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR[]"]);
+}, 120_000);
+
 test("lists keep the type of their elements, and those that are no such lists stay JSON", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(String.raw`
