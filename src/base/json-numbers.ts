@@ -60,6 +60,18 @@ export function parseExact(text: string): unknown {
   return SUSPECT.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
 }
 
+/** The same JSON with numbers that a double would change as texts of their digits. */
+export function withTextNumbers(text: string): string {
+  return SUSPECT.test(text) ? JSON.stringify(JSON.parse(text, keptNumber)) : text;
+}
+
+function keptNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || context?.source === undefined) return value;
+  const exact = exactOf(context.source, value);
+  if (typeof exact === "number") return exact;
+  return Number.isFinite(value) && compareNumbers(exact, value) === 0 ? value : context.source;
+}
+
 const exactNumber = (_key: string, value: unknown, context?: { source?: string }): unknown =>
   typeof value === "number" ? exactOf(context?.source ?? String(value), value) : value;
 

@@ -16,6 +16,7 @@ import {
 } from "@duckdb/node-api";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
+import { withTextNumbers } from "../base/json-numbers.ts";
 
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -85,7 +86,7 @@ function jsonColumnText(value: DuckDBValue): string {
   if (typeof value !== "string") return jsonText(value);
   try {
     JSON.parse(value);
-    return value;
+    return withTextNumbers(value);
   } catch {
     return JSON.stringify(value); // not JSON after all, as from a file of somebody else
   }

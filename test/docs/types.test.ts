@@ -87,7 +87,7 @@ describe("the documents' types of PostgreSQL are those of a server", () => {
 
   everyLine(POSTGRES_LINES, "postgres", () => found);
 
-  test("a number that a reply rounds within JSON has all of its digits as text", async () => {
+  test("a column of JSON has its exact text as VARCHAR", async () => {
     const name = nameOf(POSTGRES_LINES.findIndex(({ type }) => type === "jsonb"));
     expect(
       await data.rows(`SELECT CAST(${name} AS VARCHAR) AS text FROM raw.types__rows WHERE id = 1`),

@@ -72,7 +72,7 @@ describe("a query", () => {
       await duck.rows(`SELECT 9007199254740993 AS big, 9007199254740991 AS safe, 1.50::DECIMAL(10,2) AS money,
       TIMESTAMPTZ '2026-01-02 03:04:05.678+00' AS instant, TIMESTAMP '2026-01-02 03:04:05.000001' AS local,
       DATE '2026-01-02' AS day, [1, NULL] AS list, {'a': 1, 'b': ['x']} AS record, MAP {'k': 5} AS map,
-      '{"z": [1]}'::JSON AS doc, 'nan'::DOUBLE AS nan, true AS yes, NULL AS nothing, 'ab'::BLOB AS bytes, 1 AS "__proto__"`);
+      '{"z": [1, 1.10, 12345678901234567890, 0.1234567890123456789, 1e400, -0]}'::JSON AS doc, 'nan'::DOUBLE AS nan, true AS yes, NULL AS nothing, 'ab'::BLOB AS bytes, 1 AS "__proto__"`);
     expect(Object.entries(row ?? {})).toEqual([
       ["big", "9007199254740993"],
       ["safe", 9_007_199_254_740_991],
@@ -83,7 +83,7 @@ describe("a query", () => {
       ["list", [1, null]],
       ["record", { a: 1, b: ["x"] }],
       ["map", { k: 5 }],
-      ["doc", { z: [1] }],
+      ["doc", { z: [1, 1.1, "12345678901234567890", "0.1234567890123456789", "1e400", 0] }],
       ["nan", "NaN"],
       ["yes", true],
       ["nothing", null],
