@@ -7,6 +7,7 @@ test.each<[Kind, Cell, string, Exact]>([
   ["number", "1.50", "decimal", "1.5000000000"],
   ["number", "1e45", "double", "1e+45"],
   ["number", "Infinity", "double", "Infinity"],
+  ["number", "1.6031082e+06", "float", "1603108.3"],
   ["timestamptz", "2026-01-02 03:04:05.000001+05:30", "timestamptz", "2026-01-01 21:34:05.000001+00"],
   ["date", "0044-03-15 BC", "date", "-0043-03-15"],
   ["number", ["1.10", null], "json", '["1.10",null]'],
@@ -22,6 +23,8 @@ test.each<[Kind, Cell, string, Exact]>([
 test.each<[Kind, Cell, string, Exact]>([
   ["number", "12345678901234567890.5", "double", "12345678901234567000"],
   ["number", "0", "double", "-0"],
+  ["number", "0", "float", "-0"],
+  ["number", "16777217", "float", "16777216"],
   ["number", "NaN", "decimal", null],
   ["timestamp", "2026-01-02 03:04:05", "timestamptz", "2026-01-02 03:04:05+00"],
   ["timestamptz", "2026-01-02 03:04:05.000001+00", "timestamptz", "2026-01-02 03:04:05+00"],

@@ -55,6 +55,12 @@ const nanosOf = (text: string, hasZone: boolean): bigint | null => {
   return found?.hasZone === hasZone ? found.nanos : null;
 };
 
+/** True for two texts of one float that are as near to it: writers differ in which of them they take. */
+function isTie(one: number, other: number): boolean {
+  const float = Math.fround(one);
+  return Object.is(Math.fround(other), float) && Math.abs(one - float) === Math.abs(other - float);
+}
+
 /** True where the lake has the source's value: in a type of its own, as text, or as JSON. */
 export function isSame(kind: Kind, cell: Cell, type: string, value: Exact): boolean {
   if (kind === "raw") return isSameRaw(typeof cell === "string" ? parseRaw(cell) : null, type, value);
@@ -78,6 +84,7 @@ const BOOLS: Readonly<Record<string, string>> = { t: "true", true: "true", f: "f
 function isSameText(kind: Kind, cell: string, type: string, value: string): boolean {
   switch (kind) {
     case "number":
+      if (type === "float" && isTie(Number(cell), Number(value))) return true;
       return (NUMBERS.has(type) || type === "text") && sameBy(numberFrom, cell, value);
     case "bool":
       return (type === "bool" || type === "text") && BOOLS[cell] === BOOLS[value];
