@@ -98,6 +98,8 @@ export interface Operation {
   readonly idempotent?: boolean | "sealed" | "batched";
   /** Is about a person; API keys can't use it. */
   readonly personal?: boolean;
+  /** True for what a person decides: API keys are refused. */
+  readonly byPeople?: boolean;
   /** Refuses what another site's page sends, whatever credentials come with it. */
   readonly ownPagesOnly?: boolean;
   /** Counts against the limit for each address, besides the one for each credential where there is one. */

@@ -76,6 +76,9 @@ async function answer(
   return once(ctx, key, request, kind, (tx) => handle({ ...given, ctx: tx }));
 }
 
+const PEOPLE_DECIDE =
+  "An API key decides nothing. Sign in, or use the access token of the person who decides.";
+
 /** The caller, who must be someone. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
 async function admit(app: App, operation: Operation, visit: Visit): Promise<Identity> {
   const identity = await identify(app, visit.request.headers);
@@ -101,6 +104,7 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
   if (operation.personal && identity.kind === "api_key") {
     throw new AppError("forbidden", "This is about a person; an API key can't use it.");
   }
+  if (operation.byPeople && identity.kind === "api_key") throw new AppError("forbidden", PEOPLE_DECIDE);
   return identity;
 }
 

@@ -51,7 +51,7 @@ describe("the official client", () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
-      ...["query", "datasets", "list_approvals", "decide_approval"],
+      ...["query", "datasets", "list_approvals"],
       ...["action_nightly", "action_off", "automation_sorted"],
     ]);
     expect(tools.find(({ name }) => name === "query")).toMatchObject({
@@ -84,7 +84,7 @@ describe("the official client", () => {
       ["query", { sql: "DROP TABLE raw.shop__orders; SELECT * FROM read_csv('/etc/passwd')" }, ""],
       ["action_nightly", { extra: 1 }, "extra"],
       ["action_gone", {}, "There is no tool action_gone."],
-      ["decide_approval", { id: "x", decision: "approved" }, "id"],
+      ["decide_approval", { id: "x", decision: "approved" }, "There is no tool decide_approval."],
     ] as const) {
       const answer = await called(client, name, args);
       expect([name, answer.isError]).toEqual([name, true]);
@@ -93,7 +93,7 @@ describe("the official client", () => {
     await client.close();
   });
 
-  test("sees and decides what waits for a decision", async () => {
+  test("sees what waits for a decision, which people decide elsewhere", async () => {
     const flow = await makeAutomation(
       weir.owner,
       { steps: [{ key: "ask", kind: "approval_gate", definition: { title: "Go?" } }] },
@@ -106,14 +106,6 @@ describe("the official client", () => {
       total: 1,
       items: [{ id: items[0].id, title: "Go?" }],
     });
-    const decided = await called(client, "decide_approval", {
-      id: items[0].id,
-      decision: "rejected",
-      rejectionReason: "no",
-    });
-    expect(decided.structuredContent).toMatchObject({ status: "decided" });
-    const decision = (await weir.owner("GET", `/api/v1/decisions/${items[0].id}`)).body;
-    expect(decision).toMatchObject({ decisionValue: "rejected", rejectionReason: "no" });
     await client.close();
   });
 

@@ -25,13 +25,13 @@ const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 const ASKS_FIRST = ["GET /api/inbound/link-callback"];
 
 /** The rules themselves, from what an operation says of itself (decisions, section 3). */
-function verdict({ audience, method, path, personal }: Operation, who: Principal): Verdict {
+function verdict({ audience, method, path, personal, byPeople }: Operation, who: Principal): Verdict {
   const changes = method !== "GET" || ASKS_FIRST.includes(`${method} ${path}`);
   if (audience === "public") return changes && who.site === "cross-site" ? "csrf" : "open";
   if (audience === "signature") return "open";
   if (who.carrier === "none" || who.carrier === "broken") return "unauthenticated";
   if (who.carrier === "cookie" && changes && who.site === "cross-site") return "csrf";
-  if (who.carrier === "key" && personal) return "forbidden";
+  if (who.carrier === "key" && (personal || byPeople)) return "forbidden";
   if (who.isShutOut) return "forbidden";
   if (audience === "any")
     return who.role === null && NEEDS_A_HOME.includes(`${method} ${path}`) ? "forbidden" : "open";

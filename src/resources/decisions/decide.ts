@@ -19,12 +19,13 @@ const MAX_RESPONSE_CHARACTERS = 65_536;
 /**
  * Decides, and lets the run that waits go on, in one transaction. The same person saying the same again changes nothing.
  *
- * Throws `forbidden` where it is assigned to another, `invalid_state` where it has been settled or has expired,
+ * Throws `forbidden` for who is no person and where it is assigned to another, `invalid_state` where it has been settled or has expired,
  * `InvalidInput` for a form that does not fit.
  */
 export function decide(ctx: Context, id: string, given: Decide): Promise<DecisionRow> {
   return write(ctx, async (tx) => {
     const decision = await findDecision(tx, id);
+    if (tx.actor.type !== "user") throw new AppError("forbidden", "Only people decide.");
     await refuseOthers(tx, decision);
     if (isRepeat(tx, decision, given)) return decision;
     await refuseSettled(tx, decision);
@@ -120,8 +121,7 @@ async function refuseSettled(tx: WriteContext, decision: DecisionRow): Promise<v
 /** A person by name; keys and the engine by what they are. */
 async function nameOf(tx: WriteContext, id: string | null): Promise<string> {
   const [person] = id === null ? [] : await tx.db.select().from(users).where(eq(users.id, id));
-  if (!person)
-    return id === tx.actor.id && tx.actor.type === "api" ? "this API key" : "an API key or the system";
+  if (!person) return "an API key or the system";
   const name = [person.firstName, person.lastName].filter((part) => part !== null).join(" ");
   return name === "" ? person.email : `${name} (${person.email})`;
 }

@@ -65,6 +65,7 @@ export const decisionOperations = [
     method: "POST",
     path: "/api/v1/decisions/{decision_id}/decide",
     audience: "member",
+    byPeople: true,
     tag,
     summary: "Approves or rejects, and lets what waits go on",
     description:

@@ -1,14 +1,12 @@
 import { and, asc, eq, isNull } from "drizzle-orm";
-import { AppError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { AgentTool } from "../../models/contract.ts";
 import { actions } from "../actions/table.ts";
-import { refuseViewers } from "../agents/tools/child.ts";
 import type { ToolSource, ToolUser } from "../agents/tools/contract.ts";
 import { toolName } from "../agents/tools/names.ts";
 import { toolSources } from "../agents/tools/registry.ts";
-import { listApprovals, settleApproval } from "../approvals/service.ts";
+import { listApprovals } from "../approvals/service.ts";
 import { toApproval } from "../approvals/wire.ts";
 import { automations } from "../automations/table.ts";
 import { ROLES } from "../organizations/table.ts";
@@ -54,8 +52,8 @@ function fixedOffers(ctx: Context, user: ToolUser): Offer[] {
     name,
     open: () => opened(ctx, toolSources[name], "", user, true),
   }));
-  const approvals = isMember(ctx) ? [approvalList(ctx), approvalDecision(ctx)] : [approvalList(ctx)];
-  return [...reading, ...approvals.map((tool) => ({ name: tool.name, open: async () => [tool] }))];
+  const approvals = approvalList(ctx);
+  return [...reading, { name: approvals.name, open: async () => [approvals] }];
 }
 
 const RUN_KINDS = ["action", "automation"] as const;
@@ -118,39 +116,5 @@ const approvalList = (ctx: Context): OutsideTool => ({
   async call() {
     const { rows, total } = await listApprovals(ctx, "pending");
     return JSON.parse(JSON.stringify({ items: rows.slice(0, 50).map((row) => toApproval(row, ctx)), total }));
-  },
-});
-
-const approvalDecision = (ctx: Context): OutsideTool => ({
-  name: "decide_approval",
-  description:
-    "Approves or rejects what waits for a decision, as the person whose token this is. Ask that person first.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      id: { type: "string", format: "uuid" },
-      decision: { enum: ["approved", "rejected"] },
-      rejectionReason: { type: "string", maxLength: 2000 },
-      formResponse: { type: "object", description: "What the decision's formSchema asks for" },
-    },
-    required: ["id", "decision"],
-    additionalProperties: false,
-  },
-  isReading: false,
-  async call(_, { id, decision, rejectionReason, formResponse }) {
-    refuseViewers(ctx);
-    if (decision !== "approved" && decision !== "rejected")
-      throw new AppError("bad_request", "decision is approved or rejected.");
-    const answer = {
-      ...(rejectionReason === undefined ? {} : { rejectionReason }),
-      ...(formResponse === undefined ? {} : { formResponse }),
-    };
-    const settled = await settleApproval(
-      ctx,
-      String(id),
-      decision,
-      answer as Parameters<typeof settleApproval>[3],
-    );
-    return JSON.parse(JSON.stringify(toApproval(settled, ctx)));
   },
 });

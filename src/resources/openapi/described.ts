@@ -20,6 +20,7 @@ export interface Described {
   readonly status?: number;
   readonly idempotent?: boolean | "sealed" | "batched";
   readonly personal?: boolean;
+  readonly byPeople?: boolean;
   readonly limited?: "address";
   readonly errors?: readonly number[];
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;

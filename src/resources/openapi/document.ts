@@ -107,9 +107,9 @@ function describe(operation: Described, refer: Refer): JsonObject {
   };
 }
 
-function securityOf({ audience, personal }: Described): Json[] {
+function securityOf({ audience, personal, byPeople }: Described): Json[] {
   if (audience === "public" || audience === "signature") return [];
-  return [{ bearer: [] }, ...(personal ? [] : [{ apiKey: [] }]), { cookie: [] }];
+  return [{ bearer: [] }, ...(personal || byPeople ? [] : [{ apiKey: [] }]), { cookie: [] }];
 }
 
 function parametersOf(operation: Described): Json[] {
