@@ -107,6 +107,8 @@ export const bunComponent = (): Component => ({
 
 export function ownComponent(): Component {
   const { name, version, license, dependencies = {} } = readPackage(root);
-  const text = readFileSync(join(root, "LICENSE"), "utf8");
+  const text = [join(root, "LICENSE"), standardPath("django")]
+    .map((path) => readFileSync(path, "utf8").trim())
+    .join("\n\n"); // src/base/common-passwords.txt comes from Django
   return { name, version, license: String(license), text, needs: dependencies };
 }

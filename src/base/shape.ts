@@ -1,4 +1,5 @@
 import { Kind, type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { isCommonPassword } from "./common-passwords.ts";
 import { type Fault, MAX_FAULTS } from "./errors.ts";
 import { SLUG_PATTERN } from "./slug.ts";
 
@@ -233,6 +234,12 @@ function checkString(schema: Shape, raw: string, fail: Fail): unknown {
     if (check && !(check.test(raw) && (!schema.format.startsWith("date") || isRealDay(raw.slice(0, 10)))))
       return fail(`Input should be a valid ${schema.format}`, `${schema.format}_parsing`);
   }
+  if (schema.format === NEW_PASSWORD && isCommonPassword(raw)) {
+    return fail(
+      "This password is too easy to guess: it is one of the commonest, or made of one. Choose another.",
+      "password_common",
+    );
+  }
   if (schema.pattern && !patternOf(schema.pattern).test(raw)) {
     return fail(`Input should match ${schema.pattern}`, "string_pattern_mismatch");
   }
@@ -298,6 +305,9 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
     /^[^\s\p{Cc}\p{Cf}@<>()[\],;:\\"]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/u,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
 };
+
+/** The format of a password that is to be set: none that is common. */
+export const NEW_PASSWORD = "new-password";
 
 /** False for the 30th of February and its like. */
 const isRealDay = (day: string) => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);

@@ -40,6 +40,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   date: "2026-01-31",
   email: "ada@example.com",
   uri: "https://example.com/",
+  "new-password": "correct horse battery staple",
 };
 
 /** For texts with a pattern; the first that fits is taken. */

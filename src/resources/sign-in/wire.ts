@@ -1,10 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { named, nullable, object, optional } from "../../base/shape.ts";
+import { NEW_PASSWORD, named, nullable, object, optional } from "../../base/shape.ts";
 
 const email = () => Type.String({ format: "email", maxLength: 254 });
 
 /** A password to be set. The upper end keeps the work of hashing one bounded. */
-export const Password = Type.String({ minLength: 12, maxLength: 1024 });
+export const Password = Type.String({
+  minLength: 12,
+  maxLength: 1024,
+  format: NEW_PASSWORD,
+  description: "None of the 10,000 commonest passwords, nor one of them with a simple padding",
+});
 
 export const SignInMethods = object({
   setupRequired: Type.Boolean(),
