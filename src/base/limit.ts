@@ -12,6 +12,8 @@ export const ADDRESS_RATE: Rate = { perMinute: 10, burst: 10 };
 export interface Limiter {
   /** Takes one; `retryAfterSeconds` is 0 where it was there, `resetSeconds` the time until all is there again. */
   take(key: string, rate: Rate): { retryAfterSeconds: number; remaining: number; resetSeconds: number };
+  /** Puts back one that was taken. */
+  giveBack(key: string): void;
 }
 
 /** Buckets beyond this many are forgotten, the fullest first. */
@@ -54,6 +56,10 @@ export function openLimiter(clock: Clock): Limiter {
         remaining: 0,
         resetSeconds: secondsUntil(burst),
       };
+    },
+    giveBack(key) {
+      const bucket = buckets.get(key);
+      if (bucket) bucket.tokens = Math.min(bucket.burst, bucket.tokens + 1);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import type { Fault } from "../base/errors.ts";
+import type { AppError, Fault } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import type { App, Context, WriteContext } from "../context.ts";
 import type { Role } from "../resources/organizations/table.ts";
@@ -36,9 +36,17 @@ export class Reply {
   readonly status: number;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
+  /** What the body tells of, where it is a page about a failure. */
+  readonly error: AppError | null;
   /** `body` is JSON unless it is a stream, a Blob, or null for none. */
-  constructor(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+    error: AppError | null = null,
+  ) {
     this.status = status;
+    this.error = error;
     this.body = body;
     this.headers = headers;
   }

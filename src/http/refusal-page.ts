@@ -27,6 +27,7 @@ export async function orPage(visit: Visit, page: RefusalPage, work: () => Promis
         "content-type": "text/html; charset=utf-8",
         "content-security-policy": PAGE_POLICY,
       },
+      error,
     );
   }
 }

@@ -234,6 +234,7 @@ export function headersFor(app: App, { correlationId, quota }: Visit): Record<st
 
 function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {
   const reply = given instanceof Reply ? given : new Reply(operation.status ?? 200, given ?? null);
+  if (reply.error) logRefusal(app, visit, reply.status, reply.error);
   const headers: Record<string, string> = { ...headersFor(app, visit), ...reply.headers };
   if (visit.base !== "" && /^\/(?!\/)/.test(headers.location ?? ""))
     headers.location = withBase(visit.base, headers.location ?? "");
@@ -261,9 +262,24 @@ function checkReply(operation: Operation, body: unknown): void {
   }
 }
 
+/** One line for each request that was turned away for who sent it: wrong credentials, signatures, roles. */
+function logRefusal(app: App, visit: Visit, status: number, { code, message }: AppError): void {
+  if (status !== 401 && status !== 403) return;
+  app.log.write("warn", "request refused", {
+    status,
+    code,
+    cause: message,
+    address: visit.address,
+    method: visit.request.method,
+    path: visit.url.pathname,
+    correlationId: visit.correlationId,
+  });
+}
+
 /** The reply for an error, wherever it came from. Bugs are logged with all that is known of them. */
 export function problemResponse(app: App, error: unknown, visit: Visit): Response {
   const { status, body, headers, isBug } = problemOf(error, visit.correlationId);
+  if (error instanceof AppError) logRefusal(app, visit, status, error);
   if (isBug) {
     app.log.report(error, {
       correlationId: visit.correlationId,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { resetPassword } from "../../src/resources/sign-in/password.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
+import { browser, join } from "../support/people.ts";
 
 const INVITATIONS = "/api/v1/organizations/invitations";
 
@@ -67,5 +68,65 @@ describe("a password to be set", () => {
     await using app = await startApp({ engine: false });
     const credentials = { email: "ada@example.com", password: "password1234" };
     expect((await app.anonymous("POST", "/api/v1/auth/login", credentials)).status).toBe(401);
+  });
+});
+
+describe("changing one's password", () => {
+  const CHANGE = "/api/v1/users/me/password";
+  const ME = "/api/v1/users/me";
+  const change = { currentPassword: PASSWORD, newPassword: "another good one" };
+
+  test("keeps this session, and ends the others, the access tokens and the device codes", async () => {
+    await using app = await startApp({ engine: false });
+    const [here, there] = [browser(app.origin), browser(app.origin)];
+    await here.signIn();
+    await there.signIn();
+    const device = (await app.anonymous("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" })).body;
+    const approval = { userCode: device.user_code, approve: true };
+    expect((await here.call("POST", "/api/v1/auth/device/approve", approval)).status).toBe(204);
+
+    const changed = await here.call("POST", CHANGE, change);
+    expect([changed.status, changed.text]).toEqual([204, ""]);
+    expect((await here.call("GET", ME)).status).toBe(200);
+    expect((await there.call("GET", ME)).status).toBe(401);
+    expect((await app.owner("GET", ME)).status).toBe(401);
+    const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+    const poll = { grant_type, device_code: device.device_code, client_id: "weir-cli" };
+    expect((await app.anonymous("POST", "/api/v1/auth/device/token", poll)).status).toBe(400);
+    expect((await there.signIn()).status).toBe(401);
+    expect((await there.signIn("ada@example.com", change.newPassword)).status).toBe(200);
+    const told = await here.call("GET", "/api/v1/events?type=user.updated");
+    expect(told.body.items[0].data.changes).toEqual([{ field: "password", from: "***", to: "***" }]);
+    expect(told.text).not.toContain("argon2");
+  });
+
+  test("keeps the access tokens where asked to", async () => {
+    await using app = await startApp({ engine: false });
+    expect((await app.owner("POST", CHANGE, { ...change, endTokens: false })).status).toBe(204);
+    expect((await app.owner("GET", ME)).status).toBe(200);
+  });
+
+  test("needs the current one, and one that is good enough", async () => {
+    await using app = await startApp({ engine: false });
+    const wrong = await app.owner("POST", CHANGE, { ...change, currentPassword: "a guess" });
+    expect([wrong.status, wrong.body.code]).toEqual([401, "unauthenticated"]);
+    const weak = await app.owner("POST", CHANGE, { ...change, newPassword: "Password1234" });
+    expect([weak.status, weak.body.detail[0].loc]).toEqual([422, ["body", "newPassword"]]);
+    expect((await browser(app.origin).signIn()).status).toBe(200);
+  });
+
+  test("can't be guessed at by who holds a token", async () => {
+    await using app = await startApp({ engine: false, stands: true });
+    const guess = () => app.owner("POST", CHANGE, { ...change, currentPassword: "a guess" });
+    for (let n = 0; n < 20; n++) expect((await guess()).status).toBe(401);
+    const refused = await guess();
+    expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+  });
+
+  test("is not possible for who has none", async () => {
+    await using app = await startApp({ engine: false });
+    const { call } = await join(app, "member");
+    const refused = await call("POST", CHANGE, change);
+    expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
   });
 });

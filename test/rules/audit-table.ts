@@ -266,6 +266,17 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     about: unsaid,
     call: async (world) => ({ by: (await session(world)).person.call, path: api("auth/logout") }),
   },
+  "POST /api/v1/users/me/password": {
+    events: ["user.updated user", "auth.logout session"],
+    about: unsaid,
+    call: async (world) => {
+      const { person } = await session(world);
+      await person.call("DELETE", api("sessions"));
+      await session(world);
+      const body = { currentPassword: PASSWORD, newPassword: PASSWORD, endTokens: false };
+      return { by: person.call, path: api("users/me/password"), body };
+    },
+  },
   "PATCH /api/v1/users/me/preferences": {
     events: ["user.updated user"],
     call: () => ({ path: api("users/me/preferences"), body: { locale: "de-CH" } }),

@@ -23,6 +23,7 @@ const TITLES: Readonly<Record<string, string>> = {
   "auth.device_approved": "Client let in",
   "auth.device_denied": "Client turned away",
   "auth.login": "Signed in",
+  "auth.login_failed": "Sign-in failed",
   "auth.logout": "Signed out",
   "auth.permission_granted": "Role given",
   "auth.permission_revoked": "Role taken back",

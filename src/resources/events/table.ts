@@ -34,6 +34,7 @@ export const EVENT_TYPES = [
   "decision.expired",
   "decision.cancelled",
   "auth.login",
+  "auth.login_failed",
   "auth.logout",
   "auth.chat_linked",
   "auth.device_approved",

@@ -2,19 +2,19 @@ import { eq } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, InvalidInput } from "../../base/errors.ts";
 import { read } from "../../base/shape.ts";
-import { type Actor, type App, contextFor, write } from "../../context.ts";
-import { hashPassword, verifyPassword } from "../../crypto/passwords.ts";
+import { type Actor, type App, type Context, type WriteContext, write } from "../../context.ts";
+import { hashPassword } from "../../crypto/passwords.ts";
 import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
-import { findHome } from "../organizations/team.ts";
 import { openSession } from "../sessions/service.ts";
 import { findMe, findUserByEmail, normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
 import { endEveryWayIn, type WaysIn } from "../users/ways-in.ts";
 import type { Visitor } from "./setup.ts";
+import { contextOf, isPasswordOf } from "./tries.ts";
 import { type Credentials, Password } from "./wire.ts";
 
-/** Tries for one account, from wherever they come: whoever owns many addresses still guesses slowly. */
+/** Tries with an invitation to one account's address, from wherever they come. */
 const ACCOUNT_RATE = { perMinute: 5, burst: 20 };
 
 /**
@@ -26,13 +26,9 @@ export async function signIn(
   { email, password }: Credentials,
   { correlationId, ip, userAgent }: Visitor,
 ): Promise<{ user: UserRow; token: string }> {
-  limitAccount(app, email);
   const user = await findUserByEmail(app.store.db, email);
-  const isRight = await verifyPassword(password, user?.passwordHash ?? null);
-  if (!user || !isRight) {
-    app.log.write("warn", "A sign-in was refused.", { address: ip, correlationId });
-    throw wrong();
-  }
+  const isRight = await isPasswordOf(app, { email, user, password }, { correlationId, ip, userAgent });
+  if (!user || !isRight) throw wrong();
   const ctx = await contextOf(
     app,
     user,
@@ -63,6 +59,50 @@ export function limitAccount(app: App, email: string): void {
 }
 
 /**
+ * Gives the acting person another password. All of their sessions but `keptId` and all device codes end; with `endTokens`
+ * access tokens too. Throws `unauthenticated` for a wrong current one, `invalid_state` for someone who has none,
+ * `rate_limited`.
+ */
+export async function changePassword(
+  ctx: Context,
+  input: { currentPassword: string; newPassword: string; endTokens: boolean },
+  keptId: string | null,
+): Promise<void> {
+  const user = await findMe(ctx);
+  if (user.passwordHash === null) {
+    throw new AppError(
+      "invalid_state",
+      "You have no password here: you sign in with your identity provider. Change your password there.",
+    );
+  }
+  const given = { email: user.email, user, password: input.currentPassword };
+  const { ip = null, userAgent = null } = ctx.actor;
+  const isRight = await isPasswordOf(ctx, given, { ip, userAgent, correlationId: ctx.correlationId });
+  const refused = () => new AppError("unauthenticated", "The current password is not right.");
+  if (!isRight) throw refused();
+  const passwordHash = await hashPassword(input.newPassword);
+  await write(ctx, async (tx) => {
+    if ((await findMe(tx)).passwordHash !== user.passwordHash) throw refused();
+    await setPassword(tx, user, { passwordHash });
+    await endEveryWayIn(tx, user.id, { keptId, keepTokens: !input.endTokens });
+  });
+}
+
+async function setPassword(
+  tx: WriteContext,
+  user: UserRow,
+  change: Partial<Pick<UserRow, "passwordHash" | "addressProvenAt">>,
+): Promise<void> {
+  await tx.db
+    .update(users)
+    .set({ ...change, updatedAt: timestamp(tx.clock) })
+    .where(eq(users.id, user.id));
+  if (!tx.organizationId) return;
+  const changes = [{ field: "password", from: "***", to: "***" }];
+  await record(tx, "user.updated", { type: "user", id: user.id }, { changes });
+}
+
+/**
  * Sets a new password for the user with this address, by the operator's word whose it is, and ends every way in from
  * before. Throws `not_found`, `invalid` for a password that is too short or too long.
  */
@@ -86,22 +126,8 @@ export async function applyReset(
   if (!user) throw new AppError("not_found", `There is no user with the e-mail address ${email}.`);
   const actor: Actor = { type: "system", id: "reset-password", process: "weir reset-password", version };
   return write(await contextOf(app, user, actor, app.ids.uuid()), async (tx) => {
-    const at = timestamp(tx.clock);
-    await tx.db
-      .update(users)
-      .set({ passwordHash, addressProvenAt: user.addressProvenAt ?? at, updatedAt: at })
-      .where(eq(users.id, user.id));
-    if (tx.organizationId) {
-      const changes = [{ field: "password", from: "***", to: "***" }];
-      await record(tx, "user.updated", { type: "user", id: user.id }, { changes });
-    }
+    const addressProvenAt = user.addressProvenAt ?? timestamp(tx.clock);
+    await setPassword(tx, user, { passwordHash, addressProvenAt });
     return endEveryWayIn(tx, user.id);
   });
-}
-
-/** Seen from where `user` is at home; an empty organization where that is nowhere. */
-async function contextOf(app: App, user: UserRow, actor: Actor, correlationId: string) {
-  const home = await findHome(app.store.db, user.id);
-  const { organizationId, role } = home ?? { organizationId: "", role: "viewer" as const };
-  return contextFor(app, { organizationId, role, actor, correlationId });
 }

@@ -4,9 +4,9 @@ import { openOperation, operation, Reply } from "../../http/operation.ts";
 import { visitorOf } from "../../http/visit.ts";
 import { revokeSession } from "../sessions/service.ts";
 import { exampleUser, toUser, User } from "../users/wire.ts";
-import { signIn } from "./password.ts";
+import { changePassword, signIn } from "./password.ts";
 import { hasUsers, setUp } from "./setup.ts";
-import { Credentials, SetUp, SignInMethods } from "./wire.ts";
+import { Credentials, PasswordChange, SetUp, SignInMethods } from "./wire.ts";
 
 const tag = "Sign-in";
 
@@ -57,6 +57,24 @@ export const signInOperations = [
       const { user, token } = await signIn(app, body, visitorOf(visit));
       return new Reply(200, toUser(user), sessionCookie(token, visit.isSecure));
     },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/users/me/password",
+    audience: "any",
+    personal: true,
+    tag: "Users",
+    summary: "Changes the person's password; all of their other sessions end",
+    body: PasswordChange,
+    bodyExample: {
+      currentPassword: "the password until now",
+      newPassword: "correct horse battery staple",
+      endTokens: true,
+    },
+    status: 204,
+    errors: [401, 409],
+    handle: ({ ctx, body, identity }) =>
+      changePassword(ctx, body, identity.kind === "session" ? identity.credentialId : null),
   }),
   operation({
     method: "POST",

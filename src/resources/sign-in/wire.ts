@@ -31,6 +31,12 @@ export type FirstOwner = Static<typeof FirstOwner>;
 
 export const SetUp = object({ token: Type.String({ minLength: 1, maxLength: 200 }), ...owner });
 
+export const PasswordChange = object({
+  currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
+  newPassword: Password,
+  endTokens: Type.Boolean({ default: true, description: "Whether the access tokens end too" }),
+});
+
 /** No format here: whatever is not right answers the same. */
 export const Credentials = object({
   email: Type.String({ minLength: 1, maxLength: 254 }),
