@@ -4,21 +4,29 @@ import { type Static, Type } from "@sinclair/typebox";
 import { codeOf } from "./base/disk.ts";
 import type { Ids } from "./base/ids.ts";
 import { parseJson } from "./base/json.ts";
-import { read } from "./base/shape.ts";
+import { oneOf, read } from "./base/shape.ts";
 import { flushFolder, writeBeside } from "./folder.ts";
 
 /**
  * What `weir reset-password` asks of the server that has the data directory, in the folder `resets`: `ID.json`, until
  * the server answers with `ID.reply`. Only a hash of the password is written down.
  */
-const Reset = Type.Object({ email: Type.String(), passwordHash: Type.String() });
+const Reset = Type.Object({
+  email: Type.String(),
+  passwordHash: Type.String(),
+  endSecondFactor: Type.Boolean(),
+});
 export type Reset = Static<typeof Reset>;
+
+/** What becomes of a second factor at a reset. */
+export const SECOND_FACTOR_ENDS = ["none", "kept", "ended"] as const;
 
 /** `error` is a sentence, null where it was done; the counts are of what ended. */
 const ResetReply = Type.Object({
   error: Type.Union([Type.String(), Type.Null()]),
   sessions: Type.Integer(),
   tokens: Type.Integer(),
+  secondFactor: oneOf(SECOND_FACTOR_ENDS),
 });
 export type ResetReply = Static<typeof ResetReply>;
 

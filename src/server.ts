@@ -36,6 +36,7 @@ import { openIdOperations } from "./resources/openid/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
+import { secondFactorOperations } from "./resources/second-factor/routes.ts";
 import { sessionOperations } from "./resources/sessions/routes.ts";
 import { signInPageOperations } from "./resources/sign-in/page.ts";
 import { signInOperations } from "./resources/sign-in/routes.ts";
@@ -54,6 +55,7 @@ export const operations: readonly Operation[] = [
   ...deviceOperations,
   ...signInPageOperations,
   ...userOperations,
+  ...secondFactorOperations,
   ...organizationOperations,
   ...invitationOperations,
   ...invitePageOperations,

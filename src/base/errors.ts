@@ -12,6 +12,8 @@ export type ErrorCode =
   | "bad_request"
   | "invalid" // 422: names the field in `loc`
   | "unauthenticated"
+  | "second_factor_required" // the password is right; a code is missing
+  | "sign_in_again" // the session's last sign-in is too long ago for this
   | "forbidden"
   | "csrf"
   | "not_found"

@@ -11,7 +11,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
  *
  * Throws `template_error` where it makes a segment `.` or `..`, and for an address that has more text behind it.
  */
-export function fillUrl(pieces: readonly Piece[], valueOf: (template: Template) => Json): string {
+export function fillUrl(pieces: readonly Piece[], lookUp: (template: Template) => Json): string {
   let text = "";
   /** True where a template has put something into the segment at hand. */
   let isGiven = false;
@@ -23,7 +23,7 @@ export function fillUrl(pieces: readonly Piece[], valueOf: (template: Template) 
   };
   for (const [index, piece] of pieces.entries()) {
     if (typeof piece !== "string") {
-      const value = textOf(valueOf(piece));
+      const value = textOf(lookUp(piece));
       if (index === 0 && SCHEME.test(value)) throw unfinished();
       text += encodeURIComponent(value.toWellFormed());
       isGiven = true;

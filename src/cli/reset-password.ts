@@ -1,4 +1,4 @@
-import { askForReset, dropReset, takeResetReply } from "../asked-resets.ts";
+import { askForReset, dropReset, type Reset, type ResetReply, takeResetReply } from "../asked-resets.ts";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { systemIds } from "../base/ids.ts";
@@ -12,10 +12,7 @@ import { usage } from "./usage.ts";
 const POLL_MS = 100;
 const WAIT_MS = 30_000;
 
-interface Ended {
-  sessions: number;
-  tokens: number;
-}
+type Ended = Pick<ResetReply, "sessions" | "tokens" | "secondFactor">;
 
 /**
  * `weir reset-password`: sets a new password and ends the user's sessions, access tokens and device codes, also beside
@@ -29,6 +26,7 @@ export const resetPassword = (args: readonly string[], host: Host) =>
       allowPositionals: true,
       options: {
         "password-stdin": { type: "boolean" },
+        "without-second-factor": { type: "boolean" },
         data: { type: "string" },
         json: { type: "boolean" },
       },
@@ -38,29 +36,30 @@ export const resetPassword = (args: readonly string[], host: Host) =>
       throw new UsageError("One e-mail address is needed: whose password is reset.");
     const made = flags["password-stdin"] ? null : makeToken("", systemIds);
     const passwordHash = await hashForReset(made ?? (await readSecret(host)));
-    const ended = await reset(host, flags.data, { email, passwordHash });
+    const endSecondFactor = flags["without-second-factor"] === true;
+    const ended = await reset(host, flags.data, { email, passwordHash, endSecondFactor });
     if (flags.json)
       return host.out(
         JSON.stringify({
           email,
           sessionsEnded: ended.sessions,
           tokensEnded: ended.tokens,
+          secondFactor: ended.secondFactor,
           ...(made ? { password: made } : {}),
         }),
       );
     host.out(
       `The password of ${email} is reset. ${many(ended.sessions, "session")} and ${many(ended.tokens, "access token")} ended.`,
     );
+    if (ended.secondFactor === "kept")
+      host.out("The second factor stays on; --without-second-factor turns it off too.");
+    if (ended.secondFactor === "ended") host.out("The second factor is off.");
     if (made) host.out(`New password, shown this once: ${made}`);
   });
 
 const many = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-async function reset(
-  host: Host,
-  data: string | undefined,
-  wanted: { email: string; passwordHash: string },
-): Promise<Ended> {
+async function reset(host: Host, data: string | undefined, wanted: Reset): Promise<Ended> {
   const parts = await host.parts({ data });
   try {
     return await withData(parts, (app) => applyReset(app, wanted));

@@ -55,14 +55,15 @@ ${DATA}
   --json             {userId, organizationId, organizationSlug, token}`,
   },
   "reset-password": {
-    line: "weir reset-password EMAIL [--password-stdin] [--data DIR] [--json]",
+    line: "weir reset-password EMAIL [--password-stdin] [--without-second-factor] [--data DIR] [--json]",
     gist: "set a new password",
     text: `Sets a new password and ends the person's sessions, access tokens and device codes, also beside a running server.
 Prints the password unless it comes from standard input.
 
-  --password-stdin   read the new password from standard input
+  --password-stdin          read the new password from standard input
+  --without-second-factor   turn the second factor off too, which stays otherwise
 ${DATA}
-  --json             {email, sessionsEnded, tokensEnded, password}`,
+  --json                    {email, sessionsEnded, tokensEnded, secondFactor, password}`,
   },
   keys: {
     line: "weir keys rotate [--data DIR] [--json]",

@@ -15,6 +15,7 @@ import { credentialsLabel } from "../resources/connections/link.ts";
 import { connections, connectionTokens } from "../resources/connections/table.ts";
 import { tokenLabel } from "../resources/connections/tokens.ts";
 import { refreshLabel } from "../resources/openid/table.ts";
+import { secondFactors, totpLabel } from "../resources/second-factor/table.ts";
 import { sessions } from "../resources/sessions/table.ts";
 import { slackReplies, targetLabel } from "../resources/slack/table.ts";
 import { webhookLabel, webhooks } from "../resources/webhooks/table.ts";
@@ -111,6 +112,9 @@ export const SEALED: readonly SealedColumn[] = [
     attemptLabel,
     [catalogSignInAttempts.stateHash],
   ),
+  sealed(secondFactors, secondFactors.sealedSecret, { userId: secondFactors.userId }, totpLabel, [
+    secondFactors.userId,
+  ]),
   sealed(sessions, sessions.sealedRefreshToken, { id: sessions.id }, refreshLabel),
   sealed(
     idempotencyKeys,

@@ -26,6 +26,10 @@ export interface Identity {
   /** Null of an API key. */
   readonly email: string | null;
   readonly clientType: ClientType;
+  /** Of a session: when the person last proved who they are. */
+  readonly signedInAt: string | null;
+  /** Of an access token. */
+  readonly expiresAt: string | null;
   /** The organization that the credential itself is bound to; null where it isn't. */
   readonly organizationId: string | null;
   /** True where the credential acts in that organization alone. */
@@ -78,6 +82,7 @@ const sessionByHash = prepared((db: ReadDb) =>
       isConfined: sessions.isConfined,
       clientType: sessions.clientType,
       createdAt: sessions.createdAt,
+      confirmedAt: sessions.confirmedAt,
       lastActiveAt: sessions.lastActiveAt,
       expiresAt: sessions.expiresAt,
       revokedAt: sessions.revokedAt,
@@ -128,6 +133,8 @@ async function byPat(app: App, token: string): Promise<Identity> {
     userId: row.userId,
     email: row.email,
     clientType: "api",
+    signedInAt: null,
+    expiresAt: row.expiresAt,
     organizationId: row.organizationId,
     isConfined: row.organizations === "current",
   };
@@ -149,6 +156,8 @@ async function byApiKey(app: App, key: string): Promise<Identity> {
     userId: row.id,
     email: null,
     clientType: "api",
+    signedInAt: null,
+    expiresAt: null,
     organizationId: row.organizationId,
     isConfined: true,
     role: row.role,
@@ -176,6 +185,8 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
     userId: row.userId,
     email: row.email,
     clientType: row.clientType,
+    signedInAt: row.confirmedAt ?? row.createdAt,
+    expiresAt: null,
     organizationId: row.organizationId,
     isConfined: row.isConfined,
   };

@@ -35,14 +35,15 @@ export interface Visit {
 export class Reply {
   readonly status: number;
   readonly body: unknown;
-  readonly headers: Readonly<Record<string, string>>;
+  /** A list where a name stands several times. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** What the body tells of, where it is a page about a failure. */
   readonly error: AppError | null;
   /** `body` is JSON unless it is a stream, a Blob, or null for none. */
   constructor(
     status: number,
     body: unknown,
-    headers: Readonly<Record<string, string>> = {},
+    headers: Readonly<Record<string, string | readonly string[]>> = {},
     error: AppError | null = null,
   ) {
     this.status = status;
@@ -112,6 +113,10 @@ export interface Operation {
   readonly ownPagesOnly?: boolean;
   /** Counts against the limit for each address, besides the one for each credential where there is one. */
   readonly limited?: "address";
+  /** Lets a visit be that the limit for each address is not for; its own limit is then the handler's. */
+  readonly unlimitedFor?: (app: App, visit: Visit) => Promise<boolean>;
+  /** Refuses a browser's session whose last sign-in is over an hour ago: 401 `sign_in_again`. */
+  readonly freshSignIn?: boolean;
   /** Error codes beyond those that every operation may give, for the document. */
   readonly errors?: readonly number[];
   /** Replies whose body is neither `response` nor a problem, by status, for the document. */

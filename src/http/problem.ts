@@ -7,6 +7,8 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
   invalid: 422,
   unauthenticated: 401,
+  second_factor_required: 401,
+  sign_in_again: 401,
   forbidden: 403,
   csrf: 403,
   not_found: 404,
@@ -90,7 +92,7 @@ export function problemOf(error: unknown, correlationId: string): Problem {
     return { status: 422, body: { detail: [fault] }, headers: {}, isBug: false };
   }
   const headers: Record<string, string> = {};
-  if (known.code === "unauthenticated") headers["www-authenticate"] = "Bearer";
+  if (STATUS[known.code] === 401) headers["www-authenticate"] = "Bearer";
   if (known.retryAfterSeconds !== null) headers["retry-after"] = String(known.retryAfterSeconds);
   return {
     status: STATUS[known.code],

@@ -45,7 +45,8 @@ async function answer(
   visit: Visit,
   rawParams: Record<string, string>,
 ): Promise<unknown> {
-  if (operation.limited === "address") limitAddress(app, visit);
+  if (operation.limited === "address" && !(await operation.unlimitedFor?.(app, visit)))
+    limitAddress(app, visit);
   const open = operation.audience === "public" || operation.audience === "signature";
   const isGuarded = operation.ownPagesOnly || (operation.audience === "public" && operation.method !== "GET");
   if (isGuarded && isForeign(app, visit)) {
@@ -105,8 +106,20 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
     throw new AppError("forbidden", "This is about a person; an API key can't use it.");
   }
   if (operation.byPeople && identity.kind === "api_key") throw new AppError("forbidden", PEOPLE_DECIDE);
+  if (operation.freshSignIn && isLongSignedIn(app, identity)) {
+    throw new AppError(
+      "sign_in_again",
+      "Your last sign-in is over an hour ago, too long for this. Sign in again, or confirm your password or code.",
+    );
+  }
   return identity;
 }
+
+/** How long after a sign-in a browser's session may make credentials. */
+const FRESH_MS = 60 * 60 * 1000;
+
+const isLongSignedIn = ({ clock }: App, { clientType, signedInAt }: Identity) =>
+  clientType === "web" && signedInAt !== null && clock.now().getTime() - Date.parse(signedInAt) > FRESH_MS;
 
 /** Counts the request; gives the seconds to wait, 0 where there is room. Of two limits the reply tells the tighter. */
 function count(app: App, visit: Visit, key: string, rate: Rate): number {
@@ -135,7 +148,8 @@ function admission(app: App, operation: Operation, visit: Visit): () => Promise<
   };
 }
 
-function limitAddress(app: App, visit: Visit): void {
+/** Counts against the limit for each address. Throws `rate_limited`. */
+export function limitAddress(app: App, visit: Visit): void {
   const retryAfterSeconds = count(app, visit, `address:${sourceOf(visit.address)}`, ADDRESS_RATE);
   if (retryAfterSeconds > 0) {
     throw new AppError(
@@ -235,9 +249,14 @@ export function headersFor(app: App, { correlationId, quota }: Visit): Record<st
 function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {
   const reply = given instanceof Reply ? given : new Reply(operation.status ?? 200, given ?? null);
   if (reply.error) logRefusal(app, visit, reply.status, reply.error);
-  const headers: Record<string, string> = { ...headersFor(app, visit), ...reply.headers };
-  if (visit.base !== "" && /^\/(?!\/)/.test(headers.location ?? ""))
-    headers.location = withBase(visit.base, headers.location ?? "");
+  const headers = new Headers(headersFor(app, visit));
+  for (const [name, value] of Object.entries(reply.headers)) {
+    if (typeof value === "string") headers.set(name, value);
+    else for (const each of value) headers.append(name, each);
+  }
+  const location = headers.get("location") ?? "";
+  if (visit.base !== "" && /^\/(?!\/)/.test(location))
+    headers.set("location", withBase(visit.base, location));
   const isEmpty = operation.response === undefined || reply.status === 204 || reply.status >= 300;
   if (reply.status === 204 || (reply.body === null && isEmpty))
     return new Response(null, { status: reply.status, headers });
@@ -245,10 +264,8 @@ function toResponse(app: App, operation: Operation, given: unknown, visit: Visit
     return new Response(reply.body, { status: reply.status, headers });
   }
   if (app.config.checkReplies && !isEmpty) checkReply(operation, reply.body);
-  return new Response(JSON.stringify(reply.body), {
-    status: reply.status,
-    headers: { "content-type": "application/json", ...headers },
-  });
+  if (!headers.has("content-type")) headers.set("content-type", "application/json");
+  return new Response(JSON.stringify(reply.body), { status: reply.status, headers });
 }
 
 /** In tests every reply is held against its shape; in service that would cost a fifth of a list. */

@@ -6,11 +6,21 @@ import { events } from "../../src/resources/events/table.ts";
 import { organizations } from "../../src/resources/organizations/table.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
 import { createAdminFromConfig, ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
+import { knownBrowsers } from "../../src/resources/sign-in/table.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { settings } from "../../src/store/settings.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { browser } from "../support/people.ts";
 import { until } from "../support/work.ts";
+
+/** Fails from one address until that is refused. */
+async function exhaust(app: Awaited<ReturnType<typeof startApp>>) {
+  for (let n = 0; n < 30; n++) {
+    const answer = await browser(app.origin).signIn("ada@example.com", "guess");
+    if (answer.status !== 401) return answer;
+  }
+  throw new Error("Nothing was refused.");
+}
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const person = { email: "Grace@Example.com", password: PASSWORD, firstName: "Grace", lastName: "Hopper" };
@@ -221,6 +231,32 @@ describe("signing in", () => {
     expect((await from(1).signIn("ADA@example.com")).body.detail).toContain("for this account");
     expect((await from(1).signIn("nobody@example.com")).status).toBe(401);
     expect((await from(2).signIn()).status).toBe(200);
+  });
+
+  test("is always possible in a known browser, whoever else fails at the same address", async () => {
+    await using app = await startApp({ stands: true, engine: false });
+    const ada = browser(app.origin);
+    const [, known = ""] = (await ada.signIn()).headers.getSetCookie();
+    expect(known).toMatch(/^svc_browser=\w{49}; Path=\/; Max-Age=15552000; HttpOnly; SameSite=Strict$/);
+    const stored = JSON.stringify(await app.app.store.db.select().from(knownBrowsers));
+    expect(stored).not.toContain(known.slice(12, 61));
+    const refused = await exhaust(app);
+    expect(refused.status).toBe(429);
+    expect((await browser(app.origin).signIn()).status).toBe(429);
+    expect((await ada.signIn()).status).toBe(200);
+  });
+
+  test("is not made easier for others by a browser that is known to somebody else", async () => {
+    await using app = await startApp({ stands: true, engine: false });
+    const eve = browser(app.origin);
+    await eve.signIn();
+    await app.app.store.write(async (db) => void (await db.update(users).set({ email: "eve@example.com" })));
+    const seen = [];
+    for (let n = 0; n < 12; n++) seen.push((await eve.signIn("ada@example.com", "guess")).status);
+    expect(seen.at(-1)).toBe(429);
+    expect((await eve.signIn("eve@example.com")).status).toBe(200);
+    for (let n = 0; n < 20; n++) seen.push((await eve.signIn("eve@example.com", "guess")).status);
+    expect([seen.at(-1), (await eve.signIn("eve@example.com")).status]).toEqual([401, 429]);
   });
 
   test("that succeeds does not count as a failure", async () => {

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { contextFor } from "../../src/context.ts";
+import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { startModern } from "../peers/mcp-modern.ts";
@@ -11,7 +12,7 @@ import { ask } from "../support/decisions.ts";
 import { startEchoHttp } from "../support/echo.ts";
 import { makeHook, SECRET, sign } from "../support/hook.ts";
 import { loadTable } from "../support/lake.ts";
-import { browser, join, neighbour } from "../support/people.ts";
+import { browser, fromBase32, join, neighbour } from "../support/people.ts";
 import { branch, created, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
 
 export type Started = Awaited<ReturnType<typeof startApp>>;
@@ -159,6 +160,13 @@ async function newRun({ weir }: World): Promise<string> {
 
 const connection = async ({ weir }: World, body: object = postgres()) => connect(weir.owner, body);
 
+/** What a new authenticator app of Ada shows. */
+async function firstCode({ owner, clock }: Started): Promise<string> {
+  const { status, text, body } = await owner("POST", api("users/me/totp"));
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  return codeAt(fromBase32(body.secret), stepAt(clock.now().getTime()));
+}
+
 /** Signs Ada in anew; what the session's id is, the list tells. */
 export async function session({ weir }: World) {
   const { row, person } = await signedIn(weir);
@@ -275,6 +283,34 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       await session(world);
       const body = { currentPassword: PASSWORD, newPassword: PASSWORD, endTokens: false };
       return { by: person.call, path: api("users/me/password"), body };
+    },
+  },
+  "POST /api/v1/auth/confirm": {
+    events: [],
+    why: "It only says that whoever signed in is still there.",
+    call: async (world) => ({
+      by: (await session(world)).person.call,
+      path: api("auth/confirm"),
+      body: { password: PASSWORD },
+    }),
+  },
+  "POST /api/v1/users/me/totp": {
+    events: [],
+    why: "Nothing changes for a sign-in until the first code confirms it.",
+    call: () => ({ path: api("users/me/totp") }),
+  },
+  "POST /api/v1/users/me/totp/confirm": {
+    events: ["user.updated user"],
+    about: unsaid,
+    call: async ({ weir }) => ({ path: api("users/me/totp/confirm"), body: { code: await firstCode(weir) } }),
+  },
+  "DELETE /api/v1/users/me/totp": {
+    events: ["user.updated user"],
+    about: unsaid,
+    call: async ({ weir }) => {
+      const code = await firstCode(weir).catch(() => null);
+      if (code !== null) await weir.owner("POST", api("users/me/totp/confirm"), { code });
+      return { path: api("users/me/totp"), body: { password: PASSWORD } };
     },
   },
   "PATCH /api/v1/users/me/preferences": {

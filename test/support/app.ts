@@ -159,6 +159,6 @@ async function makeOwner(app: App) {
     actor: { type: "user", id: user.id, email: user.email },
     correlationId: "test-set-up",
   });
-  const { token } = await createAccessToken(ctx, { name: "test", expiresInDays: 1, organizations: "all" });
+  const { token } = await createAccessToken(ctx, { name: "test", expiresInDays: 400, organizations: "all" });
   return { user, organization, token };
 }

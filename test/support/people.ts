@@ -56,14 +56,23 @@ export async function neighbour(started: Started) {
   return { ...(await join(started, "owner", id)), organization: organization! };
 }
 
+const cookiesOf = (all: string[]): Record<string, string> => {
+  const cookie = all.filter(Boolean).join("; ");
+  return cookie ? { cookie } : {};
+};
+
 /** A browser: keeps the cookie that it is given and says that it is on Weir's own page. */
 export function browser(origin: string, fixed: Record<string, string> = {}) {
   let cookie = "";
+  let known = "";
   const call: Client = async (method, path, body, headers = {}) => {
-    const own = { "sec-fetch-site": "same-origin", ...(cookie ? { cookie } : {}), ...fixed };
+    const own = { "sec-fetch-site": "same-origin", ...cookiesOf([cookie, known]), ...fixed };
     const answer = await client(origin, own)(method, path, body, headers);
-    const [set] = answer.headers.getSetCookie();
-    if (set !== undefined) cookie = set.startsWith("svc_token=;") ? "" : (set.split(";")[0] ?? "");
+    for (const set of answer.headers.getSetCookie()) {
+      const pair = set.split(";")[0] ?? "";
+      if (pair.startsWith("svc_token=")) cookie = pair === "svc_token=" ? "" : pair;
+      else known = pair;
+    }
     return answer;
   };
   return {
@@ -72,4 +81,12 @@ export function browser(origin: string, fixed: Record<string, string> = {}) {
     signIn: (email = "ada@example.com", password = PASSWORD) =>
       call("POST", "/api/v1/auth/login", { email, password }),
   };
+}
+
+const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** RFC 4648, as authenticator apps read a secret. */
+export function fromBase32(text: string): Buffer {
+  const bits = [...text].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
 }

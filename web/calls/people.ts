@@ -31,7 +31,10 @@ export interface PeopleCalls {
   "GET /api/v1/auth/methods": {
     reply: { setupRequired: boolean; password: boolean; oidc: { name: string } | null };
   };
-  "POST /api/v1/auth/login": { body: { email: string; password: string }; reply: Of<typeof User> };
+  "POST /api/v1/auth/login": {
+    body: { email: string; password: string; code?: string };
+    reply: Of<typeof User>;
+  };
   "POST /api/v1/auth/logout": { reply: Nothing };
   "GET /api/v1/users/me": { reply: Of<typeof User> };
   "GET /api/v1/users/me/memberships": { reply: { items: Of<typeof Membership>[] } };

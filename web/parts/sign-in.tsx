@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { ApiError } from "../api.ts";
 import { base } from "../base.ts";
 import { useApi, useChange } from "../data.ts";
 import { Button } from "./button.tsx";
@@ -9,6 +10,7 @@ import { TextField } from "./labelled.tsx";
 /** Asks to sign in anew over the page as it stands, so that nothing typed is lost. */
 export function SignIn({ email, onDone }: { email: string; onDone: () => void }) {
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
   const queries = useQueryClient();
   const methods = useApi("GET /api/v1/auth/methods", {}, { isFixed: true });
   const login = useChange("POST /api/v1/auth/login", {
@@ -19,9 +21,11 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
       void queries.invalidateQueries();
     },
   });
+  const needsCode =
+    code !== "" || (login.error instanceof ApiError && login.error.code === "second_factor_required");
   const send = (event: FormEvent) => {
     event.preventDefault();
-    login.mutate({ body: { email, password } });
+    login.mutate({ body: { email, password, ...(code ? { code } : {}) } });
   };
   return (
     <Dialog title="Your session has ended" onClose={() => undefined}>
@@ -37,9 +41,18 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
               type="password"
               value={password}
               onChange={setPassword}
-              fault={login.error?.message}
+              fault={needsCode ? undefined : login.error?.message}
               autoFocus
             />
+            {needsCode && (
+              <TextField
+                label="Code of your authenticator app, or a recovery code"
+                value={code}
+                onChange={setCode}
+                fault={login.error?.message}
+                autoFocus
+              />
+            )}
             <Button type="submit" kind="main" busy={login.isPending} className="w-full">
               Sign in
             </Button>

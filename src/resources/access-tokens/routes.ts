@@ -34,15 +34,17 @@ export const accessTokenOperations = [
     audience: "any",
     personal: true,
     idempotent: "sealed",
+    freshSignIn: true,
     tag,
     summary: "Makes an access token, shown this once; it acts in the organization of the request",
     body: NewAccessToken,
     response: CreatedAccessToken,
     status: 201,
-    errors: [409],
+    errors: [401, 409],
     example: { ...exampleAccessToken, token: "svc_pat_…" },
-    handle: async ({ ctx, body }) => {
-      const { row, token } = await createAccessToken(ctx, body);
+    description: "A token that is made with another one expires no later than that; `expiresAt` tells.",
+    handle: async ({ ctx, body, identity }) => {
+      const { row, token } = await createAccessToken(ctx, { ...body, latest: identity.expiresAt });
       return { ...toAccessToken(row), token };
     },
   }),

@@ -15,7 +15,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 export async function createAccessToken(
   ctx: Context,
-  input: { name: string; expiresInDays: number; organizations?: TokenOrganizations },
+  input: {
+    name: string;
+    expiresInDays: number;
+    organizations?: TokenOrganizations;
+    /** It expires no later than this; null for no bound. */
+    latest?: string | null;
+  },
 ): Promise<{ row: AccessTokenRow; token: string }> {
   if (!ctx.organizationId) {
     throw new AppError("forbidden", "An access token acts in an organization, and you belong to none.");
@@ -27,6 +33,7 @@ export async function createAccessToken(
     );
   }
   const token = makeToken(TOKEN_PREFIX.pat, ctx.ids);
+  const wanted = timestamp(ctx.clock, input.expiresInDays * DAY_MS);
   const row: AccessTokenRow = {
     id: ctx.ids.uuid(),
     userId: ctx.actor.id,
@@ -37,7 +44,7 @@ export async function createAccessToken(
     lastFour: lastFour(token),
     createdAt: timestamp(ctx.clock),
     lastUsedAt: null,
-    expiresAt: timestamp(ctx.clock, input.expiresInDays * DAY_MS),
+    expiresAt: input.latest && input.latest < wanted ? input.latest : wanted,
     revokedAt: null,
   };
   await write(ctx, async (tx) => {

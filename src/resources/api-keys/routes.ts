@@ -26,12 +26,13 @@ export const apiKeyOperations = [
     path: "/api/v1/api-keys",
     audience: "admin",
     idempotent: "sealed",
+    freshSignIn: true,
     tag,
     summary: "Makes an API key, shown this once, with at most one's own role; it does not expire",
     body: NewApiKey,
     response: CreatedApiKey,
     status: 201,
-    errors: [409],
+    errors: [401, 409],
     example: { ...exampleApiKey, key: "svc_key_…" },
     handle: async ({ ctx, body }) => {
       const { row, key } = await createApiKey(ctx, body);

@@ -25,6 +25,7 @@ import * as openid from "../openid/wire.ts";
 import * as organizations from "../organizations/wire.ts";
 import * as query from "../query/wire.ts";
 import * as runs from "../runs/wire.ts";
+import * as secondFactor from "../second-factor/wire.ts";
 import * as sessions from "../sessions/wire.ts";
 import * as signIn from "../sign-in/wire.ts";
 import * as slack from "../slack/wire.ts";
@@ -66,6 +67,7 @@ const WIRES: readonly object[] = [
   slack,
   sync,
   templates,
+  secondFactor,
   users,
   webhooks,
 ];

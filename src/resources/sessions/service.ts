@@ -42,6 +42,7 @@ export async function openSession(
     cliVersion: null,
     terminal: null,
     createdAt: at,
+    confirmedAt: null,
     lastActiveAt: at,
     expiresAt: timestamp(tx.clock, SESSION_IDLE_MS),
     revokedAt: null,

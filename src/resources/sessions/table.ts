@@ -20,6 +20,8 @@ export const sessions = sqliteTable("sessions", {
   cliVersion: text(),
   terminal: text(),
   createdAt: text().notNull(),
+  /** When the person last proved to be there after signing in. */
+  confirmedAt: text(),
   /** Written at most once a minute. */
   lastActiveAt: text().notNull(),
   /** Slides while the session is used: 14 days idle, 90 days in all. */

@@ -31,6 +31,7 @@ const signIn = `<section id="sign-in" data-step hidden>
 <form id="password">
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
 <label>Password <input name="password" type="password" required autocomplete="current-password"></label>
+<label id="second-factor" hidden>Code of your authenticator app, or a recovery code <input name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="100"></label>
 <button>Sign in</button>
 </form>
 <a id="oidc" class="button" href="/login" hidden>Sign in elsewhere</a>

@@ -4,44 +4,58 @@ import { AppError, InvalidInput } from "../../base/errors.ts";
 import { read } from "../../base/shape.ts";
 import { type Actor, type App, type Context, type WriteContext, write } from "../../context.ts";
 import { hashPassword } from "../../crypto/passwords.ts";
+import { hashToken } from "../../crypto/tokens.ts";
 import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
+import { endTotp, hasSecondFactor } from "../second-factor/service.ts";
 import { openSession } from "../sessions/service.ts";
 import { findMe, findUserByEmail, normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
 import { endEveryWayIn, type WaysIn } from "../users/ways-in.ts";
+import { accountsOf, rememberBrowser } from "./browsers.ts";
 import type { Visitor } from "./setup.ts";
-import { contextOf, isPasswordOf } from "./tries.ts";
+import { actorOf, contextOf, isCodeOf, isPasswordOf, trierOf } from "./tries.ts";
 import { type Credentials, Password } from "./wire.ts";
 
 /** Tries with an invitation to one account's address, from wherever they come. */
 const ACCOUNT_RATE = { perMinute: 5, burst: 20 };
 
 /**
- * Starts a session for whoever knows the password. Throws `rate_limited`, and `unauthenticated` with the
- * same text after the same work whether or not the user exists.
+ * Starts a session for whoever knows the password, and has the second factor where one is on. `cookie` is that of a
+ * browser that may be known; `browser` is what it is known by from now on. Throws `rate_limited`,
+ * `second_factor_required`, and `unauthenticated` with the same text after the same work whether or not the user exists.
  */
 export async function signIn(
   app: App,
-  { email, password }: Credentials,
-  { correlationId, ip, userAgent }: Visitor,
-): Promise<{ user: UserRow; token: string }> {
+  { email, password, code }: Credentials,
+  visitor: Visitor,
+  cookie: string | null,
+): Promise<{ user: UserRow; token: string; browser: string }> {
   const user = await findUserByEmail(app.store.db, email);
-  const isRight = await isPasswordOf(app, { email, user, password }, { correlationId, ip, userAgent });
+  const isKnown = cookie !== null && user !== null && (await accountsOf(app, cookie)).has(user.id);
+  const trier = { ...visitor, browser: isKnown ? hashToken(cookie) : null };
+  const isRight = await isPasswordOf(app, { email, user, password }, trier);
   if (!user || !isRight) throw wrong();
-  const ctx = await contextOf(
-    app,
-    user,
-    { type: "user", id: user.id, email: user.email, ip, userAgent },
-    correlationId,
-  );
+  if (await hasSecondFactor(app.store.db, user.id)) {
+    if (code === undefined) throw codeMissing();
+    if (!(await isCodeOf(app, user, code, trier))) throw codeWrong();
+  }
+  const ctx = await contextOf(app, user, actorOf(user, trier), visitor.correlationId);
   return write(ctx, async (tx) => {
     const { passwordHash } = await findMe(tx);
     if (passwordHash !== user.passwordHash) throw wrong(); // it was changed while this one was being verified
     const { token } = await openSession(tx, "password");
-    return { user, token };
+    return { user, token, browser: await rememberBrowser(tx, cookie) };
   });
 }
+
+const codeMissing = () =>
+  new AppError(
+    "second_factor_required",
+    "Enter the code that your authenticator app shows, or a recovery code.",
+  );
+
+const codeWrong = () => new AppError("unauthenticated", "The code is not right, or was used already.");
 
 const wrong = () => new AppError("unauthenticated", "The e-mail address or the password is not right.");
 
@@ -76,8 +90,7 @@ export async function changePassword(
     );
   }
   const given = { email: user.email, user, password: input.currentPassword };
-  const { ip = null, userAgent = null } = ctx.actor;
-  const isRight = await isPasswordOf(ctx, given, { ip, userAgent, correlationId: ctx.correlationId });
+  const isRight = await isPasswordOf(ctx, given, trierOf(ctx));
   const refused = () => new AppError("unauthenticated", "The current password is not right.");
   if (!isRight) throw refused();
   const passwordHash = await hashPassword(input.newPassword);
@@ -104,13 +117,24 @@ async function setPassword(
 
 /**
  * Sets a new password for the user with this address, by the operator's word whose it is, and ends every way in from
- * before. Throws `not_found`, `invalid` for a password that is too short or too long.
+ * before. The second factor stays, unless `endSecondFactor`. Throws `not_found`, `invalid` for a password that is too short or too long.
  */
-export async function resetPassword(app: App, input: { email: string; password: string }): Promise<WaysIn> {
-  return applyReset(app, { email: input.email, passwordHash: await hashForReset(input.password) });
+export async function resetPassword(
+  app: App,
+  {
+    email,
+    password,
+    endSecondFactor = false,
+  }: { email: string; password: string; endSecondFactor?: boolean },
+): Promise<Reset> {
+  return applyReset(app, { email, passwordHash: await hashForReset(password), endSecondFactor });
 }
 
-/** Throws `invalid` for a password that is too short or too long. */
+interface Reset extends WaysIn {
+  secondFactor: "none" | "kept" | "ended";
+}
+
+/** Throws `invalid` for a password that is too short, too long or common. */
 export async function hashForReset(given: string): Promise<string> {
   const { value: password, faults } = read(Password, given, ["password"]);
   if (faults.length > 0) throw new InvalidInput(faults);
@@ -120,14 +144,17 @@ export async function hashForReset(given: string): Promise<string> {
 /** The same with the hash of a password that was checked. Throws `not_found`. */
 export async function applyReset(
   app: App,
-  { email, passwordHash }: { email: string; passwordHash: string },
-): Promise<WaysIn> {
+  { email, passwordHash, endSecondFactor }: { email: string; passwordHash: string; endSecondFactor: boolean },
+): Promise<Reset> {
   const user = await findUserByEmail(app.store.db, email);
   if (!user) throw new AppError("not_found", `There is no user with the e-mail address ${email}.`);
   const actor: Actor = { type: "system", id: "reset-password", process: "weir reset-password", version };
   return write(await contextOf(app, user, actor, app.ids.uuid()), async (tx) => {
     const addressProvenAt = user.addressProvenAt ?? timestamp(tx.clock);
     await setPassword(tx, user, { passwordHash, addressProvenAt });
-    return endEveryWayIn(tx, user.id);
+    const isOn = await hasSecondFactor(tx.db, user.id);
+    const isEnded = endSecondFactor && (await endTotp(tx, user.id));
+    const secondFactor = isEnded ? "ended" : isOn ? "kept" : "none";
+    return { ...(await endEveryWayIn(tx, user.id)), secondFactor };
   });
 }

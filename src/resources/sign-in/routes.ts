@@ -1,9 +1,14 @@
 import { AppError } from "../../base/errors.ts";
-import { clearedCookie, sessionCookie } from "../../http/cookie.ts";
+import { browserOf, clearedCookie, signedInCookies } from "../../http/cookie.ts";
 import { openOperation, operation, Reply } from "../../http/operation.ts";
+import { limitAddress } from "../../http/serve.ts";
 import { visitorOf } from "../../http/visit.ts";
+import { Proof } from "../second-factor/wire.ts";
 import { revokeSession } from "../sessions/service.ts";
+import { findUserByEmail } from "../users/service.ts";
 import { exampleUser, toUser, User } from "../users/wire.ts";
+import { accountsOf } from "./browsers.ts";
+import { confirmSession } from "./confirm.ts";
 import { changePassword, signIn } from "./password.ts";
 import { hasUsers, setUp } from "./setup.ts";
 import { Credentials, PasswordChange, SetUp, SignInMethods } from "./wire.ts";
@@ -38,8 +43,8 @@ export const signInOperations = [
     errors: [401, 409, 410],
     example: exampleUser,
     handle: async ({ app, body, visit }) => {
-      const { user, token } = await setUp(app, body, visitorOf(visit));
-      return new Reply(201, toUser(user), sessionCookie(token, visit.isSecure));
+      const done = await setUp(app, body, visitorOf(visit), browserOf(visit));
+      return new Reply(201, toUser(done.user), signedInCookies(done, visit.isSecure));
     },
   }),
   openOperation({
@@ -49,13 +54,20 @@ export const signInOperations = [
     limited: "address",
     tag,
     summary: "Signs in with a password; always a new session",
+    description:
+      "Where the person has a second factor, 401 `second_factor_required` asks for `code`. A browser in which the person has signed in before is held up by nobody's failures but its own.",
     body: Credentials,
     response: User,
     errors: [401],
     example: exampleUser,
+    unlimitedFor: async (app, visit) => (await accountsOf(app, browserOf(visit))).size > 0,
     handle: async ({ app, body, visit }) => {
-      const { user, token } = await signIn(app, body, visitorOf(visit));
-      return new Reply(200, toUser(user), sessionCookie(token, visit.isSecure));
+      const browser = browserOf(visit);
+      const accounts = await accountsOf(app, browser);
+      const user = accounts.size > 0 ? await findUserByEmail(app.store.db, body.email) : null;
+      if (accounts.size > 0 && !accounts.has(user?.id ?? "")) limitAddress(app, visit); // known, but not to this account
+      const done = await signIn(app, body, visitorOf(visit), browser);
+      return new Reply(200, toUser(done.user), signedInCookies(done, visit.isSecure));
     },
   }),
   operation({
@@ -75,6 +87,22 @@ export const signInOperations = [
     errors: [401, 409],
     handle: ({ ctx, body, identity }) =>
       changePassword(ctx, body, identity.kind === "session" ? identity.credentialId : null),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/auth/confirm",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Confirms the session as a new sign-in would, by the password or a code",
+    body: Proof,
+    bodyExample: { password: "correct horse battery staple" },
+    status: 204,
+    errors: [401, 409],
+    handle: ({ ctx, body, identity }) => {
+      if (identity.kind === "session") return confirmSession(ctx, body, identity.credentialId);
+      throw new AppError("invalid_state", "Only a session can be confirmed; this is an access token.");
+    },
   }),
   operation({
     method: "POST",

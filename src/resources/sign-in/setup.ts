@@ -14,6 +14,7 @@ import type { OrganizationRow } from "../organizations/table.ts";
 import { openSession } from "../sessions/service.ts";
 import { newUser } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
+import { rememberBrowser } from "./browsers.ts";
 import { FirstOwner } from "./wire.ts";
 
 /** Of the organization that `WEIR_ADMIN_EMAIL` makes; its owner may rename it. */
@@ -59,7 +60,8 @@ export async function setUp(
   app: App,
   { token, ...owner }: FirstOwner & { token: string },
   visitor: Visitor,
-): Promise<{ user: UserRow; token: string }> {
+  cookie: string | null,
+): Promise<{ user: UserRow; token: string; browser: string }> {
   if (await hasUsers(app.store)) throw isSetUp();
   const [row] = await app.store.db.select().from(settings).where(eq(settings.key, SETUP_TOKEN));
   const kept = row && storedJson<{ hash: string; expiresAt: string }>(row.value);
@@ -75,8 +77,11 @@ export async function setUp(
       "This set-up link is older than 24 hours; restart Weir and take the new one from its log.",
     );
   }
-  const { user, also } = await found(app, owner, visitor, (tx) => openSession(tx, "password"));
-  return { user, token: also.token };
+  const { user, also } = await found(app, owner, visitor, async (tx) => ({
+    session: await openSession(tx, "password"),
+    browser: await rememberBrowser(tx, cookie),
+  }));
+  return { user, token: also.session.token, browser: also.browser };
 }
 
 /** Makes the first user, owner of the first organization. Throws `invalid_state` once there is one. */

@@ -6,12 +6,16 @@ import { verifyPassword } from "../../crypto/passwords.ts";
 import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
 import { findHome } from "../organizations/team.ts";
+import { takeCode } from "../second-factor/service.ts";
 import { normalEmail } from "../users/service.ts";
 import type { UserRow } from "../users/table.ts";
 import type { Visitor } from "./setup.ts";
 
 /** Failed tries with one account from one source. Others can't use it up, and what is right does not count. */
 const FAILURE_RATE: Rate = { perMinute: 5, burst: 20 };
+
+/** Wrong codes after a right password, from wherever they come, so that many addresses don't guess faster. */
+const CODE_RATE: Rate = { perMinute: 1, burst: 10 };
 
 /** Failed tries that one account's trail tells of; all of them are in the log. */
 const RECORDED_RATE: Rate = { perMinute: 5, burst: 5 };
@@ -55,6 +59,37 @@ export async function isPasswordOf(
   else if (user) recordFailure(app, user, trier, "password");
   return isRight;
 }
+
+/**
+ * Whether it is a code of the user's app or a recovery code, which is then used up. A browser that the account knows is
+ * not held up by the wrong codes of others. Throws `rate_limited`.
+ */
+export async function isCodeOf(app: App, user: UserRow, code: string, trier: Trier): Promise<boolean> {
+  const giveBack = countTry(app, user.email, trier);
+  const giveBackCode = trier.browser ? () => undefined : take(app, `codes:${user.id}`, CODE_RATE);
+  const ctx = await contextOf(app, user, actorOf(user, trier), trier.correlationId);
+  const isRight = await takeCode(ctx, user.id, code);
+  if (isRight) {
+    giveBack();
+    giveBackCode();
+  } else recordFailure(app, user, trier, "code");
+  return isRight;
+}
+
+/** The acting person, who is signed in. */
+export const trierOf = ({ actor: { ip = null, userAgent = null }, correlationId }: Context): Trier => ({
+  ip,
+  userAgent,
+  correlationId,
+});
+
+export const actorOf = (user: UserRow, { ip, userAgent }: Trier): Actor => ({
+  type: "user",
+  id: user.id,
+  email: user.email,
+  ip,
+  userAgent,
+});
 
 /** Tells the trail of the account's home about a failed try, a few times a minute at most. */
 function recordFailure(app: App, user: UserRow, trier: Trier, cause: "password" | "code"): void {

@@ -41,5 +41,12 @@ export const PasswordChange = object({
 export const Credentials = object({
   email: Type.String({ minLength: 1, maxLength: 254 }),
   password: Type.String({ minLength: 1, maxLength: 1024 }),
+  code: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: "Where a second factor is on: that of the authenticator app, or a recovery code",
+    }),
+  ),
 });
 export type Credentials = Static<typeof Credentials>;

@@ -69,6 +69,14 @@ export async function whoIsHere() {
   return isGood ? body : null;
 }
 
+/** Asks for the second factor beside the password that was right. */
+function askForCode(lines) {
+  const label = part("second-factor");
+  label.hidden = false;
+  label.querySelector("input").focus();
+  tell(lines, true);
+}
+
 /** Shows the form that signs in, and calls `then` once somebody is. `returnTo` is where another provider leads back to. */
 export async function signIn(returnTo, then) {
   const { body: methods, problem } = await ask("GET", "/api/v1/auth/methods");
@@ -89,8 +97,10 @@ export async function signIn(returnTo, then) {
   form.hidden = !methods.password;
   onSubmit(form, async (fields) => {
     const answer = await ask("POST", "/api/v1/auth/login", fields);
+    if (answer.body?.code === "second_factor_required") return askForCode(answer.problem);
     if (!answer.isGood) return tell(answer.problem);
     form.reset();
+    part("second-factor").hidden = true;
     await then(answer.body);
   });
 }

@@ -1,0 +1,36 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+const STEP_MS = 30_000;
+const DIGITS = 6;
+const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** RFC 4226: the code of a counter, by HMAC-SHA-1. */
+export function codeAt(secret: Uint8Array, counter: number, digits = DIGITS): string {
+  const message = Buffer.alloc(8);
+  message.writeBigUInt64BE(BigInt(counter));
+  const mac = createHmac("sha1", secret).update(message).digest();
+  const number = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fffffff;
+  return String(number % 10 ** digits).padStart(digits, "0");
+}
+
+/** RFC 6238: the counter at an instant in milliseconds. */
+export const stepAt = (ms: number): number => Math.floor(ms / STEP_MS);
+
+/** The counter that `code` belongs to: that of the instant, the one before or the one after; null where none fits. */
+export function stepOf(secret: Uint8Array, code: string, ms: number): number | null {
+  const now = stepAt(ms);
+  const given = Buffer.from(code);
+  const fits = [now - 1, now, now + 1].filter((step) => {
+    const right = Buffer.from(codeAt(secret, step));
+    return right.length === given.length && timingSafeEqual(right, given);
+  });
+  return fits[0] ?? null;
+}
+
+/** RFC 4648, without padding, as authenticator apps take it. */
+export function base32(bytes: Uint8Array): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((five) => BASE32[Number.parseInt(five.padEnd(5, "0"), 2)])
+    .join("");
+}

@@ -1,0 +1,26 @@
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+/** A person's authenticator app; asked for from `confirmedAt` on. */
+export const secondFactors = sqliteTable("second_factors", {
+  userId: text().primaryKey(),
+  /** In base64. */
+  sealedSecret: text().notNull(),
+  createdAt: text().notNull(),
+  confirmedAt: text(),
+  /** Of the last code that was taken, in steps of 30 s since 1970: none is taken twice. */
+  lastStep: integer().notNull(),
+});
+
+/** Each takes the place of one code of the app. */
+export const recoveryCodes = sqliteTable(
+  "recovery_codes",
+  {
+    userId: text().notNull(),
+    /** SHA-256, hex. */
+    codeHash: text().notNull(),
+    usedAt: text(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.codeHash] })],
+);
+
+export const totpLabel = ({ userId }: { readonly userId: string }) => `user:${userId}:totp`;

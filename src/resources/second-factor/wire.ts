@@ -1,0 +1,32 @@
+import { Type } from "@sinclair/typebox";
+import { object, optional } from "../../base/shape.ts";
+
+const code = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: "Of the authenticator app: six digits. A recovery code does too.",
+  });
+
+export const BegunTotp = object({
+  secret: Type.String({ description: "For the authenticator app, base32; shown this once" }),
+  otpauthUrl: Type.String({ description: "The same as an address, for a QR code" }),
+});
+
+export const TotpCode = object({ code: Type.String({ minLength: 1, maxLength: 100 }) });
+
+export const RecoveryCodes = object({
+  recoveryCodes: Type.Array(Type.String(), { description: "Ten, good once each; shown this once" }),
+});
+
+/** One of the two. */
+export const Proof = object({
+  password: optional(Type.String({ minLength: 1, maxLength: 1024 })),
+  code: optional(code()),
+});
+
+export const exampleTotp = {
+  secret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+  otpauthUrl:
+    "otpauth://totp/Weir:ada%40example.com?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Weir&algorithm=SHA1&digits=6&period=30",
+};

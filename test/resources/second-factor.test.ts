@@ -1,0 +1,190 @@
+import { describe, expect, test } from "bun:test";
+import { codeAt, stepAt } from "../../src/crypto/totp.ts";
+import { resetPassword } from "../../src/resources/sign-in/password.ts";
+import { type Client, PASSWORD, startApp } from "../support/app.ts";
+import { browser, fromBase32, join } from "../support/people.ts";
+import { until } from "../support/work.ts";
+
+const TOTP = "/api/v1/users/me/totp";
+const LOGIN = "/api/v1/auth/login";
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+/** What an authenticator app shows; `later` in steps of 30 s. */
+function shownBy(app: Started, secret: string) {
+  const bytes = fromBase32(secret);
+  return (later = 0) => codeAt(bytes, stepAt(app.clock.now().getTime()) + later);
+}
+
+async function turnOn(app: Started, call: Client = app.owner) {
+  const begun = await call("POST", TOTP);
+  expect(begun.status).toBe(200);
+  const code = shownBy(app, begun.body.secret);
+  const confirmed = await call("POST", `${TOTP}/confirm`, { code: code() });
+  expect(confirmed.status).toBe(200);
+  return { ...begun.body, code, recoveryCodes: confirmed.body.recoveryCodes as string[] };
+}
+
+const login = (app: Started, code?: string) =>
+  app.anonymous("POST", LOGIN, { email: "ada@example.com", password: PASSWORD, ...(code ? { code } : {}) });
+
+describe("a second factor", () => {
+  test("is on once the app's first code is confirmed, and then asked for", async () => {
+    await using app = await startApp({ engine: false, stands: true });
+    const begun = await app.owner("POST", TOTP);
+    const { secret, otpauthUrl } = begun.body;
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    const url = new URL(otpauthUrl);
+    expect([url.protocol, url.host, decodeURIComponent(url.pathname)]).toEqual([
+      "otpauth:",
+      "totp",
+      "/Weir:ada@example.com",
+    ]);
+    expect(url.searchParams.get("secret")).toBe(secret);
+    expect((await login(app)).status).toBe(200); // not confirmed yet
+    const wrong = await app.owner("POST", `${TOTP}/confirm`, { code: "000000x" });
+    expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ["body", "code"]]);
+    const code = shownBy(app, secret);
+    const { body } = await app.owner("POST", `${TOTP}/confirm`, { code: code() });
+    expect(new Set(body.recoveryCodes).size).toBe(10);
+    expect([
+      (await app.owner("POST", TOTP)).status,
+      (await app.owner("POST", `${TOTP}/confirm`, { code: code(1) })).status,
+    ]).toEqual([409, 409]);
+
+    const asked = await login(app);
+    expect([asked.status, asked.body.code]).toEqual([401, "second_factor_required"]);
+    expect(asked.headers.getSetCookie()).toEqual([]);
+    const guessed = await login(app, "abcdef");
+    expect([guessed.status, guessed.body.code]).toEqual([401, "unauthenticated"]);
+    expect((await login(app, code(1))).status).toBe(200);
+    const list = "/api/v1/events?type=auth.login_failed";
+    const { items } = await until(app.owner, list, (found) => found.items.length === 1);
+    expect(items[0].data.cause).toBe("code");
+    const stored = await app.app.store.db.all(
+      "select sealed_secret, code_hash from second_factors, recovery_codes",
+    );
+    for (const shown of [secret, ...body.recoveryCodes]) expect(JSON.stringify(stored)).not.toContain(shown);
+  });
+
+  test("says nothing to who does not know the password", async () => {
+    await using app = await startApp({ engine: false });
+    await turnOn(app);
+    const wrong = await app.anonymous("POST", LOGIN, { email: "ada@example.com", password: "guess" });
+    expect([wrong.status, wrong.body.code]).toEqual([401, "unauthenticated"]);
+  });
+
+  test("takes a code once, also within its time", async () => {
+    await using app = await startApp({ engine: false, stands: true });
+    const { code } = await turnOn(app);
+    expect((await login(app, code())).status).toBe(401); // it confirmed the app
+    const race = await Promise.all([1, 2, 3].map(() => login(app, code(1))));
+    expect(race.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
+    expect((await login(app, code(2))).status).toBe(401); // of a time to come
+    app.clock.turn(60_000);
+    expect((await login(app, ` ${code().slice(0, 3)} ${code().slice(3)}`)).status).toBe(200);
+  });
+
+  test("takes each recovery code once in place of the app's", async () => {
+    await using app = await startApp({ engine: false });
+    const { recoveryCodes } = await turnOn(app);
+    const [first = "", second = ""] = recoveryCodes;
+    expect((await login(app, first)).status).toBe(200);
+    expect((await login(app, first)).status).toBe(401);
+    expect((await login(app, second.toUpperCase())).status).toBe(200);
+  });
+
+  test("can't be guessed at from many addresses, and a known browser is not held up by that", async () => {
+    await using app = await startApp({
+      engine: false,
+      stands: true,
+      env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
+    });
+    const { code } = await turnOn(app);
+    const mine = browser(app.origin);
+    const credentials = { email: "ada@example.com", password: PASSWORD };
+    expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
+    const guess = (n: number) =>
+      app.anonymous("POST", LOGIN, { ...credentials, code: "abcdef" }, { "x-forwarded-for": `192.0.2.${n}` });
+    for (let n = 0; n < 10; n++) expect((await guess(n)).status).toBe(401);
+    expect((await guess(100)).status).toBe(429);
+    app.clock.turn(30_000);
+    expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
+  });
+
+  test("is turned off by the password, a code or a recovery code, and by nothing less", async () => {
+    await using app = await startApp({ engine: false, stands: true });
+    for (const proof of [
+      () => ({ password: PASSWORD }),
+      ({ code }: { code: (later: number) => string }) => ({ code: code(1) }),
+      ({ recoveryCodes }: { recoveryCodes: string[] }) => ({ code: recoveryCodes[3] }),
+    ]) {
+      const factor = await turnOn(app);
+      expect((await app.owner("DELETE", TOTP, {})).status).toBe(422);
+      expect((await app.owner("DELETE", TOTP, { password: "guess" })).status).toBe(401);
+      const off = await app.owner("DELETE", TOTP, proof(factor));
+      expect([off.status, off.text]).toEqual([204, ""]);
+      expect((await login(app)).status).toBe(200);
+      app.clock.turn(120_000);
+    }
+    expect((await app.owner("DELETE", TOTP, { password: PASSWORD })).status).toBe(409);
+    const { items } = (await app.owner("GET", "/api/v1/events?type=user.updated")).body;
+    expect(items[0].data.changes).toEqual([{ field: "secondFactor", from: "on", to: "off" }]);
+  });
+
+  test("outlives a reset password, unless the operator turns it off", async () => {
+    await using app = await startApp({ engine: false });
+    await turnOn(app);
+    const reset = { email: "ada@example.com", password: PASSWORD };
+    expect(await resetPassword(app.app, reset)).toMatchObject({ secondFactor: "kept" });
+    expect((await login(app)).body.code).toBe("second_factor_required");
+    expect(await resetPassword(app.app, { ...reset, endSecondFactor: true })).toMatchObject({
+      secondFactor: "ended",
+    });
+    expect((await login(app)).status).toBe(200);
+  });
+});
+
+describe("a session whose last sign-in is over an hour ago", () => {
+  const HOUR_MS = 60 * 60 * 1000;
+  const MAKERS = ["/api/v1/access-tokens", "/api/v1/api-keys"] as const;
+  const CONFIRM = "/api/v1/auth/confirm";
+
+  test("makes no access tokens and API keys until it is confirmed", async () => {
+    await using app = await startApp({ engine: false });
+    const ada = browser(app.origin);
+    await ada.signIn();
+    for (const path of MAKERS) expect((await ada.call("POST", path, { name: "k" })).status).toBe(201);
+    app.clock.turn(HOUR_MS + 1000);
+    for (const path of MAKERS) {
+      const refused = await ada.call("POST", path, { name: "k" });
+      expect([refused.status, refused.body.code]).toEqual([401, "sign_in_again"]);
+    }
+    expect((await ada.call("GET", MAKERS[0])).status).toBe(200);
+    expect((await ada.call("POST", CONFIRM, { password: "guess" })).status).toBe(401);
+    expect((await ada.call("POST", MAKERS[0], { name: "k" })).status).toBe(401);
+    const confirmed = await ada.call("POST", CONFIRM, { password: PASSWORD });
+    expect([confirmed.status, confirmed.text]).toEqual([204, ""]);
+    for (const path of MAKERS) expect((await ada.call("POST", path, { name: "k" })).status).toBe(201);
+    expect((await app.owner("POST", MAKERS[0], { name: "by a token" })).status).toBe(201);
+  });
+
+  test("is confirmed by a code too; an access token can't be", async () => {
+    await using app = await startApp({ engine: false, stands: true });
+    const ada = browser(app.origin);
+    await ada.signIn();
+    const { code } = await turnOn(app, ada.call);
+    app.clock.turn(HOUR_MS + 1000);
+    expect((await ada.call("POST", CONFIRM, { code: code() })).status).toBe(204);
+    expect((await ada.call("POST", MAKERS[0], { name: "k" })).status).toBe(201);
+    expect((await ada.call("POST", CONFIRM, { code: code(1), password: PASSWORD })).status).toBe(422);
+    expect((await app.owner("POST", CONFIRM, { password: PASSWORD })).status).toBe(409);
+  });
+});
+
+test("an access token made with another expires no later than that one", async () => {
+  await using app = await startApp({ engine: false });
+  const { call } = await join(app, "member"); // by a token of one day
+  const [own] = (await call("GET", "/api/v1/access-tokens")).body.items;
+  const made = await call("POST", "/api/v1/access-tokens", { name: "child", expiresInDays: 30 });
+  expect([made.status, made.body.expiresAt]).toEqual([201, own.expiresAt]);
+});
