@@ -33,6 +33,7 @@ import { mcpOperations } from "./resources/mcp/routes.ts";
 import { metaOperations } from "./resources/meta/routes.ts";
 import { openApiOperations } from "./resources/openapi/routes.ts";
 import { openIdOperations } from "./resources/openid/routes.ts";
+import { organizationTokenOperations } from "./resources/organization-tokens/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
@@ -56,6 +57,7 @@ export const operations: readonly Operation[] = [
   ...signInPageOperations,
   ...userOperations,
   ...secondFactorOperations,
+  ...organizationTokenOperations,
   ...organizationOperations,
   ...invitationOperations,
   ...invitePageOperations,

@@ -356,6 +356,14 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: ["auth.token_created access_token"],
     call: () => ({ path: api("access-tokens"), body: { name: "audited" } }),
   },
+  "DELETE /api/v1/organizations/tokens/{token_id}": {
+    events: ["auth.token_revoked access_token"],
+    call: async ({ weir }) => ({
+      path: api(
+        `organizations/tokens/${created(await weir.owner("POST", api("access-tokens"), { name: "x" })).id}`,
+      ),
+    }),
+  },
   "DELETE /api/v1/access-tokens/{token_id}": {
     events: ["auth.token_revoked access_token"],
     call: async ({ weir }) => ({

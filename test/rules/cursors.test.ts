@@ -51,6 +51,15 @@ const LISTS: Readonly<Record<string, CursorList>> = {
       return "/api/v1/access-tokens";
     },
   },
+  "/api/v1/organizations/tokens": {
+    other: null,
+    async fill({ owner }) {
+      await times((n) =>
+        owner("POST", n % 2 ? "/api/v1/api-keys" : "/api/v1/access-tokens", { name: `${n}` }),
+      );
+      return "/api/v1/organizations/tokens";
+    },
+  },
   "/api/v1/api-keys": {
     other: null,
     async fill({ owner }) {

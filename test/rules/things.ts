@@ -195,6 +195,7 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/webhooks/{org_id}/{path}": hook,
   "/api/v1/organizations/team/members/{membership_id}": async ({ app, organizationId }) =>
     (await join(app, "viewer", organizationId)).membership.id,
+  "/api/v1/organizations/tokens/{token_id}": madeBy("/api/v1/access-tokens", () => ({ name: "spare" })),
   "/api/v1/organizations/invitations/{invitation_id}": madeBy("/api/v1/organizations/invitations", () => ({
     email: `${fresh("guest")}@example.com`,
   })),

@@ -92,6 +92,22 @@ export function revokeAccessToken(ctx: Context, id: string): Promise<void> {
   });
 }
 
+/** Revokes anybody's token that was made in the context's organization; false where there is none. */
+export async function revokeTokenOfOrganization(tx: WriteContext, id: string): Promise<boolean> {
+  const [row] = await tx.db
+    .select()
+    .from(accessTokens)
+    .where(
+      and(
+        eq(accessTokens.organizationId, tx.organizationId),
+        eq(accessTokens.id, id),
+        isNull(accessTokens.revokedAt),
+      ),
+    );
+  if (row) await revoke(tx, row);
+  return row !== undefined;
+}
+
 /**
  * Revokes every token of `userId`, or those of one organization; the trail of each token's organization tells of it.
  * Gives back how many those were.

@@ -22,6 +22,7 @@ import * as inbound from "../inbound/wire.ts";
 import * as invitations from "../invitations/wire.ts";
 import * as meta from "../meta/wire.ts";
 import * as openid from "../openid/wire.ts";
+import * as organizationTokens from "../organization-tokens/wire.ts";
 import * as organizations from "../organizations/wire.ts";
 import * as query from "../query/wire.ts";
 import * as runs from "../runs/wire.ts";
@@ -67,6 +68,7 @@ const WIRES: readonly object[] = [
   slack,
   sync,
   templates,
+  organizationTokens,
   secondFactor,
   users,
   webhooks,
