@@ -19,7 +19,7 @@ const Reset = Type.Object({
 export type Reset = Static<typeof Reset>;
 
 /** What becomes of a second factor at a reset. */
-export const SECOND_FACTOR_ENDS = ["none", "kept", "ended"] as const;
+const SECOND_FACTOR_ENDS = ["none", "kept", "ended"] as const;
 
 /** `error` is a sentence, null where it was done; the counts are of what ended. */
 const ResetReply = Type.Object({
