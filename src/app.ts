@@ -23,6 +23,7 @@ import { type BucketLake, openBucketLake } from "./lake/bucket.ts";
 import { openFolderLake } from "./lake/folder.ts";
 import { openFolderShelf } from "./lake/shelf.ts";
 import { lakeTogether, shelfTogether } from "./lake/together.ts";
+import { openSmtp } from "./mail/smtp.ts";
 import { openModels } from "./models/registry.ts";
 import { providers } from "./providers/registry.ts";
 import type { S3Config, S3Credentials } from "./providers/s3-shape.ts";
@@ -149,6 +150,7 @@ async function build(parts: Ground): Promise<Opened> {
     }),
     slack: { signingSecret: secrets.slackSigningSecret, botToken: secrets.slackBotToken },
     openid: providerOf(config, secrets, egress, clock),
+    mailer: mailerOf(config, secrets, egress),
     sql,
     charts: openCharts(self),
     reader: openReader(self),
@@ -341,6 +343,10 @@ function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clo
   const { oidcClientSecret: clientSecret } = secrets;
   if (issuer === null || clientId === null || clientSecret === null) return null;
   return openOpenId({ issuer, clientId, clientSecret, egress, clock });
+}
+
+function mailerOf({ mailFrom: from }: Config, { smtpUrl: url }: Secrets, egress: EgressOptions) {
+  return url === null || from === null ? null : openSmtp({ url, from, egress });
 }
 
 const hostOf = (host: string) =>

@@ -14,7 +14,9 @@ import {
   rate,
   ratio,
   schedule,
+  sender,
   site,
+  smtp,
   text,
   url,
   yes,
@@ -74,6 +76,8 @@ export interface Config {
   /** Address of a store that is not Amazon's. */
   backupEndpoint: string | null;
   backupRegion: string | null;
+  /** Who mails come from: an address, also with a name. */
+  mailFrom: string | null;
   logLevel: Level;
   adminEmail: string | null;
   adminPasswordFile: string | null;
@@ -119,6 +123,8 @@ export interface Secrets {
   secretKeyPrevious: string | null;
   databaseToken: string | null;
   oidcClientSecret: string | null;
+  /** The mail server, with user name and password; null: nothing is mailed. */
+  smtpUrl: string | null;
   /** Of the lake's bucket. */
   lakeAccessKeyId: string | null;
   lakeSecretAccessKey: string | null;
@@ -184,6 +190,7 @@ const SETTINGS = {
   backupUrl: { env: "WEIR_BACKUP_URL", read: bucketUrl },
   backupEndpoint: { env: "WEIR_BACKUP_ENDPOINT", read: url(["http:", "https:"]) },
   backupRegion: { env: "WEIR_BACKUP_REGION", read: maybe },
+  mailFrom: { env: "WEIR_MAIL_FROM", read: sender },
   logLevel: { env: "WEIR_LOG", read: choice(LOG_LEVELS, "info") },
   adminEmail: { env: "WEIR_ADMIN_EMAIL", read: maybe },
   adminPasswordFile: { env: "WEIR_ADMIN_PASSWORD_FILE", read: maybe },
@@ -216,6 +223,7 @@ const SECRETS = {
   secretKeyPrevious: "WEIR_SECRET_KEY_PREVIOUS",
   databaseToken: "WEIR_DATABASE_TOKEN",
   oidcClientSecret: "WEIR_OIDC_CLIENT_SECRET",
+  smtpUrl: "WEIR_SMTP_URL",
   lakeAccessKeyId: "WEIR_LAKE_ACCESS_KEY_ID",
   lakeSecretAccessKey: "WEIR_LAKE_SECRET_ACCESS_KEY",
   lakeSessionToken: "WEIR_LAKE_SESSION_TOKEN",
@@ -269,6 +277,7 @@ export function readConfig(
     secretKeyPrevious: get(SECRETS.secretKeyPrevious) ?? null,
     databaseToken: get(SECRETS.databaseToken) ?? null,
     oidcClientSecret: get(SECRETS.oidcClientSecret) ?? null,
+    smtpUrl: smtp(get(SECRETS.smtpUrl), SECRETS.smtpUrl),
     lakeAccessKeyId: get(SECRETS.lakeAccessKeyId) ?? null,
     lakeSecretAccessKey: get(SECRETS.lakeSecretAccessKey) ?? null,
     lakeSessionToken: get(SECRETS.lakeSessionToken) ?? null,
@@ -293,6 +302,10 @@ export function readConfig(
   }
   refusePartOfProvider(config, secrets);
   refusePartOfBucket(config, secrets);
+  if ((secrets.smtpUrl === null) !== (config.mailFrom === null)) {
+    const missing = secrets.smtpUrl === null ? "WEIR_SMTP_URL" : "WEIR_MAIL_FROM";
+    throw new ConfigError(`WEIR_SMTP_URL and WEIR_MAIL_FROM go together; ${missing} is missing.`);
+  }
   if (config.backupUrl !== null && config.backupEvery === 0) {
     throw new ConfigError(
       "WEIR_BACKUP_URL is set without WEIR_BACKUP_EVERY, so nothing would be put there; set the hours from one backup to the next.",
@@ -362,10 +375,14 @@ export function describeConfig(config: Config, secrets: Secrets): [name: string,
     ]),
     ...Object.entries(SECRETS).map(([key, name]): [string, string] => [
       name,
-      secrets[key as keyof Secrets] ? "***" : "",
+      masked(key, secrets[key as keyof Secrets]),
     ]),
   ];
 }
+
+/** Of an address with a password the password alone is hidden. */
+const masked = (key: string, secret: string | null): string =>
+  secret === null ? "" : key === "smtpUrl" ? secret.replace(/:[^:@]*@/, ":***@") : "***";
 
 const FLAGS: Readonly<Record<string, string>> = { dataFolder: "data", host: "host", port: "port" };
 

@@ -13,6 +13,7 @@ import type { SecretBox } from "./crypto/secretbox.ts";
 import type { Executors } from "./executors/contract.ts";
 import type { Away } from "./lake/away.ts";
 import type { Lake, Shelf } from "./lake/contract.ts";
+import type { Mailer } from "./mail/contract.ts";
 import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
@@ -42,6 +43,8 @@ export interface App {
   readonly slack: { readonly signingSecret: string | null; readonly botToken: string | null };
   /** Null where people sign in with passwords alone. */
   readonly openid: OpenIdProvider | null;
+  /** Null where no mail server is set: then nothing is mailed. */
+  readonly mailer: Mailer | null;
   readonly sql: Sql;
   readonly charts: Charts;
   readonly reader: Reader;

@@ -93,6 +93,28 @@ export function bucketUrl(value: string | undefined, name: string): string | nul
   throw new ConfigError(`${name} is ${quote(value)}; it takes s3://BUCKET/PREFIX.`);
 }
 
+/** A mail server: `smtp://` or `smtps://`, with user name and password or neither; the former may say `?tls=off`. */
+export function smtp(value: string | undefined, name: string): string | null {
+  if (value === undefined) return null;
+  const parts =
+    /^(smtps?):\/\/(?:([^\s:@/?#]+):([^\s:@/?#]+)@)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?(\?tls=off)?$/.exec(
+      value,
+    );
+  const isEscaped = /^([^%]|%[0-9A-Fa-f]{2})*$/.test(`${parts?.[2] ?? ""}${parts?.[3] ?? ""}`);
+  if (parts && isEscaped && URL.canParse(value) && !(parts[1] === "smtps" && parts[5])) return value;
+  throw new ConfigError(
+    `${name} is not usable; it takes smtp://user:password@host:port or smtps://user:password@host:port, and smtp:// also ?tls=off. In the user name and the password, write /, :, @, ?, # and % as %2F, %3A, %40, %3F, %23 and %25.`,
+  );
+}
+
+/** An address that mails come from, also as `Name <address>`. */
+export function sender(value: string | undefined, name: string): string | null {
+  if (value === undefined) return null;
+  const address = /^[^<>\p{Cc}]*<([^<>]+)>$/u.exec(value)?.[1] ?? value;
+  if (/^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(address)) return value;
+  throw new ConfigError(`${name} is ${quote(value)}; it takes an address such as Weir <weir@example.com>.`);
+}
+
 /** Left as it is written: a slash at its end belongs to the name. */
 export function issuer(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;

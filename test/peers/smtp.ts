@@ -1,0 +1,86 @@
+import type { AddressInfo } from "node:net";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { testCertificate } from "../support/certificate.ts";
+
+/** A mail that was accepted. */
+export interface Received {
+  /** Of the envelope. */
+  from: string;
+  to: string[];
+  /** Header fields by their names in lower case. */
+  headers: Record<string, string>;
+  /** Decoded, line feeds alone. */
+  text: string;
+  isSecure: boolean;
+  /** Who sent it, where the server asked. */
+  user: string | null;
+}
+
+/** A mail server on a free port of this machine. With `user` it takes mail from who signs in so. */
+export async function startSmtp(options: SMTPServerOptions & { user?: string; password?: string } = {}) {
+  const { user, password, ...rest } = options;
+  const received: Received[] = [];
+  const { key, certificate, authority } = testCertificate;
+  const server = new SMTPServer({
+    key,
+    cert: certificate,
+    logger: false,
+    authOptional: user === undefined,
+    ...(user === undefined ? { disabledCommands: ["AUTH"] } : {}),
+    onAuth: (auth, _session, done) =>
+      auth.username === user && auth.password === password
+        ? done(null, { user })
+        : done(new Error("Invalid user name or password")),
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", () => {
+        const { mailFrom, rcptTo } = session.envelope;
+        received.push({
+          ...read(Buffer.concat(chunks).toString("utf8")),
+          from: mailFrom ? mailFrom.address : "",
+          to: rcptTo.map(({ address }) => address),
+          isSecure: session.secure,
+          user: session.user ? String(session.user) : null,
+        });
+        done();
+      });
+    },
+    ...rest,
+  });
+  server.on("error", () => undefined); // a client that trusts nobody goes away in the middle
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    port,
+    /** PEM; who trusts it trusts this server. */
+    authority,
+    received,
+    /** The only link in the newest mail to this address. */
+    linkTo(address: string): URL {
+      const mail = received.findLast(({ to }) => to.includes(address));
+      const [link = ""] = /https?:\/\/\S+/.exec(mail?.text ?? "") ?? [];
+      return new URL(link);
+    },
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+function read(raw: string): Pick<Received, "headers" | "text"> {
+  const [head = "", ...body] = raw.replaceAll("\r\n", "\n").split("\n\n");
+  const lines = head.replace(/\n[ \t]+/g, " ").split("\n");
+  const headers = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(":")).toLowerCase(),
+      line.slice(line.indexOf(":") + 1).trim(),
+    ]),
+  );
+  const text = body.join("\n\n");
+  const coding = headers["content-transfer-encoding"];
+  if (coding === "base64") return { headers, text: Buffer.from(text, "base64").toString("utf8") };
+  if (coding !== "quoted-printable") return { headers, text };
+  const bytes = text
+    .replaceAll("=\n", "")
+    .replace(/(=[0-9A-F]{2})+/g, (run) => Buffer.from(run.replaceAll("=", ""), "hex").toString("utf8"));
+  return { headers, text: bytes };
+}
