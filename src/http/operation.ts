@@ -102,9 +102,9 @@ export interface Operation {
   readonly status?: number;
   /**
    * Takes `Idempotency-Key`: the work and its reply, sealed where it holds a secret, are stored in one transaction.
-   * `batched` work has transactions of its own, and its reply is stored after them.
+   * `batched` work has transactions of its own, and its reply is stored after them; `batched-sealed` is both.
    */
-  readonly idempotent?: boolean | "sealed" | "batched";
+  readonly idempotent?: boolean | "sealed" | "batched" | "batched-sealed";
   /** Is about a person; API keys can't use it. */
   readonly personal?: boolean;
   /** True for what a person decides: API keys are refused. */
@@ -138,7 +138,7 @@ type Described<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
 export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
   described: Described<P, Q, B> & {
     audience: Role | "any";
-    idempotent?: false | "batched";
+    idempotent?: false | "batched" | "batched-sealed";
     handle(given: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
   },
 ): Operation;

@@ -64,7 +64,7 @@ async function answer(
   const given = { app, visit, identity, ...input };
   if (!operation.idempotent) return handle({ ...given, ctx });
   const key = visit.request.headers.get("idempotency-key");
-  const isBatched = operation.idempotent === "batched";
+  const isBatched = operation.idempotent === "batched" || operation.idempotent === "batched-sealed";
   if (key === null)
     return isBatched ? handle({ ...given, ctx }) : write(ctx, (tx) => handle({ ...given, ctx: tx }));
   const request = {
@@ -72,7 +72,7 @@ async function answer(
     path: visit.url.pathname + visit.url.search,
     body: input.body ?? null,
   };
-  const kind = { status: operation.status ?? 200, isSealed: operation.idempotent === "sealed" };
+  const kind = { status: operation.status ?? 200, isSealed: /sealed$/.test(String(operation.idempotent)) };
   if (isBatched) return onceAtEnd(ctx, key, request, kind, () => handle({ ...given, ctx }));
   return once(ctx, key, request, kind, (tx) => handle({ ...given, ctx: tx }));
 }

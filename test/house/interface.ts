@@ -145,6 +145,12 @@ const TEXTS: Readonly<Record<string, string>> = {
     POST   /api/v1/organizations/invitations
     DELETE /api/v1/organizations/invitations/{invitation_id}
     POST   /api/v1/auth/invitations/accept
+    GET    /api/v1/users/me/invitations
+    POST   /api/v1/users/me/invitations/{invitation_id}/accept
+    POST   /api/v1/users/me/invitations/{invitation_id}/decline
+    POST   /api/v1/auth/forgot
+    POST   /api/v1/auth/reset
+    PATCH  /api/v1/installation/users/{user_id}
     DELETE /api/v1/organizations/team/members/{membership_id}`,
   "decisions §4": `
     GET    /api/v1/action-kinds

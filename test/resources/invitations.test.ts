@@ -44,7 +44,8 @@ describe("inviting", () => {
     await using app = await startApp();
     const made = await app.owner("POST", place, { email: "Grace@Example.com", roleSlug: "admin" });
     expect(made.status).toBe(201);
-    const { inviteUrl, ...rest } = made.body;
+    const { inviteUrl, warnings, ...rest } = made.body;
+    expect(warnings).toEqual([expect.stringContaining("Send the link yourself")]);
     expect(rest).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       email: "grace@example.com",

@@ -1,8 +1,10 @@
 import { createHmac } from "node:crypto";
+import { eq } from "drizzle-orm";
 import { contextFor } from "../../src/context.ts";
 import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
+import { users } from "../../src/resources/users/table.ts";
 import { startModern } from "../peers/mcp-modern.ts";
 import { startForgedSignIn } from "../peers/oauth-forger.ts";
 import { type Answer, type Client, PASSWORD, type startApp } from "../support/app.ts";
@@ -224,6 +226,16 @@ const decided = (verb: "approve" | "reject", at: number): Expected => ({
   goesOn: true,
   call: ({ decisions }) => ({ path: api(`approvals/${decisions[at]}/${verb}`), body: {} }),
 });
+
+/** Someone of another organization, who was invited to the owner's, answers. */
+async function answering({ weir }: World, email: string, verb: "accept" | "decline"): Promise<Call> {
+  const { call, user } = await neighbour(weir);
+  await weir.app.store.write(
+    async (db) => void (await db.update(users).set({ email }).where(eq(users.id, user.id))),
+  );
+  const { id } = created(await weir.owner("POST", api("organizations/invitations"), { email }));
+  return { by: call, path: api(`users/me/invitations/${id}/${verb}`), actor: { type: "user", id: user.id } };
+}
 
 const GRANTED = "auth.permission_granted membership";
 const REVOKED = "auth.permission_revoked membership";
@@ -453,6 +465,15 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
         actor: { type: "user", id: null },
       };
     },
+  },
+  "POST /api/v1/users/me/invitations/{invitation_id}/accept": {
+    events: [GRANTED],
+    about: replied(({ membershipId }) => membershipId),
+    call: async (world) => answering(world, "carol@example.com", "accept"),
+  },
+  "POST /api/v1/users/me/invitations/{invitation_id}/decline": {
+    events: ["organization.invitation_withdrawn invitation"],
+    call: async (world) => answering(world, "dora@example.com", "decline"),
   },
   "POST /api/v1/api-keys": {
     events: ["auth.token_created api_key"],

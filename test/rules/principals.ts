@@ -39,7 +39,8 @@ const sideOf = (app: Started, organizationId: string, userId: string, call: Clie
 /** A person who is in no organization, by a session of their own. */
 async function outsider({ app }: Started): Promise<Record<string, string>> {
   const email = `stranger-${app.ids.uuid()}@example.com`;
-  const user = newUser(app, { email, passwordHash: null, firstName: null, lastName: null });
+  const made = newUser(app, { email, passwordHash: null, firstName: null, lastName: null });
+  const user = { ...made, addressProvenAt: made.createdAt };
   await app.store.write(async (db) => void (await db.insert(users).values(user)));
   return ownPage(await sessionOf(app, "", user.id));
 }

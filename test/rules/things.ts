@@ -1,3 +1,4 @@
+import { eq } from "drizzle-orm";
 import { contextFor, write } from "../../src/context.ts";
 import { createAgentSpec } from "../../src/resources/agents/service.ts";
 import { createThread } from "../../src/resources/chat/threads.ts";
@@ -5,13 +6,14 @@ import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { decisions } from "../../src/resources/decisions/table.ts";
 import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
 import { openSession } from "../../src/resources/sessions/service.ts";
+import { users } from "../../src/resources/users/table.ts";
 import { outboundDeliveries } from "../../src/resources/webhooks/table.ts";
 import type { Client, startApp } from "../support/app.ts";
 import { addHttp, endpoint, httpApi } from "../support/catalog.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { SECRET } from "../support/hook.ts";
 import { loadTable } from "../support/lake.ts";
-import { join } from "../support/people.ts";
+import { join, neighbour } from "../support/people.ts";
 import {
   ACTIONS,
   AUTOMATIONS,
@@ -199,6 +201,11 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/organizations/invitations/{invitation_id}": madeBy("/api/v1/organizations/invitations", () => ({
     email: `${fresh("guest")}@example.com`,
   })),
+  "/api/v1/users/me/invitations/{invitation_id}": async ({ app, userId }) => {
+    const [user] = await app.app.store.db.select().from(users).where(eq(users.id, userId));
+    const { call } = await neighbour(app);
+    return created(await call("POST", "/api/v1/organizations/invitations", { email: user?.email })).id;
+  },
   "/api/v1/sessions/{session_id}": session,
   "/api/v1/access-tokens/{token_id}": madeBy("/api/v1/access-tokens", () => ({ name: "spare" })),
   "/api/v1/api-keys/{key_id}": madeBy("/api/v1/api-keys", () => ({ name: "spare" })),

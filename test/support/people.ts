@@ -13,12 +13,13 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 export async function join(started: Started, role: Role, organizationId = started.ids.organizationId) {
   const { app, origin } = started;
   const name = `${role}-${app.ids.uuid()}`;
-  const user = newUser(app, {
+  const made = newUser(app, {
     email: `${name}@example.com`,
     passwordHash: null,
     firstName: name,
     lastName: null,
   });
+  const user = { ...made, addressProvenAt: made.createdAt };
   const ctx = contextFor(app, {
     organizationId,
     role,

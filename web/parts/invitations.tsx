@@ -86,8 +86,8 @@ export function Invitations() {
           text={made.inviteUrl}
           onClose={() => setMade(null)}
         >
-          Weir sends no mail. Whoever opens this link joins as {made.roleSlug}; it is good for seven days and
-          one use.
+          {made.warnings?.join(" ") ?? `A link was mailed to ${made.email}.`} This link needs the account's
+          own sign-in where the address has an account. It is valid for seven days and can be used once.
         </ShownOnce>
       )}
       {gone && <Withdraw invitation={gone} onClose={() => setGone(null)} />}

@@ -1,9 +1,11 @@
 import { AppError, invalid } from "../../base/errors.ts";
-import { type App, contextFor, type WriteContext, write } from "../../context.ts";
-import { hashPassword, verifyPassword } from "../../crypto/passwords.ts";
+import { type App, contextFor, write } from "../../context.ts";
+import { hashPassword } from "../../crypto/passwords.ts";
+import { hashToken } from "../../crypto/tokens.ts";
 import { openSession } from "../sessions/service.ts";
-import { limitAccount } from "../sign-in/password.ts";
+import { signIn } from "../sign-in/password.ts";
 import type { Visitor } from "../sign-in/setup.ts";
+import { claim } from "../users/claim.ts";
 import { findUserByEmail, newUser } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
 import { findOpenInvitations, joinByInvitation } from "./service.ts";
@@ -17,10 +19,24 @@ interface Joined {
   token: string | null;
 }
 
+/** What the holder of a link may do with the account of its address. */
+interface Way {
+  /** New where there is no account yet. */
+  user: UserRow;
+  /** `claim` gives the account to the holder, with this password. */
+  how: "make" | "claim" | "join";
+  passwordHash: string | null;
+  /** Of a session that was opened on the way; null for none. */
+  token: string | null;
+}
+
 /**
- * Makes whoever holds the link a member: with a password as a new user, or as the user of the address who
- * proves to be that; without one as `signedInId`. The link alone never opens an account that exists. Throws
- * `gone` with one text for every link that is worth nothing, `unauthenticated`, `forbidden`, `conflict`,
+ * Makes the holder of the link a member. Where there is no account of the address, a new one with the given password.
+ * Where there is one, the link needs that account's own sign-in: its credentials as `signedInId`, or its password. The
+ * link that was mailed proves the address; with it, an account whose address was never proven takes the given password,
+ * and every way in from before ends.
+ *
+ * Throws `gone` with one text for every link that doesn't work, `unauthenticated`, `forbidden`, `conflict`,
  * `rate_limited`, `invalid`.
  */
 export async function acceptInvitation(
@@ -30,17 +46,16 @@ export async function acceptInvitation(
   signedInId: string | null,
 ): Promise<Joined> {
   const invitation = await findByToken({ db: app.store.db, clock: app.clock }, input.token);
+  const isMailed = invitation.mailTokenHash === hashToken(input.token);
   const account = await findUserByEmail(app.store.db, invitation.email);
-  const user = account
-    ? await prove(app, account, input.password, signedInId)
-    : await newAccount(app, invitation, input, signedInId);
+  const way = await wayOf(app, { invitation, isMailed, account, input, visitor, signedInId });
   const ctx = contextFor(app, {
     organizationId: invitation.organizationId,
     role: invitation.role,
     actor: {
       type: "user",
-      id: user.id,
-      email: user.email,
+      id: way.user.id,
+      email: way.user.email,
       ip: visitor.ip,
       userAgent: visitor.userAgent,
     },
@@ -48,11 +63,17 @@ export async function acceptInvitation(
   });
   return write(ctx, async (tx) => {
     await findByToken(tx, input.token); // somebody else may have been faster
-    if (account) await refuseChanged(tx, account);
-    else await tx.db.insert(users).values(user);
+    let user = way.user;
+    if (way.how === "make") await tx.db.insert(users).values(user);
+    if (way.how === "claim") {
+      const now = await findUserByEmail(tx.db, user.email);
+      if (!now || now.addressProvenAt !== null) throw elsewhere(app, user.email);
+      ({ user } = await claim(tx, { ...now, ...namesOf(input, now) }, way.passwordHash));
+    }
     await joinByInvitation(tx, invitation, user.id);
-    const session = input.password === undefined ? null : await openSession(tx, "password");
-    return { user, isNew: account === null, token: session?.token ?? null };
+    if (way.how === "join") return { user, isNew: false, token: way.token };
+    const { token } = await openSession(tx, "password");
+    return { user, isNew: way.how === "make", token };
   });
 }
 
@@ -61,55 +82,72 @@ async function findByToken(ctx: Parameters<typeof findOpenInvitations>[0], token
   if (invitation) return invitation;
   throw new AppError(
     "gone",
-    "This invitation is not good any more: it was used, withdrawn, or is older than seven days; ask for a new one.",
+    "This invitation is not valid: it was used, withdrawn, or is older than seven days; ask for a new one.",
   );
 }
 
-/** The user of the invited address, by being signed in or by the password. */
+interface Holder {
+  invitation: InvitationRow;
+  isMailed: boolean;
+  account: UserRow | null;
+  input: Acceptance;
+  visitor: Visitor;
+  signedInId: string | null;
+}
+
+async function wayOf(app: App, holder: Holder): Promise<Way> {
+  const { account, input, isMailed, invitation, signedInId } = holder;
+  const { password } = input;
+  if (account && (!isMailed || account.addressProvenAt !== null)) {
+    return { user: account, how: "join", passwordHash: null, token: await prove(app, account, holder) };
+  }
+  if (password === undefined) {
+    if (signedInId !== null && signedInId !== account?.id) throw meantForAnother();
+    throw invalid(["body", "password"], "Field required", "missing");
+  }
+  const passwordHash = await hashPassword(password);
+  if (account) return { user: account, how: "claim", passwordHash, token: null };
+  const { firstName = null, lastName = null } = input;
+  const made = newUser(app, { email: invitation.email, passwordHash, firstName, lastName });
+  const user = { ...made, addressProvenAt: isMailed ? made.createdAt : null };
+  return { user, how: "make", passwordHash, token: null };
+}
+
+/** The account's own sign-in. Gives the token of the session that the password opened; null without one. */
 async function prove(
   app: App,
   account: UserRow,
-  password: string | undefined,
-  signedInId: string | null,
-): Promise<UserRow> {
+  { input: { password }, visitor, signedInId }: Holder,
+): Promise<string | null> {
   if (password === undefined) {
-    if (account.id === signedInId) return account;
-    if (signedInId !== null) throw meantForAnother();
-    throw new AppError(
-      "unauthenticated",
-      "There is an account with the invited address: sign in to it first, or give its password.",
-    );
+    if (account.id === signedInId) return null;
+    throw signedInId === null ? elsewhere(app, account.email) : meantForAnother();
   }
-  limitAccount(app, account.email);
-  if (await verifyPassword(password, account.passwordHash)) return account;
-  throw new AppError(
-    "unauthenticated",
-    "There is an account with the invited address, and this is not its password.",
-  );
+  const signedIn = await signIn(app, { email: account.email, password }, visitor).catch((error: unknown) => {
+    const isWrong = error instanceof AppError && error.code === "unauthenticated";
+    throw isWrong ? elsewhere(app, account.email, "This is not the password of the account. ") : error;
+  });
+  return signedIn.token;
 }
 
-async function newAccount(
-  app: App,
-  { email }: InvitationRow,
-  { password, firstName = null, lastName = null }: Acceptance,
-  signedInId: string | null,
-): Promise<UserRow> {
-  if (password === undefined) {
-    if (signedInId !== null) throw meantForAnother();
-    throw invalid(["body", "password"], "Field required", "missing");
-  }
-  return newUser(app, { email, passwordHash: await hashPassword(password), firstName, lastName });
-}
+/** Names that are given replace those that whoever made the account gave it. */
+const namesOf = ({ firstName, lastName }: Acceptance, before: UserRow) => ({
+  firstName: firstName ?? before.firstName,
+  lastName: lastName ?? before.lastName,
+});
+
+const elsewhere = ({ mailer }: App, email: string, before = "") =>
+  new AppError(
+    "unauthenticated",
+    `${before}There is an account with the address ${email} already: sign in to it and open this link again, or give its password here. ${
+      mailer
+        ? "If you don't know the password, choose “Forgot your password?” at sign-in."
+        : `If you don't know the password, ask the operator to run weir reset-password ${email}.`
+    }`,
+  );
 
 const meantForAnother = () =>
   new AppError(
     "forbidden",
     "This invitation is for another e-mail address than yours; give a password to come in under that one.",
   );
-
-/** Throws where the password was changed while this one was being verified. */
-async function refuseChanged(tx: WriteContext, { email, passwordHash }: UserRow): Promise<void> {
-  const now = await findUserByEmail(tx.db, email);
-  if (now?.passwordHash === passwordHash) return;
-  throw new AppError("unauthenticated", "The password of this account was changed meanwhile; try again.");
-}

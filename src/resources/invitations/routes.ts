@@ -1,3 +1,4 @@
+import { Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { cursorQuery, object, uuid } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
@@ -6,19 +7,26 @@ import { identify } from "../../http/identity.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { isSameOrigin } from "../../http/origin.ts";
 import { visitorOf } from "../../http/visit.ts";
+import { exampleMembership, Membership, toMembership } from "../organizations/wire.ts";
 import { exampleUser, toUser, User } from "../users/wire.ts";
 import { acceptInvitation } from "./accept.ts";
+import { mailInvitation } from "./letter.ts";
+import { acceptOwnInvitation, declineOwnInvitation, listOwnInvitations } from "./own.ts";
 import { createInvitation, listInvitations, withdrawInvitation } from "./service.ts";
 import {
   Acceptance,
   CreatedInvitation,
   exampleInvitation,
+  exampleOwnInvitation,
   InvitationList,
   NewInvitation,
+  OwnInvitation,
   toInvitation,
+  toOwnInvitation,
 } from "./wire.ts";
 
 const tag = "Invitations";
+const unproven = "403 until it is proven that the address is the person's own.";
 
 export const invitationOperations = [
   operation({
@@ -40,18 +48,20 @@ export const invitationOperations = [
     method: "POST",
     path: "/api/v1/organizations/invitations",
     audience: "admin",
-    idempotent: "sealed",
+    idempotent: "batched-sealed",
     tag,
     summary: "Invites an address, with at most one's own role; the link is shown this once",
-    description: "The link is good for seven days and one use. An open invitation of the same address ends.",
+    description:
+      "The link is good for seven days and one use; another one is mailed to the address, where a mail server is set. An open invitation of the same address ends.",
     body: NewInvitation,
     response: CreatedInvitation,
     status: 201,
     errors: [409],
     example: { ...exampleInvitation, inviteUrl: "https://weir.example.com/invite?token=…" },
     handle: async ({ ctx, body }) => {
-      const { row, inviteUrl } = await createInvitation(ctx, body);
-      return { ...toInvitation(row), inviteUrl };
+      const { row, inviteUrl, mailedUrl } = await createInvitation(ctx, body);
+      const warning = await mailInvitation(ctx, row, mailedUrl);
+      return { ...toInvitation(row), inviteUrl, ...(warning === null ? {} : { warnings: [warning] }) };
     },
   }),
   operation({
@@ -72,7 +82,7 @@ export const invitationOperations = [
     tag,
     summary: "Makes whoever was invited a member, and signs them in",
     description:
-      "With `password` a new user comes to be, or the user of the invited address joins by that account's password. Without it the person who is signed in joins, if the address is theirs.",
+      "With `password` a new user comes to be, or the user of the invited address joins by that account's password. Without it the person who is signed in joins, if the address is theirs. The link that was mailed proves the address; an account whose address was never proven takes the password that is given with it, and every way in from before ends.",
     body: Acceptance,
     response: User,
     status: 201,
@@ -84,6 +94,49 @@ export const invitationOperations = [
       const { user, isNew, token } = await acceptInvitation(app, body, visitorOf(visit), signedInId);
       return new Reply(isNew ? 201 : 200, toUser(user), token ? sessionCookie(token, visit.isSecure) : {});
     },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/users/me/invitations",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Lists the open invitations of the person's own address",
+    description: unproven,
+    response: object({ items: Type.Array(OwnInvitation) }),
+    example: { items: [exampleOwnInvitation] },
+    handle: async ({ ctx }) => ({ items: (await listOwnInvitations(ctx)).map(toOwnInvitation) }),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/users/me/invitations/{invitation_id}/accept",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Accepts an invitation of the person's own address",
+    description: unproven,
+    params: object({ invitation_id: uuid() }),
+    response: Membership,
+    errors: [404, 409],
+    example: { ...exampleMembership, role: "member", isCurrent: false, isDefault: false },
+    handle: async ({ ctx, params }) => {
+      const joined = await acceptOwnInvitation(ctx, params.invitation_id);
+      const { isDefault } = joined.membership;
+      return toMembership(joined, { currentId: ctx.organizationId, isDefault });
+    },
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/users/me/invitations/{invitation_id}/decline",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Declines an invitation of the person's own address; its links stop working",
+    description: unproven,
+    params: object({ invitation_id: uuid() }),
+    status: 204,
+    errors: [404],
+    handle: ({ ctx, params }) => declineOwnInvitation(ctx, params.invitation_id),
   }),
 ];
 

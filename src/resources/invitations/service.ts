@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { and, desc, eq, isNull, lt, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
@@ -15,17 +15,18 @@ import { type InvitationRow, invitations } from "./table.ts";
 const INVITATION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Invites an address into the organization; `inviteUrl` is shown this once. An open invitation of the same
+ * Invites an address into the organization; `inviteUrl` is shown once, and `mailedUrl` to the address alone. An open invitation of the same
  * address is withdrawn, so that one link is good at a time. Throws `forbidden` for a role above one's own,
  * `conflict` for who is a member already.
  */
 export function createInvitation(
   ctx: Context,
   input: { email: string; roleSlug: Role },
-): Promise<{ row: InvitationRow; inviteUrl: string }> {
+): Promise<{ row: InvitationRow; inviteUrl: string; mailedUrl: string }> {
   refuseRoleAbove(ctx, input.roleSlug);
   const email = normalEmail(input.email);
   const token = makeToken("", ctx.ids);
+  const mailed = makeToken("", ctx.ids);
   return write(ctx, async (tx) => {
     const user = await findUserByEmail(tx.db, email);
     if (user && (await roleOf(tx, tx.organizationId, user.id))) {
@@ -42,6 +43,7 @@ export function createInvitation(
       email,
       role: input.roleSlug,
       tokenHash: hashToken(token),
+      mailTokenHash: hashToken(mailed),
       createdAt: timestamp(tx.clock),
       createdBy: tx.actor.id,
       expiresAt: timestamp(tx.clock, INVITATION_MS),
@@ -49,7 +51,8 @@ export function createInvitation(
     await tx.db.insert(invitations).values(row);
     const data = { email, roleSlug: row.role, expiresAt: row.expiresAt };
     await record(tx, "organization.invitation_created", { type: "invitation", id: row.id }, data);
-    return { row, inviteUrl: `${tx.baseUrl()}/invite?token=${token}` };
+    const linkOf = (secret: string) => `${tx.baseUrl()}/invite?token=${secret}`;
+    return { row, inviteUrl: linkOf(token), mailedUrl: linkOf(mailed) };
   });
 }
 
@@ -82,7 +85,11 @@ export function withdrawInvitation(ctx: Context, id: string): Promise<void> {
   });
 }
 
-const recordWithdrawn = (tx: WriteContext, row: InvitationRow, cause: "withdrawn" | "replaced") =>
+export const recordWithdrawn = (
+  tx: WriteContext,
+  row: InvitationRow,
+  cause: "withdrawn" | "replaced" | "declined",
+) =>
   record(
     tx,
     "organization.invitation_withdrawn",
@@ -105,7 +112,10 @@ export async function findOpenInvitations(
     .from(invitations)
     .where(
       "token" in by
-        ? eq(invitations.tokenHash, hashToken(by.token))
+        ? or(
+            eq(invitations.tokenHash, hashToken(by.token)),
+            eq(invitations.mailTokenHash, hashToken(by.token)),
+          )
         : eq(invitations.email, normalEmail(by.email)),
     );
   const open: InvitationRow[] = [];

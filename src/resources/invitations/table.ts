@@ -8,8 +8,10 @@ export const invitations = sqliteTable("invitations", {
   /** Lower case; one open invitation for each address in an organization. */
   email: text().notNull(),
   role: text().$type<Role>().notNull(),
-  /** SHA-256 of the link's token, hex. */
+  /** SHA-256 of the token in the link that the inviter sees, hex. */
   tokenHash: text().notNull(),
+  /** The same of the link that was mailed to the address itself; null where none was. */
+  mailTokenHash: text(),
   createdAt: text().notNull(),
   /** A person, or an API key. */
   createdBy: text().notNull(),

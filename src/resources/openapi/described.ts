@@ -18,7 +18,7 @@ export interface Described {
   readonly produces?: string;
   readonly alsoProduces?: readonly string[];
   readonly status?: number;
-  readonly idempotent?: boolean | "sealed" | "batched";
+  readonly idempotent?: boolean | string;
   readonly personal?: boolean;
   readonly byPeople?: boolean;
   readonly limited?: "address";

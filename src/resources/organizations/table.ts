@@ -31,8 +31,10 @@ export const memberships = sqliteTable("memberships", {
   organizationId: text().notNull(),
   userId: text().notNull(),
   role: text().$type<Role>().notNull(),
-  /** The organization that a person lands in without naming one; one for each user. */
+  /** The organization that a person lands in without naming one: at most one for each user, else the oldest. */
   isDefault: integer({ mode: "boolean" }).notNull(),
   joinedAt: text().notNull(),
+  /** The group of the identity provider that the person joined by, and leaves with; null for none. */
+  identityGroup: text(),
 });
 export type MembershipRow = typeof memberships.$inferSelect;

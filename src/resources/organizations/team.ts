@@ -20,19 +20,28 @@ export function listTeam(ctx: Context): Promise<{ membership: MembershipRow; use
     .orderBy(asc(memberships.joinedAt), asc(memberships.id));
 }
 
-/** Makes a person a member; it becomes the default membership of one who has no other. */
+/** Makes a person a member; it becomes the default membership where there is none. */
 export async function addMember(
   tx: WriteContext,
-  { userId, role, invitationId }: { userId: string; role: Role; invitationId?: string },
+  {
+    userId,
+    role,
+    invitationId,
+    identityGroup = null,
+  }: { userId: string; role: Role; invitationId?: string; identityGroup?: string | null },
 ): Promise<MembershipRow> {
-  const home = await findHome(tx.db, userId);
+  const hasDefault = await tx.db.$count(
+    memberships,
+    and(eq(memberships.userId, userId), eq(memberships.isDefault, true)),
+  );
   const membership: MembershipRow = {
     id: tx.ids.uuid(),
     organizationId: tx.organizationId,
     userId,
     role,
-    isDefault: home === null,
+    isDefault: hasDefault === 0,
     joinedAt: timestamp(tx.clock),
+    identityGroup,
   };
   await tx.db.insert(memberships).values(membership);
   await recordRole(tx, "auth.permission_granted", membership, invitationId ? { invitationId } : {});

@@ -87,15 +87,15 @@ export const toOrganization = (row: OrganizationRow): Static<typeof Organization
   updatedAt: row.updatedAt,
 });
 
-/** A membership as the person sees it whose it is; `currentId` is the organization of the request. */
+/** A membership as its own person sees it; `currentId` is the organization of the request. */
 export const toMembership = (
   { membership, organization }: { membership: MembershipRow; organization: OrganizationRow },
-  currentId: string,
+  { currentId, isDefault }: { currentId: string; isDefault: boolean },
 ): Static<typeof Membership> => ({
   membershipId: membership.id,
   role: membership.role,
   isCurrent: organization.id === currentId,
-  isDefault: membership.isDefault,
+  isDefault,
   organization: { id: organization.id, name: organization.name, slug: organization.slug },
 });
 

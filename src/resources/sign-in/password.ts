@@ -60,7 +60,7 @@ const codeWrong = () => new AppError("unauthenticated", "The code is not right, 
 const wrong = () => new AppError("unauthenticated", "The e-mail address or the password is not right.");
 
 /** Throws `rate_limited` after too many tries of one account's password. */
-export function limitAccount(app: App, email: string): void {
+function limitAccount(app: App, email: string): void {
   const { retryAfterSeconds } = app.limiter.take(`account:${normalEmail(email)}`, ACCOUNT_RATE);
   if (retryAfterSeconds === 0) return;
   throw new AppError(

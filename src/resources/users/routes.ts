@@ -28,7 +28,9 @@ export const userOperations = [
     response: object({ items: Type.Array(Membership) }),
     example: { items: [exampleMembership] },
     handle: async ({ ctx }) => ({
-      items: (await listMemberships(ctx)).map((row) => toMembership(row, ctx.organizationId)),
+      items: (await listMemberships(ctx)).map((row, index) =>
+        toMembership(row, { currentId: ctx.organizationId, isDefault: index === 0 }),
+      ),
     }),
   }),
   operation({

@@ -1,0 +1,53 @@
+import { eq } from "drizzle-orm";
+import type { Context } from "../../context.ts";
+import { apiKeys } from "../api-keys/table.ts";
+import { mail } from "../mail/service.ts";
+import { organizations } from "../organizations/table.ts";
+import { users } from "../users/table.ts";
+import type { InvitationRow } from "./table.ts";
+
+/** Mails an invitation's own link to its address. Returns null once it is sent, else a sentence that says why not. */
+export async function mailInvitation(
+  ctx: Context,
+  { email, role, createdBy }: InvitationRow,
+  link: string,
+): Promise<string | null> {
+  const [organization] = await ctx.db
+    .select({ name: organizations.name })
+    .from(organizations)
+    .where(eq(organizations.id, ctx.organizationId));
+  const name = oneLine(organization?.name ?? "");
+  const letter = {
+    to: email,
+    subject: `Invitation to ${name} on Weir`,
+    text: `Hello,
+
+${oneLine(await inviterOf(ctx, createdBy))} invites you to join the organization "${name}" on Weir, with the role ${role}.
+
+To accept the invitation, open this link:
+${link}
+
+The link is valid for seven days and can be used once. If you don't know the sender, ignore this mail.
+`,
+  };
+  const warning = await mail(ctx, letter, { key: ctx.organizationId, correlationId: ctx.correlationId });
+  return warning && `${warning} Send the link yourself.`;
+}
+
+/** A person with name and address, or the name of an API key. */
+async function inviterOf({ db }: Context, id: string): Promise<string> {
+  const [user] = await db.select().from(users).where(eq(users.id, id));
+  if (user) {
+    const name = [user.firstName, user.lastName].filter(Boolean).join(" ");
+    return name ? `${name} (${user.email})` : user.email;
+  }
+  const [key] = await db.select({ name: apiKeys.name }).from(apiKeys).where(eq(apiKeys.id, id));
+  return `The API key "${key?.name ?? id}"`;
+}
+
+/** What others chose as a name takes one line, and no link in it works. */
+const oneLine = (text: string) =>
+  text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .replaceAll("://", ": //")
+    .slice(0, 100);

@@ -1,0 +1,84 @@
+import { eq, inArray } from "drizzle-orm";
+import { AppError, notFound } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { type MembershipRow, type OrganizationRow, organizations } from "../organizations/table.ts";
+import { findMe } from "../users/service.ts";
+import { type UserRow, users } from "../users/table.ts";
+import { findOpenInvitations, joinByInvitation, recordWithdrawn } from "./service.ts";
+import { type InvitationRow, invitations } from "./table.ts";
+
+/** An invitation as the person sees whom it is for; `inviter` is null for an API key. */
+export interface OwnInvitation {
+  invitation: InvitationRow;
+  organization: OrganizationRow;
+  inviter: UserRow | null;
+}
+
+/** Open invitations of the acting person's address, oldest first. Throws `forbidden` where the address is not proven. */
+export async function listOwnInvitations(ctx: Context): Promise<OwnInvitation[]> {
+  const { email } = await provenMe(ctx);
+  const open = await findOpenInvitations(ctx, { email });
+  const [places, people] = await Promise.all([
+    ctx.db
+      .select()
+      .from(organizations)
+      .where(
+        inArray(
+          organizations.id,
+          open.map(({ organizationId }) => organizationId),
+        ),
+      ),
+    ctx.db
+      .select()
+      .from(users)
+      .where(
+        inArray(
+          users.id,
+          open.map(({ createdBy }) => createdBy),
+        ),
+      ),
+  ]);
+  return open
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap((invitation) => {
+      const organization = places.find(({ id }) => id === invitation.organizationId);
+      const inviter = people.find(({ id }) => id === invitation.createdBy) ?? null;
+      return organization ? { invitation, organization, inviter } : [];
+    });
+}
+
+/** The acting person joins. Throws `not_found`, `forbidden` where the address is not proven, `conflict`. */
+export function acceptOwnInvitation(
+  ctx: Context,
+  id: string,
+): Promise<{ membership: MembershipRow; organization: OrganizationRow }> {
+  return write(ctx, async (tx) => {
+    const { invitation, inside, organization } = await openOne(tx, id);
+    return { membership: await joinByInvitation(inside, invitation, tx.actor.id), organization };
+  });
+}
+
+/** Ends an invitation that the acting person does not want. Throws `not_found`, `forbidden`. */
+export function declineOwnInvitation(ctx: Context, id: string): Promise<void> {
+  return write(ctx, async (tx) => {
+    const { invitation, inside } = await openOne(tx, id);
+    await tx.db.delete(invitations).where(eq(invitations.id, invitation.id));
+    await recordWithdrawn(inside, invitation, "declined");
+  });
+}
+
+async function openOne(tx: WriteContext, id: string) {
+  const found = (await listOwnInvitations(tx)).find(({ invitation }) => invitation.id === id);
+  if (!found) throw notFound("invitation");
+  const { organizationId, role } = found.invitation;
+  return { ...found, inside: { ...tx, organizationId, role } };
+}
+
+async function provenMe(ctx: Context): Promise<UserRow> {
+  const me = await findMe(ctx);
+  if (me.addressProvenAt !== null) return me;
+  throw new AppError(
+    "forbidden",
+    `It is not proven yet that ${me.email} is your address, so its invitations aren't shown. Open the link that was mailed to it, or ask the operator to confirm the address.`,
+  );
+}

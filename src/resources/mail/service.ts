@@ -1,0 +1,33 @@
+import { AppError } from "../../base/errors.ts";
+import type { App } from "../../context.ts";
+import type { Letter } from "../../mail/contract.ts";
+
+/** Mails of one organization or to one account: enough for a team, too few for spam. */
+const MAIL_RATE = { perMinute: 10, burst: 50 };
+
+/**
+ * Sends a mail; call it after the commit. Returns null once the mail server has accepted it, else a sentence that says
+ * why nothing was mailed, which is also logged. `key` names what the rate of mails counts for.
+ */
+export async function mail(
+  app: App,
+  letter: Letter,
+  { key, correlationId, rate = MAIL_RATE }: { key: string; correlationId: string; rate?: typeof MAIL_RATE },
+): Promise<string | null> {
+  const unsent = (reason: string) => {
+    const { to, subject } = letter;
+    app.log.write("warn", "A mail was not sent.", { to, subject, reason, correlationId });
+    return `Nothing was mailed to ${to}: ${reason}`;
+  };
+  if (app.mailer === null) return unsent("no mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM).");
+  const { retryAfterSeconds } = app.limiter.take(`mail:${key}`, rate);
+  if (retryAfterSeconds > 0) return unsent(`too many mails were sent; try again in ${retryAfterSeconds} s.`);
+  try {
+    await app.mailer.send(letter);
+  } catch (error) {
+    if (!(error instanceof AppError)) app.log.report(error, { at: "send a mail", correlationId });
+    return unsent(error instanceof AppError ? error.message : "the log says why.");
+  }
+  app.log.write("info", "A mail was sent.", { to: letter.to, subject: letter.subject, correlationId });
+  return null;
+}
