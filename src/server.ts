@@ -35,6 +35,8 @@ import { openApiOperations } from "./resources/openapi/routes.ts";
 import { openIdOperations } from "./resources/openid/routes.ts";
 import { organizationTokenOperations } from "./resources/organization-tokens/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
+import { passwordResetPageOperations } from "./resources/password-reset/page.ts";
+import { passwordResetOperations } from "./resources/password-reset/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
 import { secondFactorOperations } from "./resources/second-factor/routes.ts";
@@ -55,6 +57,8 @@ export const operations: readonly Operation[] = [
   ...openIdOperations,
   ...deviceOperations,
   ...signInPageOperations,
+  ...passwordResetOperations,
+  ...passwordResetPageOperations,
   ...userOperations,
   ...secondFactorOperations,
   ...organizationTokenOperations,

@@ -1,15 +1,16 @@
 import { placePage } from "../base/base-path.ts";
+import type { App } from "../context.ts";
 import { type Operation, openOperation, Reply } from "./operation.ts";
 
 /** What a small page of ours may load: its own files and the API, nothing from elsewhere. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** A text that the executable carries, served to browsers without credentials. */
+/** A text that the executable carries, or one that depends on the settings, served to browsers without credentials. */
 export const fileOperation = (
   path: string,
   summary: string,
-  text: string,
+  given: string | ((app: App) => string),
   type: "text/html" | "text/javascript" | "text/css",
 ): Operation =>
   openOperation({
@@ -19,11 +20,17 @@ export const fileOperation = (
     tag: "Docs",
     summary,
     produces: type,
-    handle: async ({ visit: { base } }) =>
-      new Reply(200, new Blob([type === "text/html" ? placePage(text, base) : placeImports(text, base)]), {
-        "content-type": `${type}; charset=utf-8`,
-        "content-security-policy": PAGE_POLICY,
-      }),
+    handle: async ({ app, visit: { base } }) => {
+      const text = typeof given === "string" ? given : given(app);
+      return new Reply(
+        200,
+        new Blob([type === "text/html" ? placePage(text, base) : placeImports(text, base)]),
+        {
+          "content-type": `${type}; charset=utf-8`,
+          "content-security-policy": PAGE_POLICY,
+        },
+      );
+    },
   });
 
 const placeImports = (text: string, base: string) =>

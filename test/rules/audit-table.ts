@@ -2,7 +2,9 @@ import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { contextFor } from "../../src/context.ts";
 import { codeAt, stepAt } from "../../src/crypto/totp.ts";
+import { hashToken } from "../../src/crypto/tokens.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
+import { passwordResets } from "../../src/resources/password-reset/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { startModern } from "../peers/mcp-modern.ts";
@@ -474,6 +476,32 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
   "POST /api/v1/users/me/invitations/{invitation_id}/decline": {
     events: ["organization.invitation_withdrawn invitation"],
     call: async (world) => answering(world, "dora@example.com", "decline"),
+  },
+  "POST /api/v1/auth/forgot": {
+    events: [],
+    why: "It only mails a link; the new password is told when it is set.",
+    call: ({ weir }) => ({
+      by: weir.anonymous,
+      path: api("auth/forgot"),
+      body: { email: "ada@example.com" },
+    }),
+  },
+  "POST /api/v1/auth/reset": {
+    events: ["user.updated user", "auth.token_revoked access_token"],
+    about: unsaid,
+    async call({ weir }) {
+      const { user } = await join(weir, "viewer");
+      const token = weir.app.ids.uuid();
+      await weir.app.store.write(async (db) => {
+        await db.update(users).set({ email: "erna@example.com" }).where(eq(users.id, user.id));
+        const [createdAt, expiresAt] = [weir.clock.now().toISOString(), "2999-01-01T00:00:00.000Z"];
+        await db
+          .insert(passwordResets)
+          .values({ tokenHash: hashToken(token), userId: user.id, createdAt, expiresAt });
+      });
+      const actor = { type: "user", id: user.id };
+      return { by: weir.anonymous, path: api("auth/reset"), body: { token, password: PASSWORD }, actor };
+    },
   },
   "POST /api/v1/api-keys": {
     events: ["auth.token_created api_key"],

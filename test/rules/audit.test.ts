@@ -146,7 +146,7 @@ describe("the trail of", () => {
         if (event.actorType === "user") {
           if (actor.id !== null) expect(event.actorId).toBe(actor.id);
           expect(event.actor).toEqual({
-            email: expect.stringMatching(/^(ada|eve|mary|carol|dora)@example\.com$/),
+            email: expect.stringMatching(/^(ada|eve|mary|carol|dora|erna)@example\.com$/),
             ip: "127.0.0.1",
             userAgent: "audit-test/1.0",
           });

@@ -18,6 +18,7 @@ export interface OwnInvitation {
 export async function listOwnInvitations(ctx: Context): Promise<OwnInvitation[]> {
   const { email } = await provenMe(ctx);
   const open = await findOpenInvitations(ctx, { email });
+  if (open.length === 0) return [];
   const [places, people] = await Promise.all([
     ctx.db
       .select()

@@ -24,6 +24,7 @@ import * as meta from "../meta/wire.ts";
 import * as openid from "../openid/wire.ts";
 import * as organizationTokens from "../organization-tokens/wire.ts";
 import * as organizations from "../organizations/wire.ts";
+import * as passwordReset from "../password-reset/wire.ts";
 import * as query from "../query/wire.ts";
 import * as runs from "../runs/wire.ts";
 import * as secondFactor from "../second-factor/wire.ts";
@@ -61,6 +62,7 @@ const WIRES: readonly object[] = [
   meta,
   openid,
   organizations,
+  passwordReset,
   query,
   runs,
   sessions,

@@ -24,6 +24,8 @@ const NAMES: Readonly<Record<string, string>> = {
   "GET /api/v1/users/me/invitations": "listMyInvitations",
   "POST /api/v1/users/me/invitations/{invitation_id}/accept": "acceptMyInvitation",
   "POST /api/v1/users/me/invitations/{invitation_id}/decline": "declineMyInvitation",
+  "POST /api/v1/auth/forgot": "forgotPassword",
+  "POST /api/v1/auth/reset": "resetPassword",
   "GET /docs/docs.js": "getDocsScript",
   "GET /docs/docs.css": "getDocsStyle",
   "GET /api/v1/users/me": "getCurrentUser",

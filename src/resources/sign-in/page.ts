@@ -1,3 +1,4 @@
+import type { App } from "../../context.ts";
 import { fileOperation } from "../../http/page.ts";
 import deviceScript from "./pages/device.page.js" with { type: "text" };
 import loginScript from "./pages/login.page.js" with { type: "text" };
@@ -37,6 +38,9 @@ const signIn = `<section id="sign-in" data-step hidden>
 <a id="oidc" class="button" href="/login" hidden>Sign in elsewhere</a>
 </section>`;
 
+const forgot = `
+<p><a href="/forgot">Forgot your password?</a></p>`;
+
 const setup = page(
   "Set up Weir",
   "/sign-in/setup.js",
@@ -55,16 +59,17 @@ const setup = page(
 </section>`,
 );
 
-const login = page(
-  "Sign in to Weir",
-  "/sign-in/login.js",
-  `${signIn}
+const login = (app: App) =>
+  page(
+    "Sign in to Weir",
+    "/sign-in/login.js",
+    `${signIn}${app.mailer ? forgot : ""}
 <section id="signed-in" data-step hidden>
 <p>You are signed in as <strong id="who"></strong>.</p>
 <a id="go-on" class="button" href="/">Go on</a>
 <button id="sign-out" class="quiet" type="button">Sign out</button>
 </section>`,
-);
+  );
 
 const device = page(
   "Let a client in",

@@ -1,0 +1,51 @@
+import { fileOperation } from "../../http/page.ts";
+import { page } from "../sign-in/page.ts";
+import forgotScript from "./pages/forgot.page.js" with { type: "text" };
+import resetScript from "./pages/reset.page.js" with { type: "text" };
+
+const forgot = page(
+  "Forgot your password?",
+  "/sign-in/forgot.js",
+  `<form id="forgot" data-step>
+<p>Enter the email address of your account. A link to choose a new password is mailed to it.</p>
+<label>Email <input name="email" type="email" required autocomplete="username"></label>
+<button>Send the link</button>
+<a href="/login">Back to sign-in</a>
+</form>
+<section id="sent" data-step hidden tabindex="-1">
+<p>If there is an account with this address, a link is on its way. It is valid for one hour.</p>
+<a class="button" href="/login">Back to sign-in</a>
+</section>`,
+);
+
+const reset = page(
+  "Choose a new password",
+  "/sign-in/reset.js",
+  `<form id="reset" data-step>
+<p>A new password signs you out everywhere and ends your access tokens.</p>
+<label>New password, at least 12 characters <input name="password" type="password" required minlength="12" autocomplete="new-password"></label>
+<button>Set the password</button>
+</form>
+<section id="set" data-step hidden tabindex="-1">
+<p>Your password is set.</p>
+<a class="button" href="/login">Sign in</a>
+</section>`,
+);
+
+/** The pages of a forgotten password. */
+export const passwordResetPageOperations = [
+  fileOperation("/forgot", "The page that asks for a link to set a new password", forgot, "text/html"),
+  fileOperation("/reset", "The page that the mailed link for a new password opens", reset, "text/html"),
+  fileOperation(
+    "/sign-in/forgot.js",
+    "The script of the page for a forgotten password",
+    forgotScript,
+    "text/javascript",
+  ),
+  fileOperation(
+    "/sign-in/reset.js",
+    "The script of the page for a new password",
+    resetScript,
+    "text/javascript",
+  ),
+];

@@ -1,0 +1,12 @@
+// Sets a new password by the token of the mailed link. Runs in a person's browser.
+import { ask, onSubmit, part, show, tell } from "/sign-in/shared.js";
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+
+onSubmit(part("reset"), async (fields) => {
+  const { isGood, problem } = await ask("POST", "/api/v1/auth/reset", { ...fields, token });
+  if (!isGood) return tell(problem);
+  show("set");
+});
+
+if (token === "") tell(["This page is opened by the link of a mail."]);

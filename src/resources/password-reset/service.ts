@@ -1,0 +1,83 @@
+import { and, eq, gt, lt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { type App, contextFor, write } from "../../context.ts";
+import { hashPassword } from "../../crypto/passwords.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { mail } from "../mail/service.ts";
+import type { Visitor } from "../sign-in/setup.ts";
+import { claim } from "../users/claim.ts";
+import { findUserByEmail, normalEmail } from "../users/service.ts";
+import { users } from "../users/table.ts";
+import { passwordResets } from "./table.ts";
+import type { PasswordReset } from "./wire.ts";
+
+const RESET_MS = 60 * 60 * 1000;
+/** Links to one address: whoever asks for more fills no mailbox. */
+const LINK_RATE = { perMinute: 1, burst: 3 };
+
+/** Mails a link that sets a new password, where there is an account with the address; else does nothing. */
+export async function sendReset(app: App, email: string, correlationId: string): Promise<void> {
+  const user = await findUserByEmail(app.store.db, email);
+  if (!user) {
+    app.log.write("info", "A new password was asked for, and no account has the address.", { correlationId });
+    return;
+  }
+  const token = makeToken("", app.ids);
+  const row = {
+    tokenHash: hashToken(token),
+    userId: user.id,
+    createdAt: timestamp(app.clock),
+    expiresAt: timestamp(app.clock, RESET_MS),
+  };
+  await app.store.write(async (db) => {
+    await db.delete(passwordResets).where(lt(passwordResets.expiresAt, row.createdAt));
+    await db.insert(passwordResets).values(row);
+  });
+  const letter = {
+    to: user.email,
+    subject: "New password for Weir",
+    text: `Hello,
+
+someone asked for a new password for your account on Weir. To choose one, open this link:
+${app.baseUrl()}/reset?token=${token}
+
+The link is valid for one hour and can be used once. A new password signs you out everywhere and ends your access tokens. If you didn't ask for it, ignore this mail: nothing changes.
+`,
+  };
+  await mail(app, letter, { key: `reset:${normalEmail(email)}`, correlationId, rate: LINK_RATE });
+}
+
+/**
+ * Sets a new password by a mailed link, which proves the address, and ends every way in from before. Throws `gone` with
+ * one text for every link that doesn't work.
+ */
+export async function resetByLink(
+  app: App,
+  { token, password }: PasswordReset,
+  { correlationId, ip, userAgent }: Visitor,
+): Promise<void> {
+  const isThis = and(
+    eq(passwordResets.tokenHash, hashToken(token)),
+    gt(passwordResets.expiresAt, timestamp(app.clock)),
+  );
+  const [known] = await app.store.db.select().from(passwordResets).where(isThis);
+  if (!known) throw gone();
+  const passwordHash = await hashPassword(password);
+  const ctx = contextFor(app, {
+    organizationId: "",
+    role: "viewer",
+    actor: { type: "user", id: known.userId, ip, userAgent },
+    correlationId,
+  });
+  await write(ctx, async (tx) => {
+    const [link] = await tx.db.delete(passwordResets).where(isThis).returning();
+    const [user] = link ? await tx.db.select().from(users).where(eq(users.id, link.userId)) : [];
+    if (!user) throw gone();
+    await tx.db.delete(passwordResets).where(eq(passwordResets.userId, user.id));
+    await claim(tx, user, passwordHash);
+  });
+}
+
+const gone = () =>
+  new AppError("gone", "This link is not valid: it was used, or is older than an hour; ask for a new one.");

@@ -1,0 +1,10 @@
+import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+/** A mailed link that sets a new password. The row goes when it is used. */
+export const passwordResets = sqliteTable("password_resets", {
+  /** SHA-256 of the link's token, hex. */
+  tokenHash: text().primaryKey(),
+  userId: text().notNull(),
+  createdAt: text().notNull(),
+  expiresAt: text().notNull(),
+});

@@ -1,0 +1,15 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { object } from "../../base/shape.ts";
+import { Password } from "../sign-in/wire.ts";
+
+export const ForgottenPassword = object({ email: Type.String({ format: "email", maxLength: 254 }) });
+
+export const PasswordReset = object({
+  token: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description: "Of the mailed link; good for one hour and one use",
+  }),
+  password: Password,
+});
+export type PasswordReset = Static<typeof PasswordReset>;
