@@ -342,7 +342,14 @@ function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clo
   const { oidcIssuer: issuer, oidcClientId: clientId } = config;
   const { oidcClientSecret: clientSecret } = secrets;
   if (issuer === null || clientId === null || clientSecret === null) return null;
-  return openOpenId({ issuer, clientId, clientSecret, egress, clock });
+  return openOpenId({
+    issuer,
+    clientId,
+    clientSecret,
+    groupsClaim: config.oidcGroupsClaim,
+    egress,
+    clock,
+  });
 }
 
 function mailerOf({ mailFrom: from }: Config, { smtpUrl: url }: Secrets, egress: EgressOptions) {

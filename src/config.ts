@@ -5,6 +5,7 @@ import { type Level, LOG_LEVELS } from "./base/log.ts";
 import {
   bucketUrl,
   choice,
+  groupRoles,
   integer,
   isCidr,
   issuer,
@@ -86,6 +87,12 @@ export interface Config {
   /** The identity provider, as it writes itself; null where people sign in with passwords alone. */
   oidcIssuer: string | null;
   oidcClientId: string | null;
+  /** True: the provider's address counts though it does not say whether it is verified. */
+  oidcTrustEmail: boolean;
+  /** The claim that lists a person's groups. */
+  oidcGroupsClaim: string | null;
+  /** Each `group=organization:role`. */
+  oidcGroupRoles: readonly string[];
   /** An OpenAI-compatible endpoint, without a slash at its end; null where there is none. */
   llmBaseUrl: string | null;
   /** The model that agents use unless they name another. */
@@ -152,7 +159,7 @@ const WEBHOOK_SCHEDULE = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000] as cons
 
 /** What our own paths begin with, those of the page too: no base path does (test/http/base-path.test.ts). */
 const OWN_NAMES =
-  "api assets device docs forgot health invite login mcp metrics reset setup sign-in webhooks access actions agents approvals artifacts automation-runs automations bundles catalog chat connections dashboards datasets dead-letters deliveries events link organization runs sql team templates".split(
+  "api assets device docs forgot health invitations invite login mcp metrics reset setup sign-in webhooks access actions agents approvals artifacts automation-runs automations bundles catalog chat connections dashboards datasets dead-letters deliveries events link organization runs sql team templates".split(
     " ",
   );
 
@@ -197,6 +204,9 @@ const SETTINGS = {
   checkReplies: { env: "WEIR_CHECK_REPLIES", read: yes },
   oidcIssuer: { env: "WEIR_OIDC_ISSUER", read: issuer },
   oidcClientId: { env: "WEIR_OIDC_CLIENT_ID", read: maybe },
+  oidcTrustEmail: { env: "WEIR_OIDC_TRUST_EMAIL", read: yes },
+  oidcGroupsClaim: { env: "WEIR_OIDC_GROUPS_CLAIM", read: maybe },
+  oidcGroupRoles: { env: "WEIR_OIDC_GROUP_ROLES", read: groupRoles },
   llmBaseUrl: { env: "WEIR_LLM_BASE_URL", read: url(["http:", "https:"]) },
   llmModel: { env: "WEIR_LLM_MODEL", read: maybe },
   anthropicBaseUrl: { env: "ANTHROPIC_BASE_URL", read: url(["http:", "https:"]) },
@@ -325,12 +335,19 @@ export function readConfig(
 }
 
 /** The three settings of the identity provider stand together or not at all. */
-function refusePartOfProvider({ oidcIssuer, oidcClientId }: Config, { oidcClientSecret }: Secrets): void {
+function refusePartOfProvider(config: Config, { oidcClientSecret }: Secrets): void {
+  const { oidcIssuer, oidcClientId } = config;
   const given = {
     WEIR_OIDC_ISSUER: oidcIssuer,
     WEIR_OIDC_CLIENT_ID: oidcClientId,
     WEIR_OIDC_CLIENT_SECRET: oidcClientSecret,
   };
+  if ((config.oidcGroupsClaim === null) !== (config.oidcGroupRoles.length === 0)) {
+    const lacking = config.oidcGroupsClaim === null ? "WEIR_OIDC_GROUPS_CLAIM" : "WEIR_OIDC_GROUP_ROLES";
+    throw new ConfigError(
+      `WEIR_OIDC_GROUPS_CLAIM and WEIR_OIDC_GROUP_ROLES go together; ${lacking} is missing.`,
+    );
+  }
   const missing = Object.entries(given).filter(([, value]) => value === null);
   if (missing.length === 0 || missing.length === 3) return;
   const names = missing.map(([name]) => name).join(" and ");

@@ -12,6 +12,8 @@ export interface OpenIdOptions {
   issuer: string;
   clientId: string;
   clientSecret: string;
+  /** The claim that lists a person's groups; null where none is read. */
+  groupsClaim: string | null;
   /** Of all other hosts; the issuer's own is reached without being allowed, as the operator has named it. */
   egress: EgressOptions;
   clock: Clock;
@@ -32,10 +34,13 @@ export interface OpenIdProfile {
   /** With the issuer, the only thing that stays the same. */
   subject: string;
   email: string | null;
-  isEmailVerified: boolean;
+  /** Null where the provider does not say. */
+  isEmailVerified: boolean | null;
   firstName: string | null;
   lastName: string | null;
   pictureUrl: string | null;
+  /** Null where the provider has more than it sends; empty where it sends none. */
+  groups: readonly string[] | null;
 }
 
 /** What keeps a sign-in alive. */
@@ -96,7 +101,7 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
     name,
     authorizationUrl: ({ redirectUri, state, nonce, verifier }) =>
       use(async (client, config) => {
-        const scope = scopeFor(config);
+        const scope = scopeFor(config, options.groupsClaim);
         return client.buildAuthorizationUrl(config, {
           redirect_uri: redirectUri,
           scope,
@@ -121,11 +126,16 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
         const tokens = await client.authorizationCodeGrant(config, url, checks);
         const claims = claimsOf(tokens);
         if (claims.sub.trim() === "") throw noSubject();
-        const told = profileOf(claims.sub, claims);
+        const told = profileOf(claims.sub, claims, options.groupsClaim);
+        const lacksGroups = options.groupsClaim !== null && claims[options.groupsClaim] === undefined;
         const hasMore = config.serverMetadata().userinfo_endpoint !== undefined;
-        if (told.isEmailVerified || !hasMore) return { profile: told, grant: grantOf(tokens) };
+        if ((told.isEmailVerified && !lacksGroups) || !hasMore)
+          return { profile: told, grant: grantOf(tokens) };
         const more = await client.fetchUserInfo(config, tokens.access_token, claims.sub);
-        return { profile: together(told, profileOf(claims.sub, more)), grant: grantOf(tokens) };
+        return {
+          profile: together(told, profileOf(claims.sub, more, options.groupsClaim), lacksGroups),
+          grant: grantOf(tokens),
+        };
       }),
     refresh: (refreshToken, subject) =>
       use(async (client, config) => {
@@ -203,9 +213,10 @@ function notFoundAt(error: unknown, issuer: URL): AppError {
 const placeOf = ({ hostname, port, protocol }: URL) =>
   `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
 
-function scopeFor(config: Client.Configuration): string {
-  const offers = config.serverMetadata().scopes_supported?.includes("offline_access");
-  return `openid email profile${offers ? " offline_access" : ""}`;
+function scopeFor(config: Client.Configuration, groupsClaim: string | null): string {
+  const offered = config.serverMetadata().scopes_supported ?? [];
+  const more = ["offline_access", groupsClaim].filter((scope) => scope !== null && offered.includes(scope));
+  return ["openid", "email", "profile", ...more].join(" ");
 }
 
 type Tokens = Client.TokenEndpointResponse & Client.TokenEndpointResponseHelpers;
@@ -225,26 +236,43 @@ const grantOf = (tokens: Tokens, refreshToken: string | null = null): OpenIdGran
   expiresInSeconds: tokens.expires_in ?? EXPIRES_IN_SECONDS,
 });
 
-function profileOf(subject: string, claims: Readonly<Record<string, unknown>>): OpenIdProfile {
+function profileOf(
+  subject: string,
+  claims: Readonly<Record<string, unknown>>,
+  groupsClaim: string | null,
+): OpenIdProfile {
   const picture = text(claims.picture, 2000);
   const email = text(claims.email, 254);
   const verified = claims.email_verified;
   return {
     subject,
     email,
-    isEmailVerified: email !== null && (verified === true || verified === "true"), // some send a text
+    isEmailVerified:
+      verified === undefined ? null : email !== null && (verified === true || verified === "true"), // some send a text
     firstName: text(claims.given_name) ?? text(claims.name),
     lastName: text(claims.family_name),
     pictureUrl: picture !== null && URL.parse(picture)?.protocol === "https:" ? picture : null,
+    groups: groupsClaim === null ? [] : groupsOf(claims, groupsClaim),
   };
+}
+
+/** Entra ID sends more than 200 groups as a reference to another service, in `_claim_names`. */
+function groupsOf(claims: Readonly<Record<string, unknown>>, name: string): readonly string[] | null {
+  const elsewhere = claims._claim_names;
+  if (typeof elsewhere === "object" && elsewhere !== null && name in elsewhere) return null;
+  const given = claims[name];
+  const listed = Array.isArray(given) ? given : [given];
+  return listed.filter((group) => typeof group === "string");
 }
 
 const text = (claim: unknown, maxLength = 255): string | null =>
   typeof claim === "string" && claim.trim() !== "" && claim.length <= maxLength ? claim.trim() : null;
 
-/** Whether an address is verified is said by whoever says the address. */
-function together(told: OpenIdProfile, more: OpenIdProfile): OpenIdProfile {
-  const { email, isEmailVerified } = more.email === null ? told : more;
+/** Whether an address is verified is said by whoever says the address; of two that say the same one, by either. */
+function together(told: OpenIdProfile, more: OpenIdProfile, lacksGroups: boolean): OpenIdProfile {
+  const { email } = more.email === null ? told : more;
+  const said = more.email === null ? null : more.isEmailVerified;
+  const isEmailVerified = said ?? (email === told.email ? told.isEmailVerified : null);
   return {
     subject: told.subject,
     email,
@@ -252,5 +280,6 @@ function together(told: OpenIdProfile, more: OpenIdProfile): OpenIdProfile {
     firstName: told.firstName ?? more.firstName,
     lastName: told.lastName ?? more.lastName,
     pictureUrl: told.pictureUrl ?? more.pictureUrl,
+    groups: lacksGroups && told.groups !== null ? more.groups : told.groups,
   };
 }

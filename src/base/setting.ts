@@ -115,6 +115,19 @@ export function sender(value: string | undefined, name: string): string | null {
   throw new ConfigError(`${name} is ${quote(value)}; it takes an address such as Weir <weir@example.com>.`);
 }
 
+/** A comma list of `group=organization:role`. */
+export function groupRoles(value: string | undefined, name: string): readonly string[] {
+  const pairs = (value ?? "")
+    .split(",")
+    .map((pair) => pair.trim())
+    .filter(Boolean);
+  const bad = pairs.find((pair) => !/^.+=[a-z0-9-]+:(viewer|member|admin|owner)$/.test(pair));
+  if (bad === undefined) return pairs;
+  throw new ConfigError(
+    `${name} has ${quote(bad)}; it takes a comma list of group=organization:role, such as data-team=acme:member, with the slug or the id of the organization and one of the roles viewer, member, admin and owner.`,
+  );
+}
+
 /** Left as it is written: a slash at its end belongs to the name. */
 export function issuer(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;

@@ -21,8 +21,18 @@ describe("weir serve with an identity provider", () => {
     expect((await server.call("POST", "/api/v1/organizations/invitations", invitation)).status).toBe(201);
     const grace = openSurfer();
     const landing = await grace.go(start, "grace");
-    expect(landing.body).toMatchObject({ email: "grace@example.com", firstName: "Grace" });
+    expect(landing.url.pathname).toBe("/invitations");
     expect(landing.trail.at(-2)).toBe("302 GET /api/v1/auth/oidc/callback");
+    const asked = client(server.origin, {
+      cookie: `svc_token=${grace.jar.get("svc_token")}`,
+      origin: server.origin,
+    });
+    const [waiting] = (await asked("GET", "/api/v1/users/me/invitations")).body.items;
+    expect((await asked("POST", `/api/v1/users/me/invitations/${waiting.id}/accept`)).status).toBe(200);
+    expect((await grace.go(start, "grace")).body).toMatchObject({
+      email: "grace@example.com",
+      firstName: "Grace",
+    });
 
     const trail = await server.call("GET", "/api/v1/events?type=auth.login");
     expect(trail.body.items.map(({ data }: { data: object }) => data)).toEqual([
@@ -30,12 +40,12 @@ describe("weir serve with an identity provider", () => {
       { method: "oidc", clientType: "web" },
     ]);
 
-    expect(peer.refreshTokens()).toBe(2);
+    expect(peer.refreshTokens()).toBe(3);
     const cookie = `svc_token=${grace.jar.get("svc_token")}`;
     const call = client(server.origin, { cookie, origin: server.origin });
     expect((await call("POST", "/api/v1/auth/logout")).status).toBe(204);
     expect((await call("GET", "/api/v1/users/me")).status).toBe(401);
-    while (peer.refreshTokens() > 1) await Bun.sleep(10);
+    while (peer.refreshTokens() > 2) await Bun.sleep(10);
 
     expect(await server.end()).toBe(0);
   });

@@ -89,7 +89,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     expect([...seen].filter((path) => path.endsWith(".woff2")).length).toBe(2);
   }, 120_000);
 
-  test.each(["/login", "/setup", "/device", "/invite", "/forgot", "/reset", "/docs"])(
+  test.each(["/login", "/setup", "/device", "/invite", "/invitations", "/forgot", "/reset", "/docs"])(
     "%s and its scripts lead nowhere beside it",
     async (place) => {
       const { status, text } = await anyone("GET", place);

@@ -11,6 +11,8 @@ interface Options {
   claimsInIdToken?: boolean;
   /** Of access tokens. */
   lifetimeSeconds?: number;
+  /** A claim of the scope `profile` that lists groups. */
+  groupsClaim?: string;
   /** False: there is no `offline_access`, and so no refresh token. */
   offline?: boolean;
 }
@@ -91,7 +93,7 @@ const configuration = (
   origin: string,
   people: Record<string, Claims>,
   kept: Map<string, Map<string, Stored>>,
-  { claimsInIdToken = false, lifetimeSeconds = 600, offline = true }: Options,
+  { claimsInIdToken = false, lifetimeSeconds = 600, offline = true, groupsClaim }: Options,
 ) => ({
   clients: [
     {
@@ -105,7 +107,12 @@ const configuration = (
   adapter: adapterOver(kept),
   claims: {
     email: ["email", "email_verified"],
-    profile: ["given_name", "family_name", "picture"],
+    profile: [
+      "given_name",
+      "family_name",
+      "picture",
+      ...(groupsClaim ? [groupsClaim, "_claim_names", "_claim_sources"] : []),
+    ],
   },
   scopes: offline ? ["openid", "offline_access"] : ["openid"],
   conformIdTokenClaims: !claimsInIdToken,

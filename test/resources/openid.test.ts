@@ -12,6 +12,7 @@ import { startWithProvider, stopAtCallback } from "../support/openid.ts";
 import { browser, neighbour } from "../support/people.ts";
 import { openSurfer } from "../support/surfer.ts";
 
+const OWN = "/api/v1/users/me/invitations";
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -156,10 +157,19 @@ describe("signing in with an identity provider", () => {
     expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
   });
 
-  test("makes a user of somebody invited, in the role and the organization of the invitation", async () => {
+  test("makes a user of somebody invited, who then accepts the invitation", async () => {
     await using weir = await startWithProvider();
     expect((await invite(weir, "Grace@example.com", "admin")).status).toBe(201);
-    const { call } = await weir.signIn("grace");
+    const { call, landing } = await weir.signIn("grace");
+    expect(landing.url.pathname + landing.url.search).toBe("/invitations?return_to=%2Fhealth");
+    expect((await call("GET", "/api/v1/users/me/memberships")).body.items).toEqual([]);
+    const [waiting] = (await call("GET", OWN)).body.items;
+    expect(waiting).toMatchObject({
+      organization: { name: "Acme" },
+      roleSlug: "admin",
+      invitedBy: { email: "ada@example.com", firstName: "Ada", lastName: "Lovelace" },
+    });
+    expect((await call("POST", `${OWN}/${waiting.id}/accept`)).status).toBe(200);
     const me = await call("GET", "/api/v1/users/me");
     expect(me.body).toMatchObject({
       email: "grace@example.com",
@@ -171,24 +181,29 @@ describe("signing in with an identity provider", () => {
     expect(items).toMatchObject([{ organization: { id: weir.ids.organizationId }, role: "admin" }]);
     expect((await weir.owner("GET", "/api/v1/organizations/invitations")).body.items).toEqual([]);
     const trail = await weir.app.store.db.select().from(events).where(eq(events.actorId, me.body.id));
-    expect(trail.map(({ type }) => type)).toEqual(["auth.permission_granted", "auth.login"]);
+    expect(trail.map(({ type }) => type)).toEqual(["auth.permission_granted"]);
 
     const login = { email: "grace@example.com", password: "x" };
     expect((await weir.anonymous("POST", "/api/v1/auth/login", login)).status).toBe(401);
-    const { call: again } = await weir.signIn("grace");
+    const { call: again, landing: back } = await weir.signIn("grace");
     expect((await again("GET", "/api/v1/users/me")).body.id).toBe(me.body.id);
+    expect(back.url.pathname).toBe("/health");
   });
 
-  test("accepts what a user was invited to elsewhere, and leaves their home where it is", async () => {
+  test("accepts nothing that a user was invited to elsewhere, and asks", async () => {
     await using weir = await startWithProvider();
     const other = await neighbour(weir);
     expect((await invite(weir, "ada@example.com", "viewer", other.call)).status).toBe(201);
-    const { call } = await weir.signIn("ada");
+    const { call, landing } = await weir.signIn("ada");
+    expect(landing.url.pathname).toBe("/invitations");
     const { items } = (await call("GET", "/api/v1/users/me/memberships")).body;
     expect(items).toMatchObject([
       { organization: { id: weir.ids.organizationId }, role: "owner", isDefault: true },
-      { organization: { id: other.organization.id }, role: "viewer", isDefault: false },
     ]);
+    const [waiting] = (await call("GET", OWN)).body.items;
+    expect(waiting.organization.id).toBe(other.organization.id);
+    expect((await call("POST", `${OWN}/${waiting.id}/decline`)).status).toBe(204);
+    expect((await weir.signIn("ada")).landing.url.pathname).toBe("/health");
   });
 
   test("takes an account back from whoever made it with a link that they had sent to themselves", async () => {
@@ -209,8 +224,10 @@ describe("signing in with an identity provider", () => {
     expect((await invite(weir, "grace@example.com", "admin")).status).toBe(201);
     const { call } = await weir.signIn("grace");
     expect((await call("GET", "/api/v1/users/me")).body.id).toBe(made.body.id);
+    const [waiting] = (await call("GET", OWN)).body.items;
+    expect((await call("POST", `${OWN}/${waiting.id}/accept`)).status).toBe(200);
     const { items } = (await call("GET", "/api/v1/users/me/memberships")).body;
-    expect(items.map(({ role }: { role: string }) => role)).toEqual(["viewer", "admin"]);
+    expect(items.map(({ role }: { role: string }) => role)).toEqual(["admin", "viewer"]);
 
     const there = { "x-organization-id": weir.ids.organizationId };
     const byToken = client(weir.origin, { authorization: `Bearer ${pat.token}` });
@@ -224,7 +241,10 @@ describe("signing in with an identity provider", () => {
       .select()
       .from(events)
       .where(eq(events.organizationId, mallory.organization.id));
-    const changes = [{ field: "password", from: "***", to: null }];
+    const changes = [
+      { field: "password", from: "***", to: null },
+      { field: "addressProven", from: false, to: true },
+    ];
     expect(trail.slice(-5).map(({ type, data }) => ({ type, data }))).toMatchObject([
       { type: "user.updated", data: { changes } },
       { type: "auth.token_revoked", data: { kind: "access_token", lastFour: pat.lastFour } },

@@ -1,5 +1,6 @@
 import { fileOperation } from "../../http/page.ts";
 import { page } from "../sign-in/page.ts";
+import ownScript from "./pages/invitations.page.js" with { type: "text" };
 import script from "./pages/invite.page.js" with { type: "text" };
 
 const invite = page(
@@ -24,8 +25,25 @@ const invite = page(
 </section>`,
 );
 
-/** The page that an invitation's link opens; the token in the link does the rest. */
+const invitations = page(
+  "Your invitations",
+  "/invite/invitations.js",
+  `<section id="open" data-step hidden>
+<ul id="invitations"></ul>
+<p id="none" hidden>No open invitations.</p>
+<a id="go-on" class="button" href="/">Continue to Weir</a>
+</section>`,
+);
+
+/** The page that an invitation's link opens, the token in the link does the rest; and that of a person's own ones. */
 export const invitePageOperations = [
   fileOperation("/invite", "The page that an invitation's link opens", invite, "text/html"),
   fileOperation("/invite/invite.js", "The script of the invitation page", script, "text/javascript"),
+  fileOperation(
+    "/invitations",
+    "The page of the open invitations of the person who is signed in",
+    invitations,
+    "text/html",
+  ),
+  fileOperation("/invite/invitations.js", "The script of that page", ownScript, "text/javascript"),
 ];

@@ -4,13 +4,14 @@ import { AppError } from "../../base/errors.ts";
 import type { OpenIdProfile, OpenIdProvider } from "../../base/openid.ts";
 import type { WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
-import { findOpenInvitations, joinByInvitation } from "../invitations/service.ts";
+import { findOpenInvitations } from "../invitations/service.ts";
 import type { InvitationRow } from "../invitations/table.ts";
 import { memberships } from "../organizations/table.ts";
 import { findHome } from "../organizations/team.ts";
+import { claim } from "../users/claim.ts";
 import { findUserByEmail, newUser, normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
-import { reclaim } from "./reclaim.ts";
+import { followGroups, placesOf } from "./groups.ts";
 import { type OpenIdIdentityRow, openidIdentities } from "./table.ts";
 
 type Provider = Pick<OpenIdProvider, "issuer" | "name">;
@@ -20,11 +21,14 @@ interface Known {
   user: UserRow;
   identity: OpenIdIdentityRow;
   acting: WriteContext;
+  /** True where an invitation waits for the person's answer. */
+  isInvited: boolean;
 }
 
 /**
  * Who of this Weir has signed in: known by issuer and subject from an earlier time, else by a verified
- * address, as a user or as somebody invited. Open invitations of that address are accepted.
+ * address, as a user, as somebody invited, or by a group. Organizations of the person's groups are joined and left;
+ * invitations wait for the person's own answer.
  *
  * Throws `forbidden` for everybody else.
  */
@@ -33,26 +37,24 @@ export async function recognize(
   provider: Provider,
   profile: OpenIdProfile,
 ): Promise<Known> {
-  const email = profile.isEmailVerified ? plainEmail(profile.email) : null;
+  const email = isVouchedFor(tx, profile) ? plainEmail(profile.email) : null;
   const open = email === null ? [] : await findOpenInvitations(tx, { email });
   const linked = await findLinked(tx, provider, profile);
   const { user, identity, isNewLink } = linked
     ? { ...linked, isNewLink: false }
     : await link(tx, provider, profile, { email, open });
 
-  const self = selfOf(tx, user);
+  await followGroups(selfOf(tx, user), user, profile);
   const joined = await organizationsOf(tx, user.id);
-  for (const invitation of open) {
-    if (joined.has(invitation.organizationId)) continue;
-    const inside = { ...self, organizationId: invitation.organizationId, role: invitation.role };
-    await joinByInvitation(inside, invitation, user.id);
-  }
+  const isInvited = (await findOpenInvitations(tx, { email: user.email })).some(
+    ({ organizationId }) => !joined.has(organizationId),
+  );
   const acting = await actingAs(tx, user);
   if (isNewLink && acting.organizationId) {
     const changes = [{ field: "identityProvider", from: null, to: provider.issuer }];
     await record(acting, "user.updated", { type: "user", id: user.id }, { changes });
   }
-  return { user, identity, acting };
+  return { user, identity, acting, isInvited };
 }
 
 const selfOf = (tx: WriteContext, { id, email }: UserRow): WriteContext => ({
@@ -81,9 +83,9 @@ async function link(
   profile: OpenIdProfile,
   { email, open }: { email: string | null; open: readonly InvitationRow[] },
 ): Promise<{ user: UserRow; identity: OpenIdIdentityRow; isNewLink: boolean }> {
-  if (email === null) throw new AppError("forbidden", whyUnverified(provider, profile));
+  if (email === null) throw new AppError("forbidden", whyUnverified(tx, provider, profile));
   const before = await findUserByEmail(tx.db, email);
-  if (before === null && open.length === 0) {
+  if (before === null && open.length === 0 && placesOf(tx.config, profile).size === 0) {
     throw new AppError(
       "forbidden",
       `Nobody here has the address ${email}, and it is not invited; ask an administrator for an invitation.`,
@@ -91,7 +93,7 @@ async function link(
   }
   if (before) {
     await refuseSecond(tx, provider, before);
-    await reclaim(await actingAs(tx, before), before);
+    if (before.addressProvenAt === null) await claim(tx, before, null);
   }
   const user = before ?? (await insertUser(tx, email, profile));
   const identity: OpenIdIdentityRow = {
@@ -120,10 +122,8 @@ async function refuseSecond(tx: WriteContext, { issuer, name }: Provider, user: 
 
 async function insertUser(tx: WriteContext, email: string, profile: OpenIdProfile): Promise<UserRow> {
   const { firstName, lastName, pictureUrl } = profile;
-  const user = {
-    ...newUser(tx, { email, passwordHash: null, firstName, lastName }),
-    profilePictureUrl: pictureUrl,
-  };
+  const made = newUser(tx, { email, passwordHash: null, firstName, lastName });
+  const user = { ...made, addressProvenAt: made.createdAt, profilePictureUrl: pictureUrl };
   await tx.db.insert(users).values(user);
   return user;
 }
@@ -136,6 +136,10 @@ async function organizationsOf(tx: WriteContext, userId: string): Promise<Set<st
   return new Set(rows.map(({ id }) => id));
 }
 
+/** What the provider says, or, where it says nothing, what the operator trusts it with. */
+const isVouchedFor = ({ config }: WriteContext, { isEmailVerified }: OpenIdProfile): boolean =>
+  isEmailVerified ?? config.oidcTrustEmail;
+
 /** Null for an address that only lower-casing makes ASCII: the Kelvin sign is no k. */
 function plainEmail(email: string | null): string | null {
   if (email === null) return null;
@@ -143,8 +147,12 @@ function plainEmail(email: string | null): string | null {
   return plain === normalEmail(email) ? plain : null;
 }
 
-function whyUnverified({ name }: Provider, { email, isEmailVerified }: OpenIdProfile): string {
+function whyUnverified(tx: WriteContext, { name }: Provider, profile: OpenIdProfile): string {
+  const { email, isEmailVerified } = profile;
   if (email === null) return `${name} did not tell your e-mail address, by which people are known here.`;
-  if (isEmailVerified) return `The address ${email} has letters that are not what they seem.`;
+  if (isVouchedFor(tx, profile)) return `The address ${email} has letters that are not what they seem.`;
+  if (isEmailVerified === null) {
+    return `${name} does not say whether it has verified the address ${email}. If its addresses can be trusted, the operator can set WEIR_OIDC_TRUST_EMAIL=true.`;
+  }
   return `${name} has not verified the address ${email}; have it verified there, then sign in again.`;
 }

@@ -11,7 +11,8 @@ import { recognize } from "./people.ts";
 import { refreshLabel } from "./table.ts";
 
 /**
- * Ends a sign-in with what the browser brought back from the provider: a new session, and where to go.
+ * Ends a sign-in with what the browser brought back from the provider: a new session, and where to go, which is the
+ * page of open invitations where one waits for an answer.
  *
  * Throws what `takeAttempt`, the provider's `exchange` and `recognize` throw.
  */
@@ -33,11 +34,11 @@ export async function finishSignIn(
     actor: { type: "user", id: "", ip, userAgent },
     correlationId,
   });
-  const token = await write(nobodyYet, async (tx) => {
-    const { identity, acting } = await recognize(tx, provider, profile);
+  const { token, isInvited } = await write(nobodyYet, async (tx) => {
+    const { identity, acting, isInvited } = await recognize(tx, provider, profile);
     const { row, token } = await openSession(acting, "oidc", { identityId: identity.id });
     await keepGrant(tx, row.id, grant);
-    return token;
+    return { token, isInvited };
   }).catch(async (error: unknown) => {
     tell(app, error, where);
     if (grant.refreshToken !== null) {
@@ -45,7 +46,8 @@ export async function finishSignIn(
     }
     throw error;
   });
-  return { token, returnTo };
+  const asks = `/invitations?return_to=${encodeURIComponent(returnTo)}`;
+  return { token, returnTo: isInvited ? asks : returnTo };
 }
 
 /** What a provider or a person did wrong, for the operator; what is shown to a stranger says less. */

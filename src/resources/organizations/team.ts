@@ -44,7 +44,10 @@ export async function addMember(
     identityGroup,
   };
   await tx.db.insert(memberships).values(membership);
-  await recordRole(tx, "auth.permission_granted", membership, invitationId ? { invitationId } : {});
+  await recordRole(tx, "auth.permission_granted", membership, {
+    ...(invitationId ? { invitationId } : {}),
+    ...(identityGroup ? { identityGroup } : {}),
+  });
   return membership;
 }
 
@@ -58,12 +61,17 @@ export function changeRole(ctx: Context, membershipId: string, role: Role): Prom
     refuseRoleAbove(tx, role);
     refuseOwners(tx, before);
     if (before.role === role) return before;
-    await refuseLastOwner(tx, before);
-    await tx.db.update(memberships).set({ role }).where(eq(memberships.id, before.id));
-    await recordRole(tx, "auth.permission_revoked", before);
-    await recordRole(tx, "auth.permission_granted", { ...before, role });
+    await setRole(tx, before, role);
     return { ...before, role };
   });
+}
+
+/** Gives a member of the context's organization another role. Throws `last_owner`. */
+export async function setRole(tx: WriteContext, before: MembershipRow, role: Role): Promise<void> {
+  await refuseLastOwner(tx, before);
+  await tx.db.update(memberships).set({ role }).where(eq(memberships.id, before.id));
+  await recordRole(tx, "auth.permission_revoked", before);
+  await recordRole(tx, "auth.permission_granted", { ...before, role });
 }
 
 /** Ends a membership, and the person's tokens of this organization for good; what they made stays. Throws `not_found`, `forbidden`, `last_owner`. */
@@ -71,12 +79,17 @@ export function removeMember(ctx: Context, membershipId: string): Promise<void> 
   return write(ctx, async (tx) => {
     const membership = await findMembership(tx, membershipId);
     refuseOwners(tx, membership);
-    await refuseLastOwner(tx, membership);
-    await tx.db.delete(memberships).where(eq(memberships.id, membership.id));
-    if (membership.isDefault) await chooseDefault(tx, membership.userId);
-    await recordRole(tx, "auth.permission_revoked", membership);
-    await endWaysIntoOrganization(tx, membership.userId);
+    await endMembership(tx, membership);
   });
+}
+
+/** Ends a membership of the context's organization, with the person's tokens of it. Throws `last_owner`. */
+export async function endMembership(tx: WriteContext, membership: MembershipRow): Promise<void> {
+  await refuseLastOwner(tx, membership);
+  await tx.db.delete(memberships).where(eq(memberships.id, membership.id));
+  if (membership.isDefault) await chooseDefault(tx, membership.userId);
+  await recordRole(tx, "auth.permission_revoked", membership);
+  await endWaysIntoOrganization(tx, membership.userId);
 }
 
 /** Throws `forbidden` where `role` is above the actor's own: nobody gives what they have not. */

@@ -3,6 +3,16 @@
 /** The path that Weir stands below, such as `/weir`; empty where it has its host for itself. */
 export const base = document.documentElement.dataset.base ?? "";
 
+/** Where `return_to` leads, as a path of this Weir; anything else leads to the start. */
+export function placeToGo() {
+  const asked = new URLSearchParams(location.search).get("return_to") ?? "";
+  const url = URL.parse(asked, location.origin);
+  if (!asked.startsWith("/") || url?.origin !== location.origin) return `${base}/`;
+  if (url.pathname.startsWith("//")) return `${base}/`; // by itself a path of two slashes names another host
+  const isBelow = `${url.pathname}/`.startsWith(`${base}/`);
+  return (isBelow ? "" : base) + url.pathname + url.search + url.hash;
+}
+
 export const part = (id) => document.getElementById(id);
 
 /** Sends JSON to Weir. `body` of the answer is null where there is none; `problem` is the lines that tell what went wrong. */

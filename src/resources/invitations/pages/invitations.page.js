@@ -1,0 +1,47 @@
+// Shows a person the invitations of their address, and takes an answer to each. Runs in their browser.
+import { ask, part, placeToGo, show, tell } from "/sign-in/shared.js";
+
+part("go-on").href = placeToGo();
+
+const element = (name, text, more = {}) =>
+  Object.assign(document.createElement(name), { textContent: text, ...more });
+
+function nameOf({ email, firstName, lastName }) {
+  const name = [firstName, lastName].filter(Boolean).join(" ");
+  return name ? `${name} (${email})` : email;
+}
+
+async function answer(id, verb) {
+  const { isGood, status, problem } = await ask("POST", `/api/v1/users/me/invitations/${id}/${verb}`);
+  if (isGood || status === 404) await list(); // 404: it was withdrawn
+  if (!isGood) tell(problem);
+}
+
+function row({ id, organization, roleSlug, invitedBy }) {
+  const item = document.createElement("li");
+  const inviter = invitedBy ? nameOf(invitedBy) : "A program of the organization";
+  const text = element("p", `${inviter} invites you to join `);
+  text.append(element("strong", organization.name), ` (${organization.slug}) as ${roleSlug}.`);
+  const buttons = [
+    element("button", "Accept", { type: "button", onclick: () => answer(id, "accept") }),
+    element("button", "Decline", {
+      type: "button",
+      className: "quiet",
+      onclick: () => answer(id, "decline"),
+    }),
+  ];
+  for (const [at, button] of buttons.entries())
+    button.setAttribute("aria-label", `${["Accept", "Decline"][at]} the invitation to ${organization.name}`);
+  item.append(text, ...buttons);
+  return item;
+}
+
+async function list() {
+  const { isGood, body, problem } = await ask("GET", "/api/v1/users/me/invitations");
+  show("open");
+  if (!isGood) return tell(problem);
+  part("invitations").replaceChildren(...body.items.map(row));
+  part("none").hidden = body.items.length > 0;
+}
+
+await list();

@@ -1,0 +1,77 @@
+import { eq } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import type { OpenIdProfile } from "../../base/openid.ts";
+import type { Config } from "../../config.ts";
+import type { WriteContext } from "../../context.ts";
+import { resolveOrganization } from "../organizations/service.ts";
+import { type MembershipRow, memberships, ROLES, type Role } from "../organizations/table.ts";
+import { addMember, endMembership, setRole } from "../organizations/team.ts";
+import type { UserRow } from "../users/table.ts";
+
+interface Place {
+  group: string;
+  role: Role;
+}
+
+/** What the groups of a person give, by the organization as the setting names it: the highest role of each. */
+export function placesOf(
+  { oidcGroupRoles }: Pick<Config, "oidcGroupRoles">,
+  { groups }: Pick<OpenIdProfile, "groups">,
+): Map<string, Place> {
+  const places = new Map<string, Place>();
+  for (const pair of oidcGroupRoles) {
+    const [, group = "", organization = "", role] = /^(.+)=([^=:]+):(\w+)$/.exec(pair) ?? [];
+    if (!groups?.includes(group)) continue;
+    const before = places.get(organization);
+    const place = { group, role: role as Role };
+    if (!before || ROLES.indexOf(place.role) > ROLES.indexOf(before.role)) places.set(organization, place);
+  }
+  return places;
+}
+
+/**
+ * Lets a person join and leave organizations with their groups. Memberships that came by hand stay as they are; a last
+ * owner stays, with a warning in the log. `self` acts for the person.
+ */
+export async function followGroups(self: WriteContext, user: UserRow, profile: OpenIdProfile): Promise<void> {
+  if (self.config.oidcGroupsClaim === null) return;
+  const warn = (message: string, fields: object) =>
+    self.log.write("warn", message, { userId: user.id, correlationId: self.correlationId, ...fields });
+  if (profile.groups === null) {
+    return warn(
+      "The identity provider sends this person's groups elsewhere; their memberships stay as they are.",
+      {},
+    );
+  }
+  const held = await self.db.select().from(memberships).where(eq(memberships.userId, user.id));
+  const wanted = new Map<string, Place>();
+  for (const [named, place] of placesOf(self.config, profile)) {
+    const id = await resolveOrganization(self.db, named);
+    if (id === null)
+      warn("WEIR_OIDC_GROUP_ROLES names an organization that does not exist.", { organization: named });
+    else wanted.set(id, place);
+  }
+  const inside = (organizationId: string): WriteContext => ({ ...self, organizationId });
+  const unlessLast = async (membership: MembershipRow, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "last_owner") throw error;
+      const { organizationId } = membership;
+      warn("The last owner of an organization has left its group, and stays its owner.", { organizationId });
+    }
+  };
+  for (const [organizationId, { role, group }] of wanted) {
+    const before = held.find((one) => one.organizationId === organizationId);
+    const tx = inside(organizationId);
+    if (!before) await addMember(tx, { userId: user.id, role, identityGroup: group });
+    else if (before.identityGroup !== null) {
+      await tx.db.update(memberships).set({ identityGroup: group }).where(eq(memberships.id, before.id));
+      if (before.role !== role) await unlessLast(before, () => setRole(tx, before, role));
+    }
+  }
+  for (const membership of held) {
+    if (membership.identityGroup === null || wanted.has(membership.organizationId)) continue;
+    await unlessLast(membership, () => endMembership(inside(membership.organizationId), membership));
+  }
+}
