@@ -27,6 +27,7 @@ import { eventOperations } from "./resources/events/routes.ts";
 import { countRequest } from "./resources/health/requests.ts";
 import { healthOperations } from "./resources/health/routes.ts";
 import { inboundOperations } from "./resources/inbound/routes.ts";
+import { installationOperations } from "./resources/installation/routes.ts";
 import { invitePageOperations } from "./resources/invitations/page.ts";
 import { invitationOperations } from "./resources/invitations/routes.ts";
 import { mcpOperations } from "./resources/mcp/routes.ts";
@@ -63,6 +64,7 @@ export const operations: readonly Operation[] = [
   ...secondFactorOperations,
   ...organizationTokenOperations,
   ...organizationOperations,
+  ...installationOperations,
   ...invitationOperations,
   ...invitePageOperations,
   ...sessionOperations,

@@ -5,8 +5,11 @@ import type { App, Context, WriteContext } from "../context.ts";
 import type { Role } from "../resources/organizations/table.ts";
 import type { Identity } from "./identity.ts";
 
-/** `any`: whoever is signed in, whatever the role. Named in the document as `x-role`. */
-type Audience = "public" | "signature" | "any" | Role;
+/**
+ * `any`: whoever is signed in, whatever the role; `operator`: who stands above organizations. Named in the document as
+ * `x-role`.
+ */
+type Audience = "public" | "signature" | "any" | "operator" | Role;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -137,7 +140,7 @@ type Described<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
 /** An operation for members of an organization: only with a role is there a `ctx`. */
 export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
   described: Described<P, Q, B> & {
-    audience: Role | "any";
+    audience: Role | "any" | "operator";
     idempotent?: false | "batched" | "batched-sealed";
     handle(given: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
   },
@@ -145,7 +148,7 @@ export function operation<P extends TObject = None, Q extends TObject = None, B 
 /** One that takes an idempotency key runs in a transaction: no network calls in it. */
 export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
   described: Described<P, Q, B> & {
-    audience: Role | "any";
+    audience: Role | "any" | "operator";
     idempotent: true | "sealed";
     handle(given: Given<P, Q, B> & { ctx: WriteContext; identity: Identity }): Promise<unknown>;
   },

@@ -6,6 +6,7 @@ import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
 import { read } from "../base/shape.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
+import { isOperator } from "../resources/users/service.ts";
 import { readJson } from "./body.ts";
 import { once, onceAtEnd } from "./idempotency.ts";
 import { actorOf, enter, type Identity, identify } from "./identity.ts";
@@ -162,7 +163,10 @@ export function limitAddress(app: App, visit: Visit): void {
 
 async function contextOf(app: App, operation: Operation, identity: Identity, visit: Visit): Promise<Context> {
   const place = await enter(app, identity, visit.request.headers.get("x-organization-id"));
-  if (operation.audience !== "any") {
+  if (operation.audience === "operator") {
+    if (!(await isOperator(app.store.db, identity.userId)))
+      throw new AppError("forbidden", "This needs an operator of this installation.");
+  } else if (operation.audience !== "any") {
     if (!place) throw new AppError("forbidden", "You are not a member of any organization.");
     const needed = operation.audience as Role;
     if (ROLES.indexOf(place.role) < ROLES.indexOf(needed)) {

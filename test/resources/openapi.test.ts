@@ -88,7 +88,7 @@ describe("the document", () => {
   });
 
   test("says of each operation who may use it, and by which credentials", () => {
-    const roles = ["public", "any", "signature", ...ROLES];
+    const roles = ["public", "any", "signature", "operator", ...ROLES];
     for (const { operation } of all()) {
       expect(roles).toContain(operation["x-role"]);
       const isOpen = ["public", "signature"].includes(operation["x-role"]);

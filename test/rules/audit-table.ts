@@ -503,6 +503,13 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       return { by: weir.anonymous, path: api("auth/reset"), body: { token, password: PASSWORD }, actor };
     },
   },
+  "PATCH /api/v1/installation/users/{user_id}": {
+    events: ["user.updated user"],
+    call: async ({ weir }) => ({
+      path: api(`installation/users/${(await join(weir, "viewer")).user.id}`),
+      body: { isOperator: true },
+    }),
+  },
   "POST /api/v1/api-keys": {
     events: ["auth.token_created api_key"],
     call: () => ({ path: api("api-keys"), body: { name: "audited" } }),

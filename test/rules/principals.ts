@@ -1,3 +1,4 @@
+import { eq } from "drizzle-orm";
 import { contextFor, write } from "../../src/context.ts";
 import type { Role } from "../../src/resources/organizations/table.ts";
 import { openSession } from "../../src/resources/sessions/service.ts";
@@ -25,6 +26,8 @@ export interface Principal {
   role: Role | null;
   /** True where the organization of the request is one that the principal is known not to be in. */
   isShutOut?: boolean;
+  /** True of who stands above organizations. */
+  isOperator?: boolean;
   /** Whose things are its own; absent for one who has none. */
   side?: Side;
 }
@@ -71,6 +74,11 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
     }),
   );
 
+  const operator = await join(app, "viewer");
+  await app.app.store.write(
+    async (db) =>
+      void (await db.update(users).set({ isOperator: true }).where(eq(users.id, operator.user.id))),
+  );
   const left = await join(app, "owner");
   created204(await app.owner("DELETE", `/api/v1/organizations/team/members/${left.membership.id}`));
   const second = created(await app.owner("POST", "/api/v1/organizations", { name: "Second" }));
@@ -102,6 +110,14 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
 
   return [
     ...people,
+    {
+      name: "operator",
+      headers: () => bearer(operator.token),
+      carrier: "bearer",
+      role: "viewer",
+      isOperator: true,
+      side: sideOf(app, organizationId, operator.user.id, operator.call),
+    },
     byCookie("same-origin"),
     byCookie("cross-site"),
     {

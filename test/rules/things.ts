@@ -201,6 +201,8 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/organizations/invitations/{invitation_id}": madeBy("/api/v1/organizations/invitations", () => ({
     email: `${fresh("guest")}@example.com`,
   })),
+  "/api/v1/installation/users/{user_id}": async ({ app, organizationId }) =>
+    (await join(app, "viewer", organizationId)).user.id,
   "/api/v1/users/me/invitations/{invitation_id}": async ({ app, userId }) => {
     const [user] = await app.app.store.db.select().from(users).where(eq(users.id, userId));
     const { call } = await neighbour(app);

@@ -10,7 +10,7 @@ import { type Refer, toSchema } from "./schema.ts";
 
 const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
 
-Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
+Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes, or \`operator\` for those who stand above organizations. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
 
 /** The OpenAPI 3.1 document of the operations below `base`; `codes` are those that an error of each status may have. */
 export function openApiDocument(operations: readonly Described[], codes: ErrorCodes, base = ""): JsonObject {
@@ -83,6 +83,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Templates: "Patterns of connections, actions and bundles, in versions: draft, published, deprecated.",
   Sessions: "Where somebody is signed in.",
   "Sign-in": "Setting up, signing in and out.",
+  Installation: "What operators do, above all organizations.",
   Users: "The person who is asking.",
   "Webhooks in": "Signed requests that set automations off, and what became of them.",
   "Webhooks out": "Where events are sent to, signed, and what became of each.",
@@ -120,7 +121,7 @@ function parametersOf(operation: Described): Json[] {
     return parameter({ name, schema: field?.schema ?? { type: "string" }, required: true }, "path");
   });
   const asked = query ? fieldsOf(query).map((field) => parameter(field, "query")) : [];
-  const isInside = !["public", "signature", "any"].includes(audience);
+  const isInside = !["public", "signature", "any", "operator"].includes(audience);
   const headers = [
     ...(isInside ? ["OrganizationId"] : []),
     ...(idempotent ? ["IdempotencyKey"] : []),

@@ -19,6 +19,7 @@ import * as device from "../device/wire.ts";
 import * as events from "../events/wire.ts";
 import * as health from "../health/wire.ts";
 import * as inbound from "../inbound/wire.ts";
+import * as installation from "../installation/wire.ts";
 import * as invitations from "../invitations/wire.ts";
 import * as meta from "../meta/wire.ts";
 import * as openid from "../openid/wire.ts";
@@ -58,6 +59,7 @@ const WIRES: readonly object[] = [
   events,
   health,
   inbound,
+  installation,
   invitations,
   meta,
   openid,

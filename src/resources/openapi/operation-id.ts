@@ -26,6 +26,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "POST /api/v1/users/me/invitations/{invitation_id}/decline": "declineMyInvitation",
   "POST /api/v1/auth/forgot": "forgotPassword",
   "POST /api/v1/auth/reset": "resetPassword",
+  "PATCH /api/v1/installation/users/{user_id}": "updateInstallationUser",
   "GET /docs/docs.js": "getDocsScript",
   "GET /docs/docs.css": "getDocsStyle",
   "GET /api/v1/users/me": "getCurrentUser",

@@ -44,6 +44,12 @@ export async function findUserByEmail(db: ReadDb, email: string): Promise<UserRo
   return row ?? null;
 }
 
+/** True for a person who stands above organizations. */
+export async function isOperator(db: ReadDb, id: string): Promise<boolean> {
+  const [user] = await db.select({ isOperator: users.isOperator }).from(users).where(eq(users.id, id));
+  return user?.isOperator === true;
+}
+
 /** The acting person. Throws `not_found`. */
 export async function findMe(ctx: Context): Promise<UserRow> {
   const [row] = await ctx.db.select().from(users).where(eq(users.id, ctx.actor.id));
