@@ -1,7 +1,9 @@
 import { eq } from "drizzle-orm";
+import { withBase } from "../../base/base-path.ts";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { OpenIdGrant } from "../../base/openid.ts";
+import { basePathOf } from "../../config.ts";
 import { type App, contextFor, type WriteContext, write } from "../../context.ts";
 import { openSession } from "../sessions/service.ts";
 import { sessions } from "../sessions/table.ts";
@@ -46,7 +48,8 @@ export async function finishSignIn(
     }
     throw error;
   });
-  const asks = `/invitations?return_to=${encodeURIComponent(returnTo)}`;
+  const page = withBase(basePathOf(app.config), "/invitations");
+  const asks = `${page}?return_to=${encodeURIComponent(returnTo)}`;
   return { token, returnTo: isInvited ? asks : returnTo };
 }
 

@@ -1,5 +1,5 @@
 // Shows a person the invitations of their address, and takes an answer to each. Runs in their browser.
-import { ask, part, placeToGo, show, tell } from "/sign-in/shared.js";
+import { ask, base, part, placeToGo, show, tell } from "/sign-in/shared.js";
 
 part("go-on").href = placeToGo();
 
@@ -37,7 +37,11 @@ function row({ id, organization, roleSlug, invitedBy }) {
 }
 
 async function list() {
-  const { isGood, body, problem } = await ask("GET", "/api/v1/users/me/invitations");
+  const { isGood, status, body, problem } = await ask("GET", "/api/v1/users/me/invitations");
+  if (status === 401) {
+    const here = encodeURIComponent(location.pathname + location.search);
+    return location.replace(`${base}/login?return_to=${here}`);
+  }
   show("open");
   if (!isGood) return tell(problem);
   part("invitations").replaceChildren(...body.items.map(row));
