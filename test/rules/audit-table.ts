@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { contextFor } from "../../src/context.ts";
-import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { hashToken } from "../../src/crypto/tokens.ts";
+import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { passwordResets } from "../../src/resources/password-reset/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
