@@ -10,7 +10,7 @@ import { resetPassword } from "../../src/cli/reset-password.ts";
 import { readConfig } from "../../src/config.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
 import { client, PASSWORD, startApp } from "../support/app.ts";
-import { browser } from "../support/people.ts";
+import { browser, turnOnSecondFactor } from "../support/people.ts";
 
 /** A terminal in memory over a data directory of its own, which goes when it is disposed of. */
 function terminal() {
@@ -129,6 +129,31 @@ describe("weir reset-password", () => {
     expect(await shell.reset(["nobody@example.com"])).toBe(1);
     expect(shell.err.at(-1)).toBe("There is no user with the e-mail address nobody@example.com.");
     expect(readdirSync(join(shell.data, "resets"))).toEqual([]);
+  });
+
+  test("leaves the second factor on and says so, unless it is to go too", async () => {
+    using shell = terminal();
+    await shell.init(first);
+    {
+      await using app = await startApp({ dataFolder: shell.data, owner: false });
+      const ada = browser(app.origin);
+      await ada.signIn();
+      await turnOnSecondFactor(app, ada.call);
+    }
+    const password = "a new long password";
+    const reset = (...flags: string[]) =>
+      shell.reset(["ada@example.com", "--password-stdin", ...flags], `${password}\n`);
+    const signIn = async () => {
+      await using app = await startApp({ dataFolder: shell.data, owner: false });
+      const { status, body } = await browser(app.origin).signIn("ada@example.com", password);
+      return [status, body.code];
+    };
+    expect(await reset()).toBe(0);
+    expect(shell.out.at(-1)).toContain("The second factor stays on");
+    expect(await signIn()).toEqual([401, "second_factor_required"]);
+    expect(await reset("--without-second-factor")).toBe(0);
+    expect(shell.out.at(-1)).toBe("The second factor is off.");
+    expect(await signIn()).toEqual([200, undefined]);
   });
 
   test("makes a password up and prints it when none is given", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { resetPassword } from "../../src/resources/sign-in/password.ts";
-import { type Client, PASSWORD, startApp } from "../support/app.ts";
-import { browser, fromBase32, join } from "../support/people.ts";
+import { PASSWORD, startApp } from "../support/app.ts";
+import { browser, fromBase32, join, turnOnSecondFactor } from "../support/people.ts";
 import { until } from "../support/work.ts";
 
 const TOTP = "/api/v1/users/me/totp";
@@ -13,15 +13,6 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 function shownBy(app: Started, secret: string) {
   const bytes = fromBase32(secret);
   return (later = 0) => codeAt(bytes, stepAt(app.clock.now().getTime()) + later);
-}
-
-async function turnOn(app: Started, call: Client = app.owner) {
-  const begun = await call("POST", TOTP);
-  expect(begun.status).toBe(200);
-  const code = shownBy(app, begun.body.secret);
-  const confirmed = await call("POST", `${TOTP}/confirm`, { code: code() });
-  expect(confirmed.status).toBe(200);
-  return { ...begun.body, code, recoveryCodes: confirmed.body.recoveryCodes as string[] };
 }
 
 const login = (app: Started, code?: string) =>
@@ -68,14 +59,14 @@ describe("a second factor", () => {
 
   test("says nothing to who does not know the password", async () => {
     await using app = await startApp({ engine: false });
-    await turnOn(app);
+    await turnOnSecondFactor(app);
     const wrong = await app.anonymous("POST", LOGIN, { email: "ada@example.com", password: "guess" });
     expect([wrong.status, wrong.body.code]).toEqual([401, "unauthenticated"]);
   });
 
   test("takes a code once, also within its time", async () => {
     await using app = await startApp({ engine: false, stands: true });
-    const { code } = await turnOn(app);
+    const { code } = await turnOnSecondFactor(app);
     expect((await login(app, code())).status).toBe(401); // it confirmed the app
     const race = await Promise.all([1, 2, 3].map(() => login(app, code(1))));
     expect(race.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
@@ -86,7 +77,7 @@ describe("a second factor", () => {
 
   test("takes each recovery code once in place of the app's", async () => {
     await using app = await startApp({ engine: false });
-    const { recoveryCodes } = await turnOn(app);
+    const { recoveryCodes } = await turnOnSecondFactor(app);
     const [first = "", second = ""] = recoveryCodes;
     expect((await login(app, first)).status).toBe(200);
     expect((await login(app, first)).status).toBe(401);
@@ -99,7 +90,7 @@ describe("a second factor", () => {
       stands: true,
       env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" },
     });
-    const { code } = await turnOn(app);
+    const { code } = await turnOnSecondFactor(app);
     const mine = browser(app.origin);
     const credentials = { email: "ada@example.com", password: PASSWORD };
     expect((await mine.call("POST", LOGIN, { ...credentials, code: code(1) })).status).toBe(200);
@@ -118,7 +109,7 @@ describe("a second factor", () => {
       ({ code }: { code: (later: number) => string }) => ({ code: code(1) }),
       ({ recoveryCodes }: { recoveryCodes: string[] }) => ({ code: recoveryCodes[3] }),
     ]) {
-      const factor = await turnOn(app);
+      const factor = await turnOnSecondFactor(app);
       expect((await app.owner("DELETE", TOTP, {})).status).toBe(422);
       expect((await app.owner("DELETE", TOTP, { password: "guess" })).status).toBe(401);
       const off = await app.owner("DELETE", TOTP, proof(factor));
@@ -133,7 +124,7 @@ describe("a second factor", () => {
 
   test("outlives a reset password, unless the operator turns it off", async () => {
     await using app = await startApp({ engine: false });
-    await turnOn(app);
+    await turnOnSecondFactor(app);
     const reset = { email: "ada@example.com", password: PASSWORD };
     expect(await resetPassword(app.app, reset)).toMatchObject({ secondFactor: "kept" });
     expect((await login(app)).body.code).toBe("second_factor_required");
@@ -172,7 +163,7 @@ describe("a session whose last sign-in is over an hour ago", () => {
     await using app = await startApp({ engine: false, stands: true });
     const ada = browser(app.origin);
     await ada.signIn();
-    const { code } = await turnOn(app, ada.call);
+    const { code } = await turnOnSecondFactor(app, ada.call);
     app.clock.turn(HOUR_MS + 1000);
     expect((await ada.call("POST", CONFIRM, { code: code() })).status).toBe(204);
     expect((await ada.call("POST", MAKERS[0], { name: "k" })).status).toBe(201);

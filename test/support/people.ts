@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { contextFor, write } from "../../src/context.ts";
+import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
 import { organizations, type Role } from "../../src/resources/organizations/table.ts";
 import { addMember } from "../../src/resources/organizations/team.ts";
@@ -90,4 +91,14 @@ const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 export function fromBase32(text: string): Buffer {
   const bits = [...text].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0")).join("");
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
+}
+
+/** Turns the owner's second factor on, or that of whoever calls; `code` gives what the app shows, `later` in steps of 30 s. */
+export async function turnOnSecondFactor({ app, owner }: Started, call: Client = owner) {
+  const begun = await call("POST", "/api/v1/users/me/totp");
+  const secret = fromBase32(begun.body.secret);
+  const code = (later = 0) => codeAt(secret, stepAt(app.clock.now().getTime()) + later);
+  const confirmed = await call("POST", "/api/v1/users/me/totp/confirm", { code: code() });
+  if (confirmed.status !== 200) throw new Error(`${confirmed.status} ${confirmed.text}`);
+  return { code, recoveryCodes: confirmed.body.recoveryCodes as string[] };
 }

@@ -33,7 +33,8 @@ export async function createAccessToken(
     );
   }
   const token = makeToken(TOKEN_PREFIX.pat, ctx.ids);
-  const wanted = timestamp(ctx.clock, input.expiresInDays * DAY_MS);
+  const createdAt = timestamp(ctx.clock);
+  const wanted = new Date(Date.parse(createdAt) + input.expiresInDays * DAY_MS).toISOString();
   const row: AccessTokenRow = {
     id: ctx.ids.uuid(),
     userId: ctx.actor.id,
@@ -42,7 +43,7 @@ export async function createAccessToken(
     name: input.name,
     tokenHash: hashToken(token),
     lastFour: lastFour(token),
-    createdAt: timestamp(ctx.clock),
+    createdAt,
     lastUsedAt: null,
     expiresAt: input.latest && input.latest < wanted ? input.latest : wanted,
     revokedAt: null,
