@@ -24,3 +24,5 @@ CREATE TABLE recovery_codes (
   used_at TEXT,
   PRIMARY KEY (user_id, code_hash)
 );
+--> statement-breakpoint
+CREATE INDEX access_tokens_by_organization ON access_tokens (organization_id, id);
