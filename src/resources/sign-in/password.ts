@@ -9,16 +9,13 @@ import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
 import { endTotp, hasSecondFactor } from "../second-factor/service.ts";
 import { openSession } from "../sessions/service.ts";
-import { findMe, findUserByEmail, normalEmail } from "../users/service.ts";
+import { findMe, findUserByEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
 import { endEveryWayIn, type WaysIn } from "../users/ways-in.ts";
 import { accountsOf, rememberBrowser } from "./browsers.ts";
 import type { Visitor } from "./setup.ts";
 import { actorOf, contextOf, isCodeOf, isPasswordOf, trierOf } from "./tries.ts";
 import { type Credentials, Password } from "./wire.ts";
-
-/** Tries with an invitation to one account's address, from wherever they come. */
-const ACCOUNT_RATE = { perMinute: 5, burst: 20 };
 
 /**
  * Starts a session for whoever knows the password, and has the second factor where one is on. `cookie` is that of a
@@ -58,19 +55,6 @@ const codeMissing = () =>
 const codeWrong = () => new AppError("unauthenticated", "The code is not right, or was used already.");
 
 const wrong = () => new AppError("unauthenticated", "The e-mail address or the password is not right.");
-
-/** Throws `rate_limited` after too many tries of one account's password. */
-function limitAccount(app: App, email: string): void {
-  const { retryAfterSeconds } = app.limiter.take(`account:${normalEmail(email)}`, ACCOUNT_RATE);
-  if (retryAfterSeconds === 0) return;
-  throw new AppError(
-    "rate_limited",
-    `Too many tries for this account; try again in ${retryAfterSeconds} s.`,
-    {
-      retryAfterSeconds,
-    },
-  );
-}
 
 /**
  * Gives the acting person another password. All of their sessions but `keptId` and all device codes end; with `endTokens`
