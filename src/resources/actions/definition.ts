@@ -70,6 +70,10 @@ export function definitionFaults(
   for (const { path, message } of templateFaults(definition, paths)) {
     faults.push({ loc: [...loc, ...path], msg: message, type: "template_error" });
   }
+  for (const path of templatesAboveConditions(executor, definition)) {
+    const msg = "Conditions stand here, and no template gives them. Write them out.";
+    faults.push({ loc: [...loc, ...path], msg, type: "template_error" });
+  }
   for (const { path, text } of conditionsIn(executor, definition)) {
     const fault = conditionFault(text);
     if (fault) faults.push({ loc: [...loc, ...path], msg: fault, type: "condition_error" });
@@ -152,6 +156,17 @@ export function actionPlaces(app: Pick<App, "executors">, kind: ActionKind) {
 function conditionsIn(executor: Executor, definition: JsonObject): { path: string[]; text: string }[] {
   return (executor.conditionFields ?? []).flatMap((pattern) => textsAt(definition, pattern.split("."), []));
 }
+
+/** Places of whole templates where conditions, or what holds some, would have to be. */
+const templatesAboveConditions = (executor: Executor, definition: JsonObject): string[][] =>
+  (executor.conditionFields ?? []).flatMap((pattern) => {
+    const parts = pattern.split(".");
+    return parts.flatMap((_, length) =>
+      textsAt(definition, parts.slice(0, length), [])
+        .filter(({ text }) => isWholeTemplate(text))
+        .map(({ path }) => path),
+    );
+  });
 
 function textsAt(
   value: unknown,
