@@ -99,7 +99,8 @@ const columnsOf = (session: Session, oid: number): Promise<SourceColumn[]> =>
         where t.typtype = 'd' or w.depth = 0 and e.typarray = t.oid),
      found as (
        select w.attnum, w.depth, w.required, w.modifier,
-              case t.typnamespace when 'pg_catalog'::pg_catalog.regnamespace then t.typname else '' end as base,
+              case when t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
+                     or t.typname = 'citext' and t.typcategory = 'S' then t.typname else '' end as base,
               t.typtype as kind, t.typcategory as category
          from walk w
          join pg_catalog.pg_type t on t.oid = w.oid and t.typtype <> 'd')

@@ -3,7 +3,7 @@ import { quoteName, valueExpression } from "./postgres-names.ts";
 
 /** What the catalogue says of a type, without its domains. */
 interface SourceType {
-  /** `pg_type.typname` of a built-in type; empty for all others, which may share a name with one. */
+  /** `pg_type.typname` of a built-in type and of `citext`; empty for all others, which may share a name with one. */
   base: string;
   /** `pg_type.typtype` and `typcategory`. */
   kind: string;
