@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
+import type { CsvStyle } from "./csv-style.ts";
 
 const [LINE_FEED, RETURN] = [0x0a, 0x0d];
+/** Of UTF-8, at the start of a file. */
+const MARK = [0xef, 0xbb, 0xbf];
 
 /**
  * Follows the quotes of CSV bytes. A quote opens a value where one begins, or one that has just closed, where it is
@@ -74,4 +77,50 @@ export async function oneLineEnd(path: string, to: string, quote: string): Promi
   out.end();
   await once(out, "finish");
   return hasChanged;
+}
+
+/**
+ * Writes a file anew without the lines that begin with `comment`, behind those that are passed over. False where no other
+ * line has that sign outside of quotes.
+ */
+export async function withoutComments(
+  path: string,
+  to: string,
+  comment: string,
+  { quote = '"', skipRows = 0 }: CsvStyle,
+): Promise<boolean> {
+  const quotes = new Quotes(quoteByte(quote));
+  const sign = comment.charCodeAt(0);
+  const out = createWriteStream(to, { mode: 0o600 });
+  let left = skipRows;
+  let before = 0;
+  let isComment = false;
+  let isStart = true;
+  let hasOthers = false;
+  let mark = MARK;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    const made = new Uint8Array(chunk.length);
+    let length = 0;
+    for (const byte of chunk) {
+      if (byte === mark[0]) {
+        mark = mark.slice(1);
+        made[length++] = byte;
+        continue;
+      }
+      mark = [];
+      const isEnd = byte === LINE_FEED && before === RETURN && isStart; // the second half of a line break
+      if (isStart && !isEnd) isComment = left === 0 && byte === sign;
+      if (!isComment) made[length++] = byte;
+      const isOwn = isComment || left > 0;
+      const isBreak = isOwn ? byte === LINE_FEED || byte === RETURN : quotes.isBreak(byte);
+      if (byte === sign && !isOwn && !quotes.isQuoted) hasOthers = true;
+      if (isBreak && !isEnd && left > 0) left--;
+      isStart = isBreak;
+      before = byte;
+    }
+    if (!out.write(made.subarray(0, length))) await once(out, "drain");
+  }
+  out.end();
+  await once(out, "finish");
+  return hasOthers;
 }

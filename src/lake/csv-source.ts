@@ -1,9 +1,9 @@
-import { open, rename, stat } from "node:fs/promises";
+import { open, rename, stat, unlink } from "node:fs/promises";
 import { AppError } from "../base/errors.ts";
 import type { SqlSession } from "../sql/contract.ts";
 import { quoteList, quoteText } from "../sql/text.ts";
 import { readHead } from "./csv-head.ts";
-import { oneLineEnd, recordsOf } from "./csv-records.ts";
+import { oneLineEnd, recordsOf, withoutComments } from "./csv-records.ts";
 import type { CsvStyle } from "./csv-style.ts";
 
 /** A CSV file in UTF-8 as DuckDB is to read it, every column a text. */
@@ -60,9 +60,10 @@ async function sizeFor(path: string, quote: string): Promise<string> {
  */
 export async function withCsv<T>(
   path: string,
-  style: CsvStyle,
+  given: CsvStyle,
   work: (source: CsvSource) => Promise<T>,
 ): Promise<T | null> {
+  const style = await withOwnComments(path, given);
   const source = await csvSource(path, style);
   if (!source) return null;
   try {
@@ -82,6 +83,17 @@ export async function withCsv<T>(
     }
     throw error;
   }
+}
+
+/** The same style, without comments where the file has been freed of them: DuckDB also ends a value where it finds the sign. */
+async function withOwnComments(path: string, style: CsvStyle): Promise<CsvStyle> {
+  const { comment = "" } = style;
+  if (comment === "") return style;
+  const plain = `${path}.plain`;
+  const hasOthers = await withoutComments(path, plain, comment, style);
+  if (!hasOthers) await unlink(plain);
+  else await rename(plain, path);
+  return hasOthers ? { ...style, comment: "" } : style;
 }
 
 /** Bytes of the last record, or one more than usual where they are not known. */

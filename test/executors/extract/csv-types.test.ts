@@ -240,6 +240,20 @@ describe("CSV as it comes", () => {
       "VARCHAR",
       ["x", "y"],
     ],
+    [
+      "with the sign of comments within values",
+      '\ufeff#c\r\nReport #\r\ni,v\r\n# it"s\r\n1,a #b\r\n#\r\n2,"c\r\n#d"\r\n3,#\r\n',
+      { skipRows: 2, comment: "#" },
+      "VARCHAR",
+      ["a #b", "c\r\n#d", "#"],
+    ],
+    [
+      "with the sign of comments within values, behind a mark",
+      "\ufeff# one\ni,v\n1,a#\n",
+      { comment: "#" },
+      "VARCHAR",
+      ["a#"],
+    ],
     ["with texts for NULL", 'i,v\n1,NA\n2,""\n3,\n', { nullText: "NA" }, "VARCHAR", [null, "", null]],
     ["with empty quoted fields", 'i,v\n1,""\n2,x\n', {}, "VARCHAR", [null, "x"]],
     [
