@@ -159,12 +159,14 @@ function decimal({ precision, scale }: CatalogueColumn): Way {
   return as(`DECIMAL(${precision},${scale ?? 0})`, "number")();
 }
 
-const otherwise = as("VARCHAR", "text", text);
+const ofText = as("VARCHAR", "text", text);
+/** What is no text stands in another order than its texts. */
+const otherwise = as("VARCHAR", null, text);
 
 function typedColumn(column: CatalogueColumn): SourceColumn {
   const { name, type, nullable, base } = column;
   const collation = TEXTS.includes(base) && isLoose(column.collation) ? column.collation : null;
-  const way = (MYSQL_TYPES[base] ?? otherwise)(column);
+  const way = (MYSQL_TYPES[base] ?? (TEXTS.includes(base) ? ofText : otherwise))(column);
   return { name, type, nullable, expression: quoteName(name), collation, ...way };
 }
 

@@ -105,11 +105,18 @@ async function read(
 function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
   const byName = new Map(table.columns.map((column) => [column.name, column]));
   const { range } = request;
-  if (range && !byName.has(range.field)) {
+  const cursor = range && byName.get(range.field);
+  if (range && !cursor) {
     throw new AppError(
       "cursor_field_missing",
       `${request.spec} has no column "${range.field}", which is to be its cursor.`,
       { details: { table: request.spec, field: range.field } },
+    );
+  }
+  if (cursor && !hasOrder(cursor, request)) {
+    throw new AppError(
+      "definition_invalid",
+      `The column "${cursor.name}" is ${cursor.type}, which has no order that a cursor could follow.`,
     );
   }
   if (request.columns === null) return table.columns;
@@ -193,6 +200,16 @@ function comparable(column: SourceColumn, request: ExtractRequest) {
   }
   const type = column.base === "bpchar" ? "bpchar::text" : "text"; // blanks at its end do not count
   return { sql: `${name}::text COLLATE "C"`, of: (value: Json) => valueExpression(value, type) };
+}
+
+/** Types whose texts stand in the order of their values. */
+const ORDERED_AS_TEXT = ["bool", "date", "time", "timestamp", "timestamptz", "uuid"];
+
+/** False where the source's order is another than that of what goes over. */
+function hasOrder(column: SourceColumn, request: ExtractRequest): boolean {
+  const { dataType, text } = passageOf(column, request);
+  if (dataType !== "VARCHAR") return !/^(JSON|BLOB)$|\[\]$/.test(dataType);
+  return text !== undefined || column.category === "S" || ORDERED_AS_TEXT.includes(column.base);
 }
 
 /** Which values of a cursor have no place in its order. */

@@ -5,7 +5,7 @@ import { request } from "../support/extract.ts";
 import { link, textOf } from "../support/link.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
 import { openTestSql } from "../support/sql.ts";
-import { openWorld, type World } from "./extract/world.ts";
+import { failure, openWorld, type World } from "./extract/world.ts";
 
 const duck = openTestSql();
 let db: TestMariadb;
@@ -118,6 +118,19 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     expect(world.cursors.get("by_no")?.lastValue).toBe("12345678901234567890.12");
     expect(world.cursors.get("by_code")?.lastValue).toBe("ä");
   }, 120_000);
+
+  test.each(["time", "enum('small', 'large')", "inet6"])(
+    "a cursor of %s is refused, since its order is not that of its texts",
+    async (type) => {
+      await using world = openWorld({ sql: duck.sql });
+      await db.run(`CREATE TABLE orderless (id int, at ${type})`);
+      const error = await failure(run(world, { name: "orderless", incremental: { cursorField: "at" } }));
+      await db.run("DROP TABLE orderless");
+      expect(error.code).toBe("definition_invalid");
+      expect(error.message).toMatch(/has no order that a cursor could follow\.$/);
+    },
+    120_000,
+  );
 
   test("rows that the source no longer has are removed", async () => {
     await using world = openWorld({ sql: duck.sql });

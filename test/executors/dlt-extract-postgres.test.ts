@@ -101,6 +101,27 @@ test("a cursor that the table lacks fails by its name, and a hostile column's na
   ]);
 }, 120_000);
 
+test.each([
+  ["weather", "create type weather as enum ('bad', 'good', 'best')"],
+  ["interval", ""],
+  ["timetz", ""],
+  ["inet", ""],
+  ["bytea", ""],
+  ["jsonb", ""],
+  ["integer[]", ""],
+])(
+  "a cursor of %s is refused, since its order is not that of what arrives",
+  async (type, before) => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe(`${before}; create table orderless (id int, at ${type})`);
+    const error = await failure(run(world, { name: "orderless", incremental: { cursorField: "at" } }));
+    await pg.sql.unsafe("drop table orderless");
+    expect(error.code).toBe("definition_invalid");
+    expect(error.message).toMatch(/^The column "at" is .+, which has no order that a cursor could follow\.$/);
+  },
+  120_000,
+);
+
 test("types of one's own arrive as text, whatever built-in type shares their name", async () => {
   await using world = openWorld({ sql: duck.sql });
   await pg.sql.unsafe(`
