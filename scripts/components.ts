@@ -24,6 +24,7 @@ const FREE = new Set([
   "CC0-1.0",
   "ISC",
   "MIT",
+  "MIT-0",
   "Unlicense",
   "Zlib",
 ]);
