@@ -178,11 +178,14 @@ function formatted(format: string): Reading {
     type,
     guard: (text) =>
       type === "TIMESTAMP WITH TIME ZONE"
-        ? `${parsed(text)} IS NOT NULL`
+        ? `${parsed(text)} >= TIMESTAMPTZ '0001-01-02 00:00:00+00' AND regexp_matches(${text}, '${ZONE_IN_TEXT}')`
         : `strftime(${parsed(text)}, ${pattern}) = ${text} AND ${parsed(text)} >= TIMESTAMP '0001-01-01'`,
     cast: (text) => `CAST(${parsed(text)} AS ${type})`,
   };
 }
+
+/** DuckDB takes +99:00 too. */
+const ZONE_IN_TEXT = "(Z|UTC|GMT|[+-](0[0-9]|1[0-5])(:?[0-5][0-9])?)([^0-9:]|$)";
 
 const UNICODE: Readonly<Record<string, string>> = {
   yyyy: "%Y",
@@ -205,6 +208,18 @@ const UNICODE: Readonly<Record<string, string>> = {
   ["X".repeat(3)]: "%z",
   xx: "%z",
 };
+
+/** What a format lacks that a day needs, or has that no column holds; null where it is right. */
+export function dateFormatFault(format: string): string | null {
+  const known = strptimeFormat(format);
+  if (known === null) return `Unknown date format ${format}. Use a form such as dd.MM.yyyy or %d.%m.%Y.`;
+  if (/%n/.test(known)) return "Columns hold microseconds (SSSSSS or %f), not nanoseconds.";
+  if (/%-?I/.test(known) && !known.includes("%p")) return "Twelve hours (hh or %I) need a or %p beside them.";
+  if (/%[cxs]/.test(known)) return null;
+  const isDay =
+    /%[Yy]/.test(known) && (/%-?j/.test(known) || (/%(-?m|b|B)/.test(known) && /%-?d/.test(known)));
+  return isDay ? null : `The date format ${format} needs a year, a month and a day.`;
+}
 
 /**
  * A date format as `strptime` takes it, from one such or one of Unicode (`dd.MM.yyyy HH:mm`). Null where a part of it is

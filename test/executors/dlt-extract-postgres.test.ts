@@ -376,3 +376,26 @@ test("too many deletes load nothing, and say how many", async () => {
   expect(api).toMatchObject({ code: "definition_invalid" });
   expect(api.message).toContain("can't tell which rows are gone");
 }, 120_000);
+
+test("a key of JSON is refused, since equal ones may have other texts", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe(
+    `create table json_keys as select '{"a": 1}'::jsonb as id, 1 as v union all select '{"a": 1.0}'::jsonb, 2`,
+  );
+  const refused = await failure(
+    run(world, { name: "json_keys", writeDisposition: "merge", primaryKey: ["id"] }),
+  );
+  expect([refused.code, refused.message]).toEqual([
+    "definition_invalid",
+    expect.stringContaining('The primary key "id" of json_keys is JSON'),
+  ]);
+});
+
+test("a cursor that ends at NaN or infinity is told, since nothing comes behind it", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  await pg.sql.unsafe("create table beyond as select 0.1::float8 as at union all select 'NaN'::float8");
+  const { result } = await run(world, { name: "beyond", incremental: { cursorField: "at" } });
+  expect(result.warnings).toContainEqual(
+    expect.stringContaining("The cursor at of beyond stands at nan, and no row comes behind it"),
+  );
+});

@@ -201,6 +201,7 @@ export class ByteRows {
     } catch {
       return false; // told where the row is taken
     }
+    if (!text.isWellFormed()) return false;
     if (column.texts !== "VARCHAR" && column.texts !== textType(text)) this.#texts.push(column);
     const cell = this.#cells.write(encoder.encode(`"${text.replaceAll('"', '""')}"`));
     return this.#put(lines, column.at.text, cell.from, cell.to);

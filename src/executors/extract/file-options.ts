@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { described, object, oneOf, optional } from "../../base/shape.ts";
 import type { CsvStyle } from "../../lake/csv-style.ts";
-import { strptimeFormat, type TextStyle } from "../../lake/text-types.ts";
+import { dateFormatFault, strptimeFormat, type TextStyle } from "../../lake/text-types.ts";
 import { FILE_FORMATS } from "../../providers/contract.ts";
 
 /** How the files of a resource are read, where their names and bytes do not tell. */
@@ -119,11 +119,8 @@ export function fileFaults({
       path: ["encoding"],
       message: `Unknown encoding ${encoding}. Use a name such as utf-8, windows-1252 or shift_jis.`,
     });
-  if (dateFormat !== undefined && strptimeFormat(dateFormat) === null)
-    faults.push({
-      path: ["dateFormat"],
-      message: `Unknown date format ${dateFormat}. Use a form such as dd.MM.yyyy or %d.%m.%Y.`,
-    });
+  const format = dateFormat === undefined ? null : dateFormatFault(dateFormat);
+  if (format !== null) faults.push({ path: ["dateFormat"], message: format });
   if (delimiter !== undefined && quote !== undefined && quote !== "" && delimiter.includes(quote))
     faults.push({ path: ["delimiter"], message: "The delimiter and the quote have to differ." });
   return faults;

@@ -119,8 +119,8 @@ class LooseReader {
     readonly staging: Staging,
     readonly options: IntakeOptions,
   ) {
-    this.#normaliser = new Normaliser(root, options);
     this.#tabular = new Tabular(root, staging, options);
+    this.#normaliser = new Normaliser(root, { ...options, odd: this.#tabular.odd });
     const [lines] = this.#normaliser.lines;
     const isAll = options.limit === null && options.only === null && !options.fingerprint;
     this.#bytes = isAll && lines ? new ByteRows(this.#normaliser, lines, options) : null;

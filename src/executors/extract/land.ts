@@ -253,6 +253,7 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
       `The primary key "${key}" of ${sheet.table} has values that its column can't hold. Load it into a new table, with {"name": ${JSON.stringify(key)}, "type": "text"} in columns.`,
     );
   }
+  if (sheet === drops.root && isKeyed(site.plan)) refuseJsonKeys(sheet, site.plan);
   for (const { change, violates } of refusals) {
     const what = `${change.column} of ${change.table} (${change.change})`;
     if (modeFor(site.contract, change) === "discard_row") {
@@ -270,6 +271,17 @@ async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolut
     }
   }
   return resolution;
+}
+
+/** JSON that is equal at the source may have another text each time. */
+function refuseJsonKeys(sheet: Sheet, { primaryKey }: Plan): void {
+  const isJson = (name: string) => sheet.find(name)?.slots.every(({ type }) => type === "JSON") === true;
+  const key = primaryKey.find(isJson);
+  if (key === undefined) return;
+  throw new AppError(
+    "definition_invalid",
+    `The primary key "${key}" of ${sheet.table} is JSON, which can be equal under other texts. Choose other columns for the key.`,
+  );
 }
 
 export const addedTable = (table: string): SchemaChange => ({

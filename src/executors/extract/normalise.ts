@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { digitsOf, exactJson, NumberText } from "../../base/json-numbers.ts";
+import type { OddValues } from "../../base/odd-values.ts";
 import { type Choice, chosen } from "./chosen.ts";
 import { type Field, Lines, type Node } from "./lines.ts";
 import { asciiName, joinNames, type Names, normaliseName } from "./naming.ts";
@@ -22,6 +23,8 @@ interface NormaliserOptions {
   only: Choice | null;
   /** Names of tables that are taken. */
   tables: Names;
+  /** What did not arrive as it is. */
+  odd: OddValues;
   warn(text: string): void;
 }
 
@@ -162,6 +165,10 @@ export class Normaliser {
 
   #text(lines: Lines, field: Field, item: string): void {
     const target = column(lines, field);
+    if (!item.isWellFormed()) {
+      const place = lines === this.#root ? field.name : `${lines.sheet.table}.${field.name}`;
+      this.#options.odd.add(place, HALF_A_PAIR, item.toWellFormed());
+    }
     if (target.texts !== "VARCHAR") target.sawText(textType(item));
     put(lines, target, "text", "VARCHAR", quote(item));
   }
@@ -191,6 +198,8 @@ export class Normaliser {
     } else this.#numberText(lines, field, String(item));
   }
 }
+
+const HALF_A_PAIR = "lost half of a surrogate pair, which is no character";
 
 /** More digits than a decimal has. */
 export const TOO_MANY_DIGITS = 1000;

@@ -102,6 +102,12 @@ const AHEAD_MS = 86_400_000;
 /** One row with a wrong date takes the cursor past all that is still to come. */
 export function warnOfAhead({ cursor }: Landed, { plan, startedAt, warn }: Site): void {
   if (!cursor || plan.incremental?.isBackfill) return;
+  if (/^(nan|inf(inity)?)$/i.test(String(cursor.end))) {
+    warn(
+      `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, and no row comes behind it: later rows are not found any more. Mend that row at the source, and reset the action's state.`,
+    );
+    return;
+  }
   if (!(instantMs(cursor.end) > Date.parse(startedAt) + AHEAD_MS)) return;
   warn(
     `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, which lies ahead: rows before it are not found any more. Mend that row at the source, and reset the action's state.`,

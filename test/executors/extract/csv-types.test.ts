@@ -96,6 +96,16 @@ describe("a column of CSV", () => {
     }
   });
 
+  test("of JSON that has half of a surrogate pair loses it, and tells it", async () => {
+    await using world = openWorld();
+    const lines = '{"i":1,"v":"a\\ud800"}\n{"i":2,"v":"\\ud83d\\ude42"}\n';
+    const { result } = await load(world, "a.jsonl", { "a.jsonl": lines });
+    expect(await valuesOf(world)).toEqual(["a\ufffd", "🙂"]);
+    expect(result.warnings).toEqual([
+      't.v: 1 value lost half of a surrogate pair, which is no character ("a\ufffd").',
+    ]);
+  });
+
   test("has one type over all files, and in any order of rows", async () => {
     const value = fc.constantFrom(
       "1",
@@ -283,6 +293,33 @@ describe("CSV as it comes", () => {
     expect(all.columns("t")[v ?? ""]).toBe(type);
     const found = await all.query(`SELECT CAST(${v} AS VARCHAR) AS v FROM raw.shop__t ORDER BY ${i}`);
     expect(found.map((row) => row.v)).toEqual(values);
+  });
+
+  test.each([
+    ["HH:mm:ss", "needs a year, a month and a day"],
+    ["dd.MM.", "needs a year, a month and a day"],
+    ["dd.MM.yyyy hh:mm", "Twelve hours (hh or %I) need a or %p"],
+    ["%Y-%m-%d %H:%M:%S.%n", "Columns hold microseconds"],
+    ["dd.QQ.yyyy", "Unknown date format"],
+  ])("is refused with the date format %s", async (dateFormat, told) => {
+    await using world = openWorld();
+    const refused = await failure(load(world, "a.csv", { "a.csv": "i,v\n1,x\n" }, { file: { dateFormat } }));
+    expect([refused.code, refused.message]).toEqual(["definition_invalid", expect.stringContaining(told)]);
+  });
+
+  test.each([
+    ["03.04.2026 10:00 +0200", "TIMESTAMP WITH TIME ZONE"],
+    ["03.04.2026 10:00 +9900", "VARCHAR"],
+    ["03.04.0000 10:00 +0200", "VARCHAR"],
+  ])("with a zone in its own date format, %s is %s", async (value, type) => {
+    await using world = openWorld();
+    await load(
+      world,
+      "a.csv",
+      { "a.csv": `i,v\n1,${value}\n` },
+      { file: { dateFormat: "dd.MM.yyyy HH:mm xx" } },
+    );
+    expect(typeOf(world)).toBe(type);
   });
 
   test("is refused where it is cut off within Zstandard", async () => {
