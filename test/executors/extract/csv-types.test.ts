@@ -202,6 +202,13 @@ describe("a column of CSV", () => {
     expect(Object.keys(world.columns("t"))).not.toContain("v__v_text");
   });
 
+  test("that has the name of another is told", async () => {
+    await using world = openWorld();
+    const { result } = await load(world, "*.csv", { "a.csv": "i,v,v\n1,2,3\n", "b.csv": "i,v,v\n2,3,4\n" });
+    expect(result.warnings).toEqual(['Several columns of t are called "v"; one is v_2 here.']);
+    expect(await valuesOf(world, "v_2")).toEqual(["3", "4"]);
+  });
+
   test("that is gone at the source is told", async () => {
     await using world = openWorld();
     await load(world, "a.csv", { "a.csv": "i,v\n1,10\n" });
