@@ -286,7 +286,7 @@ function checkReply(operation: Operation, body: unknown): void {
 /** One line for each request that was turned away for who sent it: wrong credentials, signatures, roles. */
 function logRefusal(app: App, visit: Visit, status: number, { code, message }: AppError): void {
   if (status !== 401 && status !== 403) return;
-  app.log.write("warn", "request refused", {
+  app.log.write("info", "request refused", {
     status,
     code,
     cause: message,

@@ -20,7 +20,7 @@ test("every refusal is one line of the log, with its cause and source", async ()
       .filter((line) => line.correlationId === correlationId);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({
-      level: "warn",
+      level: "info",
       message: "request refused",
       status,
       address: "203.0.113.9",
