@@ -108,7 +108,9 @@ export class Tabular {
       taken.add(name);
       if (this.options.only && !this.options.only.has(name)) return [];
       if (name !== given && !this.sheet.columnFrom(name))
-        this.options.warn(`Several columns of ${this.sheet.table} are called "${given}"; one is ${name} here.`);
+        this.options.warn(
+          `Several columns of ${this.sheet.table} are called "${given}"; one is ${name} here.`,
+        );
       const column = this.sheet.columnOf(name, this.options.warn);
       if (column.slots.length === 0) column.texts = "VARCHAR";
       return [{ column, raw: `c${at}`, name }];
