@@ -4,7 +4,7 @@ import { events } from "../../src/resources/events/table.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { client, PASSWORD, startApp } from "../support/app.ts";
 import { startWithMail } from "../support/mail.ts";
-import { browser, join, neighbour } from "../support/people.ts";
+import { browser, join, neighbour, turnOnSecondFactor } from "../support/people.ts";
 
 const INVITATIONS = "/api/v1/organizations/invitations";
 const ACCEPT = "/api/v1/auth/invitations/accept";
@@ -31,6 +31,7 @@ async function squat(app: Started) {
   const page = browser(app.origin);
   expect((await page.call("POST", ACCEPT, { token, password: HERS })).status).toBe(201);
   const pat = (await page.call("POST", "/api/v1/access-tokens", { name: "old", organizations: "all" })).body;
+  await turnOnSecondFactor(app, page.call);
   return { mallory, page, old: client(app.origin, { authorization: `Bearer ${pat.token}` }) };
 }
 
@@ -67,6 +68,7 @@ describe("an account that someone made in another's name", () => {
     const joined = await ceo.call("POST", ACCEPT, { token, password: PASSWORD, firstName: "Carol" });
     expect([joined.status, joined.body.firstName]).toEqual([200, "Carol"]);
     expect(await provenAt(app, CEO)).not.toBeNull();
+    expect((await browser(app.origin).signIn(CEO)).status).toBe(200);
 
     const here = { "x-organization-id": app.ids.organizationId };
     for (const call of [page.call, old]) expect((await call("GET", TEAM, undefined, here)).status).toBe(401);
@@ -81,7 +83,7 @@ describe("an account that someone made in another's name", () => {
       .select()
       .from(events)
       .where(eq(events.organizationId, mallory.organization.id));
-    expect(trail.map(({ type, data }) => ({ type, data })).slice(-3)).toMatchObject([
+    expect(trail.map(({ type, data }) => ({ type, data })).slice(-4)).toMatchObject([
       {
         type: "user.updated",
         data: {
@@ -91,6 +93,7 @@ describe("an account that someone made in another's name", () => {
           ],
         },
       },
+      { type: "user.updated", data: { changes: [{ field: "secondFactor", from: "on", to: "off" }] } },
       { type: "auth.token_revoked" },
       { type: "auth.logout" },
     ]);

@@ -101,7 +101,8 @@ async function setPassword(
 
 /**
  * Sets a new password for the user with this address, by the operator's word whose it is, and ends every way in from
- * before. The second factor stays, unless `endSecondFactor`. Throws `not_found`, `invalid` for a password that is too short or too long.
+ * before. The second factor stays, unless `endSecondFactor` or the address was
+ * never proven. Throws `not_found`, `invalid` for a password that is too short or too long.
  */
 export async function resetPassword(
   app: App,
@@ -137,7 +138,8 @@ export async function applyReset(
     const addressProvenAt = user.addressProvenAt ?? timestamp(tx.clock);
     await setPassword(tx, user, { passwordHash, addressProvenAt });
     const isOn = await hasSecondFactor(tx.db, user.id);
-    const isEnded = endSecondFactor && (await endTotp(tx, user.id));
+    const isTheirs = user.addressProvenAt !== null; // else somebody else may have turned it on
+    const isEnded = (endSecondFactor || !isTheirs) && (await endTotp(tx, user.id));
     const secondFactor = isEnded ? "ended" : isOn ? "kept" : "none";
     return { ...(await endEveryWayIn(tx, user.id)), secondFactor };
   });

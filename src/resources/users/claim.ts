@@ -4,13 +4,14 @@ import type { WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { memberships } from "../organizations/table.ts";
 import { findHome } from "../organizations/team.ts";
+import { endTotp } from "../second-factor/service.ts";
 import { type UserRow, users } from "./table.ts";
 import { endEveryWayIn, type WaysIn } from "./ways-in.ts";
 
 /**
  * Gives an account to the person who has just proven that its address is theirs: sets the password, null for none, and
- * the names of `user`, and ends every way in from before. Where the address was never proven, anyone who was sent a link may have made the
- * account: then its default organization is the next one that the person joins.
+ * the names of `user`, and ends every way in from before. Where the address was never proven, somebody else may have
+ * made the account: then its second factor ends, and its default organization is the next one that the person joins.
  */
 export async function claim(
   tx: WriteContext,
@@ -43,5 +44,6 @@ export async function claim(
     ].filter(({ from, to }) => from !== to || from === "***");
     await record(self, "user.updated", { type: "user", id: user.id }, { changes });
   }
+  if (isFirst) await endTotp(self, user.id);
   return { user: { ...user, ...change }, ended: await endEveryWayIn(self, user.id) };
 }
