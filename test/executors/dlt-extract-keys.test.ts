@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { mysql } from "../../src/providers/mysql.ts";
-import { postgres } from "../../src/providers/postgres.ts";
 import { link } from "../support/link.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { openTestSql } from "../support/sql.ts";
-import { failure, openWorld, type World } from "./extract/world.ts";
+import { failure, openWorld, sourceOf, type World } from "./extract/world.ts";
 
 const duck = openTestSql();
 afterAll(() => duck[Symbol.asyncDispose]());
@@ -26,16 +25,7 @@ describe("PostgreSQL", () => {
   afterAll(() => pg[Symbol.asyncDispose]());
 
   const run = (world: World, resource: JsonObject, more: JsonObject = {}) =>
-    world.run(
-      { resources: [resource], ...more },
-      {
-        provider: postgres,
-        link: link(
-          { host: pg.host, port: pg.port, database: pg.database },
-          { user: pg.user, password: pg.password },
-        ),
-      },
-    );
+    world.run({ resources: [resource], ...more }, sourceOf(pg));
 
   test("a key under a nondeterministic collation is one however it is written", async () => {
     await using world = openWorld({ sql: duck.sql });

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { postgres } from "../../src/providers/postgres.ts";
-import { link } from "../support/link.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { openTestSql } from "../support/sql.ts";
-import { failure, openWorld, type World } from "./extract/world.ts";
+import { failure, openWorld, sourceOf, type World } from "./extract/world.ts";
 
 const duck = openTestSql();
 let pg: TestPostgres;
@@ -17,16 +15,7 @@ afterAll(async () => {
 });
 
 const run = (world: World, resource: JsonObject, more: JsonObject = {}) =>
-  world.run(
-    { resources: [resource], ...more },
-    {
-      provider: postgres,
-      link: link(
-        { host: pg.host, port: pg.port, database: pg.database },
-        { user: pg.user, password: pg.password },
-      ),
-    },
-  );
+  world.run({ resources: [resource], ...more }, sourceOf(pg));
 
 test("a table of PostgreSQL goes over in several files, row for row", async () => {
   await using world = openWorld({ sql: duck.sql });

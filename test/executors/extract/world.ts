@@ -12,11 +12,13 @@ import type { CursorState, LakeTable } from "../../../src/lake/contract.ts";
 import { openFolderLake } from "../../../src/lake/folder.ts";
 import { sqlTables } from "../../../src/lake/views.ts";
 import type { Extraction, ExtractRequest, Link, Provider } from "../../../src/providers/contract.ts";
+import { postgres } from "../../../src/providers/postgres.ts";
 import type { Sheets } from "../../../src/sheets/contract.ts";
 import type { Sql, SqlSession } from "../../../src/sql/contract.ts";
 import { jsonText, textOf } from "../../../src/sql/values.ts";
 import { testBench } from "../../support/bench.ts";
 import { link } from "../../support/link.ts";
+import type { TestPostgres } from "../../support/postgres.ts";
 
 export type Source = (request: ExtractRequest) => Extraction | Promise<Extraction>;
 
@@ -289,3 +291,9 @@ export async function failure(work: Promise<unknown>): Promise<AppError> {
   }
   throw new Error("It did not fail.");
 }
+
+/** The provider of a server of PostgreSQL's, and a link to it. */
+export const sourceOf = ({ host, port, database, user, password }: TestPostgres) => ({
+  provider: postgres,
+  link: link({ host, port, database }, { user, password }),
+});
