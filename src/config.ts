@@ -164,7 +164,7 @@ const OWN_NAMES =
   );
 
 /** Where each setting comes from, and how it is read. `flag` settings may stand on the command line. */
-const SETTINGS = {
+export const SETTINGS = {
   dataFolder: { env: "WEIR_DATA", read: text("./weir-data") },
   host: { env: "WEIR_HOST", read: text("127.0.0.1") },
   port: { env: "WEIR_PORT", read: integer(8484, 0, 65_535) },
@@ -228,7 +228,7 @@ const SETTINGS = {
   [K in keyof Config]: { env: string; read: (value: string | undefined, name: string) => Config[K] };
 };
 
-const SECRETS = {
+export const SECRETS = {
   secretKey: "WEIR_SECRET_KEY",
   secretKeyPrevious: "WEIR_SECRET_KEY_PREVIOUS",
   databaseToken: "WEIR_DATABASE_TOKEN",
@@ -376,30 +376,6 @@ export const basePathOf = ({ baseUrl }: Pick<Config, "baseUrl">): string => path
 
 /** What the server itself speaks. */
 export const schemeOf = ({ tlsCert }: Pick<Config, "tlsCert">) => (tlsCert === null ? "http" : "https");
-
-/** For `weir config`: each setting's name and value, written as one would set it. */
-export function describeConfig(config: Config, secrets: Secrets): [name: string, value: string][] {
-  const { host, port, apiRate } = config;
-  const shown = {
-    ...config,
-    baseUrl: config.baseUrl ?? `${schemeOf(config)}://${host.includes(":") ? `[${host}]` : host}:${port}`,
-    apiRate: apiRate === null ? "off" : `${apiRate.perMinute}:${apiRate.burst}`,
-  };
-  return [
-    ...Object.entries(SETTINGS).map(([key, { env }]): [string, string] => [
-      env,
-      String(shown[key as keyof Config] ?? ""), // a list with commas, as it is given
-    ]),
-    ...Object.entries(SECRETS).map(([key, name]): [string, string] => [
-      name,
-      masked(key, secrets[key as keyof Secrets]),
-    ]),
-  ];
-}
-
-/** Of an address with a password the password alone is hidden. */
-const masked = (key: string, secret: string | null): string =>
-  secret === null ? "" : key === "smtpUrl" ? secret.replace(/:[^:@]*@/, ":***@") : "***";
 
 const FLAGS: Readonly<Record<string, string>> = { dataFolder: "data", host: "host", port: "port" };
 

@@ -268,7 +268,7 @@ function groupsOf(claims: Readonly<Record<string, unknown>>, name: string): read
 const text = (claim: unknown, maxLength = 255): string | null =>
   typeof claim === "string" && claim.trim() !== "" && claim.length <= maxLength ? claim.trim() : null;
 
-/** Whether an address is verified is said by whoever says the address; of two that say the same one, by either. */
+/** An address counts as verified where a source that gives it says so. */
 function together(told: OpenIdProfile, more: OpenIdProfile, lacksGroups: boolean): OpenIdProfile {
   const { email } = more.email === null ? told : more;
   const said = more.email === null ? null : more.isEmailVerified;

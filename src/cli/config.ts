@@ -1,5 +1,5 @@
 import type { Parts } from "../app.ts";
-import { describeConfig } from "../config.ts";
+import { describeConfig } from "../config-shown.ts";
 import { checkInstallation, type Installation, readInstallation } from "../installation.ts";
 import { carryOut, type Host, readArgs, UsageError, withData } from "./host.ts";
 import { usage } from "./usage.ts";

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { madePages, withParts } from "../../scripts/docs.ts";
-import { describeConfig, readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
+import { describeConfig } from "../../src/config-shown.ts";
 import { docs } from "./blocks.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");

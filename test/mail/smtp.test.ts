@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { describeConfig, readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
+import { describeConfig } from "../../src/config-shown.ts";
 import { openSmtp } from "../../src/mail/smtp.ts";
 import { startSmtp } from "../peers/smtp.ts";
 

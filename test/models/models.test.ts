@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import type { AppError } from "../../src/base/errors.ts";
-import { describeConfig, readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
+import { describeConfig } from "../../src/config-shown.ts";
 import type { ModelEvent, ModelRequest } from "../../src/models/contract.ts";
 import { type ModelSettings, openModels } from "../../src/models/registry.ts";
 import { calls, type Script, says, startModel } from "../peers/model.ts";

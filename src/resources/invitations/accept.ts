@@ -131,7 +131,7 @@ async function prove(
   return signedIn.token;
 }
 
-/** Names that are given replace those that whoever made the account gave it. */
+/** The given names replace those of the account. */
 const namesOf = ({ firstName, lastName }: Acceptance, before: UserRow) => ({
   firstName: firstName ?? before.firstName,
   lastName: lastName ?? before.lastName,

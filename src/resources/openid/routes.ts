@@ -46,7 +46,7 @@ export const openIdOperations = [
     audience: "public",
     tag,
     summary: "Signs in whom the identity provider sends back, and leads to where they came from",
-    description: `A person is known by issuer and subject, the first time by a verified e-mail address: that of a user, or one that is invited. An account whose address was never proven loses, at that first time, the password, the access tokens and all other sessions: they may be those of whoever sent the invitation. Open invitations are accepted by the person, on a page that the browser is led to first. ${failure}`,
+    description: `A person is known by issuer and subject, the first time by a verified e-mail address: that of a user, or one that is invited. An account whose address was never proven loses, at that first time, the password, the access tokens and all other sessions: they may belong to the person who sent the invitation. Open invitations are accepted by the person, on a page that the browser is led to first. ${failure}`,
     query: CallbackQuery,
     status: 302,
     errors: [401, 403, 404, 410, 502, 504],

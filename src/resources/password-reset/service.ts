@@ -13,7 +13,7 @@ import { passwordResets } from "./table.ts";
 import type { PasswordReset } from "./wire.ts";
 
 const RESET_MS = 60 * 60 * 1000;
-/** Links to one address: whoever asks for more fills no mailbox. */
+/** Limits the mails to one address, so that nobody can flood a mailbox. */
 const LINK_RATE = { perMinute: 1, burst: 3 };
 
 /** Mails a link that sets a new password, where there is an account with the address; else does nothing. */

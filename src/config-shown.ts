@@ -1,0 +1,25 @@
+import { type Config, SECRETS, SETTINGS, type Secrets, schemeOf } from "./config.ts";
+
+/** For `weir config`: each setting's name and value, written as one would set it. */
+export function describeConfig(config: Config, secrets: Secrets): [name: string, value: string][] {
+  const { host, port, apiRate } = config;
+  const shown = {
+    ...config,
+    baseUrl: config.baseUrl ?? `${schemeOf(config)}://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    apiRate: apiRate === null ? "off" : `${apiRate.perMinute}:${apiRate.burst}`,
+  };
+  return [
+    ...Object.entries(SETTINGS).map(([key, { env }]): [string, string] => [
+      env,
+      String(shown[key as keyof Config] ?? ""), // a list with commas, as it is given
+    ]),
+    ...Object.entries(SECRETS).map(([key, name]): [string, string] => [
+      name,
+      masked(key, secrets[key as keyof Secrets]),
+    ]),
+  ];
+}
+
+/** Of an address with a password the password alone is hidden. */
+const masked = (key: string, secret: string | null): string =>
+  secret === null ? "" : key === "smtpUrl" ? secret.replace(/:[^:@]*@/, ":***@") : "***";
