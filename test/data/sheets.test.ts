@@ -71,7 +71,12 @@ test("columns whose names are doubled, missing or taken all arrive, also far to 
     name_2_2: "in AB",
     column_29: "in AC",
   });
-  expect(warnings).toEqual(['"name" of heads is called name_3, because name is taken.']);
+  expect(warnings).toEqual([
+    'Several columns of heads are called "Name"; one is Name_2 here.',
+    '"name" of heads is called name_3, because name is taken.',
+    'Several columns of heads are called "column_2"; one is column_2_2 here.',
+    'Several columns of heads are called "Name_2"; one is Name_2_2 here.',
+  ]);
 });
 
 test("an Avro file keeps its types, whole numbers beyond 2^53 and decimals too", async () => {
