@@ -17,7 +17,8 @@ import { openOperation, Reply } from "../../src/http/operation.ts";
 import { serve } from "../../src/http/serve.ts";
 import { visitOf } from "../../src/http/visit.ts";
 import { checkFilled, fillIn } from "../../src/resources/actions/definition.ts";
-import { checkAddress, checkRate, checkSignature, type Hook } from "../../src/resources/inbound/gate.ts";
+import { checkAddress, checkRate, type Hook } from "../../src/resources/inbound/gate.ts";
+import { checkSender } from "../../src/resources/inbound/sender.ts";
 import { BRANCH_AUTOMATION, SECRET } from "./weir.ts";
 
 const { config } = readConfig({}, { WEIR_API_RATE: "off" }, {});
@@ -40,6 +41,9 @@ const hook: Hook = {
   config: BRANCH_AUTOMATION.config as Hook["config"],
   version: 1,
   secret: SECRET,
+  proof: null,
+  needsTimestamp: false,
+  hasSeenTimestamp: false,
   plan: "enterprise",
   webhookRate: { perMinute: 1_000_000, burst: 1_000_000 },
 };
@@ -53,7 +57,7 @@ const webhook = openOperation({
   async handle({ visit }) {
     const body = await readBytes(app, visit.request);
     checkAddress(hook, visit.address);
-    checkSignature(app, hook, visit.request.headers, body);
+    checkSender(app, hook, { headers: visit.request.headers, body });
     checkRate(app, hook);
     const payload = parseJson(new TextDecoder().decode(body));
     const scope = {

@@ -115,6 +115,7 @@ export const BRANCH_AUTOMATION = {
   config: {
     path: "bench",
     secret: SECRET,
+    requireTimestamp: false,
     action: {
       kind: "conditional_branch",
       definition: { branches: [{ key: "big", when: "payload.order.total > 100" }], else: "small" },

@@ -62,12 +62,14 @@ async function sendWebhook(load: Load, key: string): Promise<boolean> {
   const { weir, organizationId, ledger } = load;
   const sent = ledger.webhooks.get(key);
   if (!sent) return true;
+  const sentAt = String(Math.floor(Date.now() / 1000));
   const reply = await fetch(`${weir.origin}/webhooks/${organizationId}/${sent.hook}`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
       "idempotency-key": key,
-      "x-svc-signature": `sha256=${createHmac("sha256", SECRET).update(sent.body).digest("hex")}`,
+      "x-svc-timestamp": sentAt,
+      "x-svc-signature": `sha256=${createHmac("sha256", SECRET).update(`${sentAt}.${sent.body}`).digest("hex")}`,
     },
     body: sent.body,
   }).catch(() => null);

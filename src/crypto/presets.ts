@@ -1,6 +1,15 @@
-import { equalBytes, hmac, standardKey } from "./signature.ts";
+import { equalBytes, equalTexts, hmac, standardKey } from "./signature.ts";
 
-export const SIGNATURE_PRESETS = ["github", "stripe", "shopify", "slack", "standard"] as const;
+export const SIGNATURE_PRESETS = [
+  "github",
+  "stripe",
+  "shopify",
+  "slack",
+  "standard",
+  "svix",
+  "gitlab",
+  "telegram",
+] as const;
 export type SignaturePreset = (typeof SIGNATURE_PRESETS)[number];
 
 /** What a sender signed and how, as it came. */
@@ -12,10 +21,17 @@ interface Signed {
   now: number;
 }
 
-/** How one common sender signs what it sends, and by what it names a message that it sends again. All use SHA-256. */
+/**
+ * How one common sender proves what it sends, and by what it names a message that it sends again. Those that sign use
+ * SHA-256; GitLab and Telegram send the secret itself.
+ */
 export interface Preset {
-  /** The header with the signature. */
+  /** The header with the signature or the secret. */
   readonly header: string;
+  /** True where the header holds the secret itself, which nobody may see afterwards. */
+  readonly sendsSecret?: boolean;
+  /** What a secret of this sender looks like, where it takes fewer characters than others. */
+  readonly secret?: { readonly pattern: RegExp; readonly message: string };
   /** What is wrong with the signature, as a sentence; null where it fits. */
   fault(signed: Signed): string | null;
   /** Where the sender's own id of the message stands, which stays the same when it is sent again. */
@@ -112,25 +128,49 @@ const slack: Preset = {
 };
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-const standard: Preset = {
-  header: "webhook-signature",
+const standardWith = (prefix: string): Preset => ({
+  header: `${prefix}-signature`,
   fault({ headers, body, secret, now }) {
     const given = headers.get(this.header);
-    const id = headers.get("webhook-id");
+    const id = headers.get(`${prefix}-id`);
     if (given === null) return missing(this.header);
-    if (id === null) return missing("webhook-id");
-    const time = headers.get("webhook-timestamp") ?? undefined;
-    const stale = staleness(time, now, "webhook-timestamp");
+    if (id === null) return missing(`${prefix}-id`);
+    const time = headers.get(`${prefix}-timestamp`) ?? undefined;
+    const stale = staleness(time, now, `${prefix}-timestamp`);
     const parts = [`${id}.${time}.`, body];
     return stale ?? compare(read(given.split(" "), "v1,", "base64"), this.header, standardKey(secret), parts);
   },
-  repeatKey: ["header", "webhook-id"],
-};
+  repeatKey: ["header", `${prefix}-id`],
+});
+
+const secretIn = (header: string, repeatKey: Preset["repeatKey"], secret?: Preset["secret"]): Preset => ({
+  header,
+  sendsSecret: true,
+  ...(secret ? { secret } : {}),
+  fault({ headers, secret: expected }) {
+    const given = headers.get(header);
+    if (given === null) return `The request has no ${header} header.`;
+    return equalTexts(given, expected) ? null : `${header} is not this webhook's secret.`;
+  },
+  repeatKey,
+});
+
+/** https://docs.gitlab.com/user/project/integrations/webhooks/#delivery-headers */
+const gitlab = secretIn("X-Gitlab-Token", ["header", "Idempotency-Key"]);
+
+/** https://core.telegram.org/bots/api#setwebhook */
+const telegram = secretIn("X-Telegram-Bot-Api-Secret-Token", ["body", "update_id"], {
+  pattern: /^[A-Za-z0-9_-]{1,256}$/,
+  message: "Telegram takes 1 to 256 of A-Z, a-z, 0-9, _ and -",
+});
 
 export const PRESETS: Readonly<Record<SignaturePreset, Preset>> = {
   github,
   stripe,
   shopify,
   slack,
-  standard,
+  standard: standardWith("webhook"),
+  svix: standardWith("svix"),
+  gitlab,
+  telegram,
 };

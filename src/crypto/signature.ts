@@ -36,6 +36,11 @@ function decode(text: string, length: number, algorithm: SignatureAlgorithm): Bu
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && timingSafeEqual(a, b);
 
+/** The same for texts of any length, whose lengths are not told either. */
+export const equalTexts = (a: string, b: string): boolean => equalBytes(sha256(a), sha256(b));
+
+const sha256 = (text: string): Uint8Array => new Bun.CryptoHasher("sha256").update(text).digest();
+
 /** Headers of an outbound delivery (interface, section 6). `timestamp` is in Unix seconds. */
 export const signDelivery = (secret: string, timestamp: number, payload: string) => ({
   "X-SVC-Signature": `sha256=${digest(secret, `${timestamp}.${payload}`, "hex")}`,

@@ -1,6 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { idempotencyKeys, replyLabel } from "../http/idempotency.ts";
+import { authLabel } from "../resources/automations/sender.ts";
 import { secretLabel } from "../resources/automations/service.ts";
 import { automations } from "../resources/automations/table.ts";
 import { bundleInstalls, installLabel } from "../resources/bundles/table.ts";
@@ -80,6 +81,12 @@ export const SEALED: readonly SealedColumn[] = [
     automations.sealedSecret,
     { id: automations.id, organizationId: automations.organizationId },
     secretLabel,
+  ),
+  sealed(
+    automations,
+    automations.sealedAuth,
+    { id: automations.id, organizationId: automations.organizationId },
+    authLabel,
   ),
   sealed(
     webhooks,

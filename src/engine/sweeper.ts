@@ -1,4 +1,5 @@
 import type { App } from "../context.ts";
+import { sweepStamps } from "../resources/inbound/stamps.ts";
 import type { Loop } from "./loop.ts";
 import { sweepDeadLetters, sweepDeliveries, sweepOutbound, sweepSubscriptions } from "./sweep-deliveries.ts";
 import { sweepArtifacts, sweepScratch } from "./sweep-files.ts";
@@ -19,6 +20,9 @@ import { sweepManifests } from "./sweep-sync.ts";
 const ROUND_MS = 60 * 60 * 1000;
 /** Files that a commit took out of the lake wait only for their readers. */
 const REMOVED_MS = 60 * 1000;
+
+/** Each webhook leaves a signature, of use for ten minutes. */
+const STAMPS_MS = 5 * 60 * 1000;
 
 /** Work in small steps; each `yield` is the end of one. */
 type Sweep = (app: App) => AsyncGenerator<void>;
@@ -47,6 +51,7 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepActionRuns),
     chore(app, ROUND_MS, sweepDeadLetters),
     chore(app, ROUND_MS, sweepDeliveries),
+    chore(app, STAMPS_MS, sweepStamps),
     chore(app, ROUND_MS, sweepOutbound),
     chore(app, ROUND_MS, sweepSubscriptions),
     chore(app, ROUND_MS, sweepManifests),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { createHmac } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
+import { stamped } from "../support/hook.ts";
 import { freePort } from "../support/postgres.ts";
 import { bareMachine, PASSWORD } from "./executable.ts";
 
@@ -162,10 +162,12 @@ describe("weir serve", () => {
     };
     await server.call("POST", "/api/v1/automations", { name: "In", triggerType: "webhook", config });
     const body = '{"n":1}';
-    const reply = await server.call("POST", `/webhooks/${organizationId}/in`, body, {
-      "content-type": "application/json",
-      "x-svc-signature": createHmac("sha256", config.secret).update(body).digest("hex"),
-    });
+    const reply = await server.call(
+      "POST",
+      `/webhooks/${organizationId}/in`,
+      body,
+      stamped(body, config.secret),
+    );
     expect(reply.body).toMatchObject({ status: "processed", result: { branch: "b" } });
     await server.end("SIGKILL");
 

@@ -458,6 +458,38 @@ actions:
     expect(await trailOf(app)).toBe(trail);
   });
 
+  test("keep what a sender sends along as the automation's secret", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const text = (auth: string) => `weir: 1
+automations:
+  - slug: hook
+    name: Hook
+    triggerType: webhook
+    secret: \${HOOK_TOKEN}
+    config: { path: shop, auth: ${auth}, action: { kind: conditional_branch, definition: { branches: [{ key: a, when: "true" }] } } }
+`;
+    shell.env.HOOK_TOKEN = "the-token-of-the-shop";
+    const wrong = await shell.give(text("{ type: bearer, token: in-the-wrong-place }"));
+    expect([wrong.code, wrong.err]).toEqual([
+      1,
+      expect.stringContaining("Give the token as the automation's secret, beside config."),
+    ]);
+    expect((await shell.give(text("{ type: bearer }"))).code).toBe(0);
+    const sent = await fetch(`${app.origin}/webhooks/acme/shop`, {
+      method: "POST",
+      headers: { authorization: "Bearer the-token-of-the-shop" },
+      body: "{}",
+    });
+    expect([200, 202]).toContain(sent.status);
+    const exported = (await shell.export()).out;
+    expect(exported).toContain(`secret: \${HOOK_SECRET}`);
+    expect(exported).not.toContain("the-token");
+    shell.env.HOOK_SECRET = "the-token-of-the-shop";
+    expect((await shell.give(exported)).code).toBe(0);
+  });
+
   test("show the secret that a server makes for a new webhook, this once", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { sign } from "../support/hook.ts";
+import { stamped } from "../support/hook.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { ACTIONS, AUTOMATIONS, created, makeAction, RUNS, runEnd, until } from "../support/work.ts";
@@ -40,7 +40,7 @@ test("runs go on after kill -9, at most three times, and accepted webhooks are c
   const accepted: string[] = [];
   for (let n = 0; n < 8; n++) {
     const body = JSON.stringify({ n });
-    const headers = { "content-type": "application/json", "x-svc-signature": sign(body, config.secret) };
+    const headers = stamped(body, config.secret);
     const reply = await fetch(`${server.origin}/webhooks/acme/hook`, { method: "POST", headers, body });
     expect(reply.status).toBe(202);
     accepted.push(((await reply.json()) as { deliveryId: string }).deliveryId);

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { sign } from "../support/hook.ts";
+import { stamped } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { type Member, type Several, startSeveral } from "../support/several.ts";
 import { ACTIONS, AUTOMATIONS, branch, created, makeAction, makeAutomation, until } from "../support/work.ts";
@@ -33,11 +33,7 @@ async function plant({ owner }: Member, receiver: string) {
 
 async function sendHook({ origin }: Member, n: number): Promise<string | null> {
   const body = JSON.stringify({ n });
-  const headers = {
-    "content-type": "application/json",
-    "idempotency-key": `hook-${n}`,
-    "x-svc-signature": sign(body, SECRET),
-  };
+  const headers = { ...stamped(body, SECRET), "idempotency-key": `hook-${n}` };
   const reply = await fetch(`${origin}/webhooks/acme/hook`, { method: "POST", headers, body }).catch(
     () => null,
   );

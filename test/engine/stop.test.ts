@@ -66,7 +66,13 @@ describe("a server that is asked to stop", () => {
       const { owner, origin } = first;
       const anonymous = client(origin);
       const action = await makeAction(owner, sends(receiver.url));
-      const config = { path: "orders", secret: SECRET, waitSeconds: 30, action: sends(receiver.url) };
+      const config = {
+        path: "orders",
+        secret: SECRET,
+        requireTimestamp: false,
+        waitSeconds: 30,
+        action: sends(receiver.url),
+      };
       created(await owner("POST", AUTOMATIONS, { name: "Hook", triggerType: "webhook", config }));
       const post = (call = anonymous) =>
         call("POST", "/webhooks/acme/orders", "{}", {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createHmac } from "node:crypto";
 import { truthOf } from "../../src/cli/demo/sample.ts";
 import { contextFor } from "../../src/context.ts";
 import { builtIns } from "../../src/resources/bundles/built-in/all.ts";
@@ -7,6 +6,7 @@ import { templateFaults } from "../../src/resources/templates/faults.ts";
 import { client, startApp } from "../support/app.ts";
 import { BUNDLES, install, ok } from "../support/bundles.ts";
 import { trailOf } from "../support/connections.ts";
+import { stamped } from "../support/hook.ts";
 import { eventually } from "../support/outbound.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { AUTOMATIONS, automationRunEnd, flowToEnd, until } from "../support/work.ts";
@@ -69,11 +69,8 @@ test("quick start: sample files are loaded, transformed and told of", async () =
   });
   const { webhookUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.exported}`));
   const body = JSON.stringify({ shop: "kettle-and-leaf" });
-  const signature = createHmac("sha256", "a secret of the shop").update(body).digest("hex");
-  const sending = client("")("POST", webhookUrl, Buffer.from(body), {
-    "content-type": "application/json",
-    "x-svc-signature": signature,
-  });
+  const headers = stamped(body, "a secret of the shop");
+  const sending = client("")("POST", webhookUrl, Buffer.from(body), headers);
   const { items } = await until(started.owner, "/api/v1/approvals", (page) => page.items.length > 0);
   expect(receiver.got).toEqual([]);
   ok(await started.owner("POST", `/api/v1/approvals/${items[0].id}/approve`, {}));
@@ -118,8 +115,7 @@ test("webhook intake: what a person approves becomes a row, the rest does not", 
   const { webhookUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.intake}`));
   const send = async (payload: object) => {
     const body = JSON.stringify(payload);
-    const signature = createHmac("sha256", "a secret of the office").update(body).digest("hex");
-    const headers = { "content-type": "application/json", "x-svc-signature": signature };
+    const headers = stamped(body, "a secret of the office");
     const sent = await client("")("POST", webhookUrl, Buffer.from(body), headers);
     expect(sent.status).toBe(202);
     const { items } = await until(started.owner, "/api/v1/approvals", (page) =>

@@ -6,6 +6,7 @@ import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
 import vectors from "../crypto/vectors.json" with { type: "json" };
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { AUTOMATIONS, branch, faultsOf } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -45,15 +46,26 @@ const SENDERS: Record<SignaturePreset, (body: string, time: number, id: string) 
     "webhook-timestamp": String(time),
     "webhook-signature": new Webhook(WHSEC).sign(id, new Date(time * 1000), body),
   }),
+  svix: (body, time, id) => ({
+    "svix-id": id,
+    "svix-timestamp": String(time),
+    "svix-signature": new Webhook(WHSEC).sign(id, new Date(time * 1000), body),
+  }),
+  gitlab: (_, __, id) => ({ "x-gitlab-token": SECRET, "idempotency-key": id, "x-gitlab-event": "Push Hook" }),
+  telegram: () => ({ "x-telegram-bot-api-secret-token": SECRET }),
 };
+
+/** These send the secret itself, and sign nothing. */
+const UNSIGNED: readonly SignaturePreset[] = ["gitlab", "telegram"];
 
 /** A signature, whatever stands before it. */
 const SIGNATURE = /[A-Za-z0-9+/]{43,}=?/g;
 
 const names = Object.keys(SENDERS) as SignaturePreset[];
-const secretOf = (preset: SignaturePreset) => (preset === "standard" ? WHSEC : SECRET);
-/** A body with an id where Stripe and Slack have theirs. */
-const bodyOf = (id: string) => JSON.stringify({ id, event_id: id, type: "event_callback", n: 1 });
+const secretOf = (preset: SignaturePreset) => (["standard", "svix"].includes(preset) ? WHSEC : SECRET);
+/** A body with an id where Stripe, Slack and Telegram have theirs. */
+const bodyOf = (id: string) =>
+  JSON.stringify({ id, event_id: id, update_id: Number(id.slice(1)), type: "event_callback", n: 1 });
 
 const hookFor = (app: Started, preset: SignaturePreset, more: object = {}) =>
   makeHook(app, { ...quick, signaturePreset: preset, secret: secretOf(preset), path: preset, ...more });
@@ -84,14 +96,18 @@ describe.each(names)("the preset %s", (preset) => {
     const { header } = PRESETS[preset];
     const name = header.toLowerCase();
     const given = good[name] ?? "";
-    const bad: [string, Headers][] = [
+    const altered: [string, Headers][] = [
       [`${body} `, good],
-      [body, { ...good, [name]: "" }],
-      [body, { ...good, [name]: "nonsense" }],
       [body, { ...good, [name]: given.replace(SIGNATURE, (text) => text.slice(0, -3)) }],
       [body, { ...good, [name]: given.replace(SIGNATURE, (text) => `z${text.slice(1)}`) }],
       [body, { ...good, [name]: given.replace(/(?:sha256=|v[01][=,]|(?=^[A-Za-z0-9+/]{43}=$))/g, "v9=") }],
+    ];
+    const longer: [string, Headers][] = [[body, { ...good, [name]: `${given}x`, "x-svc-signature": given }]];
+    const bad: [string, Headers][] = [
+      [body, { ...good, [name]: "" }],
+      [body, { ...good, [name]: "nonsense" }],
       [body, { ...good, [name]: "", "x-svc-signature": `sha256=${hmacOf(SECRET, body)}` }],
+      ...(UNSIGNED.includes(preset) ? longer : altered),
     ];
     for (const [text, headers] of bad) {
       const answer = await post(app, preset, text, headers);
@@ -130,6 +146,7 @@ test.each<[SignaturePreset, string]>([
   ["stripe", "stripe-signature"],
   ["slack", "x-slack-request-timestamp"],
   ["standard", "webhook-timestamp"],
+  ["svix", "svix-timestamp"],
 ])("a time of sending by %s is good for five minutes", async (preset, header) => {
   await using app = await startApp({ stands: true });
   await hookFor(app, preset);
@@ -143,6 +160,36 @@ test.each<[SignaturePreset, string]>([
   const altered = (headers[header] ?? "").replace(/\d{10}/, (time) => String(Number(time) + 1));
   expect((await post(app, preset, bodyOf("m"), { ...headers, [header]: altered })).status).toBe(401);
   expect((await post(app, preset, bodyOf("m"), { ...headers, [header]: "" })).status).toBe(401);
+});
+
+test.each(UNSIGNED)("the secret that %s sends is in no delivery and no template", async (preset) => {
+  await using app = await startApp();
+  await using receiver = startReceiver();
+  const { header } = PRESETS[preset];
+  const name = header.toLowerCase();
+  const action = {
+    kind: "http_request",
+    definition: { url: receiver.url, method: "POST", body: { seen: `{{headers.${name}}}` } },
+  };
+  await hookFor(app, preset, { action, debug: true });
+  const { body } = await post(app, preset, bodyOf("m1"), SENDERS[preset](bodyOf("m1"), 0, "m1"));
+  expect(JSON.parse(receiver.got[0]?.text ?? "")).toEqual({ seen: "***" });
+  const delivery = await app.owner("GET", `/api/v1/webhook-deliveries/${body.deliveryId}`);
+  expect(delivery.body.headers[name]).toBe("***");
+});
+
+test("a webhook of Telegram's makes and takes only secrets that Telegram takes", async () => {
+  await using app = await startApp({ engine: false });
+  const config = { ...quick, signaturePreset: "telegram", path: "bot" };
+  const body = (more: object) => ({ name: "Bot", triggerType: "webhook", config: { ...config, ...more } });
+  const made = await app.owner("POST", AUTOMATIONS, body({}));
+  expect(made.body.config.secret).toMatch(/^[A-Za-z0-9_-]{20,256}$/);
+  const given = await app.owner(
+    "POST",
+    AUTOMATIONS,
+    body({ path: "b2", secret: "not for Telegram: a+b/c=" }),
+  );
+  expect(faultsOf(given)).toEqual(["body.config.secret value_error"]);
 });
 
 describe("published examples", () => {
@@ -254,7 +301,7 @@ test("only the senders that are known have a preset, and only webhooks take one"
     triggerType,
     config: { ...quick, ...config },
   });
-  const unknown = body("webhook", { path: "x", signaturePreset: "gitlab" });
+  const unknown = body("webhook", { path: "x", signaturePreset: "bitbucket" });
   expect(faultsOf(await app.owner("POST", AUTOMATIONS, unknown))).toEqual([
     "body.config.signaturePreset enum",
   ]);

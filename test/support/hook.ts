@@ -7,12 +7,13 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 
 export const SECRET = "inbound-secret-1";
 
-/** Creates a webhook automation; `config` without secret and path gets those of the tests. */
+/** Creates a webhook automation; `config` without secret and path gets those of the tests, and needs no timestamps. */
 export async function makeHook({ owner }: Started, config: object, more: object = {}) {
+  const isPlain = !("signaturePreset" in config) && !("auth" in config);
   const body = {
     name: "Hook",
     triggerType: "webhook",
-    config: { path: "orders", secret: SECRET, ...config },
+    config: { path: "orders", secret: SECRET, ...(isPlain ? { requireTimestamp: false } : {}), ...config },
     ...more,
   };
   return created(await owner("POST", "/api/v1/automations", body));
@@ -20,6 +21,16 @@ export async function makeHook({ owner }: Started, config: object, more: object 
 
 export const sign = (body: string, secret = SECRET, algorithm = "sha256") =>
   createHmac(algorithm, secret).update(body).digest("hex");
+
+/** The headers of JSON that is signed over the time and the body, as new webhooks want it. `now` in milliseconds. */
+export function stamped(body: string, secret = SECRET, now = Date.now()): Record<string, string> {
+  const at = String(Math.floor(now / 1000));
+  return {
+    "content-type": "application/json",
+    "x-svc-timestamp": at,
+    "x-svc-signature": `sha256=${sign(`${at}.${body}`, secret)}`,
+  };
+}
 
 /** Sends as an outside sender does: JSON, signed. Headers replace those; an empty one is left out. */
 export function send(

@@ -48,11 +48,21 @@ const WEBHOOK = {
     "Path",
     "The last part of the address that webhooks are sent to. The secret that they are signed with is made, and shown once.",
   ),
-  signaturePreset: choice("Sender", ["github", "stripe", "shopify", "slack", "standard"], {
-    description: "Who signs in a way of their own; instead of header and algorithm",
-  }),
+  signaturePreset: choice(
+    "Sender",
+    ["github", "gitlab", "stripe", "shopify", "slack", "telegram", "svix", "standard"],
+    {
+      description: "A sender with a way of its own, instead of header and algorithm",
+    },
+  ),
   signatureHeader: text("Signature header", undefined, { default: "X-SVC-Signature" }),
   signatureAlgorithm: choice("Algorithm", ["sha256", "sha1", "sha512"], { default: "sha256" }),
+  requireTimestamp: {
+    type: "boolean",
+    title: "Require a timestamp",
+    description: "Refuses a signature without the time of sending, which could be sent again at any time",
+    default: true,
+  },
   waitSeconds: {
     type: "number",
     title: "Wait",
@@ -124,6 +134,7 @@ export const MINOR_SETTINGS = [
   "expect",
   "signatureHeader",
   "signatureAlgorithm",
+  "requireTimestamp",
   "waitSeconds",
   "debug",
   "allowedIps",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Document, LineCounter } from "yaml";
 import { ConfigError } from "../../base/config-error.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { proofFieldOf } from "../../base/sender-proof.ts";
 import type { Host } from "../host.ts";
 import { completed, itemFields, KINDS, type Kind, UNSEEN } from "./kinds.ts";
 import { escaped, mapTexts, type Noun, type Path, placeholderIn } from "./text.ts";
@@ -163,6 +164,7 @@ function wantedOf(
   for (const [name, { fallback }] of Object.entries(kind.fields))
     if (fallback === undefined && (body[name] ?? null) === null)
       tell([name], `${aNoun(kind)} needs the field ${name}.`);
+  tellProof(kind, body, tell);
   for (const name of ["endpoints", "tools"]) tellItems(kind, body, name, tell);
   if (!isWhole) return null;
   const given: Path[] = [];
@@ -190,6 +192,15 @@ function wantedOf(
 }
 
 const aNoun = ({ noun }: Kind) => `${/^a/.test(noun) ? "An" : "A"} ${noun}`;
+
+/** What a webhook's sender proves itself with is a secret as others are: a plan could not compare it within the config. */
+function tellProof(kind: Kind, body: JsonObject, tell: (path: Path, message: string) => void): void {
+  const { auth } =
+    kind.noun === "automation" && isObject(body.config ?? null) ? (body.config as JsonObject) : {};
+  const field = proofFieldOf(auth);
+  if (field !== null && isObject(auth) && field in auth)
+    tell(["config", "auth", field], `Give the ${field} as the automation's secret, beside config.`);
+}
 
 function tellItems(
   kind: Kind,

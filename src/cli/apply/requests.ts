@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { proofFieldOf } from "../../base/sender-proof.ts";
 import type { Api } from "../verbs.ts";
 import type { Wanted } from "./read.ts";
 import type { There } from "./state.ts";
@@ -124,11 +125,15 @@ export function openRequests(api: Api, things: readonly There[]) {
     }
   }
 
-  /** An automation's config, with its secret where one is given. */
+  /** An automation's config, with its secret where one is given: what it signs with, or what its sender sends along. */
   function configOf(body: JsonObject): JsonObject {
-    const config = raw(body.config);
-    const secret: JsonObject = typeof body.secret === "string" ? { secret: raw(body.secret) } : {};
-    return { ...(isObject(config) ? config : {}), ...secret };
+    const given = raw(body.config);
+    const config = isObject(given) ? given : {};
+    if (typeof body.secret !== "string") return config;
+    const secret = raw(body.secret);
+    const field = proofFieldOf(config.auth);
+    if (field === null || !isObject(config.auth)) return { ...config, secret };
+    return { ...config, auth: { ...config.auth, [field]: secret } };
   }
 
   /** Brings a thing from `before` to `body`; gives back its id, which is another for a new version of a template. */

@@ -44,6 +44,17 @@ export interface Expectation {
   notifyUrl?: string;
 }
 
+/**
+ * How the sender of a webhook proves who it is. Stored without what is secret in it: `token`, `password` and `value`
+ * are sealed apart.
+ */
+export type SenderAuth =
+  | { type: "signature" }
+  | { type: "bearer"; token?: string }
+  | { type: "basic"; username: string; password?: string }
+  | { type: "header"; name: string; value?: string }
+  | { type: "ed25519"; publicKey: string; signatureHeader: string; timestampHeader?: string };
+
 /** What an automation's `config` holds, as far as the engine reads it. */
 export interface AutomationConfig {
   action?: { kind?: ActionKind; definition?: JsonObject; connectionId?: string | null; actionId?: string };
@@ -61,6 +72,10 @@ export interface AutomationConfig {
   signaturePreset?: SignaturePreset;
   signatureHeader?: string;
   signatureAlgorithm?: "sha256" | "sha1" | "sha512";
+  /** Whether a request needs `X-SVC-Timestamp`. */
+  requireTimestamp?: boolean;
+  /** A signature by default. */
+  auth?: SenderAuth;
   allowedIps?: string[];
   debug?: boolean;
   waitSeconds?: number;

@@ -1,6 +1,7 @@
 import type { Fault } from "../../base/errors.ts";
 import { PRESETS } from "../../crypto/presets.ts";
 import type { AutomationConfig } from "./config.ts";
+import { isSigned, readPublicKey } from "./sender.ts";
 import type { TriggerType } from "./table.ts";
 
 /** Fields of a config that exclude or need one another; each of them has its shape. */
@@ -9,7 +10,7 @@ export function conflictFaults(
   config: AutomationConfig,
   loc: readonly string[],
 ): Fault[] {
-  const { signaturePreset, signatureHeader, signatureAlgorithm = "sha256", expect, secret } = config;
+  const { signaturePreset, signatureHeader, signatureAlgorithm = "sha256", expect, secret, auth } = config;
   const faults: Fault[] = [];
   const fail = (field: string, msg: string, type = "value_error") =>
     faults.push({ loc: [...loc, field], msg, type });
@@ -21,13 +22,32 @@ export function conflictFaults(
     if (signatureAlgorithm !== "sha256")
       fail("signatureAlgorithm", `The preset ${signaturePreset} has sha256; leave this out`);
   }
+  if (signaturePreset !== undefined && auth !== undefined && auth.type !== "signature")
+    fail("auth", `The preset ${signaturePreset} says how its sender proves itself; leave this out`);
+  const { secret: taken } = signaturePreset === undefined ? {} : PRESETS[signaturePreset];
+  if (taken && secret !== undefined && !taken.pattern.test(secret)) fail("secret", taken.message);
+  if (config.requireTimestamp !== undefined && (signaturePreset !== undefined || !isSigned(config)))
+    fail("requireTimestamp", "Only a webhook with Weir's own signature takes this; leave it out");
+  if (auth && auth.type !== "signature" && (signatureHeader ?? config.signatureAlgorithm) !== undefined)
+    fail("auth", `signatureHeader and signatureAlgorithm are for signatures, not for ${auth.type}`);
+  if (auth?.type === "ed25519" && readPublicKey(auth.publicKey) === null)
+    faults.push({
+      loc: [...loc, "auth", "publicKey"],
+      msg: "Input should be an Ed25519 public key: 32 bytes in hex or base64, or PEM",
+      type: "value_error",
+    });
   if (expect && expect.maxSilenceSeconds === undefined && expect.minRows === undefined)
     fail("expect", "Give maxSilenceSeconds, minRows or both", "missing");
   if (secret !== undefined && !needsSecret(trigger, config))
-    fail("secret", "This signs webhooks and notices; give expect.notifyUrl too", "extra_forbidden");
+    fail(
+      "secret",
+      "This signs webhooks and notices; give expect.notifyUrl or alerts too, or leave it out",
+      "extra_forbidden",
+    );
   return faults;
 }
 
 /** True where requests come in that are signed, or notices go out. */
-export const needsSecret = (trigger: TriggerType, { expect }: AutomationConfig): boolean =>
-  trigger === "webhook" || expect?.notifyUrl !== undefined;
+export const needsSecret = (trigger: TriggerType, config: AutomationConfig): boolean =>
+  (trigger === "webhook" && (isSigned(config) || config.alerts !== undefined)) ||
+  config.expect?.notifyUrl !== undefined;

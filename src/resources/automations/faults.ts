@@ -15,6 +15,7 @@ import type { AutomationConfig, Step } from "./config.ts";
 import { conflictFaults } from "./conflicts.ts";
 import { graphFaults } from "./graph.ts";
 import { scheduleFaults } from "./schedule.ts";
+import { SENDER_AUTH } from "./sender.ts";
 import { TRIGGER_TYPES, type TriggerType } from "./table.ts";
 
 const Work = {
@@ -87,6 +88,8 @@ const WEBHOOK = {
     Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
   ),
   signatureAlgorithm: optional(oneOf(SIGNATURE_ALGORITHMS)),
+  requireTimestamp: optional(Type.Boolean()),
+  auth: optional(SENDER_AUTH),
   allowedIps: optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
   debug: optional(Type.Boolean()),
   waitSeconds: optional(Type.Number({ minimum: 0, maximum: 30 })),
@@ -138,7 +141,11 @@ export function configFaults(
         fail(["allowedIps", String(index)], "Input should be a CIDR range or an address");
     });
   }
-  if (["signaturePreset", "signatureHeader", "expect"].every((field) => isSound(field)))
+  if (
+    ["signaturePreset", "signatureHeader", "expect", "auth", "secret", "alerts"].every((field) =>
+      isSound(field),
+    )
+  )
     faults.push(...conflictFaults(trigger, value as AutomationConfig, loc));
   if (schedule && isSound("schedule")) {
     for (const { field, msg } of scheduleFaults(schedule, app.clock.now())) fail(["schedule", field], msg);

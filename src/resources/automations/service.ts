@@ -8,17 +8,12 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
+import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
 import { configFaults } from "./faults.ts";
 import { checkReferences } from "./references.ts";
-import {
-  type AutomationRow,
-  automationRuns,
-  automations,
-  automationVersions,
-  HOOKS_TOPIC,
-  type TriggerType,
-} from "./table.ts";
+import { sealAuth, withoutProof } from "./sender.ts";
+import { type AutomationRow, automationRuns, automations, automationVersions, HOOKS_TOPIC } from "./table.ts";
 import { triggerState } from "./trigger.ts";
 import type { AutomationCreate, AutomationPatch, AutomationQuery, AutomationWithRun } from "./wire.ts";
 
@@ -102,9 +97,11 @@ export async function createAutomation(
 ): Promise<AutomationWithRun & { secret: string | null }> {
   const faults = configFaults(ctx, input.triggerType, input.config, ["body", "config"]);
   if (faults.length > 0) throw new InvalidInput(faults);
-  const { secret: given, ...config } = input.config;
+  const { secret: given, ...rest } = input.config;
+  const wanted = withoutProof(rest);
+  const { config } = wanted;
   const isSigned = needsSecret(input.triggerType, config);
-  const secret = !isSigned ? null : typeof given === "string" ? given : makeSecret(ctx);
+  const secret = !isSigned ? null : typeof given === "string" ? given : makeSecret(ctx, config);
   return write(ctx, async (tx) => {
     const id = tx.ids.uuid();
     const slug = await slugFor(tx, input.slug, input.name);
@@ -121,6 +118,8 @@ export async function createAutomation(
         secret === null
           ? null
           : tx.secrets.seal(secret, secretLabel({ id, organizationId: tx.organizationId })),
+      sealedAuth: sealAuth(tx, { id, organizationId: tx.organizationId }, wanted, null),
+      timestampRule: config.requireTimestamp === false ? null : "new",
       webhookPath: input.triggerType === "webhook" ? await freePath(tx, config, id) : null,
       orchestratorType: "local",
       status: "active",
@@ -137,7 +136,10 @@ export async function createAutomation(
   });
 }
 
-const makeSecret = (ctx: Context) => `whsec_${Buffer.from(ctx.ids.bytes(SECRET_BYTES)).toString("base64")}`;
+function makeSecret(ctx: Context, { signaturePreset }: AutomationConfig): string {
+  const encoding = signaturePreset === "telegram" ? "base64url" : "base64";
+  return `whsec_${Buffer.from(ctx.ids.bytes(SECRET_BYTES)).toString(encoding)}`;
+}
 
 async function keepVersion(tx: WriteContext, row: AutomationRow): Promise<void> {
   const { id: automationId, version, config } = row;
@@ -198,18 +200,16 @@ export async function updateAutomation(
   return write(ctx, async (tx) => {
     const found = await findAutomation(tx, id);
     const before = found.automation;
-    const { config, sealedSecret, isSecretNew } = patchConfig(tx, before, patch.config);
+    const { config, isSecretNew, ...kept } = patchConfig(tx, before, patch.config);
     const next = { ...patch, config };
     const changes: Change[] = changesBetween(before, next).filter(({ field }) => field !== "status");
     if (isSecretNew) changes.push({ field: "config.secret", from: "***", to: "***" });
+    if (kept.timestampRule !== before.timestampRule)
+      changes.push({ field: "config.requireTimestamp", from: true, to: false });
     const statusChanges = patch.status !== undefined && patch.status !== before.status;
     if (changes.length === 0 && !statusChanges) return found;
     const configChanges = changes.some(({ field }) => field === "config");
-    if (configChanges) {
-      const faults = configFaults(tx, before.triggerType as TriggerType, config, ["body", "config"]);
-      if (faults.length > 0) throw new InvalidInput(faults);
-      await checkReferences(tx, { ...before, config });
-    }
+    if (configChanges) await checkReferences(tx, { ...before, config });
     const { status = before.status } = patch;
     const restarts = statusChanges || isOtherSchedule(before.config, config);
     const [row] = await tx.db
@@ -217,7 +217,7 @@ export async function updateAutomation(
       .set({
         ...next,
         ...(restarts ? await triggerState(tx, { ...before, status, config }) : {}),
-        sealedSecret,
+        ...kept,
         version: before.version + (configChanges ? 1 : 0),
         webhookPath: before.triggerType === "webhook" ? await freePath(tx, config, id) : null,
         ...touched(tx),
@@ -242,37 +242,61 @@ export async function updateAutomation(
 const isOtherSchedule = (before: JsonObject, after: JsonObject) =>
   canonicalJson(before.schedule ?? null) !== canonicalJson(after.schedule ?? null);
 
+/** What a change of the config makes of it, and of what is kept beside it. */
 function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject | undefined) {
+  const { sealedSecret, sealedAuth, timestampRule } = before;
   if (patch === undefined)
-    return { config: before.config, sealedSecret: before.sealedSecret, isSecretNew: false };
+    return { config: before.config, sealedSecret, sealedAuth, timestampRule, isSecretNew: false };
   const { secret, ...rest } = patch;
-  const config: JsonObject = { ...before.config };
+  const merged: JsonObject = { ...before.config };
   for (const [name, value] of Object.entries(rest)) {
-    if (value === null) delete config[name];
-    else config[name] = value;
+    if (value === null) delete merged[name];
+    else merged[name] = value;
   }
   // The two ways to give the work exclude each other: the one that is given takes the other's place.
-  if (isObject(rest.action ?? null) && !("steps" in rest)) delete config.steps;
-  if (Array.isArray(rest.steps) && !("action" in rest)) delete config.action;
+  if (isObject(rest.action ?? null) && !("steps" in rest)) delete merged.steps;
+  if (Array.isArray(rest.steps) && !("action" in rest)) delete merged.action;
+  const wanted = withoutProof(merged);
+  const { config } = wanted;
+  refuseFaults(tx, before, typeof secret === "string" ? { ...merged, secret } : merged);
+  const auth = sealAuth(tx, before, wanted, before);
+  const sealed = secretAfter(tx, before, config, secret);
+  return {
+    config,
+    sealedSecret: sealed,
+    sealedAuth: auth,
+    timestampRule: rest.requireTimestamp === false ? null : timestampRule,
+    isSecretNew: (secret !== undefined && sealed !== sealedSecret) || (auth !== null && auth !== sealedAuth),
+  };
+}
+
+/** Throws `InvalidInput` naming each fault of a config that differs from the stored one. */
+function refuseFaults(tx: WriteContext, before: AutomationRow, config: JsonObject): void {
+  if (canonicalJson(config) === canonicalJson(before.config)) return;
+  const faults = configFaults(tx, before.triggerType, config, ["body", "config"]);
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
+/** The sealed secret of a changed config: the one there is, unless another is given. */
+function secretAfter(
+  tx: WriteContext,
+  before: AutomationRow,
+  config: JsonObject,
+  given: Json | undefined,
+): string | null {
+  const { sealedSecret } = before;
   const isSigned = needsSecret(before.triggerType, config);
-  if (secret === undefined) {
-    if (!isSigned || before.sealedSecret !== null)
-      return { config, sealedSecret: before.sealedSecret, isSecretNew: false };
-    throw invalid(
-      ["body", "config", "secret"],
-      "Give the secret that the notices are signed with",
-      "missing",
-    );
+  if (given === undefined) {
+    if (!isSigned || sealedSecret !== null) return sealedSecret;
+    throw invalid(["body", "config", "secret"], "Give the secret that is signed with", "missing");
   }
-  if (!isSigned || typeof secret !== "string" || secret.length < 16 || secret.length > 512) {
+  if (!isSigned || typeof given !== "string" || given.length < 16 || given.length > 512) {
     const msg = "This takes the secret of a webhook or of its notices, 16 to 512 characters";
     throw invalid(["body", "config", "secret"], msg, "string_too_short");
   }
-  const { sealedSecret } = before;
-  if (sealedSecret !== null && tx.secrets.open(sealedSecret, secretLabel(before)) === secret) {
-    return { config, sealedSecret, isSecretNew: false };
-  }
-  return { config, sealedSecret: tx.secrets.seal(secret, secretLabel(before)), isSecretNew: true };
+  if (sealedSecret !== null && tx.secrets.open(sealedSecret, secretLabel(before)) === given)
+    return sealedSecret;
+  return tx.secrets.seal(given, secretLabel(before));
 }
 
 /** Its runs stay readable. */

@@ -23,6 +23,13 @@ export const automations = sqliteTable("automations", {
   version: integer().notNull(),
   /** `SecretBox` text under the label `automation:<id>:<organization>`; null without a webhook. */
   sealedSecret: text(),
+  /** What the sender of a webhook sends along, by its `config.auth`; sealed under `automation-auth:<id>:<organization>`. */
+  sealedAuth: text(),
+  /**
+   * Why a signed webhook takes no request without a timestamp: `new`, it was made since that is the rule, or `seen`,
+   * one has come. Null for none of them.
+   */
+  timestampRule: text().$type<"new" | "seen">(),
   /** Null without a webhook. */
   webhookPath: text(),
   orchestratorType: text().$type<"local">().notNull(),

@@ -108,7 +108,7 @@ export const toAutomation = (
   slug: row.slug,
   description: row.description,
   config: secret === null ? row.config : { ...row.config, secret },
-  hasSecret: row.sealedSecret !== null,
+  hasSecret: row.sealedSecret !== null || row.sealedAuth !== null,
   orchestratorType: row.orchestratorType,
   status: row.status,
   triggerType: row.triggerType,

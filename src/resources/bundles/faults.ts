@@ -1,6 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { AppError, type Fault } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { SENDER_PROOFS } from "../../base/sender-proof.ts";
 import { read } from "../../base/shape.ts";
 import { isWholeTemplate } from "../../base/template.ts";
 import type { Template } from "../../base/template-grammar.ts";
@@ -139,7 +140,9 @@ function isSealedPlace({ component: { type }, credentials }: Keeper, path: reado
   if (type === "connection" && first === "inputs")
     return second !== undefined && credentials.includes(second);
   if (type === "connection") return first === "definition" && second === "credentials";
-  return type === "automation" && first === "definition" && second === "config" && third === "secret";
+  if (type !== "automation" || first !== "definition" || second !== "config") return false;
+  const isProof = Object.values<string | undefined>(SENDER_PROOFS).includes(path[4]);
+  return third === "secret" || (third === "auth" && isProof && path.length === 5);
 }
 
 function secretFaults(
@@ -152,7 +155,7 @@ function secretFaults(
   return references.flatMap(({ template: { source, path: keys }, path }) => {
     const isSecret = keys[0] === "inputs" && (keys[1] === undefined || secrets.includes(keys[1]));
     if (!isSecret || secrets.length === 0 || isSealedPlace(keeper, path)) return [];
-    const msg = `The template ${source} puts in a secret, which may only stand in credentials and in config.secret`;
+    const msg = `The template ${source} puts in a secret, which may only stand in credentials, in config.secret and in config.auth`;
     return [{ loc: [...loc, ...path], msg, type: "secret_exposed" }];
   });
 }

@@ -4,11 +4,10 @@ import { AppError } from "../../base/errors.ts";
 import type { Rate } from "../../base/limit.ts";
 import type { Signals } from "../../base/signals.ts";
 import type { App } from "../../context.ts";
-import { PRESETS } from "../../crypto/presets.ts";
-import { hmac, matchesSignature } from "../../crypto/signature.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import type { AutomationConfig } from "../automations/config.ts";
+import { authLabel, needsTimestamp } from "../automations/sender.ts";
 import { secretLabel } from "../automations/service.ts";
 import { automations, HOOKS_TOPIC } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
@@ -21,8 +20,6 @@ export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
 };
 /** Requests that were refused, by address, so that a forger can't keep us busy (decisions, section 8). */
 const REFUSED_RATE: Rate = { perMinute: 600, burst: 600 };
-/** A signed timestamp may be off by so much. */
-const CLOCK_SKEW_SECONDS = 300;
 
 const hookBy = (organization: typeof organizations.id | typeof organizations.slug) =>
   prepared((db: ReadDb) =>
@@ -33,6 +30,8 @@ const hookBy = (organization: typeof organizations.id | typeof organizations.slu
         config: automations.config,
         version: automations.version,
         sealedSecret: automations.sealedSecret,
+        sealedAuth: automations.sealedAuth,
+        timestampRule: automations.timestampRule,
         plan: organizations.plan,
         webhookRate: organizations.webhookRate,
       })
@@ -58,8 +57,14 @@ export interface Hook {
   organizationId: string;
   config: AutomationConfig;
   version: number;
-  /** In clear: it never leaves the process. */
-  secret: string;
+  /** What requests are signed with, in clear: it never leaves the process. Null where nothing is signed. */
+  secret: string | null;
+  /** What the sender sends along by `config.auth`, in clear; null where it signs. */
+  proof: string | null;
+  /** True where a signed request without a timestamp is refused. */
+  needsTimestamp: boolean;
+  /** True once a request with a timestamp has come. */
+  hasSeenTimestamp: boolean;
   plan: Plan;
   webhookRate: WebhookRate | null;
 }
@@ -105,11 +110,17 @@ export async function findHook(app: App, named: string, path: string): Promise<H
   if (known && now - known.at < HOOK_MAX_AGE_MS) return known.hook;
   const statement = UUID.test(organization) ? hookById : hookBySlug;
   const [row] = await statement(app.store.db).all({ organization, path });
-  if (!row || row.sealedSecret === null)
-    throw new AppError("not_found", "There is no active webhook at this address.");
-  const { sealedSecret, config, ...rest } = row;
-  const secret = app.secrets.open(sealedSecret, secretLabel(row));
-  const hook: Hook = { ...rest, secret, config: config as AutomationConfig };
+  if (!row) throw new AppError("not_found", "There is no active webhook at this address.");
+  const { sealedSecret, sealedAuth, timestampRule, ...rest } = row;
+  const config = row.config as AutomationConfig;
+  const hook: Hook = {
+    ...rest,
+    config,
+    secret: sealedSecret === null ? null : app.secrets.open(sealedSecret, secretLabel(row)),
+    proof: sealedAuth === null ? null : app.secrets.open(sealedAuth, authLabel(row)),
+    needsTimestamp: needsTimestamp(config, timestampRule),
+    hasSeenTimestamp: timestampRule === "seen",
+  };
   if (cache.hooks.size >= MAX_HOOKS) cache.hooks.clear();
   if (cache.generation === generation) cache.hooks.set(key, { hook, at: now });
   return hook;
@@ -124,42 +135,6 @@ export function checkAddress({ config }: Hook, address: string): void {
     return range !== null && contains(range, address);
   });
   if (!allowed) throw new AppError("forbidden", "This address may not send to this webhook.");
-}
-
-/**
- * Checks the HMAC of the raw body; with `X-SVC-Timestamp` that of `{timestamp}.{body}`, and with a preset as its
- * sender makes it. Throws `unauthenticated`.
- */
-export function checkSignature(app: App, hook: Hook, headers: Headers, body: Uint8Array): void {
-  if (hook.config.signaturePreset !== undefined) {
-    const { secret } = hook;
-    const now = secondsNow(app);
-    const fault = PRESETS[hook.config.signaturePreset].fault({ headers, body, secret, now });
-    if (fault !== null) throw unsigned(fault);
-    return;
-  }
-  const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = hook.config;
-  const given = headers.get(signatureHeader);
-  if (given === null) throw unsigned(`The request is not signed: it has no ${signatureHeader} header.`);
-  const timestamp = headers.get("x-svc-timestamp");
-  if (timestamp !== null && !isFresh(app, timestamp)) {
-    throw unsigned(
-      `X-SVC-Timestamp should be the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`,
-    );
-  }
-  const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
-  const expected = hmac(signatureAlgorithm, hook.secret, ...parts);
-  if (!matchesSignature(given, expected, signatureAlgorithm)) {
-    throw unsigned(`The signature in ${signatureHeader} does not fit the body and this webhook's secret.`);
-  }
-}
-
-const unsigned = (message: string) => new AppError("unauthenticated", message);
-const secondsNow = (app: App) => app.clock.now().getTime() / 1000;
-
-function isFresh(app: App, timestamp: string): boolean {
-  if (!/^\d{1,12}$/.test(timestamp)) return false;
-  return Math.abs(secondsNow(app) - Number(timestamp)) <= CLOCK_SKEW_SECONDS;
 }
 
 /** Throws `rate_limited` when the organization's intake is used up. */

@@ -12,7 +12,9 @@ import { startAutomationRun } from "../automations/start.ts";
 import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
 import type { Hook } from "./gate.ts";
 import { payloadOf } from "./payload.ts";
+import { type Stamp, secretHeaders } from "./sender.ts";
 import { type HeldDelivery, storeHeld } from "./settle.ts";
+import { takeStamp } from "./stamps.ts";
 import { type DeliveryRow, webhookDeliveries } from "./table.ts";
 
 /** A repeat within this time starts nothing (decisions, section 8). */
@@ -27,6 +29,8 @@ export interface Arrived {
   headers: Headers;
   query: JsonObject;
   body: Uint8Array;
+  /** What it was signed with, where that is taken once. */
+  stamp: Stamp | null;
   address: string;
   correlationId: string;
 }
@@ -77,9 +81,10 @@ export async function accept(app: App, hook: Hook, arrived: Arrived): Promise<Ac
   return write(contextOf(app, hook, arrived), async (tx) => {
     const earlier = key === null ? null : await findEarlier(tx, hook, key);
     if (earlier) return earlier;
+    if (arrived.stamp !== null) await takeStamp(tx, hook, arrived.stamp);
     return storeDelivery(tx, hook, {
       payload,
-      headers: headersOf(arrived.headers),
+      headers: headersOf(hook, arrived.headers),
       query: arrived.query,
       repeatKey: key,
       ipAddress: arrived.address,
@@ -147,6 +152,7 @@ function repeatKey({ config }: Hook, headers: Headers, payload: Json): string | 
     const at = PRESETS[config.signaturePreset].repeatKey;
     const [part, name] = at;
     const own = part === "header" ? headers.get(name) : isObject(payload) ? payload[name] : null;
+    if (typeof own === "number") return String(own);
     if (typeof own === "string" && own !== "") return short(own, at);
   }
   const key = headers.get("idempotency-key") ?? headers.get("webhook-id");
@@ -160,8 +166,11 @@ function short(key: string, loc: readonly string[]): string {
 
 const NEVER_KEPT = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
 
-const headersOf = (headers: Headers): JsonObject =>
-  Object.fromEntries([...headers].map(([name, value]) => [name, NEVER_KEPT.has(name) ? "***" : value]));
+function headersOf(hook: Hook, headers: Headers): JsonObject {
+  const own = secretHeaders(hook);
+  const isHidden = (name: string) => NEVER_KEPT.has(name) || own.includes(name);
+  return Object.fromEntries([...headers].map(([name, value]) => [name, isHidden(name) ? "***" : value]));
+}
 
 /**
  * The run once it has ended, or as it is when the webhook's patience is over, which is at once where the next

@@ -6,22 +6,32 @@ import { readBytes } from "../../http/body.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { isSkipped } from "../automations/line.ts";
 import { findDelivery, listDeliveries } from "./deliveries.ts";
-import { checkAddress, checkRate, checkSignature, countRefusal, findHook, type Hook } from "./gate.ts";
+import { checkAddress, checkRate, countRefusal, findHook, type Hook } from "./gate.ts";
 import { type Accepted, accept, waitForRun } from "./intake.ts";
 import { fieldsOf } from "./payload.ts";
+import { checkSender, type Stamp } from "./sender.ts";
+import { refuseTaken } from "./stamps.ts";
 import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
 
 const tag = "Webhooks in";
 
 /** The checks of the decisions' section 8, in their order. */
-async function admit(app: App, visit: Visit): Promise<{ hook: Hook; body: Uint8Array }> {
-  try {
+async function admit(app: App, visit: Visit): Promise<{ hook: Hook; body: Uint8Array; stamp: Stamp | null }> {
+  return counted(app, visit, async () => {
     const hook = await findHook(app, ...placeOf(visit.url));
     const body = await readBytes(app, visit.request);
     checkAddress(hook, visit.address);
-    checkSignature(app, hook, visit.request.headers, body);
+    const stamp = checkSender(app, hook, { headers: visit.request.headers, body });
+    if (stamp !== null) await refuseTaken(app, hook, stamp, visit.request.headers);
     checkRate(app, hook);
-    return { hook, body };
+    return { hook, body, stamp };
+  });
+}
+
+/** Counts a refusal against the sender's address. */
+async function counted<T>(app: App, visit: Visit, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     if (error instanceof AppError && error.code !== "rate_limited") countRefusal(app, visit.address);
     throw error;
@@ -84,7 +94,7 @@ export const inboundOperations = [
     tag,
     summary: "Takes a signed webhook and runs its automation",
     description:
-      "The signature is an HMAC of the raw body under the automation's secret; with a `signaturePreset` it is that of GitHub, Stripe, Shopify, Slack or Standard Webhooks. JSON, form fields and text are taken; a repeat with the same `Idempotency-Key` or `webhook-id`, or the same id of the preset's sender, within 24 hours starts nothing and gets the first one's answer. Slack's `url_verification` is answered with its challenge.",
+      "The signature is an HMAC of `{timestamp}.{body}` under the automation's secret, with the Unix time in `X-SVC-Timestamp`, and is taken once; where `requireTimestamp` is false it may be that of the raw body. With a `signaturePreset` it is what GitHub, GitLab, Stripe, Shopify, Slack, Telegram, Svix or Standard Webhooks send; with `auth` a bearer token, a name and password, a header, or an Ed25519 signature. JSON, form fields and text are taken; a repeat with the same `Idempotency-Key` or `webhook-id`, or the same id of the preset's sender, within 24 hours starts nothing and gets the first one's answer. Slack's `url_verification` is answered with its challenge.",
     consumes: "application/json",
     bodyExample: { order: { id: 1042, total: "19.90" } },
     replies: {
@@ -107,13 +117,14 @@ export const inboundOperations = [
     errors: [401, 403, 404, 413, 415, 429, 503],
     async handle({ app, visit }) {
       if (app.stopping.aborted) throw goingDown();
-      const { hook, body } = await admit(app, visit);
+      const { hook, body, stamp } = await admit(app, visit);
       const challenge = hook.config.signaturePreset === "slack" ? challengeIn(body) : null;
       if (challenge !== null) return { challenge };
       const accepted = await accept(app, hook, {
         headers: visit.request.headers,
         query: visit.url.search === "" ? {} : fieldsOf(visit.url.searchParams),
         body,
+        stamp,
         address: visit.address,
         correlationId: visit.correlationId,
       });

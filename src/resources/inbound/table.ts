@@ -49,6 +49,19 @@ export const deliveryAttempts = sqliteTable(
 
 export type AttemptRow = typeof deliveryAttempts.$inferSelect;
 
+/** Signatures with a timestamp that were taken, each once; of no use once the timestamp is too old. */
+export const webhookSignatures = sqliteTable(
+  "webhook_signatures",
+  {
+    /** The sender's timestamp, in Unix seconds. */
+    sentAt: integer().notNull(),
+    automationId: text().notNull(),
+    /** In base64. */
+    signature: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.sentAt, t.automationId, t.signature] })],
+);
+
 /** What a notice tells: that a webhook's deliveries fail, or that an automation is stale. */
 export type NoticeType = "webhook.failing" | "automation.stale";
 

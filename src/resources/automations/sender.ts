@@ -1,0 +1,113 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { Type } from "@sinclair/typebox";
+import { invalid } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { proofFieldOf } from "../../base/sender-proof.ts";
+import { described, object, optional } from "../../base/shape.ts";
+import type { WriteContext } from "../../context.ts";
+import type { AutomationConfig } from "./config.ts";
+import type { AutomationRow } from "./table.ts";
+
+const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
+const headerName = (description: string) =>
+  described(description, Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME }));
+/** Printable, as headers carry it. */
+const proof = (description: string) =>
+  described(description, Type.String({ minLength: 8, maxLength: 512, pattern: "^[\\x21-\\x7e]+$" }));
+
+/** `config.auth`: how the sender of a webhook proves who it is. */
+export const SENDER_AUTH = Type.Union([
+  object({ type: Type.Literal("signature") }),
+  object({
+    type: Type.Literal("bearer"),
+    token: optional(proof("What follows `Bearer ` in Authorization; never shown again")),
+  }),
+  object({
+    type: Type.Literal("basic"),
+    username: Type.String({ minLength: 1, maxLength: 255, pattern: "^[^:\\x00-\\x1f]+$" }),
+    password: optional(described("Never shown again", Type.String({ minLength: 8, maxLength: 512 }))),
+  }),
+  object({
+    type: Type.Literal("header"),
+    name: headerName("The header that the sender adds"),
+    value: optional(proof("What stands in it; never shown again")),
+  }),
+  object({
+    type: Type.Literal("ed25519"),
+    publicKey: described(
+      "The sender's public key: 32 bytes in hex or base64, or PEM",
+      Type.String({ minLength: 43, maxLength: 1000 }),
+    ),
+    signatureHeader: headerName("The header with the signature, in hex or base64"),
+    timestampHeader: optional(
+      headerName("The header with the time in Unix seconds that is signed before the body"),
+    ),
+  }),
+]);
+
+/** True where a request is signed with the automation's secret. */
+export const isSigned = ({ auth }: AutomationConfig): boolean =>
+  auth === undefined || auth.type === "signature";
+
+/**
+ * Whether a signed request without a timestamp is refused: where the config says so, where one has come with a
+ * timestamp, and where the automation is new enough and its config names no header of the sender's own.
+ */
+export const needsTimestamp = (
+  { requireTimestamp, signatureHeader }: AutomationConfig,
+  rule: AutomationRow["timestampRule"],
+): boolean => rule === "seen" || (requireTimestamp ?? (rule === "new" && signatureHeader === undefined));
+
+/** A public key from hex, base64 or PEM; null for what is none. */
+export function readPublicKey(text: string): KeyObject | null {
+  const bare = text.trim();
+  try {
+    const key = bare.startsWith("-----")
+      ? createPublicKey(bare)
+      : createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: base64url(bare) }, format: "jwk" });
+    return key.asymmetricKeyType === "ed25519" ? key : null;
+  } catch {
+    return null; // whatever it is, it is no key
+  }
+}
+
+const base64url = (text: string) =>
+  Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? "hex" : "base64").toString("base64url");
+
+/** The label that the sender's proof is sealed under. */
+export const authLabel = (row: { id: string; organizationId: string }) =>
+  `automation-auth:${row.id}:${row.organizationId}`;
+
+/** A config as it is stored, and the proof that it was given. */
+export function withoutProof(config: JsonObject): { config: JsonObject; proof: string | null } {
+  const field = proofFieldOf(config.auth);
+  if (field === null) return { config, proof: null };
+  const { [field]: given, ...rest } = config.auth as JsonObject;
+  return { config: { ...config, auth: rest }, proof: typeof given === "string" ? given : null };
+}
+
+/**
+ * What `sealedAuth` becomes: the given proof, or the one that is there while the type stays the same. Throws `invalid`
+ * where there is neither.
+ */
+export function sealAuth(
+  tx: WriteContext,
+  at: Pick<AutomationRow, "id" | "organizationId">,
+  wanted: { config: JsonObject; proof: string | null },
+  before: Pick<AutomationRow, "config" | "sealedAuth"> | null,
+): string | null {
+  const field = proofFieldOf(wanted.config.auth);
+  if (field === null) return null;
+  const kept = before && proofFieldOf(before.config.auth) === field ? before.sealedAuth : null;
+  const label = authLabel(at);
+  if (wanted.proof === null) {
+    if (kept !== null) return kept;
+    throw invalid(
+      ["body", "config", "auth", field],
+      `Give the ${field} that the sender proves itself with`,
+      "missing",
+    );
+  }
+  if (kept !== null && tx.secrets.open(kept, label) === wanted.proof) return kept;
+  return tx.secrets.seal(wanted.proof, label);
+}

@@ -1,0 +1,132 @@
+import { type KeyObject, verify } from "node:crypto";
+import { AppError } from "../../base/errors.ts";
+import type { App } from "../../context.ts";
+import { PRESETS } from "../../crypto/presets.ts";
+import { equalTexts, hmac, matchesSignature } from "../../crypto/signature.ts";
+import type { SenderAuth } from "../automations/config.ts";
+import { readPublicKey } from "../automations/sender.ts";
+import type { Hook } from "./gate.ts";
+
+/** A signed timestamp may be off by so much. */
+export const CLOCK_SKEW_SECONDS = 300;
+
+/** A signature over a timestamp, which is taken once. */
+export interface Stamp {
+  /** The sender's timestamp, in Unix seconds. */
+  readonly sentAt: number;
+  /** The signature itself in base64, however the sender wrote it. */
+  readonly signature: string;
+}
+
+interface Sent {
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Checks that a request comes from the webhook's sender. Gives its timestamp and signature, where it has both and the
+ * sender has no id of its own for each message. Throws `unauthenticated`.
+ */
+export function checkSender(app: App, hook: Hook, sent: Sent): Stamp | null {
+  const { signaturePreset, auth = { type: "signature" } } = hook.config;
+  if (signaturePreset !== undefined) {
+    const now = secondsNow(app);
+    const fault = PRESETS[signaturePreset].fault({ ...sent, secret: secretOf(hook), now });
+    if (fault !== null) throw refused(fault);
+    return null;
+  }
+  if (auth.type === "signature") return checkSignature(app, hook, sent);
+  if (auth.type === "ed25519") return checkEd25519(app, auth, sent);
+  const fault = proofFault(auth, hook.proof ?? "", sent.headers);
+  if (fault !== null) throw refused(fault);
+  return null;
+}
+
+/** Headers that hold what only the sender and this webhook may know. */
+export function secretHeaders({ config: { signaturePreset, auth } }: Hook): readonly string[] {
+  if (signaturePreset !== undefined) {
+    const { header, sendsSecret } = PRESETS[signaturePreset];
+    return sendsSecret ? [header.toLowerCase()] : [];
+  }
+  return auth?.type === "header" ? [auth.name.toLowerCase()] : [];
+}
+
+/** HMAC of the raw body, or of `{timestamp}.{body}` where `X-SVC-Timestamp` is sent. */
+function checkSignature(app: App, hook: Hook, { headers, body }: Sent): Stamp | null {
+  const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = hook.config;
+  const given = headers.get(signatureHeader);
+  if (given === null) throw refused(`The request is not signed: it has no ${signatureHeader} header.`);
+  const timestamp = headers.get("x-svc-timestamp");
+  if (timestamp === null && hook.needsTimestamp)
+    throw refused(
+      "The request has no X-SVC-Timestamp header: send the Unix time, and sign {timestamp}.{body}; or set requireTimestamp to false.",
+    );
+  if (timestamp === null && beginsLikeTimestamp(body))
+    throw refused("A body that begins with digits and a dot needs an X-SVC-Timestamp header.");
+  if (timestamp !== null) checkFresh(app, timestamp, "X-SVC-Timestamp");
+  const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
+  const expected = hmac(signatureAlgorithm, secretOf(hook), ...parts);
+  if (!matchesSignature(given, expected, signatureAlgorithm))
+    throw refused(`The signature in ${signatureHeader} does not fit the body and this webhook's secret.`);
+  return timestamp === null ? null : { sentAt: Number(timestamp), signature: expected.toString("base64") };
+}
+
+/** What was signed as `{timestamp}.{body}` would otherwise pass as a body without a timestamp. */
+const beginsLikeTimestamp = (body: Uint8Array): boolean =>
+  /^\d+\./.test(Buffer.from(body.subarray(0, 400)).toString("latin1"));
+
+function checkEd25519(
+  app: App,
+  { publicKey, signatureHeader, timestampHeader }: SenderAuth & { type: "ed25519" },
+  { headers, body }: Sent,
+): Stamp | null {
+  const given = headers.get(signatureHeader);
+  if (given === null) throw refused(`The request is not signed: it has no ${signatureHeader} header.`);
+  const timestamp = timestampHeader === undefined ? null : headers.get(timestampHeader);
+  if (timestampHeader !== undefined) {
+    if (timestamp === null) throw refused(`The request has no ${timestampHeader} header.`);
+    checkFresh(app, timestamp, timestampHeader);
+  }
+  const key: KeyObject | null = readPublicKey(publicKey);
+  const signature = Buffer.from(given, /^[0-9a-f]{128}$/i.test(given) ? "hex" : "base64");
+  const signed = timestamp === null ? body : Buffer.concat([Buffer.from(timestamp), body]);
+  if (key === null || signature.length !== 64 || !verify(null, signed, key, signature))
+    throw refused(`The signature in ${signatureHeader} does not fit the body and this webhook's public key.`);
+  return timestamp === null ? null : { sentAt: Number(timestamp), signature: signature.toString("base64") };
+}
+
+function proofFault(
+  auth: Exclude<SenderAuth, { type: "signature" } | { type: "ed25519" }>,
+  proof: string,
+  headers: Headers,
+): string | null {
+  if (auth.type === "header") {
+    const given = headers.get(auth.name);
+    if (given === null) return `The request has no ${auth.name} header.`;
+    return equalTexts(given, proof) ? null : `${auth.name} is not what this webhook expects.`;
+  }
+  const given = headers.get("authorization") ?? "";
+  const [scheme = "", credentials = ""] = given.trim().split(/ +/, 2);
+  if (scheme.toLowerCase() !== auth.type)
+    return `The request has no Authorization header of type ${auth.type}.`;
+  const expected = auth.type === "bearer" ? proof : `${auth.username}:${proof}`;
+  const sent = auth.type === "bearer" ? credentials : Buffer.from(credentials, "base64").toString("utf8");
+  return equalTexts(sent, expected) ? null : "The Authorization header is not what this webhook expects.";
+}
+
+function checkFresh(app: App, timestamp: string, header: string): void {
+  const isFresh =
+    /^\d{1,12}$/.test(timestamp) && Math.abs(secondsNow(app) - Number(timestamp)) <= CLOCK_SKEW_SECONDS;
+  if (!isFresh)
+    throw refused(
+      `${header} should be the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`,
+    );
+}
+
+function secretOf({ secret }: Hook): string {
+  if (secret === null) throw new AppError("internal", "A signed webhook has no secret.");
+  return secret;
+}
+
+export const refused = (message: string) => new AppError("unauthenticated", message);
+const secondsNow = (app: App) => app.clock.now().getTime() / 1000;

@@ -1,0 +1,74 @@
+import { and, eq, inArray, lt, sql } from "drizzle-orm";
+import type { App, WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { automations, HOOKS_TOPIC } from "../automations/table.ts";
+import type { Hook } from "./gate.ts";
+import { CLOCK_SKEW_SECONDS, refused, type Stamp } from "./sender.ts";
+import { webhookSignatures } from "./table.ts";
+
+/** Signatures that no clock would take any more are forgotten by so many at a time. */
+const BATCH = 5_000;
+
+const taken = prepared((db: ReadDb) =>
+  db
+    .select({ sentAt: webhookSignatures.sentAt })
+    .from(webhookSignatures)
+    .where(
+      and(
+        eq(webhookSignatures.sentAt, sql.placeholder("sentAt")),
+        eq(webhookSignatures.automationId, sql.placeholder("automationId")),
+        eq(webhookSignatures.signature, sql.placeholder("signature")),
+      ),
+    )
+    .prepare(),
+);
+
+const takenBefore = () =>
+  refused(
+    "This signature was taken before. Sign each request anew, or send the same Idempotency-Key with a repeat.",
+  );
+
+/**
+ * Refuses a signature that was taken before, save for a request that names its message: that may be a repeat. Before the
+ * rate is looked at, so that what was overheard can't use it up. Throws `unauthenticated`.
+ */
+export async function refuseTaken(app: App, hook: Hook, stamp: Stamp, headers: Headers): Promise<void> {
+  if (headers.has("idempotency-key") || headers.has("webhook-id")) return;
+  const [found] = await taken(app.store.db).all({ ...stamp, automationId: hook.id });
+  if (found) throw takenBefore();
+}
+
+/** Takes a signature, once. A webhook that has seen a timestamp wants one from then on. Throws `unauthenticated`. */
+export async function takeStamp(tx: WriteContext, hook: Hook, stamp: Stamp): Promise<void> {
+  const made = await tx.db
+    .insert(webhookSignatures)
+    .values({ ...stamp, automationId: hook.id })
+    .onConflictDoNothing()
+    .returning({ sentAt: webhookSignatures.sentAt });
+  if (made.length === 0) throw takenBefore();
+  if (hook.needsTimestamp || hook.hasSeenTimestamp || hook.config.auth !== undefined) return;
+  await tx.db.update(automations).set({ timestampRule: "seen" }).where(eq(automations.id, hook.id));
+  tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+}
+
+/** Forgets the signatures whose timestamps are too old to be taken. */
+export async function* sweepStamps(app: App): AsyncGenerator<void> {
+  const oldest = Math.floor(app.clock.now().getTime() / 1000) - 2 * CLOCK_SKEW_SECONDS;
+  const { sentAt } = webhookSignatures;
+  for (;;) {
+    const found = await app.store.db
+      .select({ sentAt })
+      .from(webhookSignatures)
+      .where(lt(sentAt, oldest))
+      .orderBy(sentAt)
+      .limit(BATCH);
+    if (found.length === 0) return;
+    const seconds = [...new Set(found.map((row) => row.sentAt))];
+    await app.store.write(
+      async (db) => void (await db.delete(webhookSignatures).where(inArray(sentAt, seconds))),
+    );
+    if (found.length < BATCH) return;
+    yield;
+  }
+}

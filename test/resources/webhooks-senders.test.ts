@@ -1,0 +1,233 @@
+import { describe, expect, test } from "bun:test";
+import { generateKeyPairSync, sign as signBytes } from "node:crypto";
+import { sweepStamps } from "../../src/resources/inbound/stamps.ts";
+import { webhookDeliveries, webhookSignatures } from "../../src/resources/inbound/table.ts";
+import { startApp } from "../support/app.ts";
+import { makeHook, SECRET, send, sign, stamped } from "../support/hook.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { AUTOMATIONS, branch, created, faultsOf } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const quick = { action: { kind: "conditional_branch", definition: branch() } };
+const body = '{"n":1}';
+const stored = ({ app }: Started) => app.store.db.$count(webhookDeliveries);
+const now = ({ clock }: Started) => clock.now().getTime();
+const unstamped = (text: string) => ({ "x-svc-signature": `sha256=${sign(text)}` });
+const make = (app: Started, config: object) =>
+  app.owner("POST", AUTOMATIONS, {
+    name: "Hook",
+    triggerType: "webhook",
+    config: { path: "orders", ...quick, ...config },
+  });
+
+describe("a timestamp", () => {
+  test("is required of a new webhook", async () => {
+    await using app = await startApp();
+    created(await make(app, { secret: SECRET }));
+    const without = await send(app, body, unstamped(body));
+    expect([without.status, without.body.detail]).toEqual([
+      401,
+      expect.stringContaining("no X-SVC-Timestamp header"),
+    ]);
+    expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
+    expect(await stored(app)).toBe(1);
+  });
+
+  test.each<[string, object, boolean]>([
+    ["a header of the sender's own", { signatureHeader: "X-SVC-Signature" }, false],
+    ["requireTimestamp: false", { requireTimestamp: false }, false],
+    ["requireTimestamp: true", { signatureHeader: "X-SVC-Signature", requireTimestamp: true }, true],
+  ])("with %s: %j needs one: %p", async (_, config, isNeeded) => {
+    await using app = await startApp();
+    created(await make(app, { secret: SECRET, ...config }));
+    expect((await send(app, body, unstamped(body))).status).toBe(isNeeded ? 401 : 200);
+  });
+
+  test("is required once one has come, until somebody says otherwise", async () => {
+    await using app = await startApp();
+    const hook = await makeHook(app, quick);
+    expect((await send(app, body, unstamped(body))).status).toBe(200);
+    expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
+    expect((await send(app, body, unstamped(body))).status).toBe(401);
+    const patch = (config: object) => app.owner("PATCH", `${AUTOMATIONS}/${hook.id}`, { config });
+    await patch({ waitSeconds: 5 });
+    expect((await send(app, body, unstamped(body))).status).toBe(401);
+    expect((await patch({ requireTimestamp: false })).status).toBe(200);
+    expect((await send(app, body, unstamped(body))).status).toBe(200);
+  });
+
+  test("can't be passed off as the beginning of the body", async () => {
+    await using app = await startApp();
+    await makeHook(app, quick);
+    const { "x-svc-timestamp": at, "x-svc-signature": signature = "" } = stamped(body, SECRET, now(app));
+    const moved = await send(app, `${at}.${body}`, {
+      "x-svc-signature": signature,
+      "content-type": "text/plain",
+    });
+    expect(moved.status).toBe(401);
+    expect(await stored(app)).toBe(0);
+  });
+});
+
+describe("a signature", () => {
+  test("is taken once, however it is written, and a repeat by its key is answered as before", async () => {
+    await using app = await startApp({ stands: true });
+    created(await make(app, { secret: SECRET }));
+    const headers = stamped(body, SECRET, now(app));
+    const first = await send(app, body, headers);
+    expect(first.status).toBe(200);
+    const bare = (headers["x-svc-signature"] ?? "").replace("sha256=", "");
+    for (const again of [
+      headers,
+      { ...headers, "x-svc-signature": bare },
+      { ...headers, "idempotency-key": "made-up" },
+    ]) {
+      const answer = await send(app, body, again);
+      expect([answer.status, answer.body.detail]).toEqual([401, expect.stringContaining("taken before")]);
+    }
+    const named = { ...stamped("{}", SECRET, now(app)), "idempotency-key": "k1" };
+    const one = await send(app, "{}", named);
+    expect((await send(app, "{}", named)).body).toEqual(one.body);
+    expect(await stored(app)).toBe(2);
+  });
+
+  test("that is sent fifty times at once starts one run", async () => {
+    await using app = await startApp();
+    created(await make(app, { secret: SECRET, waitSeconds: 0 }));
+    const headers = stamped(body, SECRET, now(app));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => send(app, body, headers)));
+    expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
+    expect(await stored(app)).toBe(1);
+  });
+
+  test("is remembered as long as its time is good, and then forgotten", async () => {
+    await using app = await startApp({ stands: true, engine: false });
+    created(await make(app, { secret: SECRET, waitSeconds: 0 }));
+    const count = () => app.app.store.db.$count(webhookSignatures);
+    await send(app, body, stamped(body, SECRET, now(app) + 290_000));
+    await Array.fromAsync(sweepStamps(app.app));
+    expect(await count()).toBe(1);
+    app.clock.turn(15 * 60_000);
+    await Array.fromAsync(sweepStamps(app.app));
+    expect(await count()).toBe(0);
+  });
+});
+
+describe("a sender that signs nothing", () => {
+  const token = "a-token-of-the-sender";
+  const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
+  const none = { "x-svc-signature": "" };
+  const cases: [string, object, Record<string, string>, Record<string, string>[]][] = [
+    [
+      "bearer",
+      { type: "bearer", token },
+      { authorization: `Bearer ${token}` },
+      [{ authorization: `Bearer ${token}x` }, { authorization: basic(token) }, {}],
+    ],
+    [
+      "basic",
+      { type: "basic", username: "shop", password: token },
+      { authorization: basic(`shop:${token}`) },
+      [{ authorization: basic(`Shop:${token}`) }, { authorization: basic("shop:") }, {}],
+    ],
+    [
+      "header",
+      { type: "header", name: "X-Shop-Key", value: token },
+      { "x-shop-key": token },
+      [{ "x-shop-key": token.toUpperCase() }, { "x-other": token }, {}],
+    ],
+  ];
+
+  test.each(cases)("proves itself by %s; the proof is never shown again", async (_, auth, good, bad) => {
+    await using app = await startApp();
+    await using receiver = startReceiver();
+    const seen = { all: "{{headers}}" };
+    const action = { kind: "http_request", definition: { url: receiver.url, method: "POST", body: seen } };
+    const made = created(await make(app, { auth, action, debug: true }));
+    expect(made.hasSecret).toBe(true);
+    expect(JSON.stringify(made)).not.toContain(token);
+    expect(made.config.secret).toBeUndefined();
+    const answer = await send(app, body, { ...none, ...good });
+    expect(answer.status).toBe(200);
+    for (const headers of bad) expect((await send(app, body, { ...none, ...headers })).status).toBe(401);
+    expect((await send(app, body)).status).toBe(401);
+    expect(receiver.got[0]?.text).not.toContain(token);
+    for (const path of [
+      `${AUTOMATIONS}/${made.id}`,
+      AUTOMATIONS,
+      `/api/v1/webhook-deliveries/${answer.body.deliveryId}`,
+      "/api/v1/events",
+    ])
+      expect((await app.owner("GET", path)).text).not.toContain(token);
+  });
+
+  test("keeps its proof over a change that does not give it, and needs one for another type", async () => {
+    await using app = await startApp();
+    const made = created(await make(app, { auth: { type: "bearer", token } }));
+    const patch = (config: object) => app.owner("PATCH", `${AUTOMATIONS}/${made.id}`, { config });
+    const sent = (headers: Record<string, string>) => send(app, body, { ...none, ...headers });
+    expect((await patch({ auth: { type: "bearer" }, waitSeconds: 1 })).status).toBe(200);
+    expect((await sent({ authorization: `Bearer ${token}` })).status).toBe(200);
+    expect((await patch({ auth: { type: "bearer", token: "another-token-of-it" } })).status).toBe(200);
+    expect((await sent({ authorization: `Bearer ${token}` })).status).toBe(401);
+    expect(faultsOf(await patch({ auth: { type: "header", name: "X-Key" } }))).toEqual([
+      "body.config.auth.value missing",
+    ]);
+    expect(faultsOf(await patch({ auth: null }))).toEqual(["body.config.secret missing"]);
+    expect((await patch({ auth: null, secret: SECRET })).status).toBe(200);
+    expect((await sent({ authorization: "Bearer another-token-of-it" })).status).toBe(401);
+    expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
+  });
+
+  test("is refused with what does not go together", async () => {
+    await using app = await startApp({ engine: false });
+    const faults = async (config: object) => faultsOf(await make(app, config));
+    expect(await faults({ auth: { type: "bearer" } })).toEqual(["body.config.auth.token missing"]);
+    expect(await faults({ auth: { type: "bearer", token }, secret: SECRET })).toEqual([
+      "body.config.secret extra_forbidden",
+    ]);
+    expect(await faults({ auth: { type: "bearer", token }, signaturePreset: "github" })).toEqual([
+      "body.config.auth value_error",
+    ]);
+    expect(await faults({ auth: { type: "bearer", token }, requireTimestamp: true })).toEqual([
+      "body.config.requireTimestamp value_error",
+    ]);
+    const key = { type: "ed25519", publicKey: "0".repeat(43), signatureHeader: "X-Sig" };
+    expect(
+      await faults({ auth: { ...key, publicKey: `-----BEGIN PUBLIC KEY-----${"x".repeat(40)}` } }),
+    ).toEqual(["body.config.auth.publicKey value_error"]);
+  });
+});
+
+test("a sender with an Ed25519 key signs time and body, each signature once", async () => {
+  await using app = await startApp({ stands: true });
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
+  const pem = publicKey.export({ format: "pem", type: "spki" }).toString();
+  const at = String(Math.floor(now(app) / 1000));
+  for (const [index, text] of [raw.toString("hex"), raw.toString("base64"), pem].entries()) {
+    const auth = {
+      type: "ed25519",
+      publicKey: text,
+      signatureHeader: "X-Signature-Ed25519",
+      timestampHeader: "X-Signature-Timestamp",
+    };
+    created(await make(app, { auth, path: `p${index}` }));
+    const deliver = (content: string, time = at, signed = `${time}${content}`) =>
+      send(
+        app,
+        content,
+        {
+          "x-svc-signature": "",
+          "x-signature-timestamp": time,
+          "x-signature-ed25519": signBytes(null, Buffer.from(signed), privateKey).toString("hex"),
+        },
+        `/webhooks/acme/p${index}`,
+      );
+    expect((await deliver(body)).status).toBe(200);
+    expect((await deliver(body)).status).toBe(401);
+    expect((await deliver(body, String(Number(at) - 301))).status).toBe(401);
+    expect((await deliver(body, at, `${at}{}`)).status).toBe(401);
+  }
+});
