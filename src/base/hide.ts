@@ -5,11 +5,40 @@ const HIDDEN = "***";
 /** Shorter ones would stand in every other word. */
 const LEAST_CHARACTERS = 4;
 
-/** Longest first, so that no rest of a longer one is left. */
+/** Longest first, so that no rest of a longer one is left; also as an address and a header would have them. */
 const worthHiding = (secrets: readonly string[]) =>
-  [...new Set(secrets)]
-    .filter((secret) => secret.length >= LEAST_CHARACTERS)
-    .sort((one, other) => other.length - one.length);
+  [...new Set(secrets.filter((secret) => secret.length >= LEAST_CHARACTERS).flatMap(formsOf))].sort(
+    (one, other) => other.length - one.length,
+  );
+
+const formsOf = (secret: string): string[] => [
+  secret,
+  encodeURIComponent(secret.toWellFormed()),
+  new URLSearchParams([["", secret]]).toString().slice(1),
+  Buffer.from(secret).toString("base64"),
+];
+
+/** JSON escapes no letter or digit, so a run of them stands in a text as it is in the secret. */
+const runIn = (secret: string): string =>
+  (secret.match(/[A-Za-z0-9]+/g) ?? []).reduce((one, other) => (other.length > one.length ? other : one), "");
+
+/** False where JSON of these bytes surely holds none of these, so that nothing has to be looked through. */
+export const mayHold = ({ buffer, byteOffset, length }: Uint8Array, secrets: readonly string[]): boolean => {
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  return worthHiding(secrets).some((secret) => bytes.includes(runIn(secret)));
+};
+
+/** The beginning of a text without these; nor is the beginning of one left at its end, where the text was cut off. */
+export function hideInCut(text: string, secrets: readonly string[]): string {
+  const hidden = worthHiding(secrets);
+  const told = hideIn(text, hidden);
+  const longest = hidden.reduce((most, secret) => {
+    for (let length = Math.min(secret.length - 1, told.length); length > most; length--)
+      if (told.endsWith(secret.slice(0, length))) return length;
+    return most;
+  }, 0);
+  return longest === 0 ? told : told.slice(0, -longest) + HIDDEN;
+}
 
 /** A copy of `value` without these texts, keys included. */
 export function hideSecrets<T extends Json>(value: T, secrets: readonly string[]): T {

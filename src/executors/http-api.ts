@@ -166,7 +166,8 @@ async function callTool(
       const told = `The tool ${tool.upstreamName} failed: ${failureText(result)}`;
       throw new AppError("upstream", declined === "" ? told : `${told} ${declined}`);
     }
-    const { body, bytes, truncated, isError } = result;
+    const { bytes, truncated, isError } = result;
+    const body = hideSecrets(result.body, authority?.secrets() ?? []);
     const found = responseExtract === undefined || isError ? null : searchJson(body, responseExtract);
     const headers: Record<string, string> = declined === "" ? {} : { declined };
     return { status: isError ? 500 : 200, headers, body, extracted: found, pages: 1, bytes, truncated };

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
-import { hideSecrets, withoutSecrets } from "../base/hide.ts";
+import { withoutSecrets } from "../base/hide.ts";
 import { searchJson } from "../base/jmespath.ts";
 import type { Json } from "../base/json.ts";
 import { anything, map, nullable, object } from "../base/shape.ts";
@@ -84,7 +84,7 @@ async function request(bench: Bench, definition: Request): Promise<Done> {
     const replies = pagination
       ? await readPages(bench, definition, pagination, start, send)
       : [await readOne(bench, definition, start, send)];
-    return { result: hideSecrets(resultOf(definition, replies), access?.secrets() ?? []) };
+    return { result: resultOf(definition, replies) };
   } catch (error) {
     throw withoutSecrets(error, access?.secrets() ?? []);
   }

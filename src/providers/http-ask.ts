@@ -1,6 +1,6 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
-import { hideSecrets } from "../base/hide.ts";
+import { hideSecrets, mayHold } from "../base/hide.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { bodyOf, charsetOf, headersOf, isTooDeep } from "../executors/http-message.ts";
 import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "./api-send.ts";
@@ -133,7 +133,9 @@ async function read(
   const { status, headers, url } = response;
   const charset = charsetOf(headers.get("content-type") ?? "");
   const bytes = await bytesOf(system, response);
-  const cut = status === 200 && charset === "utf-8" && listAt ? cutList(bytes, listAt) : null;
+  // Rows that may show the credentials they were asked for with don't stay bytes.
+  const isRaw = status === 200 && charset === "utf-8" && listAt && !mayHold(bytes, asking.secrets);
+  const cut = isRaw ? cutList(bytes, listAt) : null;
   const text = cut ? cut.around : decoded(bytes, charset);
   const list = cut?.list ?? null;
   const isThrottled = status === 429 || (status === 403 && (isSpent(headers) || headers.has("retry-after")));
@@ -143,7 +145,8 @@ async function read(
   }
   if (ends.includes(status)) return { kind: "value", value: { status, headers, url, body: null, list } };
   const excess = text === null ? null : excessOf(text);
-  const body = text === null || excess ? undefined : jsonOf(text);
+  const echoed = text === null || excess ? undefined : jsonOf(text);
+  const body = echoed === undefined ? undefined : hideSecrets(echoed as Json, asking.secrets);
   if (status < 200 || status >= 300) return failed(asking, status, headers, body);
   if (text === null || excess) {
     const what = excess ?? NO_TEXT;

@@ -63,6 +63,18 @@ const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
 };
 const json = (value: unknown) => ({ status: 200, body: JSON.stringify(value) });
 
+test("rows that echo the credentials they were asked for with come without them", async () => {
+  const echo = { data: [{ id: 1, note: `Hello ${SECRETS.token}`, plain: "x" }] };
+  for (const body of [JSON.stringify(echo), JSON.stringify(echo).replaceAll("/", "\\/")]) {
+    const endpoint = { dataPath: "data" };
+    first({ status: 200, body });
+    expect(await read("/echo", endpoint)).toEqual([{ id: 1, note: "Hello ***", plain: "x" }]);
+    first({ status: 200, body });
+    const pages = await texts("/echo", endpoint);
+    expect(pages.flatMap(({ rows }) => rows)).toEqual([{ id: 1, note: "Hello ***", plain: "x" }]);
+  }
+});
+
 describe("pages", () => {
   test.each(Object.entries(WAYS))(
     "of %s are followed to their end, also where instants are equal",

@@ -566,6 +566,25 @@ describe("the credentials", () => {
   });
 });
 
+test("credentials that an API echoes can't be read letter by letter, nor by where a reply is cut off", async () => {
+  const canary = "canary/9c5e2b+7d=";
+  const reply = JSON.stringify({ got: canary, url: `/x?key=${encodeURIComponent(canary)}` });
+  await using api = startReceiver(({ path }) =>
+    path.startsWith("/text")
+      ? new Response(`You sent ${canary} to us.`)
+      : new Response(reply.replaceAll("/", "\\/"), { headers: { "content-type": "application/json" } }),
+  );
+  const made = await connectTo(api.url, { type: "bearer" }, { token: canary });
+  const responseExtract = "[got, reverse(got), length(got), starts_with(got, 'canary'), split(url, '')]";
+  const asked = await request(made.id, { url: "/json", responseExtract });
+  expect(asked.result.extracted).toEqual(["***", "***", 3, false, [..."/x?key=***"]]);
+  const start = "You sent ".length;
+  for (let length = start; length <= start + canary.length; length++) {
+    const cut = await request(made.id, { url: "/text", maxBytes: length });
+    expect(cut.result.body).toBe(length === start ? "You sent " : "You sent ***");
+  }
+});
+
 test("kinds that work on tables or files don't take such a connection", async () => {
   const made = await connectTo("https://x.test", { type: "none" }, {});
   const refused = await owner("POST", "/api/v1/actions", {
