@@ -1,7 +1,7 @@
 import { isObject, type Json } from "./json.ts";
 
 /** Stands in the place of what may not be shown. */
-const MASK = "***";
+export const MASK = "***";
 
 /** A key is secret when its last word is one of these, alone or at the end of a longer lower-case word. */
 const SECRET_WORDS =
@@ -32,7 +32,7 @@ export function maskSecrets(value: Json): Json {
 }
 
 /** True for the name of a field, header or parameter that holds a secret. */
-function isSecretKey(key: string): boolean {
+export function isSecretKey(key: string): boolean {
   const words = key
     .slice(0, 200)
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -67,7 +67,7 @@ function maskText(text: string): string {
 }
 
 /** In addresses `key` and `code` too are credentials: of an API, and of a sign-in. */
-function isSecretParameter(name: string): boolean {
+export function isSecretParameter(name: string): boolean {
   return isSecretKey(name) || /^(key|code|x-amz-credential)$/i.test(name);
 }
 

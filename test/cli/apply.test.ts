@@ -6,12 +6,13 @@ import { openCredentials } from "../../src/cli/credentials.ts";
 import { exportConfig } from "../../src/cli/export.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { contextFor } from "../../src/context.ts";
+import { actions } from "../../src/resources/actions/table.ts";
 import { openCredentials as openSealed } from "../../src/resources/connections/link.ts";
 import { connections } from "../../src/resources/connections/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";
 import { folder } from "../support/shell.ts";
-import { branch, created, makeAction, makeAutomation } from "../support/work.ts";
+import { branch, created, makeAction, makeAutomation, makeOldAction } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -142,7 +143,7 @@ async function fill({ owner }: Pick<Started, "owner">) {
     name: "Ping",
     definition: {
       url: "https://api.example.com/ping",
-      headers: { Authorization: "Bearer abcdefgh-secret", "X-Note": `\${NOTE}` },
+      headers: { "X-Note": `\${NOTE}` },
     },
   });
   await makeAction(owner, { name: "Branch" });
@@ -187,7 +188,6 @@ const SECRETS = {
   WAREHOUSE_USER: "ada",
   SHOP_TOKEN: KEY,
   HOOK_SECRET: "sixteen-characters-of-it",
-  PING_HEADERS_AUTHORIZATION: "Bearer abcdefgh-secret",
 };
 
 const trailOf = async ({ app }: Pick<Started, "app">) => (await app.store.db.select().from(events)).length;
@@ -254,10 +254,7 @@ describe("weir export and weir apply", () => {
       shop: { token: KEY },
     });
     const { body } = await two.owner("GET", "/api/v1/actions/slug/ping");
-    expect(body.definition.headers).toEqual({
-      Authorization: SECRETS.PING_HEADERS_AUTHORIZATION,
-      "X-Note": `\${NOTE}`,
-    });
+    expect(body.definition.headers).toEqual({ "X-Note": `\${NOTE}` });
 
     const settled = await trailOf(two);
     const again = await to.apply("-f", file, "--json");
@@ -272,9 +269,6 @@ describe("weir export and weir apply", () => {
     for (const name of Object.keys(SECRETS)) delete to.env[name];
     const without = await to.apply("-f", file, "--prune", "--json");
     expect(without.json).toMatchObject({ plan: [], unchanged: 13, applied: true });
-    expect(without.json.notes).toContain(
-      "PING_HEADERS_AUTHORIZATION is not set: definition.headers.Authorization of action ping stays as it is.",
-    );
     expect(await trailOf(two)).toBe(settled);
     expect((await to.apply("-f", file)).out).toEndWith("as they should be.\nNothing to do.");
   });
@@ -321,13 +315,15 @@ describe("weir export and weir apply", () => {
     expect(dry.json.plan[4].changes).toEqual([
       { field: "definition.url", from: "https://api.example.com/ping", to: "https://api.example.com/pong" },
     ]);
-    shell.env.PING_HEADERS_AUTHORIZATION = "Bearer another-secret";
+    shell.env.SHOP_TOKEN = "another-secret";
     const shown = await shell.apply("-f", dir, "--dry-run");
-    expect(shown.out).toContain('    definition.headers.Authorization: "***" → "***"');
+    expect(shown.out).toContain("    credentials.token: given");
     expect(shown.out).toContain("    disabled: true → false");
     expect(shown.out).not.toContain('secret"');
-    expect(shown.out).toEndWith("Only a look: 0 to create, 6 to change, 0 to delete, 7 as they should be.");
-    delete shell.env.PING_HEADERS_AUTHORIZATION;
+    expect(shown.out).toEndWith(
+      "Only a look: 0 to create, 6 to change, 0 to delete, 1 whose secrets are given again, 6 as they should be.",
+    );
+    delete shell.env.SHOP_TOKEN;
 
     const done = await shell.apply("-f", dir, "--json");
     expect([done.code, done.json.plan.length]).toEqual([0, 6]);
@@ -456,6 +452,22 @@ actions:
     expect((await shell.export("extra")).code).toBe(2);
     expect((await shell.export("-o", "/proc/nowhere/x")).code).toBe(1);
     expect(await trailOf(app)).toBe(trail);
+  });
+
+  test("leave a secret as it is that was typed into a definition before", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const definition = { url: "https://api.example.com", headers: { Authorization: "Bearer from-before" } };
+    await makeOldAction(app, { kind: "http_request", name: "Ping", definition });
+    const shell = terminal(here.path, app);
+    const exported = (await shell.export()).out;
+    expect(exported).toContain(`Authorization: \${PING_HEADERS_AUTHORIZATION}`);
+    const { out } = await shell.give(exported.replace("api.example.com", "api2.example.com"));
+    expect(out).not.toContain("Authorization");
+    const [row] = await app.app.store.db.select().from(actions);
+    expect(row?.definition).toEqual({ ...definition, url: "https://api2.example.com" });
+    shell.env.PING_HEADERS_AUTHORIZATION = "Bearer another";
+    expect((await shell.give(exported)).err).toContain("Put it into the credentials of a connection");
   });
 
   test("keep what a sender sends along as the automation's secret", async () => {

@@ -6,7 +6,7 @@ import { type Answer, startApp } from "../support/app.ts";
 import { startEchoHttp, startEchoPostgres, startEchoS3 } from "../support/echo.ts";
 import { makeHook, send, sign } from "../support/hook.ts";
 import { browser } from "../support/people.ts";
-import { branch, created, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
+import { branch, created, makeAction, makeAutomation, makeOldAction, runToEnd } from "../support/work.ts";
 
 /** One secret for each place that takes one. */
 const canary = (name: string) => `canary${Bun.hash(name).toString(36)}of${name}`;
@@ -23,7 +23,8 @@ const GIVEN = {
   oauthSecret: canary("oauthSecret"),
   oauthToken: canary("oauthToken"),
   webhook: canary("webhook"),
-  override: canary("override"),
+  /** In a definition from before secrets were refused there. */
+  old: canary("old"),
   bundleInput: canary("bundleInput"),
   password: canary("password"),
   wrongPassword: canary("wrongPassword"),
@@ -207,15 +208,12 @@ async function giveWork() {
   expect(delivered.status).toBe(500);
   replies.push({ at: "webhook", text: delivered.text });
 
-  const action = await makeAction(weir.owner, {
-    kind: "http_request",
-    definition: { url: `${echo.url}/refused` },
-  });
-  const definitionOverrides = {
-    url: `${echo.url}/refused?api_key=${GIVEN.override}`,
-    headers: { authorization: `Bearer ${GIVEN.override}` },
+  const old = {
+    url: `${echo.url}/refused?api_key=${GIVEN.old}`,
+    headers: { authorization: `Bearer ${GIVEN.old}` },
   };
-  const run = await call("POST", api(`actions/${action.id}/run`), { definitionOverrides });
+  const action = await makeOldAction(weir, { kind: "http_request", definition: old });
+  const run = await call("POST", api(`actions/${action.id}/run`));
   expect(run.status).toBe(201);
   await makeAutomation(weir.owner, { action: { kind: "conditional_branch", definition: branch() } });
 
@@ -304,7 +302,7 @@ test("no secret stands anywhere, whatever the systems that it was meant for say 
     ),
   ).toEqual([]);
   // what somebody writes into a definition is theirs, and kept as it is for the run; only credentials are sealed
-  const sealed = secrets.filter((secret) => secret !== GIVEN.override);
+  const sealed = secrets.filter((secret) => secret !== GIVEN.old);
   expect(leaksIn(filesIn(weir.dataFolder), sealed)).toEqual([]);
 });
 

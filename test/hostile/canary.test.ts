@@ -6,7 +6,7 @@ import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { browser } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { created, makeAction, runToEnd, until } from "../support/work.ts";
+import { created, makeOldAction, runToEnd, until } from "../support/work.ts";
 
 /** Every file of the data directory, the write-ahead log and backups among them, as bytes of text. */
 const filesIn = (folder: string) =>
@@ -92,7 +92,7 @@ test("secrets stand in no reply, no event, no line of the log and no file, once 
     url: `${receiver.url}?api_key=canary-in-a-query`,
     headers: { authorization: "Bearer canary-in-a-header" },
   };
-  const action = await makeAction(app.owner, { kind: "http_request", definition });
+  const action = await makeOldAction(app, { kind: "http_request", definition });
   await runToEnd(app.owner, action.id);
   await until(app.owner, "/api/v1/webhook-deliveries", ({ items }) => items.length > 0);
 

@@ -5,7 +5,7 @@ import { calls, type Move, type Script, says } from "../peers/model.ts";
 import { ask, type Chat, makeThread, open, readStream, startChat, stored } from "../support/chat.ts";
 import { connect } from "../support/connections.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { makeAction, makeAutomation, RUNS, runToEnd } from "../support/work.ts";
+import { makeAction, makeAutomation, makeOldAction, RUNS, runToEnd } from "../support/work.ts";
 
 /** Nothing of the model's doing may bring one of these to the model, to a receiver, or into a stream. */
 const CANARIES = {
@@ -38,7 +38,7 @@ beforeAll(async () => {
     body: { text: "{{input.text}}" },
   };
   sending = "action_send";
-  await makeAction(owner, { slug: "send", kind: "http_request", definition });
+  await makeOldAction(chat.app, { slug: "send", kind: "http_request", definition });
   await makeAction(owner, {
     slug: "look",
     kind: "http_request",

@@ -11,6 +11,7 @@ import {
   created,
   faultsOf,
   makeAction,
+  makeOldAction,
   NOBODY,
   RUNS,
   runEnd,
@@ -140,7 +141,8 @@ describe("a run", () => {
     await using receiver = startReceiver();
     const secret = "sk-live-0123456789abcdef";
     const headers = { authorization: `Bearer ${secret}`, "x-api-key": secret };
-    const action = await makeAction(app.owner, request(`${receiver.url}/?api_key=${secret}`, { headers }));
+    const old = request(`${receiver.url}/?api_key=${secret}`, { headers });
+    const action = await makeOldAction(app, old);
     const run = await runToEnd(app.owner, action.id);
     expect(receiver.got[0]?.headers.get("x-api-key")).toBe(secret);
     expect(run.definition.headers).toEqual({ authorization: "***", "x-api-key": "***" });
@@ -284,8 +286,8 @@ describe("trying again", () => {
     await using app = await startApp();
     let status = 404;
     await using receiver = startReceiver(() => Response.json({}, { status }));
-    const action = await makeAction(
-      app.owner,
+    const action = await makeOldAction(
+      app,
       request(receiver.url, { headers: { "x-token": "a-secret-token" } }),
     );
     const failed = await runToEnd(app.owner, action.id, { definitionOverrides: { query: { a: 1 } } });

@@ -12,6 +12,7 @@ import {
   created,
   faultsOf,
   makeAction,
+  makeOldAction,
   NOBODY,
   RUNS,
   runToEnd,
@@ -132,7 +133,7 @@ describe("changing an action", () => {
   test("changes what is given, tells from what to what, and masks secrets in that", async () => {
     await using app = await startApp();
     const definition = { url: "http://a.test", headers: { Authorization: "Bearer very-secret-token" } };
-    const action = await makeAction(app.owner, { kind: "http_request", definition });
+    const action = await makeOldAction(app, { kind: "http_request", name: "Branch", definition });
     app.clock.turn(1000);
     const changed = await app.owner("PATCH", `${ACTIONS}/${action.id}`, {
       name: "New",

@@ -34,7 +34,11 @@ const form = (more: object = {}) => ({ decisionType: "form_input", formSchema: F
 describe("a decision", () => {
   test("shows what is asked, field by field, and lets the run wait", async () => {
     await using app = await startApp();
-    const asked = { description: "Last call", context: { order: 7, apiKey: "k-123" }, expiresInSeconds: 60 };
+    const asked = {
+      description: "Last call",
+      context: { order: 7, note: "Bearer k-123456" },
+      expiresInSeconds: 60,
+    };
     const { run, decision } = await ask(app, asked);
     expect(decision).toEqual({
       id: expect.any(String),
@@ -45,7 +49,7 @@ describe("a decision", () => {
       status: "pending",
       subjectType: "action_run",
       subjectId: run.id,
-      context: { order: 7, apiKey: "***" },
+      context: { order: 7, note: "Bearer ***" },
       formSchema: null,
       formResponse: null,
       decisionValue: null,

@@ -360,9 +360,9 @@ describe("approvals", () => {
     };
     const clerk = await join(weir, "member");
     await tie(clerk.call, "U-clerk");
-    const [head, about, last] = await ask({ to: "<bob>\u200b```", apiKey: "sk-1" });
+    const [head, about, last] = await ask({ to: "<bob>\u200b```", note: "Bearer sk-123456" });
     expect(head.text.text).toBe("*Send\\u202e it?*");
-    expect(about.text.text).toBe('```{  "to": "&lt;bob&gt;\\u200b\'\'\'",  "apiKey": "***" }```');
+    expect(about.text.text).toBe('```{  "to": "&lt;bob&gt;\\u200b\'\'\'",  "note": "Bearer ***" }```');
     expect(last.type).toBe("actions");
     const long = await ask({ to: "x".repeat(2_500) });
     expect(long.map(({ type }: { type: string }) => type)).toEqual(["section", "context"]);

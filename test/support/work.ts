@@ -1,4 +1,6 @@
 import { eq } from "drizzle-orm";
+import type { JsonObject } from "../../src/base/json.ts";
+import { actions } from "../../src/resources/actions/table.ts";
 import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
@@ -21,6 +23,19 @@ export const branch = (key = "a", when = "true") => ({ branches: [{ key, when }]
 export async function makeAction(call: Client, more: object = {}) {
   const body = { kind: "conditional_branch", name: "Branch", definition: branch(), ...more };
   return created(await call("POST", ACTIONS, body));
+}
+
+/** The same with a definition that was stored before secrets in definitions were refused. */
+export async function makeOldAction(
+  { app, owner }: Started,
+  more: { definition: JsonObject; [field: string]: unknown },
+) {
+  const { definition, ...rest } = more;
+  const made = await makeAction(owner, { ...rest, definition: {} });
+  await app.store.write(
+    async (db) => void (await db.update(actions).set({ definition }).where(eq(actions.id, made.id))),
+  );
+  return made;
 }
 
 export async function makeAutomation(call: Client, config: object, more: object = {}) {

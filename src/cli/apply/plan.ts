@@ -1,4 +1,5 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { MASK } from "../../base/mask.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { KINDS, kindOf, UNSEEN } from "./kinds.ts";
 import { type Files, isUnseen, type Wanted } from "./read.ts";
@@ -24,8 +25,6 @@ export interface Plan {
   faults: string[];
   notes: string[];
 }
-
-const MASK = "***";
 
 /** What has to be done to bring a state to what files want; nothing of it may be done where there are faults. */
 export function makePlan(files: Files, state: State, isPruned: boolean): Plan {

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { maskSecrets } from "../../base/mask.ts";
+import { MASK, maskSecrets } from "../../base/mask.ts";
 
 /** What a reference may name: `${connection:shop}` stands for that connection's id. */
 export const NOUNS = ["template", "connection", "api", "agent", "action", "automation"] as const;
@@ -61,7 +61,8 @@ export function isSecretText(text: string, path: Path): boolean {
   const plain = text.replace(/\{\{[^{}]*\}\}/g, "").trim();
   if (plain === "" || (plain !== text.trim() && /^(Bearer|Basic|Token)$/i.test(plain))) return false;
   const key = String(path.findLast((step) => typeof step === "string") ?? "value");
-  return JSON.stringify(maskSecrets({ [key]: text })) !== JSON.stringify({ [key]: text });
+  const tried = text === MASK ? "any" : text; // what the API masks is one
+  return JSON.stringify(maskSecrets({ [key]: tried })) !== JSON.stringify({ [key]: tried });
 }
 
 /** The name of an environment variable for a place. */

@@ -4,6 +4,7 @@ import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { object, read } from "../../base/shape.ts";
 import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../../base/template.ts";
+import { newlyTyped } from "../../base/typed-secrets.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../../executors/contract.ts";
 
@@ -86,6 +87,21 @@ export function definitionFaults(
   }));
 }
 
+/**
+ * Secrets that are written out in a definition, which everybody reads who may read the action; what `before` has at the
+ * same place was there before this was refused, and is shown to nobody.
+ */
+export const typedFaults = (
+  definition: JsonObject,
+  loc: readonly string[],
+  before: JsonObject = {},
+): Fault[] =>
+  newlyTyped(definition, before).map((path) => ({
+    loc: [...loc, ...path],
+    msg: "This looks like a secret, and everybody who may read this would see it. Put it into the credentials of a connection, and give that connection's id as connectionId",
+    type: "use_a_connection",
+  }));
+
 function lacking({ oneOf = [] }: Executor, definition: JsonObject, loc: readonly string[]): Fault[] {
   const [first, ...others] = oneOf;
   if (first === undefined || oneOf.some((field) => definition[field] !== undefined)) return [];
@@ -97,10 +113,10 @@ export function checkDefinition(
   app: Pick<App, "executors">,
   kind: ActionKind,
   definition: JsonObject,
-  loc: readonly string[] = ["body", "definition"],
+  { loc = ["body", "definition"], before = {} }: { loc?: readonly string[]; before?: JsonObject } = {},
 ): void {
   if (Object.keys(definition).length === 0) return;
-  const faults = definitionFaults(app, kind, definition, loc);
+  const faults = [...definitionFaults(app, kind, definition, loc), ...typedFaults(definition, loc, before)];
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
@@ -109,7 +125,8 @@ export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] 
   if (!isObject(raw) || !isObject(raw.definition)) return [];
   const kind = ACTION_KINDS.find((each) => each === raw.kind);
   if (!kind || Object.keys(raw.definition).length === 0) return [];
-  return definitionFaults(app, kind, raw.definition, ["body", "definition"]);
+  const loc = ["body", "definition"];
+  return [...definitionFaults(app, kind, raw.definition, loc), ...typedFaults(raw.definition, loc)];
 }
 
 /** The definition with its templates filled in. Throws `template_error`. */

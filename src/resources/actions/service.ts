@@ -5,6 +5,7 @@ import { isObject, type Json, type JsonObject, mergePatch } from "../../base/jso
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { resolveTemplates } from "../../base/template.ts";
+import { keepTyped } from "../../base/typed-secrets.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
@@ -13,7 +14,7 @@ import { changesBetween, record } from "../events/service.ts";
 import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
 import { connectionFault, namedConnectionFaults, sourceFaults } from "./connection.ts";
-import { checkDefinition, definitionFaults } from "./definition.ts";
+import { checkDefinition, definitionFaults, typedFaults } from "./definition.ts";
 import { findRunnable } from "./runnable.ts";
 import { type ActionRow, actions } from "./table.ts";
 import { fillAction, templateFor } from "./template.ts";
@@ -172,8 +173,10 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
     const found = await findAction(tx, id);
     const { action } = found;
     const { definition, ...others } = given;
-    const patch = { ...others, ...(definition === undefined ? {} : { definition: definition ?? {} }) };
-    if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition);
+    const before = action.definition;
+    const wanted = definition === undefined ? {} : { definition: keepTyped(definition ?? {}, before) };
+    const patch = { ...others, ...(wanted as { definition?: JsonObject }) };
+    if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition, { before });
     if (patch.definition !== undefined) await checkNamed(tx, action.kind, patch.definition);
     if (patch.connectionId !== undefined) await checkConnection(tx, action.kind, patch.connectionId);
     if (patch.definition !== undefined || patch.connectionId !== undefined)
@@ -223,9 +226,13 @@ export async function runAction(
   given: Json = null,
 ): Promise<RunRow> {
   const action = await findRunnable(tx, id);
-  const definition = merge(action.definition, input.definitionOverrides ?? null);
+  const before = action.definition;
+  const definition = merge(before, input.definitionOverrides ?? null);
   const loc = ["body", input.definitionOverrides ? "definitionOverrides" : "definition"];
-  const faults = definitionFaults(tx, action.kind, definition, loc);
+  const faults = [
+    ...definitionFaults(tx, action.kind, definition, loc),
+    ...typedFaults(definition, loc, before),
+  ];
   if (faults.length > 0) throw new InvalidInput(faults);
   if (input.definitionOverrides) {
     await checkNamed(tx, action.kind, definition, loc);
@@ -244,7 +251,7 @@ export async function runAction(
 }
 
 function merge(definition: JsonObject, patch: JsonObject | null): JsonObject {
-  const merged = patch === null ? definition : mergePatch(definition, patch);
+  const merged = patch === null ? definition : keepTyped(mergePatch(definition, patch), definition);
   return isObject(merged) ? merged : {};
 }
 

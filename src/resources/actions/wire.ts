@@ -11,6 +11,7 @@ import {
   slug,
   uuid,
 } from "../../base/shape.ts";
+import { maskTyped } from "../../base/typed-secrets.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
 import { RUN_STATUSES, type RunRow } from "../runs/table.ts";
 import { masked } from "../runs/wire.ts";
@@ -118,7 +119,7 @@ export const toAction = ({ action, run }: ActionWithRun): Static<typeof Action> 
   status: action.status,
   connectionId: action.connectionId,
   templateId: action.templateId,
-  definition: action.definition,
+  definition: maskTyped(action.definition),
   latestRun: run && {
     id: run.id,
     status: run.status,

@@ -9,7 +9,7 @@ import type { App } from "../../context.ts";
 import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
 import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
-import { definitionFaults } from "../actions/definition.ts";
+import { definitionFaults, typedFaults } from "../actions/definition.ts";
 import { typesMatching } from "../events/matching.ts";
 import type { AutomationConfig, Step } from "./config.ts";
 import { conflictFaults } from "./conflicts.ts";
@@ -17,6 +17,7 @@ import { graphFaults } from "./graph.ts";
 import { scheduleFaults } from "./schedule.ts";
 import { SENDER_AUTH } from "./sender.ts";
 import { TRIGGER_TYPES, type TriggerType } from "./table.ts";
+import { definitionsIn } from "./wire-definitions.ts";
 
 const Work = {
   actionId: optional(uuid()),
@@ -125,6 +126,7 @@ export function configFaults(
   trigger: TriggerType,
   config: JsonObject,
   loc: readonly string[],
+  before: JsonObject = {},
 ): Fault[] {
   const { value, faults } = read(CONFIGS[trigger], config, loc);
   const fail = (path: readonly string[], msg: string, type = "value_error") =>
@@ -158,6 +160,8 @@ export function configFaults(
       faults.push(...stepFaults(app, step, [...loc, "steps", String(index)]));
   }
   if (steps && isSound("steps")) faults.push(...graphFaults(steps, [...loc, "steps"]));
+  for (const { definition, path, earlier } of definitionsIn(config, before))
+    faults.push(...typedFaults(definition, [...loc, ...path], earlier));
   return faults;
 }
 

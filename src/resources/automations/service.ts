@@ -16,6 +16,7 @@ import { sealAuth, withoutProof } from "./sender.ts";
 import { type AutomationRow, automationRuns, automations, automationVersions, HOOKS_TOPIC } from "./table.ts";
 import { triggerState } from "./trigger.ts";
 import type { AutomationCreate, AutomationPatch, AutomationQuery, AutomationWithRun } from "./wire.ts";
+import { keepDefinitions } from "./wire-definitions.ts";
 
 /** Every query here passes through this: another organization's automation does not exist, nor does a deleted one. */
 const mine = (ctx: Context, id: string) =>
@@ -256,9 +257,10 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
   // The two ways to give the work exclude each other: the one that is given takes the other's place.
   if (isObject(rest.action ?? null) && !("steps" in rest)) delete merged.steps;
   if (Array.isArray(rest.steps) && !("action" in rest)) delete merged.action;
-  const wanted = withoutProof(merged);
+  const kept = keepDefinitions(merged, before.config);
+  const wanted = withoutProof(kept);
   const { config } = wanted;
-  refuseFaults(tx, before, typeof secret === "string" ? { ...merged, secret } : merged);
+  refuseFaults(tx, before, typeof secret === "string" ? { ...kept, secret } : kept);
   const auth = sealAuth(tx, before, wanted, before);
   const sealed = secretAfter(tx, before, config, secret);
   return {
@@ -273,7 +275,7 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
 /** Throws `InvalidInput` naming each fault of a config that differs from the stored one. */
 function refuseFaults(tx: WriteContext, before: AutomationRow, config: JsonObject): void {
   if (canonicalJson(config) === canonicalJson(before.config)) return;
-  const faults = configFaults(tx, before.triggerType, config, ["body", "config"]);
+  const faults = configFaults(tx, before.triggerType, config, ["body", "config"], before.config);
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 

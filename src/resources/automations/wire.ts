@@ -26,6 +26,7 @@ import {
   MAX_FAILURES,
   TRIGGER_TYPES,
 } from "./table.ts";
+import { maskConfig } from "./wire-definitions.ts";
 import { warningsOf } from "./wire-warnings.ts";
 
 export const AutomationCreate = object({
@@ -107,7 +108,7 @@ export const toAutomation = (
   name: row.name,
   slug: row.slug,
   description: row.description,
-  config: secret === null ? row.config : { ...row.config, secret },
+  config: { ...maskConfig(row.config), ...(secret === null ? {} : { secret }) },
   hasSecret: row.sealedSecret !== null || row.sealedAuth !== null,
   orchestratorType: row.orchestratorType,
   status: row.status,

@@ -8,7 +8,7 @@ import type { Template } from "../../base/template-grammar.ts";
 import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
-import { definitionFaults } from "../actions/definition.ts";
+import { definitionFaults, typedFaults } from "../actions/definition.ts";
 import { readSpec } from "../agents/markdown.ts";
 import { configFaults } from "../automations/faults.ts";
 import { settingsFaults } from "../connections/input.ts";
@@ -218,7 +218,12 @@ function partFaults(
         : connectionFaults(ctx, definition, loc);
     case "action":
       return shaped(ActionPart, definition, loc, ({ kind, definition: own }) =>
-        own && Object.keys(own).length > 0 ? definitionFaults(ctx, kind, own, [...loc, "definition"]) : [],
+        own && Object.keys(own).length > 0
+          ? [
+              ...definitionFaults(ctx, kind, own, [...loc, "definition"]),
+              ...typedFaults(own, [...loc, "definition"]),
+            ]
+          : [],
       );
     case "automation":
       return shaped(AutomationPart, definition, loc, ({ triggerType, config }) =>

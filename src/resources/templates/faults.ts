@@ -3,10 +3,11 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 import type { Template } from "../../base/template-grammar.ts";
 import { fillOnce, type Places } from "../../base/template-install.ts";
+import { typedSecrets } from "../../base/typed-secrets.ts";
 import type { Context } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
-import { actionPlaces, definitionFaults } from "../actions/definition.ts";
+import { actionPlaces, definitionFaults, typedFaults } from "../actions/definition.ts";
 import { bundleFaults } from "../bundles/faults.ts";
 import { inputNameFault, inputSchemaFaults } from "./inputs.ts";
 import type { TemplateRow } from "./table.ts";
@@ -49,17 +50,29 @@ function kindFaults(template: Checked): Fault[] {
 function actionFaults(ctx: Context, template: Checked): Fault[] {
   const kind = kindOf(template);
   if (!kind) return [];
-  return [...namesFaults(template, ctx, kind), ...sampleFaults(ctx, kind, template.definition)];
+  return [
+    ...namesFaults(template, ctx, kind),
+    ...sampleFaults(ctx, kind, template.definition),
+    ...typedFaults(template.definition, loc),
+  ];
 }
 
 function connectionFaults({ definition }: Checked): Fault[] {
   const { value, faults } = read(HttpTemplate, definition, loc);
   if (faults.length > 0) return faults;
-  return httpTemplateFaults(value).map(({ path, message }) => ({
-    loc: [...loc, ...path],
-    msg: message,
-    type: "value_error",
-  }));
+  const auth = typedSecrets((definition.http as JsonObject | undefined)?.auth ?? null);
+  return [
+    ...httpTemplateFaults(value).map(({ path, message }) => ({
+      loc: [...loc, ...path],
+      msg: message,
+      type: "value_error",
+    })),
+    ...auth.map((path) => ({
+      loc: [...loc, "http", "auth", ...path],
+      msg: "This looks like a secret, and everybody who may read the template would see it. Write {{credentials.NAME}}, and name it in credentialsSchema",
+      type: "use_a_connection",
+    })),
+  ];
 }
 
 /** Inputs that the definition names and nobody can give. */

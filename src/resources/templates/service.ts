@@ -2,6 +2,7 @@ import { and, desc, eq, type SQL } from "drizzle-orm";
 import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
+import { keepTyped } from "../../base/typed-secrets.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { totalOf } from "../../store/counts.ts";
 import { changesBetween, record } from "../events/service.ts";
@@ -120,11 +121,15 @@ function valuesOf({ inputDefaults, inputJsonSchema, ...rest }: Omit<TemplateChan
 async function changeFields(
   tx: WriteContext,
   addressed: TemplateRow,
-  values: Partial<TemplateRow>,
+  given: Partial<TemplateRow>,
 ): Promise<TemplateRow> {
-  if (Object.values(values).every((value) => value === undefined)) return addressed;
+  if (Object.values(given).every((value) => value === undefined)) return addressed;
   const draft = await draftFor(tx, addressed);
   const base = draft ?? addressed;
+  const values =
+    given.definition === undefined
+      ? given
+      : { ...given, definition: keepTyped(given.definition, base.definition) as JsonObject };
   const changes = changesBetween(base, values);
   if (changes.length === 0) return base;
   if (addressed.status === "deprecated") {

@@ -11,6 +11,7 @@ import {
   slug,
   uuid,
 } from "../../base/shape.ts";
+import { maskTyped } from "../../base/typed-secrets.ts";
 import { TEMPLATE_STATUSES, TEMPLATE_TYPES, type TemplateRow } from "./table.ts";
 
 export const Template = object({
@@ -100,7 +101,7 @@ export const toTemplate = (row: TemplateRow): Static<typeof Template> => ({
   status: row.status,
   isActive: row.status !== "deprecated",
   version: row.version,
-  definition: row.definition,
+  definition: maskTyped(row.definition),
   inputDefaults: row.inputDefaults,
   inputJsonSchema: row.inputJsonSchema,
   createdAt: row.createdAt,

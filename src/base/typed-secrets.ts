@@ -1,0 +1,85 @@
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { isSecretKey, isSecretParameter, MASK } from "./mask.ts";
+
+type Path = readonly string[];
+
+const TEMPLATE = /\{\{[^{}]*\}\}/g;
+/** Of an address: a parameter with its value, as far as it is written out. */
+const PARAMETER = /([?&])([^=&#]{1,100})=([^&#]+)/g;
+const ADDRESS = /^(?:https?:\/\/|\/)/i;
+/** Fields whose names are those of parameters of an address. */
+const PARAMETERS = ["query", "params"];
+
+/**
+ * Places of a definition where a secret is written out: in a field, header or parameter that holds one by its name, in
+ * the address itself, and private keys and Weir's own tokens anywhere. A template that fetches one is none.
+ */
+export function typedSecrets(definition: Json): Path[] {
+  const found: Path[] = [];
+  mapScalars(definition, (value, path) => {
+    if (maskAt(value, path, "") !== value) found.push(path); // a mask that was typed in is no secret, and no value
+    return value;
+  });
+  return found;
+}
+
+/** A copy with `***` in these places. */
+export const maskTyped = (definition: JsonObject): JsonObject =>
+  mapScalars(definition, (value, path) => maskAt(value, path)) as JsonObject;
+
+/** A copy of `next` where what is still masked as `before` would be is as it is in `before`. */
+export function keepTyped(next: Json, before: Json | undefined): Json {
+  return mapScalars(next, (value, path) => {
+    if (typeof value !== "string" || !value.includes(MASK)) return value;
+    const earlier = valueAt(before, path);
+    return earlier !== undefined && !isNested(earlier) && maskAt(earlier, path) === value ? earlier : value;
+  });
+}
+
+/** Those places that `before` does not have with the same value. */
+export const newlyTyped = (next: Json, before: Json | undefined): Path[] =>
+  typedSecrets(next).filter((path) => valueAt(next, path) !== valueAt(before, path));
+
+function maskAt(value: Json, path: Path, mask = MASK): Json {
+  if (typeof value === "number") return isNamedSecret(path) && !/tokens$/i.test(nameOf(path)) ? mask : value;
+  if (typeof value !== "string" || value === "") return value;
+  if (/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/.test(value) || /\bsvc_(pat|at|key)_[\w-]{8}/.test(value))
+    return mask;
+  if (isNamedSecret(path)) return isWritten(value) ? mask : value;
+  return ADDRESS.test(value) ? maskAddress(value, mask) : value;
+}
+
+const maskAddress = (address: string, mask: string): string =>
+  address.replace(PARAMETER, (whole, before, name, value) =>
+    isSecretParameter(name) && isWritten(value) ? `${before}${name}=${mask}` : whole,
+  );
+
+const nameOf = (path: Path): string => path.findLast((step) => !/^\d+$/.test(step)) ?? "";
+
+function isNamedSecret(path: Path): boolean {
+  const name = nameOf(path);
+  return isSecretKey(name) || (path.some((step) => PARAMETERS.includes(step)) && isSecretParameter(name));
+}
+
+/** Whether a text has more than templates, and a scheme before them. */
+function isWritten(text: string): boolean {
+  const rest = text.replace(TEMPLATE, "").trim();
+  return rest !== "" && !(rest !== text.trim() && /^(Bearer|Basic|Token|Digest|ApiKey)$/i.test(rest));
+}
+
+function mapScalars(value: Json, change: (value: Json, path: Path) => Json, path: Path = []): Json {
+  if (Array.isArray(value)) return value.map((item, at) => mapScalars(item, change, [...path, String(at)]));
+  if (!isObject(value)) return change(value, path);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, mapScalars(item, change, [...path, key])]),
+  );
+}
+
+const isNested = (value: Json) => typeof value === "object" && value !== null;
+
+function valueAt(value: Json | undefined, path: Path): Json | undefined {
+  return path.reduce<Json | undefined>((found, step) => {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, step)) return undefined;
+    return (found as JsonObject)[step];
+  }, value);
+}

@@ -1,0 +1,66 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { keepTyped, maskTyped } from "../../base/typed-secrets.ts";
+
+interface Placed {
+  definition: JsonObject;
+  /** Where it stands in the config. */
+  path: string[];
+  /** What the step of the same key had before. */
+  earlier: JsonObject | undefined;
+}
+
+const definitionOf = (work: Json | undefined): JsonObject | undefined => {
+  const definition = isObject(work ?? null) ? (work as JsonObject).definition : undefined;
+  return isObject(definition ?? null) ? (definition as JsonObject) : undefined;
+};
+
+const stepsIn = ({ steps }: JsonObject): JsonObject[] =>
+  Array.isArray(steps) ? steps.filter((step): step is JsonObject => isObject(step)) : [];
+
+/** The definitions that a config's steps hold. */
+export function definitionsIn(config: JsonObject, before: JsonObject): Placed[] {
+  const placed = (work: Json, path: string[], earlier: Json | undefined): Placed[] => {
+    const definition = definitionOf(work);
+    return definition ? [{ definition, path: [...path, "definition"], earlier: definitionOf(earlier) }] : [];
+  };
+  const steps = Array.isArray(config.steps) ? config.steps : [];
+  return [
+    ...placed(config.action ?? null, ["action"], before.action),
+    ...steps.flatMap((step, index) =>
+      placed(step, ["steps", String(index)], isObject(step) ? earlierOf(step, before) : undefined),
+    ),
+  ];
+}
+
+const earlierOf = ({ key }: JsonObject, before: JsonObject) =>
+  stepsIn(before).find((step) => step.key === key);
+
+/** A copy of a config with each step's definition changed. */
+function mapDefinitions(
+  config: JsonObject,
+  before: JsonObject,
+  change: (definition: JsonObject, earlier: JsonObject | undefined) => Json,
+): JsonObject {
+  const work = (value: Json, earlier: Json | undefined): Json => {
+    const definition = definitionOf(value);
+    return definition && isObject(value)
+      ? { ...value, definition: change(definition, definitionOf(earlier)) }
+      : value;
+  };
+  return {
+    ...config,
+    ...(config.action === undefined ? {} : { action: work(config.action, before.action) }),
+    ...(Array.isArray(config.steps)
+      ? {
+          steps: config.steps.map((step) => work(step, isObject(step) ? earlierOf(step, before) : undefined)),
+        }
+      : {}),
+  };
+}
+
+/** As everybody may see it: secrets that are written out in definitions are masked. */
+export const maskConfig = (config: JsonObject): JsonObject => mapDefinitions(config, {}, maskTyped);
+
+/** What is still masked is as it was before. */
+export const keepDefinitions = (config: JsonObject, before: JsonObject): JsonObject =>
+  mapDefinitions(config, before, keepTyped);
