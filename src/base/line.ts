@@ -1,44 +1,131 @@
 import { AppError } from "./errors.ts";
 
-/** At most so many at once; the others wait in order. */
+/** A limit on what goes on at once. Those who wait take turns by organization, in order within each. */
 export interface Line {
-  /** Resolves with what gives the place back. Throws `cancelled` when `signal` aborts before. */
-  enter(signal?: AbortSignal): Promise<() => void>;
+  /**
+   * Resolves with what gives the places back. Throws `cancelled`, or the signal's own reason, when `signal` aborts
+   * before, and `rate_limited` when too many of the organization wait already.
+   */
+  enter(signal?: AbortSignal, entrant?: Partial<Entrant>): Promise<() => void>;
 }
 
-export function openLine(places: number): Line {
-  let free = places;
-  const waiting: (() => void)[] = [];
+interface Entrant {
+  /** Empty for work of the server's own. */
+  organizationId: string;
+  /** How many places it takes; 1 by default, and never more than there are. */
+  amount: number;
+}
 
-  const leave = () => {
-    const next = waiting.shift();
-    if (next) next();
-    else free++;
+export interface LineOptions {
+  /** The most places that one organization holds at once, though one entrant may be larger; all by default. */
+  mostOfOne?: number;
+  /** The most entrants of one organization that wait; no limit by default. */
+  mostWaiting?: number;
+  /** What waits, as the sentence of a refusal names it, such as "SQL statements". */
+  noun?: string;
+}
+
+interface Waiting {
+  amount: number;
+  enter(): void;
+}
+
+/** So many entrants of one organization wait in a fair line. */
+const MOST_WAITING = 32;
+/** A refused entrant is asked to come back after so many seconds. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** Half of the places, so that one organization leaves room for the others; at least one. */
+const halfOf = (places: number): number => Math.max(1, Math.floor(places / 2));
+
+/** A line of children: each may use all the memory and time that one has, so that half is for one organization. */
+export const openFairLine = (places: number, noun: string, mostWaiting = MOST_WAITING): Line =>
+  openLine(places, { mostOfOne: halfOf(places), mostWaiting, noun });
+
+export function openLine(places: number, options: LineOptions = {}): Line {
+  const { mostOfOne = places, mostWaiting = Number.POSITIVE_INFINITY, noun = "requests" } = options;
+  let free = places;
+  const held = new Map<string, number>();
+  /** The organization whose turn it is stands first. */
+  const lines = new Map<string, Waiting[]>();
+
+  const hasShare = (organizationId: string, amount: number) => {
+    const own = held.get(organizationId) ?? 0;
+    return own === 0 || own + amount <= mostOfOne;
+  };
+
+  const take = (organizationId: string, amount: number) => {
+    free -= amount;
+    held.set(organizationId, (held.get(organizationId) ?? 0) + amount);
+  };
+
+  /** One that is too large for what is free waits for it, and nobody passes it. */
+  const letIn = () => {
+    for (;;) {
+      const turn = [...lines].find(([id, [first]]) => first !== undefined && hasShare(id, first.amount));
+      const [organizationId, line] = turn ?? [];
+      const first = line?.[0];
+      if (organizationId === undefined || !line || !first || first.amount > free) return;
+      line.shift();
+      lines.delete(organizationId);
+      if (line.length > 0) lines.set(organizationId, line);
+      take(organizationId, first.amount);
+      first.enter();
+    }
+  };
+
+  const leave = (organizationId: string, amount: number) => {
+    free += amount;
+    const left = (held.get(organizationId) ?? 0) - amount;
+    if (left > 0) held.set(organizationId, left);
+    else held.delete(organizationId);
+    letIn();
   };
 
   return {
-    async enter(signal) {
+    async enter(signal, { organizationId = "", amount: wanted = 1 } = {}) {
       if (signal?.aborted) throw reasonOf(signal);
-      if (free > 0) {
-        free--;
-        return once(leave);
-      }
-      await new Promise<void>((resolve, reject) => {
-        const enter = () => {
+      const amount = Math.min(wanted, places);
+      const line = lines.get(organizationId) ?? [];
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      let isIn = false;
+      const waiting = {
+        amount,
+        enter() {
+          isIn = true;
           signal?.removeEventListener("abort", giveUp);
           resolve();
-        };
-        const giveUp = () => {
-          waiting.splice(waiting.indexOf(enter), 1);
-          reject(reasonOf(signal));
-        };
-        waiting.push(enter);
-        signal?.addEventListener("abort", giveUp, { once: true });
-      });
-      return once(leave);
+        },
+      };
+      const quit = () => {
+        line.splice(line.indexOf(waiting), 1);
+        if (line.length === 0) lines.delete(organizationId);
+      };
+      const giveUp = () => {
+        quit();
+        reject(reasonOf(signal));
+        letIn();
+      };
+      line.push(waiting);
+      lines.set(organizationId, line);
+      letIn();
+      if (!isIn && line.length > mostWaiting) {
+        quit();
+        throw tooMany(noun, mostWaiting);
+      }
+      if (!isIn) signal?.addEventListener("abort", giveUp, { once: true });
+      await promise;
+      return once(() => leave(organizationId, amount));
     },
   };
 }
+
+const tooMany = (noun: string, most: number) =>
+  new AppError(
+    "rate_limited",
+    `${most} ${noun} of this organization are waiting already. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    { retryable: true, retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
 
 const reasonOf = (signal: AbortSignal | undefined): AppError =>
   signal?.reason instanceof AppError ? signal.reason : new AppError("cancelled", "This was cancelled.");

@@ -1,7 +1,7 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
-import { openLine } from "../base/line.ts";
+import { openFairLine } from "../base/line.ts";
 import { type ContentType, readContent } from "./content.ts";
 import type { ReadApi } from "./contract.ts";
 import { parseDocument } from "./document.ts";
@@ -45,13 +45,13 @@ const READ: Chore = {
 };
 
 /** Processes that read at once: each may take all that one may. */
-const readers = openLine(4);
+const readers = openFairLine(4, "descriptions of APIs");
 
 /** Reads by `self`, the command that starts this program. What it throws is what the reading throws, the signal's reason, and `cancelled`. */
-export function apiReader(self: readonly string[], signal: AbortSignal): ApiReader {
+export function apiReader(self: readonly string[], signal: AbortSignal, organizationId = ""): ApiReader {
   const ask = async (job: Job): Promise<Told> => {
     if (job.text.length <= MAX_HERE_CHARACTERS && !UNFOLDS.test(job.text)) return answer(job);
-    const leave = await readers.enter(signal);
+    const leave = await readers.enter(signal, { organizationId });
     const told = await doChore(self, READ, job, signal).finally(leave);
     if (isObject(told) && typeof told.fault === "string") throw new AppError("bad_request", told.fault);
     return told as unknown as Told;

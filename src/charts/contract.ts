@@ -14,8 +14,8 @@ export type Drawn = { svg: string } | { fault: string };
 /** Draws charts in a process of their own: nothing that a specification says is run as code, or fetched. */
 export interface Charts {
   /**
-   * In the order in which they were given. Throws `cancelled`, and `definition_invalid` where drawing took too long
+   * In the order in which they were given. Throws `cancelled`, `rate_limited`, and `definition_invalid` where drawing took too long
    * or too much memory.
    */
-  draw(charts: readonly Chart[], signal: AbortSignal): Promise<Drawn[]>;
+  draw(charts: readonly Chart[], signal: AbortSignal, organizationId?: string): Promise<Drawn[]>;
 }

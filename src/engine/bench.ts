@@ -92,12 +92,12 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     scope,
     clock: ctx.clock,
     egress: ctx.egress,
-    sql: ctx.sql,
+    sql: sqlFor(ctx),
     model: modelFor(ctx),
     agent: async (named) => withoutPlace(await openAgentNamed(ctx, named), setting.rest),
-    charts: ctx.charts,
-    reader: ctx.reader,
-    sheets: ctx.sheets,
+    charts: { draw: (charts, signal) => ctx.charts.draw(charts, signal, ctx.organizationId) },
+    reader: { read: (source, signal) => ctx.reader.read(source, signal, ctx.organizationId) },
+    sheets: { read: (source) => ctx.sheets.read({ ...source, organizationId: ctx.organizationId }) },
     search: ctx.search,
     ids: ctx.ids,
     lake: lakeBench(ctx, setting, undo),
@@ -131,6 +131,17 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     leftover: diary.close,
     secrets: () => secrets,
     dispose: undo.all,
+  };
+}
+
+/** SQL whose statements wait in the organization's own line. */
+function sqlFor({ sql, organizationId }: Context): Bench["sql"] {
+  return {
+    ...sql,
+    query: (job, limit) => sql.query({ ...job, organizationId }, limit),
+    explain: (job) => sql.explain({ ...job, organizationId }),
+    materialize: (job, into, options) => sql.materialize({ ...job, organizationId }, into, options),
+    save: (job, into, options) => sql.save({ ...job, organizationId }, into, options),
   };
 }
 

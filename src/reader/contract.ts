@@ -25,6 +25,6 @@ export interface ReadPage {
 
 /** Reads pages of the web in a process of its own: no script of theirs runs, and nothing that they name is fetched. */
 export interface Reader {
-  /** Throws `upstream` for a page that can't be read. */
-  read(source: PageSource, signal: AbortSignal): Promise<ReadPage>;
+  /** Throws `upstream` for a page that can't be read, and `rate_limited`. */
+  read(source: PageSource, signal: AbortSignal, organizationId?: string): Promise<ReadPage>;
 }

@@ -1,5 +1,6 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
+import { openFairLine } from "../base/line.ts";
 import type { Reader, ReadPage } from "./contract.ts";
 
 const READ: Chore = {
@@ -9,15 +10,22 @@ const READ: Chore = {
   tooMuch: (why) => new AppError("upstream", `The page takes ${why} to read.`),
 };
 
+/** Processes that read at once. */
+const MAX_CHILDREN = 4;
+
 /** Pages read by `self`: one process for each, which ends with it. */
 export function openReader(self: readonly string[]): Reader {
+  const line = openFairLine(MAX_CHILDREN, "pages");
   return {
-    async read(source, signal) {
+    async read(source, signal, organizationId = "") {
+      const leave = await line.enter(signal, { organizationId });
       try {
         return (await doChore(self, READ, source, signal)) as unknown as ReadPage;
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "internal") throw error;
         throw new AppError("upstream", "The page is made in a way that can't be read.", { cause: error });
+      } finally {
+        leave();
       }
     },
   };

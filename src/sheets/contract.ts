@@ -50,9 +50,9 @@ export interface SheetSource {
 export interface Sheets {
   /**
    * Returns a table for each sheet, in their order, with exact values. Throws the signal's reason, `upstream` for a file
-   * that can't be read, and `disk_full`.
+   * that can't be read, `rate_limited`, and `disk_full`.
    */
-  read(source: SheetSource & { signal: AbortSignal }): Promise<SheetTable[]>;
+  read(source: SheetSource & { signal: AbortSignal; organizationId?: string }): Promise<SheetTable[]>;
 }
 
 /** What the process answers: the tables, or why there are none. */

@@ -1,5 +1,6 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
+import { openFairLine } from "../base/line.ts";
 import type { SheetAnswer, Sheets } from "./contract.ts";
 
 const READ: Chore = {
@@ -10,11 +11,17 @@ const READ: Chore = {
     new AppError("upstream", `Couldn't read the file: it takes ${why}. Split it into smaller files.`),
 };
 
+/** Processes that read at once. */
+const MAX_CHILDREN = 4;
+
 /** Reads sheets by `self`: one process for each file, which ends with it. */
 export function openSheets(self: readonly string[]): Sheets {
+  const line = openFairLine(MAX_CHILDREN, "files");
   return {
-    async read({ signal, ...source }) {
-      const answer = (await doChore(self, READ, source, signal).catch((error: unknown) => {
+    async read({ signal, organizationId = "", ...source }) {
+      const leave = await line.enter(signal, { organizationId });
+      const reading = doChore(self, READ, source, signal).finally(leave);
+      const answer = (await reading.catch((error: unknown) => {
         if (!(error instanceof AppError) || error.code !== "internal") throw error;
         const message = "Couldn't read the file: it's built in an unexpected way.";
         throw new AppError("upstream", message, { cause: error });

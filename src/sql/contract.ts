@@ -23,6 +23,8 @@ export interface SqlJob {
   sql: string;
   /** Values for `$name`; `$1` is named "1". */
   parameters?: Readonly<Record<string, Json>>;
+  /** Whose statement it is: those that wait take turns by organization. Absent for the server's own. */
+  organizationId?: string;
   /** Cancels: the child is killed at once. */
   signal?: AbortSignal;
   /** Milliseconds until the child is killed; the store's default where absent. */
@@ -84,7 +86,7 @@ export interface SqlSession {
  * SQL in a locked DuckDB child process. Nothing else in the house loads DuckDB.
  *
  * Throws `sql_error` with DuckDB's message for a mistake, `sql_timeout`, `sql_memory`, `cancelled`,
- * and `disk_full`.
+ * `disk_full`, and `rate_limited` where too many statements of one organization wait.
  */
 export interface Sql {
   /** The rows of the last statement, at most `limit`. */

@@ -3,13 +3,13 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
-import { openLine } from "../base/line.ts";
+import { openFairLine } from "../base/line.ts";
 import type { Sql, SqlJob } from "./contract.ts";
 import { type Child, startChild } from "./process.ts";
 import type { Outcome, ToChild } from "./protocol.ts";
 import { namesIn } from "./text.ts";
 
-/** Tenant statements that run at once; others wait in line. */
+/** Tenant statements that run at once, half of them of one organization; others wait in line. */
 const MAX_CHILDREN = 4;
 
 /** How long a child stays ready for the next statement. */
@@ -49,7 +49,7 @@ export function openSql(options: SqlOptions): Sql {
   const memoryBytes = bytesOf(memory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   sweep(folder);
-  const line = openLine(MAX_CHILDREN);
+  const line = openFairLine(MAX_CHILDREN, "SQL statements");
   const children = new Set<Child>();
   let warm: Child | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
@@ -96,7 +96,7 @@ export function openSql(options: SqlOptions): Sql {
     message: ToChild,
     onRows?: (text: string) => void,
   ): Promise<Outcome> => {
-    const leave = await line.enter(job.signal);
+    const leave = await line.enter(job.signal, { organizationId: job.organizationId ?? "" });
     let child: Child;
     try {
       child = take();

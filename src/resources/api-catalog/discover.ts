@@ -64,7 +64,12 @@ async function discoverApi(
   signal: AbortSignal,
 ): Promise<DiscoveryResult> {
   const authorize = access && (async (url: string) => (isOfOrigin(access, url) ? access.authorize() : null));
-  const reach = { egress: ctx.egress, signal, authorize, reader: apiReader(ctx.self, signal) };
+  const reach = {
+    egress: ctx.egress,
+    signal,
+    authorize,
+    reader: apiReader(ctx.self, signal, ctx.organizationId),
+  };
   const found = await discoverHttp(reach, { baseUrl, specUrl });
   const address = found.api?.baseUrl ?? baseUrl;
   const authHints = found.api?.authHints.length ? found.api.authHints : found.challengeHints;

@@ -31,7 +31,7 @@ async function readApi(
 ): Promise<ReadApi> {
   let read: ReadApi | null;
   try {
-    read = await apiReader(ctx.self, signal).content(content, contentType, baseUrl);
+    read = await apiReader(ctx.self, signal, ctx.organizationId).content(content, contentType, baseUrl);
   } catch (error) {
     if (error instanceof AppError && error.code === "bad_request")
       throw invalid(["body", "content"], error.message, "content_invalid");

@@ -91,10 +91,10 @@ export async function previewDataset(
     throw invalid(["query", "table"], `This dataset has several tables; name one of ${names}`, "missing");
   }
   const from = `${quoteName(table.layer)}.${quoteName(sqlName(table))}`;
-  return ctx.sql.query(
-    { tables: await sqlTables(ctx.lake, [table]), sql: `SELECT * FROM ${from} LIMIT ${limit}`, signal },
-    limit,
-  );
+  const { organizationId } = ctx;
+  const visible = await sqlTables(ctx.lake, [table]);
+  const sql = `SELECT * FROM ${from} LIMIT ${limit}`;
+  return ctx.sql.query({ tables: visible, sql, organizationId, signal }, limit);
 }
 
 /**

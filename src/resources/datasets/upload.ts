@@ -1,7 +1,7 @@
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, invalid } from "../../base/errors.ts";
-import { type Line, openLine } from "../../base/line.ts";
+import { type Line, openFairLine } from "../../base/line.ts";
 import { type Context, write } from "../../context.ts";
 import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
@@ -147,13 +147,13 @@ const READERS = 2;
 const lines = new WeakMap<Sql, Line>();
 
 function lineOf(sql: Sql): Line {
-  const line = lines.get(sql) ?? openLine(READERS);
+  const line = lines.get(sql) ?? openFairLine(READERS, "files");
   lines.set(sql, line);
   return line;
 }
 
 async function land(ctx: Context, { path, folder, loadId, format, query, signal }: Landing) {
-  const leave = await lineOf(ctx.sql).enter(signal);
+  const leave = await lineOf(ctx.sql).enter(signal, { organizationId: ctx.organizationId });
   const seconds = ctx.config.sqlTimeoutSeconds;
   const late = new AbortController();
   const done = new AbortController();

@@ -39,7 +39,7 @@ export async function jobOf(
   const { sql, past } = takeAsOf(given, parameters);
   const tables = await sqlTables(lake, await readTables(ctx.db, { organizationId }), sql);
   const before = await pastTables(lake, past, (asked) => readPast(ctx.db, organizationId, asked));
-  return { tables: [...tables, ...before], sql, parameters };
+  return { tables: [...tables, ...before], sql, parameters, organizationId };
 }
 
 export function toldAtSql(error: unknown): never {
