@@ -15,7 +15,10 @@ import { posix } from "node:path";
 const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["base", /^src\/(base\/|version\.ts$)/],
   ["contract", /^src\/\w+\/contract\.ts$/],
-  ["adapter", /^src\/(executors|providers|models|catalog|mcp|sql|lake|charts|reader|sheets|search|mail)\//],
+  [
+    "adapter",
+    /^src\/(executors|providers|models|catalog|compute|mcp|sql|lake|charts|reader|sheets|search|mail)\//,
+  ],
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   ["context", /^src\/(context|config|config-shown|folder|installation|asked-resets)\.ts$/],
   ["wire", /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/],

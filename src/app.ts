@@ -7,10 +7,12 @@ import { type EgressOptions, openEgress } from "./base/egress.ts";
 import { AppError } from "./base/errors.ts";
 import { type Ids, idsBy } from "./base/ids.ts";
 import { openLimiter } from "./base/limit.ts";
+import { openLine } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
 import { openOpenId } from "./base/openid.ts";
 import { openSignals } from "./base/signals.ts";
 import { openCharts } from "./charts/charts.ts";
+import { openCompute } from "./compute/compute.ts";
 import { type Config, ConfigError, type Secrets, schemeOf } from "./config.ts";
 import type { App } from "./context.ts";
 import { openKeys } from "./engine/keys.ts";
@@ -94,6 +96,9 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
   }
 }
 
+/** What replies of outside systems may take at once, in MiB; one run may take up to 100. */
+const ROOM_MIB = 100;
+
 interface Ground extends Parts {
   folder: DataFolder;
   store: Store;
@@ -152,6 +157,8 @@ async function build(parts: Ground): Promise<Opened> {
     openid: providerOf(config, secrets, egress, clock),
     mailer: mailerOf(config, secrets, egress),
     sql,
+    compute: openCompute(self),
+    room: openLine(ROOM_MIB, { mostOfOne: ROOM_MIB / 2 }),
     charts: openCharts(self),
     reader: openReader(self),
     sheets: openSheets(self),

@@ -3,11 +3,13 @@ import { timestamp } from "./base/clock.ts";
 import type { Egress } from "./base/egress.ts";
 import type { Ids } from "./base/ids.ts";
 import type { Limiter } from "./base/limit.ts";
+import type { Line } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
 import type { OpenIdProvider } from "./base/openid.ts";
 import type { Signals } from "./base/signals.ts";
 import type { Tracer } from "./base/trace.ts";
 import type { Charts } from "./charts/contract.ts";
+import type { Compute } from "./compute/contract.ts";
 import type { Config } from "./config.ts";
 import type { SecretBox } from "./crypto/secretbox.ts";
 import type { Executors } from "./executors/contract.ts";
@@ -46,6 +48,9 @@ export interface App {
   /** Null where no mail server is set: then nothing is mailed. */
   readonly mailer: Mailer | null;
   readonly sql: Sql;
+  readonly compute: Compute;
+  /** MiB of what outside systems have sent and runs still hold, of all runs together. */
+  readonly room: Line;
   readonly charts: Charts;
   readonly reader: Reader;
   readonly sheets: Sheets;

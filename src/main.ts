@@ -112,6 +112,10 @@ async function main(): Promise<number | null> {
     const { sheetChild } = await import("./sheets/child.ts");
     return sheetChild();
   }
+  if (name === "__compute") {
+    const { computeChild } = await import("./compute/child.ts");
+    return computeChild();
+  }
   if (name === "__api") {
     const { readerChild } = await import("./catalog/reader.ts");
     return readerChild();

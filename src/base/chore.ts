@@ -2,13 +2,13 @@ import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import { residentBytes } from "./resident.ts";
 
-const WATCH_MS = 100;
-/** What a child says is held and parsed here, where nothing else goes on meanwhile. */
+const WATCH_MS = 50;
+/** What a child says is held here, where nothing else goes on meanwhile. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** One thing that is done in a process of its own, so that what it is given can hurt nothing else. */
 export interface Chore {
-  /** The hidden subcommand of this program: it reads JSON from standard input and writes JSON to standard output. */
+  /** The hidden subcommand of this program: it reads from standard input and writes to standard output. */
   word: string;
   timeoutMs: number;
   maxResidentBytes: number;
@@ -16,18 +16,32 @@ export interface Chore {
   tooMuch: (why: "too long" | "too much memory") => AppError;
 }
 
-/** Does a chore by `self`, the command that starts this program. Throws the signal's reason, `tooMuch`, and `internal`. */
+/**
+ * Does a chore whose input and answer are JSON by `self`, the command that starts this program. Throws the signal's
+ * reason, `tooMuch`, and `internal`.
+ */
 export async function doChore(
   self: readonly string[],
   chore: Chore,
   input: unknown,
   signal: AbortSignal,
 ): Promise<Json> {
+  const answer = await doChoreOnBytes(self, chore, [Buffer.from(JSON.stringify(input))], signal);
+  return JSON.parse(answer.toString());
+}
+
+/** Does a chore on bytes, which it reads one piece after the other; throws as `doChore` does. */
+export async function doChoreOnBytes(
+  self: readonly string[],
+  chore: Chore,
+  pieces: Iterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<Buffer> {
   signal.throwIfAborted();
   const spawned = Bun.spawn([...self, chore.word], {
     // Nothing of ours: no keys, no tokens, no proxies.
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC" },
-    stdin: new Blob([JSON.stringify(input)]),
+    stdin: "pipe",
     stdout: "pipe",
     stderr: "ignore",
     signal,
@@ -41,14 +55,17 @@ export async function doChore(
     spawned.kill("SIGKILL");
   }, WATCH_MS);
   try {
-    const text = await textOf(spawned.stdout);
-    if (text === null) {
+    // A child that ends early closes its end: how it ended is told below.
+    const giving = give(spawned.stdin, pieces).catch(() => undefined);
+    const answer = await readAll(spawned.stdout);
+    if (answer === null) {
       spawned.kill("SIGKILL");
       throw chore.tooMuch("too much memory");
     }
+    await giving;
     const code = await spawned.exited;
     signal.throwIfAborted();
-    if (code === 0) return JSON.parse(text);
+    if (code === 0) return answer;
     if (isTooLarge) throw chore.tooMuch("too much memory");
     if (spawned.signalCode === "SIGKILL") throw chore.tooMuch("too long");
     const cause = `exit code ${code}, signal ${spawned.signalCode}`;
@@ -58,8 +75,17 @@ export async function doChore(
   }
 }
 
+/** One piece at a time: what was written is not held here a second time. */
+async function give(stdin: Bun.FileSink, pieces: Iterable<Uint8Array>): Promise<void> {
+  for (const piece of pieces) {
+    stdin.write(piece);
+    await stdin.flush();
+  }
+  await stdin.end();
+}
+
 /** Null for what is longer than an answer may be. */
-async function textOf(stream: ReadableStream<Uint8Array>): Promise<string | null> {
+async function readAll(stream: ReadableStream<Uint8Array>): Promise<Buffer | null> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of stream) {
@@ -67,5 +93,5 @@ async function textOf(stream: ReadableStream<Uint8Array>): Promise<string | null
     if (size > MAX_ANSWER_BYTES) return null;
     pieces.push(piece);
   }
-  return Buffer.concat(pieces).toString();
+  return Buffer.concat(pieces);
 }

@@ -10,10 +10,22 @@ type Value = Parameters<typeof TreeInterpreter.visit>[1];
 
 /** The longest expression, in characters. */
 const MAX_LENGTH = 4096;
-/** Milliseconds that one search may take. */
-const MAX_SEARCH_MS = 2_000;
-/** The most that a search may give or join, in characters of JSON. */
-const MAX_SIZE = 64 * 1024 * 1024;
+export interface SearchLimits {
+  /** Milliseconds that the search may take. */
+  ms: number;
+  /** The most that it may give or join, in characters of JSON. */
+  size: number;
+}
+
+/** For a search with nobody beside it. */
+export const WHOLE_SEARCH: SearchLimits = { ms: 2_000, size: 64 * 1024 * 1024 };
+
+/** A search that takes or gives more than its limits. */
+export class SearchTooMuch extends AppError {
+  constructor() {
+    super("definition_invalid", "The JMESPath expression takes too long or gives too much for this data.");
+  }
+}
 
 /** Beyond JMESPath's standard, and without a bound on time or memory. */
 const REFUSED_FUNCTIONS = new Set(["pad_left", "pad_right", "replace", "trim", "trim_left", "trim_right"]);
@@ -42,13 +54,14 @@ export function jmespathFault(text: string): string | null {
 /**
  * What a JMESPath expression (https://jmespath.org) finds in `data`; null for nothing. Only own fields
  * are found. Throws `definition_invalid` for an expression that can't be read or does not fit the data,
- * and for one that takes or gives too much.
+ * and `SearchTooMuch` for one that takes or gives more than `limits`.
  */
-export function searchJson(data: Json, text: string, limitMs = MAX_SEARCH_MS): Json {
+export function searchJson(data: Json, text: string, limits = WHOLE_SEARCH): Json {
   const fault = jmespathFault(text);
   if (fault) throw new AppError("definition_invalid", fault);
   const interpreter = new BoundedInterpreter();
-  interpreter.until = systemClock.monotonic() + limitMs;
+  interpreter.until = systemClock.monotonic() + limits.ms;
+  interpreter.size = limits.size;
   let found: Json;
   try {
     found = interpreter.search(compile(text), data as JSONValue) as Json;
@@ -57,7 +70,7 @@ export function searchJson(data: Json, text: string, limitMs = MAX_SEARCH_MS): J
     const message = `The JMESPath expression ${shown(text)} does not fit the data: ${reasonOf(error)}.`;
     throw new AppError("definition_invalid", message, { cause: error });
   }
-  if (measure(found, MAX_SIZE) > MAX_SIZE) throw tooMuch();
+  if (measure(found, limits.size) > limits.size) throw new SearchTooMuch();
   return found;
 }
 
@@ -94,6 +107,7 @@ const NUMBER_TYPE = 0;
 /** Bounded in time and size, and with numbers that no double holds, which the library does not know. */
 class BoundedInterpreter extends Interpreter {
   until = 0;
+  size = 0;
 
   constructor() {
     super();
@@ -103,13 +117,14 @@ class BoundedInterpreter extends Interpreter {
   }
 
   override visit(node: Node, value: Value): ReturnType<typeof TreeInterpreter.visit> {
-    if (systemClock.monotonic() > this.until) throw tooMuch();
+    if (systemClock.monotonic() > this.until) throw new SearchTooMuch();
     if (node.type === "Field")
       return isObject(value) && Object.hasOwn(value, node.name) ? (value[node.name] ?? null) : null;
     if (node.type === "Function" && node.name === "join") this.checkJoin(node.children, value);
     const known = this.visitKnown(node, value);
     const found = known === undefined ? super.visit(node, value) : known;
-    if (MULTIPLYING.has(node.type) && measure(found as Json, MAX_SIZE) > MAX_SIZE) throw tooMuch();
+    if (MULTIPLYING.has(node.type) && measure(found as Json, this.size) > this.size)
+      throw new SearchTooMuch();
     return found;
   }
 
@@ -170,8 +185,8 @@ class BoundedInterpreter extends Interpreter {
 
   private checkJoin(children: readonly Node[], value: Value): void {
     const [glue, list] = children.map((child) => this.visit(child, value));
-    if (typeof glue === "string" && Array.isArray(list) && glue.length * list.length > MAX_SIZE)
-      throw tooMuch();
+    if (typeof glue === "string" && Array.isArray(list) && glue.length * list.length > this.size)
+      throw new SearchTooMuch();
   }
 }
 
@@ -190,12 +205,6 @@ function refusedIn(node: unknown): string | null {
   }
   return null;
 }
-
-const tooMuch = () =>
-  new AppError(
-    "definition_invalid",
-    "The JMESPath expression takes too long or gives too much for this data.",
-  );
 
 const reasonOf = (error: unknown) =>
   (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");

@@ -93,6 +93,8 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     clock: ctx.clock,
     egress: ctx.egress,
     sql: sqlFor(ctx),
+    compute: ctx.compute,
+    room: roomFor(ctx, { signal, undo, progress: diary.progress }),
     model: modelFor(ctx),
     agent: async (named) => withoutPlace(await openAgentNamed(ctx, named), setting.rest),
     charts: { draw: (charts, signal) => ctx.charts.draw(charts, signal, ctx.organizationId) },
@@ -131,6 +133,28 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     leftover: diary.close,
     secrets: () => secrets,
     dispose: undo.all,
+  };
+}
+
+const MIB = 1024 * 1024;
+const TELL_WAIT_MS = 250;
+
+/** Room is taken once, and let go of with the run. */
+function roomFor(
+  { room, organizationId }: Context,
+  { signal, undo, progress }: Pick<Bench, "signal" | "progress"> & { undo: ReturnType<typeof openUndo> },
+): Bench["room"] {
+  let taking: Promise<void> | null = null;
+  const take = async (bytes: number) => {
+    const message = "Waiting for memory: other runs are reading large replies.";
+    const wait = setTimeout(() => progress({ phase: "waiting", message }), TELL_WAIT_MS);
+    const amount = Math.ceil(bytes / MIB);
+    const leave = await room.enter(signal, { organizationId, amount }).finally(() => clearTimeout(wait));
+    await undo.add(leave);
+  };
+  return (bytes) => {
+    taking ??= take(bytes);
+    return taking;
   };
 }
 

@@ -3,9 +3,11 @@ import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { Ids } from "../base/ids.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import type { Summary } from "../base/summary.ts";
 import type { Scope } from "../base/template.ts";
 import type { CatalogUse } from "../catalog/contract.ts";
 import type { Charts } from "../charts/contract.ts";
+import type { Compute } from "../compute/contract.ts";
 import type { CursorState, LakeFile, LakeLoad, LakeRead, LakeTable } from "../lake/contract.ts";
 import type { Model, OpenAgent } from "../models/contract.ts";
 import type { Link, Provider } from "../providers/contract.ts";
@@ -105,6 +107,12 @@ export interface Bench {
   readonly clock: Clock;
   readonly egress: Egress;
   readonly sql: Sql;
+  readonly compute: Compute;
+  /**
+   * Waits until there is room for so many bytes of what outside systems send, and holds it until the run ends; asked
+   * again it gives no more. Runs of all organizations share it.
+   */
+  room(bytes: number): Promise<void>;
   /** The operator's language model, within the organization's budget; `stream` throws `llm_not_configured` where there is none. */
   readonly model: Model;
   /** Opens an agent by the id or slug of its spec, to act for whoever set the run off; throws `definition_invalid`. */
@@ -147,6 +155,8 @@ export type NewArtifact = {
 /** How an execution ended well. All of it becomes visible in one transaction. */
 export interface Done {
   result: JsonObject;
+  /** The JSON of a result that is too long to be read here; `result` has the fields of its summary then. */
+  whole?: { json: Uint8Array; summary: Summary };
   load?: LakeLoad;
   /** Tables of the lake that it was made of. */
   reads?: LakeRead[];

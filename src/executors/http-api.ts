@@ -1,13 +1,13 @@
 import { AppError } from "../base/errors.ts";
 import { hideSecrets, withoutSecrets } from "../base/hide.ts";
-import { searchJson } from "../base/jmespath.ts";
-import { canonicalJson, type Json, type JsonObject } from "../base/json.ts";
+import { canonicalJson, type JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
 import type { Authority, CatalogUse } from "../catalog/contract.ts";
 import { checkArguments, requestOf } from "../catalog/request.ts";
 import { openMcp } from "../mcp/client.ts";
 import { failureText, readResult } from "../mcp/result.ts";
 import type { DecisionRequest } from "./contract.ts";
+import { byOf, type CallResult, type Made, makeResult, search } from "./http-result.ts";
 import { type Access, accessOf, authorityOf, type Outbox, sender, startOf } from "./http-send.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
@@ -24,17 +24,6 @@ export interface CallOptions {
   /** True where nothing but what `use` has the fingerprint of may be called, also if it changes at this very moment. */
   isHeld?: boolean;
 }
-
-/** As `http_request` tells it. */
-export type CallResult = {
-  status: number;
-  headers: Record<string, string>;
-  body: Json;
-  extracted: Json;
-  pages: number;
-  bytes: number;
-  truncated: boolean;
-};
 
 const nameOf = ({ target }: CatalogUse) =>
   target.kind === "endpoint" ? target.endpoint.name : target.tool.upstreamName;
@@ -91,14 +80,12 @@ export async function callApi(
   use: CatalogUse,
   input: JsonObject,
   options: CallOptions = {},
-): Promise<CallResult> {
+): Promise<Made> {
   const access = use.connection && accessOf(use.connection);
   const secrets = () => (access ?? use.signIn)?.secrets() ?? [];
   try {
-    const result = await (use.target.kind === "endpoint"
-      ? callEndpoint(outbox, access, use.target, input, options)
-      : callTool(outbox, { access, use }, use.target, input, options));
-    return hideSecrets(result, secrets());
+    if (use.target.kind === "endpoint") return await callEndpoint(outbox, access, use.target, input, options);
+    return { result: await callTool(outbox, { access, use }, use.target, input, options) };
   } catch (error) {
     throw withoutSecrets(error, secrets());
   }
@@ -112,7 +99,7 @@ async function callEndpoint(
   { endpoint, baseUrl }: Target<"endpoint">,
   input: JsonObject,
   { expectStatus, followRedirects, responseExtract, maxBytes, tellsFailures = false }: CallOptions,
-): Promise<CallResult> {
+): Promise<Made> {
   const { body, parts, ...request } = requestOf(endpoint, baseUrl, input);
   const definition = {
     ...request,
@@ -125,19 +112,15 @@ async function callEndpoint(
   const reply = await sender(outbox, definition, access)(start, 1, maxBytes ?? DEFAULT_MAX_BYTES);
   const expression = responseExtract ?? endpoint.responseExtract;
   const isGood = reply.status < 400;
-  if (reply.truncated && expression !== null && isGood) {
-    const message = "The reply is longer than maxBytes, so it can't be read as JSON; raise maxBytes.";
-    throw new AppError("response_too_large", message);
-  }
-  return {
+  const work = {
     status: reply.status,
     headers: reply.headers,
-    body: reply.body,
-    extracted: expression === null || !isGood ? null : searchJson(reply.body, expression),
-    pages: 1,
-    bytes: reply.bytes,
-    truncated: reply.truncated,
+    isPaged: false,
+    itemsPath: null,
+    responseExtract: isGood ? expression : null,
+    secrets: [...(access?.secrets() ?? [])],
   };
+  return makeResult(byOf(outbox), work, [reply]);
 }
 
 const ALL_STATUSES = Array.from({ length: 400 }, (_, index) => index + 200);
@@ -166,11 +149,12 @@ async function callTool(
       const told = `The tool ${tool.upstreamName} failed: ${failureText(result)}`;
       throw new AppError("upstream", declined === "" ? told : `${told} ${declined}`);
     }
-    const { bytes, truncated, isError } = result;
-    const body = hideSecrets(result.body, authority?.secrets() ?? []);
-    const found = responseExtract === undefined || isError ? null : searchJson(body, responseExtract);
+    const { body, bytes, truncated, isError } = result;
     const headers: Record<string, string> = declined === "" ? {} : { declined };
-    return { status: isError ? 500 : 200, headers, body, extracted: found, pages: 1, bytes, truncated };
+    const secrets = [...((access ?? use.signIn)?.secrets() ?? [])];
+    const told = hideSecrets({ headers, body }, secrets);
+    const extracted = isError ? null : await search(byOf(outbox), told.body, responseExtract ?? null);
+    return { status: isError ? 500 : 200, ...told, extracted, pages: 1, bytes, truncated };
   } finally {
     await client.close();
   }

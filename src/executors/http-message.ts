@@ -91,42 +91,88 @@ export interface Reply {
   headers: Record<string, string>;
   /** Of the last hop. */
   url: string;
-  /** The value of JSON, text, base64 for what is neither, null for nothing. */
-  body: Json;
-  bodyEncoding: "json" | "text" | "base64";
-  /** After decoding. */
+  /** The body, as it came; `readBody` reads it. */
+  pieces: Uint8Array[];
+  /** Of the body, after decoding. */
   bytes: number;
   truncated: boolean;
 }
 
-/** Reads at most `maxBytes` of the body; what is cut off is no JSON any more. */
-export async function readReply(response: EgressResponse, maxBytes: number): Promise<Reply> {
-  const { bytes, truncated } = await response.bytes(maxBytes);
+/** A body up to this long is read without asking for room. */
+const FREE_BYTES = 1024 * 1024;
+
+/** Reads at most `maxBytes` of the body, and waits for `room` before it holds much of it. */
+export async function readReply(
+  response: EgressResponse,
+  maxBytes: number,
+  room: (bytes: number) => Promise<void>,
+): Promise<Reply> {
   const { status, url } = response;
   const headers: Record<string, string> = {};
   for (const [name, value] of response.headers) {
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
-  const read = readBody(bytes, headers["content-type"] ?? "", truncated);
-  return { status, headers, url, ...read, bytes: bytes.length, truncated };
+  const { pieces, bytes, truncated } = await readPieces(response, maxBytes, room);
+  return { status, headers, url, pieces, bytes, truncated };
+}
+
+async function readPieces(
+  response: EgressResponse,
+  maxBytes: number,
+  room: (bytes: number) => Promise<void>,
+): Promise<Pick<Reply, "pieces" | "bytes" | "truncated">> {
+  const length = response.headers.get("content-length");
+  const isPlain = length !== null && !response.headers.has("content-encoding");
+  const known = isPlain ? Number(length) : Number.POSITIVE_INFINITY;
+  if (Math.min(known, maxBytes) <= FREE_BYTES) {
+    const { bytes, truncated } = await response.bytes(maxBytes);
+    return { pieces: [bytes], bytes: bytes.length, truncated };
+  }
+  const reader = response.body.getReader();
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  let hasRoom = false;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { pieces, bytes, truncated: false };
+    const left = maxBytes - bytes;
+    pieces.push(value.length > left ? value.slice(0, left) : value);
+    bytes += Math.min(value.length, left);
+    if (value.length > left) {
+      await reader.cancel();
+      return { pieces, bytes, truncated: true };
+    }
+    if (bytes > FREE_BYTES && !hasRoom) {
+      await room(Math.min(known, maxBytes));
+      hasRoom = true;
+    }
+  }
 }
 
 const TEXT =
   /^text\/|[/+](json|xml|javascript|ecmascript|yaml|x-yaml|csv|graphql|x-www-form-urlencoded|x-ndjson)\b/i;
 const JSON_TYPE = /[/+]json\b/i;
 
-function readBody(bytes: Uint8Array, type: string, truncated: boolean): Pick<Reply, "body" | "bodyEncoding"> {
-  if (bytes.length === 0) return { body: null, bodyEncoding: "text" };
+/** A body, read. */
+interface Body {
+  /** The value of JSON, text, base64 for what is neither, null for nothing. */
+  body: Json;
+  encoding: "json" | "text" | "base64";
+}
+
+/** Reads a body by its content type; one that is cut off is no JSON any more. */
+export function readBody(bytes: Uint8Array, type: string, truncated: boolean): Body {
+  if (bytes.length === 0) return { body: null, encoding: "text" };
   const text = readText(bytes, type, truncated);
-  if (text === null) return { body: Buffer.from(bytes).toString("base64"), bodyEncoding: "base64" };
+  if (text === null) return { body: Buffer.from(bytes).toString("base64"), encoding: "base64" };
   if (!truncated && (type === "" || JSON_TYPE.test(type)) && !isTooDeep(text)) {
     try {
-      return { body: JSON.parse(text), bodyEncoding: "json" };
+      return { body: JSON.parse(text), encoding: "json" };
     } catch {
       // Many a server says JSON and sends a page: its text tells more than an error would.
     }
   }
-  return { body: text, bodyEncoding: "text" };
+  return { body: text, encoding: "text" };
 }
 
 /** Null for bytes that are no text. */
@@ -170,11 +216,12 @@ const MAX_SHOWN = 2_000;
 
 /** The failure that an unwanted status is; `now` is for a `Retry-After` that names an instant. */
 export function unexpectedStatus(method: string, reply: Reply, now: Date): AppError {
-  const { status, headers, body } = reply;
+  const { status, headers, pieces, truncated } = reply;
+  const { body, encoding } = readBody(Buffer.concat(pieces), headers["content-type"] ?? "", truncated);
   const host = new URL(reply.url).host;
   const retryable = status >= 500; // decisions, section 4: a 4xx reply is not retried
   const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;
-  const told = reply.bodyEncoding === "base64" ? null : maskSecrets(body);
+  const told = encoding === "base64" ? null : maskSecrets(body);
   const shown = told === null ? "" : textOf(told);
   return new AppError("unexpected_status", `${host} answered the ${method} request with ${status}.`, {
     retryable,

@@ -1,10 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
-import { jmespathFault, searchJson } from "../base/jmespath.ts";
+import { jmespathFault } from "../base/jmespath.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { maskSecrets } from "../base/mask.ts";
 import { object, oneOf } from "../base/shape.ts";
 import type { Reply } from "./http-message.ts";
+import type { Look, LookWork } from "./http-result.ts";
 
 const DEFAULT_MAX_PAGES = 100;
 
@@ -96,24 +97,26 @@ export function firstTurn(pagination: Pagination, turn: Turn): Turn {
 const counter = (pagination: Extract<Pagination, { type: "page" | "offset" }>) =>
   pagination.type === "page" ? (pagination.pageParam ?? "page") : (pagination.offsetParam ?? "offset");
 
-/** The items of one page; null where the page is no list and nothing says where its items are. */
-export function itemsOf(pagination: Pagination, body: Json): Json[] | null {
-  const found = pagination.itemsPath ? (searchJson(body, pagination.itemsPath) ?? []) : body;
-  if (Array.isArray(found)) return found;
-  return pagination.itemsPath ? [found] : null;
+/** Which paths of a pagination lead from page to page; null where its pages are not looked into. */
+export function lookOf(pagination: Pagination): Omit<LookWork, "page"> | null {
+  if (pagination.type === "link_header") return null;
+  const { itemsPath = null } = pagination;
+  if (pagination.type === "cursor")
+    return { itemsPath: null, cursorPath: pagination.cursorPath, hasNextPath: null };
+  return { itemsPath, cursorPath: null, hasNextPath: pagination.hasNextPath ?? null };
 }
 
-/** What to ask next; null after the last page. */
-export function nextTurn(pagination: Pagination, turn: Turn, reply: Reply): Turn | null {
+/** What to ask next, by what `lookOf` found; null after the last page. */
+export function nextTurn(pagination: Pagination, turn: Turn, reply: Reply, found: Look | null): Turn | null {
   switch (pagination.type) {
     case "link_header": {
       const link = nextLink(reply.headers.link ?? "");
       return link === null ? null : { ...turn, url: linked(link, turn, reply) };
     }
     case "cursor":
-      return byCursor(pagination, turn, reply);
+      return byCursor(pagination, turn, reply, found?.cursor ?? null);
     default:
-      return byCount(pagination, turn, reply);
+      return byCount(pagination, turn, found);
   }
 }
 
@@ -121,15 +124,9 @@ function byCursor(
   pagination: Extract<Pagination, { type: "cursor" }>,
   turn: Turn,
   reply: Reply,
+  cursor: Look["cursor"],
 ): Turn | null {
-  const cursor = searchJson(reply.body, pagination.cursorPath);
-  if (cursor === null || cursor === "" || cursor === false) return null;
-  if (typeof cursor !== "string" && typeof cursor !== "number") {
-    throw new AppError(
-      "upstream",
-      "The cursor of the next page is neither a text nor a number; see cursorPath.",
-    );
-  }
+  if (cursor === null) return null;
   const { cursorParam } = pagination;
   if (cursorParam === undefined) return { ...turn, url: linked(String(cursor), turn, reply) };
   if (pagination.cursorIn === "body") {
@@ -146,24 +143,20 @@ function byCursor(
 function byCount(
   pagination: Extract<Pagination, { type: "page" | "offset" }>,
   turn: Turn,
-  reply: Reply,
+  found: Look | null,
 ): Turn | null {
-  const items = itemsOf(pagination, reply.body);
-  const step = pagination.type === "page" ? 1 : (items?.length ?? pagination.pageSize);
+  const items = found?.items ?? null;
+  const step = pagination.type === "page" ? 1 : (items ?? pagination.pageSize);
   if ((items === null && pagination.hasNextPath === undefined) || step === undefined) {
     const message = "The page is no list: give itemsPath, so that an empty page is seen, or hasNextPath.";
     throw new AppError("definition_invalid", message);
   }
-  if (step === 0 || items?.length === 0) return null;
-  if (pagination.hasNextPath !== undefined && !isTrue(searchJson(reply.body, pagination.hasNextPath)))
-    return null;
+  if (step === 0 || items === 0 || found?.hasNext === false) return null;
   const url = new URL(turn.url);
   const name = counter(pagination);
   url.searchParams.set(name, String(Number(url.searchParams.get(name)) + step));
   return { ...turn, url };
 }
-
-const isTrue = (value: Json) => (Array.isArray(value) ? value.length > 0 : Boolean(value));
 
 /** Where a link of the reply leads; it may not lead to another server, as the request may carry credentials. */
 function linked(link: string, turn: Turn, reply: Reply): URL {

@@ -1,8 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
-import { searchJson } from "../base/jmespath.ts";
-import type { Json } from "../base/json.ts";
 import { anything, map, nullable, object } from "../base/shape.ts";
 import { type Bench, type Done, defineExecutor, type Waiting } from "./contract.ts";
 import { approvalOf, callApi, callHash, checkInput } from "./http-api.ts";
@@ -11,12 +9,13 @@ import type { Reply } from "./http-message.ts";
 import {
   checkNew,
   firstTurn,
-  itemsOf,
+  lookOf,
   maxPagesOf,
   nextTurn,
   type Pagination,
   type Turn,
 } from "./http-pages.ts";
+import { byOf, look, makeResult, tooLong } from "./http-result.ts";
 import { openAccess, type Send, sender, startOf } from "./http-send.ts";
 import { isFixedAddress } from "./page/address.ts";
 
@@ -84,7 +83,16 @@ async function request(bench: Bench, definition: Request): Promise<Done> {
     const replies = pagination
       ? await readPages(bench, definition, pagination, start, send)
       : [await readOne(bench, definition, start, send)];
-    return { result: resultOf(definition, replies) };
+    const last = replies.at(-1) as Reply;
+    const work = {
+      status: last.status,
+      headers: last.headers,
+      isPaged: pagination !== undefined,
+      itemsPath: pagination?.itemsPath ?? null,
+      responseExtract: definition.responseExtract ?? null,
+      secrets: [...(access?.secrets() ?? [])],
+    };
+    return await makeResult(byOf(bench), work, replies);
   } catch (error) {
     throw withoutSecrets(error, access?.secrets() ?? []);
   }
@@ -107,7 +115,7 @@ async function callCatalog(bench: Bench, definition: Definition, api: ApiCall): 
     bench.log("info", `Sends what was approved, hash ${approved}.`);
   }
   bench.progress({ phase: "requesting", message: `${api.endpoint ?? api.tool} of ${use.apiName}` });
-  return { result: await callApi(bench, use, input, { ...definition, isHeld }) };
+  return callApi(bench, use, input, { ...definition, isHeld });
 }
 
 const changed = () =>
@@ -154,10 +162,11 @@ async function readPages(
       last.truncated = true;
       break;
     }
-    if (reply.truncated) throw tooLarge("The first page");
+    if (reply.truncated) throw tooLong("The first page");
     replies.push(reply);
     left -= reply.bytes;
-    turn = nextTurn(pagination, turn, reply);
+    const paths = lookOf(pagination);
+    turn = nextTurn(pagination, turn, reply, paths && (await look(byOf(bench), paths, reply)));
     if (turn && replies.length >= maxPages) {
       bench.log("warn", `Stopped after ${maxPages} pages (maxPages), and there are more.`);
       reply.truncated = true;
@@ -171,37 +180,4 @@ async function readPages(
     unit: "pages",
   });
   return replies;
-}
-
-const tooLarge = (what: string) =>
-  new AppError(
-    "response_too_large",
-    `${what} is longer than maxBytes, so it can't be read as JSON; raise maxBytes.`,
-  );
-
-function resultOf(definition: Request, replies: readonly Reply[]) {
-  const last = replies.at(-1) as Reply;
-  const bodies = replies.map((reply) => reply.body);
-  const lists = bodies.every(Array.isArray);
-  return {
-    status: last.status,
-    headers: last.headers,
-    body: definition.pagination ? (lists ? bodies.flat(1) : bodies) : last.body,
-    extracted: extract(definition, last, bodies),
-    pages: replies.length,
-    bytes: replies.reduce((sum, reply) => sum + reply.bytes, 0),
-    truncated: last.truncated,
-  };
-}
-
-/** Of pages, the items together, or else what the expression finds in each page, lists joined. */
-function extract({ pagination, responseExtract }: Request, last: Reply, bodies: readonly Json[]): Json {
-  if (pagination?.itemsPath) {
-    const items = bodies.flatMap((body) => itemsOf(pagination, body) ?? []);
-    return responseExtract ? searchJson(items, responseExtract) : items;
-  }
-  if (!responseExtract) return null;
-  if (pagination) return bodies.flatMap((body) => searchJson(body, responseExtract) ?? []);
-  if (last.truncated) throw tooLarge("The reply");
-  return searchJson(last.body, responseExtract);
 }

@@ -1,5 +1,4 @@
 import { AppError } from "../base/errors.ts";
-import { hideInCut, hideSecrets } from "../base/hide.ts";
 import type { Authority } from "../catalog/contract.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../providers/contract.ts";
 import type { Bench } from "./contract.ts";
@@ -83,9 +82,9 @@ export function startOf({ url: text, query, body }: Request, access: Access | nu
 }
 
 /** What it takes to send: of a run its bench. */
-export type Outbox = Pick<Bench, "egress" | "signal" | "clock" | "log"> & {
-  /** Stands in the idempotency keys of what is sent. */
-  run: { id: string };
+export type Outbox = Pick<Bench, "egress" | "signal" | "clock" | "log" | "compute" | "room"> & {
+  /** `id` stands in the idempotency keys of what is sent. */
+  run: { id: string; organizationId: string };
 };
 
 /** Sends the request of one page; `page` counts from 1. */
@@ -126,23 +125,11 @@ export function sender(bench: Outbox, definition: Request, access: Access | null
       response = await ask(turn, page, await access.authorize({ isFresh: true })); // the kept token has ended
     }
     const good = isExpected(response.status);
-    const read = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES);
-    const reply = withoutEchoes(read, access?.secrets() ?? []);
+    const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, bench.room);
     const told = `${method} ${turn.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
     bench.log(good ? "info" : "warn", told);
     if (!good) throw unexpectedStatus(method, reply, bench.clock.now());
     return reply;
-  };
-}
-
-/** A reply without the credentials that it was asked for with: many a server shows the request that it got. */
-function withoutEchoes(reply: Reply, secrets: readonly string[]): Reply {
-  const { body, headers, truncated, bodyEncoding } = reply;
-  const isCutText = truncated && bodyEncoding === "text" && typeof body === "string";
-  return {
-    ...reply,
-    headers: hideSecrets(headers, secrets),
-    body: isCutText ? hideInCut(body, secrets) : hideSecrets(body, secrets),
   };
 }
 

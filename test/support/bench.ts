@@ -5,6 +5,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openEgress } from "../../src/base/egress.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { systemIds } from "../../src/base/ids.ts";
+import { openCompute } from "../../src/compute/compute.ts";
 import type { Bench, LogLevel, Progress } from "../../src/executors/contract.ts";
 
 export interface TestBench extends Bench, AsyncDisposable {
@@ -43,6 +44,8 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
     scope: {},
     clock: systemClock,
     ids: systemIds,
+    compute: openCompute([process.execPath, join(import.meta.dir, "../../src/main.ts")]),
+    room: async () => undefined,
     egress: openEgress({ allow: ["127.0.0.0/8", "localhost"], self: () => null }),
     lake: noLake,
     async workFolder() {

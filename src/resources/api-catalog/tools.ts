@@ -4,7 +4,8 @@ import type { JsonObject } from "../../base/json.ts";
 import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import { modelName } from "../../catalog/names.ts";
 import type { Context } from "../../context.ts";
-import { type CallResult, callApi, checkInput } from "../../executors/http-api.ts";
+import { callApi, checkInput } from "../../executors/http-api.ts";
+import { type CallResult, small } from "../../executors/http-result.ts";
 import { approvedBeside } from "./beside.ts";
 import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import { fingerprintOf, openUseFor } from "./use.ts";
@@ -114,8 +115,10 @@ export async function callCatalogTool(
     signal: call.signal,
     clock: ctx.clock,
     log: () => undefined,
-    run: { id: call.id },
+    compute: ctx.compute,
+    room: async () => undefined, // no reply is longer than what needs none
+    run: { id: call.id, organizationId: ctx.organizationId },
   };
   const isHeld = call.approvedFingerprint !== null;
-  return callApi(outbox, use, call.input, { tellsFailures: true, maxBytes: MAX_BYTES, isHeld });
+  return small(await callApi(outbox, use, call.input, { tellsFailures: true, maxBytes: MAX_BYTES, isHeld }));
 }

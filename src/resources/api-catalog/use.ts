@@ -4,7 +4,8 @@ import { within } from "../../base/within.ts";
 import type { CatalogUse, EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import { type Context, write } from "../../context.ts";
 import type { ApiReference } from "../../executors/contract.ts";
-import { type CallResult, callApi, checkInput } from "../../executors/http-api.ts";
+import { callApi, checkInput } from "../../executors/http-api.ts";
+import { type CallResult, small } from "../../executors/http-result.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { record } from "../events/service.ts";
@@ -136,9 +137,11 @@ export async function testEndpoint(
     signal: limited,
     clock: ctx.clock,
     log: () => undefined,
-    run: { id: ctx.ids.uuid() },
+    compute: ctx.compute,
+    room: async () => undefined, // no reply is longer than what needs none
+    run: { id: ctx.ids.uuid(), organizationId: ctx.organizationId },
   };
-  const result = await callApi(outbox, use, input, { tellsFailures: true, maxBytes: MAX_TEST_BYTES });
+  const result = small(await callApi(outbox, use, input, { tellsFailures: true, maxBytes: MAX_TEST_BYTES }));
   const durationSeconds = Math.round(ctx.clock.monotonic() - started) / 1000;
   const { status } = result;
   await write(ctx, (tx) =>

@@ -45,6 +45,19 @@ export async function stageArtifact(ctx: Context, runId: string, input: Artifact
   return { ...row, storageType: "file", data: null, path };
 }
 
+/** The same for JSON that is written already, and long. */
+export async function stageJson(
+  ctx: Context,
+  runId: string,
+  { title, json }: { title: string; json: Uint8Array },
+): Promise<ArtifactRow> {
+  const facts = { id: ctx.ids.uuid(), kind: "json", title, bytes: json.length } as const;
+  const row = newRow(ctx, runId, { ...facts, mimeType: "application/json" });
+  const path = `${ctx.organizationId}/${row.id}.json`;
+  await ctx.artifacts.put(path, json);
+  return { ...row, storageType: "file", data: null, path };
+}
+
 /** Content as it is sent: a text as it is, nothing for a text that is null, all else as JSON. */
 export function textOf(kind: ArtifactKind, data: Json): string {
   if (kind !== "text") return JSON.stringify(data);

@@ -1,12 +1,13 @@
 import { and, eq, sql } from "drizzle-orm";
 import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { summaryOf } from "../../base/summary.ts";
 import { type Actor, type App, type Context, type WriteContext, write, writeFor } from "../../context.ts";
-import type { NewArtifact, Waiting } from "../../executors/contract.ts";
+import type { Done, NewArtifact, Waiting } from "../../executors/contract.ts";
 import type { LakeLoad, LakeRead } from "../../lake/contract.ts";
 import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
-import { insertArtifact, stageArtifact, stageFile } from "../artifacts/keep.ts";
+import { insertArtifact, stageArtifact, stageFile, stageJson } from "../artifacts/keep.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
 import { stepSettled, stepsSettled } from "../automations/settle.ts";
 import { commitLoad } from "../datasets/commit.ts";
@@ -24,6 +25,7 @@ export type Outcome =
   | {
       status: "completed";
       result: JsonObject;
+      whole?: Done["whole"];
       load?: LakeLoad;
       reads?: readonly LakeRead[];
       artifacts?: readonly NewArtifact[];
@@ -46,8 +48,6 @@ export interface Leftover {
 
 /** Results beyond this are stored as an artifact (decisions, section 4). */
 const MAX_RESULT_BYTES = 256 * 1024;
-/** Values up to this long stand in the summary of such a result. */
-const MAX_SUMMARY_CHARACTERS = 1000;
 
 const updateSettled = (db: WriteDb) =>
   db
@@ -147,8 +147,10 @@ export interface SmallEnd {
 export function isSmall(outcome: Outcome): outcome is SmallEnd["outcome"] {
   if (outcome.status === "failed") return true;
   if (outcome.status !== "completed") return false;
-  const { load, reads, artifacts = [], result } = outcome;
-  return load === undefined && reads === undefined && artifacts.length === 0 && fits(result);
+  const { load, reads, artifacts = [], result, whole } = outcome;
+  return (
+    whole === undefined && load === undefined && reads === undefined && artifacts.length === 0 && fits(result)
+  );
 }
 
 const fits = (result: JsonObject) => Buffer.byteLength(JSON.stringify(result)) <= MAX_RESULT_BYTES;
@@ -261,29 +263,14 @@ async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "co
         : stageArtifact(ctx, run.id, artifact)),
     );
   }
-  const bytes = Buffer.byteLength(JSON.stringify(outcome.result));
-  if (bytes <= MAX_RESULT_BYTES) return { result: outcome.result, artifacts: staged };
-  const whole = await stageArtifact(ctx, run.id, { title: "Result", kind: "json", data: outcome.result });
+  const json = outcome.whole?.json ?? Buffer.from(JSON.stringify(outcome.result));
+  if (json.length <= MAX_RESULT_BYTES) return { result: outcome.result, artifacts: staged };
+  const whole = await stageJson(ctx, run.id, { title: "Result", json });
+  const summary = outcome.whole?.summary ?? summaryOf(outcome.result);
   return {
-    result: { artifactId: whole.id, summary: { bytes, ...summaryOf(outcome.result) } },
+    result: { artifactId: whole.id, summary: { bytes: json.length, ...summary } },
     artifacts: [...staged, whole],
   };
-}
-
-/** Small values as they are; large ones by their kind and size, and their names in `large`. */
-function summaryOf(result: JsonObject): { fields: JsonObject; large: string[] } {
-  const fields: JsonObject = {};
-  const large: string[] = [];
-  for (const [name, value] of Object.entries(result)) {
-    const { length } = JSON.stringify(value);
-    fields[name] = value;
-    if (length <= MAX_SUMMARY_CHARACTERS) continue;
-    fields[name] = Array.isArray(value)
-      ? `list of ${value.length}`
-      : `${typeof value} of ${length} characters`;
-    large.push(name);
-  }
-  return { fields, large };
 }
 
 export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {

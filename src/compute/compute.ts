@@ -1,0 +1,32 @@
+import { availableParallelism } from "node:os";
+import { doChoreOnBytes } from "../base/chore.ts";
+import { AppError, type ErrorCode } from "../base/errors.ts";
+import { openLine } from "../base/line.ts";
+import type { Compute } from "./contract.ts";
+import { readAnswer, writeFrame } from "./frame.ts";
+
+/** Processes that compute at once; half of them for one organization. */
+const CHILDREN = Math.max(2, availableParallelism());
+const TIMEOUT_MS = 20_000;
+const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
+
+/** Computes by `self`, the command that starts this program: one process for each job. */
+export function openCompute(self: readonly string[]): Compute {
+  const line = openLine(CHILDREN, { mostOfOne: Math.floor(CHILDREN / 2) });
+  return {
+    async run({ name, input, pieces, tooMuch }, { organizationId, signal }) {
+      const leave = await line.enter(signal, { organizationId });
+      const chore = {
+        word: "__compute",
+        timeoutMs: TIMEOUT_MS,
+        maxResidentBytes: MAX_RESIDENT_BYTES,
+        tooMuch,
+      };
+      const frame = [writeFrame({ name, input }), ...pieces];
+      const answer = readAnswer(await doChoreOnBytes(self, chore, frame, signal).finally(leave));
+      if (!("fault" in answer)) return answer;
+      const { code, message, details } = answer.fault;
+      throw new AppError(code as ErrorCode, message, details === null ? {} : { details });
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import type { JsonObject } from "../base/json.ts";
+import { type HttpWork, type LookWork, lookJob, resultJob } from "../executors/http-result.ts";
+import type { Computed, ComputeName } from "./contract.ts";
+
+type Job = (input: JsonObject, bytes: Buffer) => Computed | Promise<Computed>;
+
+/** What the child does, by name. */
+export const jobs: Readonly<Record<ComputeName, Job>> = {
+  http_look: (input, bytes) => lookJob(input as unknown as LookWork, bytes),
+  http_result: (input, bytes) => resultJob(input as unknown as HttpWork, bytes),
+};

@@ -1,0 +1,265 @@
+import { AppError } from "../base/errors.ts";
+import { hideInCut, hideSecrets } from "../base/hide.ts";
+import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../base/jmespath.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { type Summary, summaryOf } from "../base/summary.ts";
+import type { Compute } from "../compute/contract.ts";
+import type { Bench } from "./contract.ts";
+import { type Reply, readBody } from "./http-message.ts";
+
+/** Replies up to this long are read where they came; what looks into them is bounded by `SEARCH_HERE`. */
+const MAX_PARSED_BYTES = 1024 * 1024;
+const MAX_SEARCHED_BYTES = 256 * 1024;
+const SEARCH_HERE: SearchLimits = { ms: 15, size: 1024 * 1024 };
+/** Lists, objects and what is in them: one takes far more memory than its few bytes of text. */
+const MAX_VALUES = 4_000_000;
+
+/** Where the bytes of one reply are, and what they are said to be. */
+interface Page {
+  size: number;
+  type: string;
+  /** What was cut off is no JSON any more. */
+  isCut: boolean;
+}
+
+const pageOf = ({ bytes, headers }: Reply, isCut: boolean): Page => ({
+  size: bytes,
+  type: headers["content-type"] ?? "",
+  isCut,
+});
+
+/** What of a page leads to the next one. */
+export interface LookWork {
+  page: Page;
+  itemsPath: string | null;
+  cursorPath: string | null;
+  hasNextPath: string | null;
+}
+
+export type Look = {
+  /** Null where the page is no list and nothing says where its items are. */
+  items: number | null;
+  /** Null where there is none. */
+  cursor: string | number | null;
+  /** Null where nothing tells. */
+  hasNext: boolean | null;
+};
+
+/** What a result is made of. */
+export interface HttpWork {
+  status: number;
+  headers: Record<string, string>;
+  pages: Page[];
+  /** There was more than was read. */
+  truncated: boolean;
+  isPaged: boolean;
+  itemsPath: string | null;
+  responseExtract: string | null;
+  /** Nothing of the result has them, nor does what is extracted. */
+  secrets: string[];
+}
+
+/** As the result of an `http_request`. */
+export type CallResult = {
+  status: number;
+  headers: Record<string, string>;
+  body: Json;
+  extracted: Json;
+  pages: number;
+  bytes: number;
+  truncated: boolean;
+};
+
+/** A result, or where it is long its JSON and what it has in short. */
+export type Made =
+  | { result: CallResult }
+  | { result: JsonObject; whole: { json: Uint8Array; summary: Summary } };
+
+/** Who computes. */
+export interface By {
+  compute: Compute;
+  organizationId: string;
+  signal: AbortSignal;
+}
+
+export const byOf = ({
+  compute,
+  signal,
+  run,
+}: Pick<Bench, "compute" | "signal"> & { run: { organizationId: string } }): By => ({
+  compute,
+  signal,
+  organizationId: run.organizationId,
+});
+
+/** The result of replies, made here where that is quick, and in a child otherwise. */
+export async function makeResult(
+  by: By,
+  work: Omit<HttpWork, "pages" | "truncated">,
+  replies: readonly Reply[],
+): Promise<Made> {
+  const truncated = replies.at(-1)?.truncated ?? false;
+  const pages = replies.map((reply) => pageOf(reply, truncated && !work.isPaged));
+  const whole: HttpWork = { ...work, truncated, pages };
+  const pieces = replies.flatMap((reply) => reply.pieces);
+  const isSearched = work.responseExtract !== null || work.itemsPath !== null;
+  const here = tryHere(sizeOf(pieces), isSearched, () => resultOf(whole, Buffer.concat(pieces), SEARCH_HERE));
+  if (here) return { result: here };
+  const input = whole as unknown as JsonObject;
+  const { output, bytes } = await by.compute.run({ name: "http_result", input, pieces, tooMuch }, by);
+  if (bytes.length <= MAX_PARSED_BYTES) return { result: JSON.parse(Buffer.from(bytes).toString()) };
+  const summary = output as unknown as Summary;
+  return { result: summary.fields, whole: { json: bytes, summary } };
+}
+
+/** What of a reply leads to the next page; looked for as the result is made. */
+export async function look(by: By, paths: Omit<LookWork, "page">, reply: Reply): Promise<Look> {
+  const work = { ...paths, page: pageOf(reply, false) };
+  const { pieces } = reply;
+  const here = tryHere(reply.bytes, true, () => lookAt(work, Buffer.concat(pieces), SEARCH_HERE));
+  if (here) return here;
+  const input = work as unknown as JsonObject;
+  return (await by.compute.run({ name: "http_look", input, pieces, tooMuch }, by)).output as unknown as Look;
+}
+
+/** What an expression finds in JSON that is here already; null without one. */
+export async function search(by: By, body: Json, responseExtract: string | null): Promise<Json> {
+  if (responseExtract === null) return null;
+  const pieces = [Buffer.from(JSON.stringify(body))];
+  const page = {
+    pieces,
+    bytes: sizeOf(pieces),
+    headers: { "content-type": "application/json" },
+    truncated: false,
+  };
+  const work = { status: 200, headers: {}, isPaged: false, itemsPath: null, responseExtract, secrets: [] };
+  return small(await makeResult(by, work, [{ ...page, status: 200, url: "" }])).extracted;
+}
+
+/** A result that is read at once. Throws `response_too_large` for a long one. */
+export function small(made: Made): CallResult {
+  if ("whole" in made) throw tooMuch("too much memory");
+  return made.result;
+}
+
+/** Null for what is too much to be done here. */
+function tryHere<T>(bytes: number, isSearched: boolean, work: () => T): T | null {
+  if (bytes > (isSearched ? MAX_SEARCHED_BYTES : MAX_PARSED_BYTES)) return null;
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof SearchTooMuch) return null;
+    throw error;
+  }
+}
+
+const tooMuch = (why: string) =>
+  new AppError("response_too_large", `The reply takes ${why} to be read; ask for less at a time.`);
+
+export const tooLong = (what: string) =>
+  new AppError(
+    "response_too_large",
+    `${what} is longer than maxBytes, so it can't be read as JSON; raise maxBytes.`,
+  );
+
+export const lookJob = (work: LookWork, bytes: Buffer) => ({
+  output: lookAt(work, bytes, WHOLE_SEARCH),
+  bytes: new Uint8Array(),
+});
+
+export function resultJob(work: HttpWork, bytes: Buffer) {
+  const result = resultOf(work, bytes, WHOLE_SEARCH);
+  return { output: { ...summaryOf(result) }, bytes: Buffer.from(JSON.stringify(result)) };
+}
+
+function lookAt(
+  { page, itemsPath, cursorPath, hasNextPath }: LookWork,
+  bytes: Buffer,
+  limits: SearchLimits,
+): Look {
+  const body = bodyIn(page, bytes);
+  const items = itemsIn(body, itemsPath, limits);
+  const cursor = cursorPath === null ? null : searchJson(body, cursorPath, limits);
+  const next = hasNextPath === null ? null : searchJson(body, hasNextPath, limits);
+  const isNone = cursor === null || cursor === "" || cursor === false;
+  if (!isNone && typeof cursor !== "string" && typeof cursor !== "number") {
+    const message = "The cursor of the next page is neither a text nor a number; see cursorPath.";
+    throw new AppError("upstream", message);
+  }
+  return {
+    items: items?.length ?? null,
+    cursor: isNone ? null : cursor,
+    hasNext: hasNextPath === null ? null : Array.isArray(next) ? next.length > 0 : Boolean(next),
+  };
+}
+
+/** The items of one page; null where the page is no list and nothing says where its items are. */
+function itemsIn(body: Json, itemsPath: string | null, limits: SearchLimits): Json[] | null {
+  const found = itemsPath === null ? body : (searchJson(body, itemsPath, limits) ?? []);
+  if (Array.isArray(found)) return found;
+  return itemsPath === null ? null : [found];
+}
+
+function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResult {
+  const { status, headers, pages, truncated, isPaged, secrets } = work;
+  let at = 0;
+  const bodies = pages.map((page) => {
+    at += page.size;
+    return withoutEchoes(page, bodyIn(page, bytes.subarray(at - page.size, at)), secrets);
+  });
+  const last = bodies.at(-1) ?? null;
+  const lists = bodies.every(Array.isArray);
+  return {
+    status,
+    headers: hideSecrets(headers, secrets),
+    body: isPaged ? (lists ? bodies.flat(1) : bodies) : last,
+    extracted: extract(work, bodies, limits),
+    pages: pages.length,
+    bytes: at,
+    truncated,
+  };
+}
+
+/** Many a server shows the request that it got, credentials too; those at the end may be cut off. */
+const withoutEchoes = ({ isCut }: Page, body: Json, secrets: readonly string[]): Json =>
+  isCut && typeof body === "string" ? hideInCut(body, secrets) : hideSecrets(body, secrets);
+
+/** Of pages, the items together, or else what the expression finds in each page, lists joined. */
+function extract(
+  { truncated, isPaged, itemsPath, responseExtract }: HttpWork,
+  bodies: readonly Json[],
+  limits: SearchLimits,
+): Json {
+  const until = performance.now() + limits.ms;
+  const search = (body: Json, path: string) =>
+    searchJson(body, path, { ...limits, ms: Math.max(0, until - performance.now()) });
+  if (isPaged && itemsPath !== null) {
+    const items = bodies.flatMap((body) => itemsIn(body, itemsPath, limits) ?? []);
+    return responseExtract === null ? items : search(items, responseExtract);
+  }
+  if (responseExtract === null) return null;
+  if (isPaged) return bodies.flatMap((body) => search(body, responseExtract) ?? []);
+  if (truncated) throw tooLong("The reply");
+  return search(bodies.at(-1) ?? null, responseExtract);
+}
+
+function bodyIn({ type, isCut }: Page, bytes: Buffer): Json {
+  if (bytes.length > MAX_PARSED_BYTES) checkValues(bytes);
+  return readBody(bytes, type, isCut).body;
+}
+
+/** Throws `response_too_large` for JSON that would take much more memory than it is long. */
+function checkValues(bytes: Uint8Array): void {
+  let values = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const c = bytes[i];
+    if (c === 0x22) {
+      for (i++; i < bytes.length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++;
+    } else if ((c === 0x2c || c === 0x5b || c === 0x7b) && ++values > MAX_VALUES) {
+      const message = `The reply has more than ${MAX_VALUES / 1e6} million values, too many to be read as JSON. Ask for fewer at a time.`;
+      throw new AppError("response_too_large", message);
+    }
+  }
+}
+
+const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);

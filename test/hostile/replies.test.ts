@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { client } from "../support/app.ts";
+import { startInstallation } from "../support/process.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { makeAction, runToEnd } from "../support/work.ts";
+
+/** Lists in lists: a thousandth of it as gzip, and some thirty times as much in memory. */
+const NESTED = "[[],[],[],[]],";
+const nestedJson = (bytes: number) => `[${NESTED.repeat(Math.floor(bytes / NESTED.length))}[]]`;
+const bomb = gzipSync(nestedJson(95e6), { level: 9 });
+/** 40 KB in which a search with `$` in it takes time with the square of the rows. */
+const ROWS = JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id })));
+const SLOW = "[].[length($[?id > `1`])]";
+
+let peer: ReturnType<typeof startReceiver>;
+let installation: Awaited<ReturnType<typeof startInstallation>>;
+let server: Awaited<ReturnType<typeof installation.serve>>;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  server = await installation.serve();
+  peer = startReceiver(({ path }) => {
+    if (path.startsWith("/bomb"))
+      return new Response(bomb, {
+        headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      });
+    if (path.startsWith("/large"))
+      return Response.json({ items: Array.from({ length: 300_000 }, (_, id) => ({ id })) });
+    return new Response(ROWS, { headers: { "content-type": "application/json" } });
+  });
+});
+
+afterAll(async () => {
+  await installation?.[Symbol.asyncDispose]();
+  await peer?.[Symbol.asyncDispose]();
+});
+
+const owner = () => client(server.origin, { authorization: `Bearer ${installation.token}` });
+
+/** The most memory that a process has held since it began. */
+const peakMegabytes = (pid: number) =>
+  Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+
+/** The longest that anybody waited for an answer while `work` went on, in milliseconds. */
+async function worstAnswer(work: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  let worst = 0;
+  void work.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const from = performance.now();
+    await fetch(`${server.origin}/health`);
+    worst = Math.max(worst, performance.now() - from);
+    await Bun.sleep(5);
+  }
+  await work;
+  return worst;
+}
+
+const request = async (definition: object) => {
+  const action = await makeAction(owner(), { kind: "http_request", definition });
+  return runToEnd(owner(), action.id);
+};
+
+describe("a reply made to break who reads it", () => {
+  test("fails its own run, and takes the server neither memory nor time", async () => {
+    const run = request({ url: `${peer.url}/bomb`, maxBytes: 100_000_000, responseExtract: "length(@)" });
+    const worst = await worstAnswer(run);
+    expect((await run).error).toMatchObject({
+      code: "response_too_large",
+      message:
+        "The reply has more than 4 million values, too many to be read as JSON. Ask for fewer at a time.",
+    });
+    expect(worst).toBeLessThan(1_000);
+    expect(peakMegabytes(server.pid)).toBeLessThan(400);
+  });
+
+  test("that is only long is kept whole, and what is asked of it is found", async () => {
+    const run = await request({ url: `${peer.url}/large`, responseExtract: "items[-1].id" });
+    expect(run).toMatchObject({ status: "completed", error: null });
+    expect(run.result.summary.fields).toMatchObject({ status: 200, extracted: 299_999, truncated: false });
+    const kept = await owner()("GET", `/api/v1/artifacts/${run.result.artifactId}/content`);
+    expect(kept.body.body.items).toHaveLength(300_000);
+  });
+
+  test("is searched where nobody waits for it", async () => {
+    const run = request({
+      url: `${peer.url}/rows`,
+      responseExtract: SLOW,
+      pagination: { type: "page", maxPages: 4 },
+    });
+    expect(await worstAnswer(run)).toBeLessThan(1_000);
+    expect((await run).error.code).toBe("definition_invalid");
+  });
+});
