@@ -39,16 +39,17 @@ function isTimezone(name: string): boolean {
   }
 }
 
+const FORM = "Give a cron expression of five fields, or of six that begin with seconds";
+
 function cronFault(schedule: Schedule, from: Date): string | null {
+  if (schedule.cron.includes(":")) return FORM; // croner reads it as one instant, or fails
   try {
     const job = open(schedule);
-    if (job.getPattern() === undefined)
-      return "Give a cron expression of five fields, or of six that begin with seconds";
     return job.nextRun(from) === null ? "No instant ever fits this cron expression" : null;
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) {
       const reason = error.message.replace(/^CronPattern:\s*/, "");
-      return `Give a cron expression of five fields, or of six that begin with seconds: ${reason}`;
+      return `${FORM}: ${reason}`;
     }
     throw error;
   }

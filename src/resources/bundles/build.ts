@@ -154,6 +154,8 @@ async function connectionOf(tx: WriteContext, ready: Ready) {
   const { component, definition } = ready;
   if (definition !== null && !isHttpDefinition(definition)) {
     const part = checked(ConnectionPart, definition);
+    if (!tx.providers.has(part.provider))
+      throw invalid([...LOC, "provider"], `There is no provider ${part.provider}`, "enum");
     const { provider } = takerFor(tx, { provider: part.provider, definition: null });
     refuseFaults(settingsFaults({ provider, definition: null }, { ...part }, LOC));
     const credentials = part.credentials as Record<string, string> | null | undefined;

@@ -163,6 +163,16 @@ function secretFaults(
 /** An id that nothing has: while a bundle is checked, its components are not there yet. */
 const SOME_ID = "00000000-0000-7000-8000-000000000000";
 
+/** Fields that say what a definition is of: what the others may be hangs on them. */
+const DECISIVE: Readonly<Record<Component["type"], readonly string[]>> = {
+  connection: ["provider", "http"],
+  action: ["kind"],
+  automation: ["triggerType"],
+  agent_spec: [],
+};
+
+const isTemplate = (value: Json | undefined) => typeof value === "string" && value.includes("{{");
+
 /** What the thing that a component makes would be refused for; fields whose inputs aren't known yet are passed over. */
 async function contentFaults(
   ctx: Context,
@@ -172,6 +182,13 @@ async function contentFaults(
 ): Promise<Fault[]> {
   const { definition: own, templateSlug } = component;
   if (own === undefined || templateSlug !== undefined) return [];
+  const unknown = DECISIVE[component.type].filter((field) => isTemplate(own[field]));
+  if (unknown.length > 0)
+    return unknown.map((field) => ({
+      loc: [...loc, "definition", field],
+      msg: `Write ${field} out: it says what the component is, and no template gives it`,
+      type: "template_error",
+    }));
   const open: string[][] = [];
   const lookInput = lookIn({ inputs: withDefaults(bundle, {}) });
   const look = (template: Template, path: readonly string[]): Json | undefined => {
