@@ -15,6 +15,7 @@ export type ErrorCode =
   | "second_factor_required" // the password is right; a code is missing
   | "sign_in_again" // the session's last sign-in is too long ago for this
   | "forbidden"
+  | "own_request" // who asked for a decision does not make it
   | "csrf"
   | "not_found"
   | "method_not_allowed"

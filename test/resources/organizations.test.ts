@@ -36,6 +36,7 @@ describe("organizations", () => {
       slug: "cafe-muller-co",
       plan: "pro",
       webhookRate: null,
+      requireFourEyes: false,
       createdAt: expect.any(String),
       updatedAt: made.body.createdAt,
     });
@@ -119,6 +120,7 @@ describe("several organizations", () => {
             slug: "acme",
             plan: "enterprise",
             webhookRate,
+            requireFourEyes: false,
             createdAt: expect.any(String),
             updatedAt: expect.any(String),
           },
@@ -245,6 +247,7 @@ describe("changing the organization", () => {
     expect((await app.owner("PATCH", current, { plan: "pro" })).body).toMatchObject({
       plan: "pro",
       webhookRate: null,
+      requireFourEyes: false,
     });
   });
 

@@ -49,6 +49,7 @@ export async function neighbour(started: Started) {
       name: "Neighbour",
       plan: "free",
       webhookRate: null,
+      requireFourEyes: false,
       createdAt: at,
       updatedAt: at,
     } as const;

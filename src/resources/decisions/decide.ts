@@ -6,9 +6,11 @@ import { valueFaults } from "../../base/json-schema.ts";
 import { measure } from "../../base/measure.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { record } from "../events/service.ts";
+import { findCurrentOrganization } from "../organizations/service.ts";
 import { type Ending, resumeWait, settleWait } from "../runs/waits.ts";
 import { users } from "../users/table.ts";
 import { about, entityOf, maskedText } from "./open.ts";
+import { requestersOf } from "./requesters.ts";
 import { findDecision } from "./service.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 import type { Decide } from "./wire.ts";
@@ -19,7 +21,7 @@ const MAX_RESPONSE_CHARACTERS = 65_536;
 /**
  * Decides, and lets the run that waits go on, in one transaction. The same person saying the same again changes nothing.
  *
- * Throws `forbidden` for who is no person and where it is assigned to another, `invalid_state` where it has been settled or has expired,
+ * Throws `own_request` where four eyes are required, `forbidden` for who is no person and where it is assigned to another, `invalid_state` where it has been settled or has expired,
  * `InvalidInput` for a form that does not fit.
  */
 export function decide(ctx: Context, id: string, given: Decide): Promise<DecisionRow> {
@@ -29,6 +31,7 @@ export function decide(ctx: Context, id: string, given: Decide): Promise<Decisio
     await refuseOthers(tx, decision);
     if (isRepeat(tx, decision, given)) return decision;
     await refuseSettled(tx, decision);
+    await refuseOwn(tx, decision);
     const formResponse = checkForm(decision, given);
     const at = timestamp(tx.clock);
     const row: DecisionRow = {
@@ -81,6 +84,14 @@ export function endingOf(row: DecisionRow): Ending {
   const message = `"${maskedText(row.title)}" was rejected${reason === "" ? "." : `: ${reason}`}`;
   const details = { decisionId, decidedBy, rejectionReason: rejectionReason === null ? null : reason };
   return { status: "failed", error: { code: "rejected", message, retryable: false, details } };
+}
+
+/** Where the organization wants four eyes, who set off what is asked does not decide it. */
+async function refuseOwn(tx: WriteContext, decision: DecisionRow): Promise<void> {
+  const { requireFourEyes } = await findCurrentOrganization(tx);
+  if (!requireFourEyes || !(await requestersOf(tx, decision)).has(tx.actor.id)) return;
+  const message = "You asked for this, or set off the run that asks: somebody else has to decide.";
+  throw new AppError("own_request", message);
 }
 
 async function refuseOthers(tx: WriteContext, { assignedTo }: DecisionRow): Promise<void> {

@@ -72,7 +72,7 @@ export const organizationOperations = [
     path: "/api/v1/organizations/current",
     audience: "admin",
     tag,
-    summary: "Changes name, slug, plan and webhook rate of the organization",
+    summary: "Changes name, slug, plan, webhook rate and the rule of four eyes of the organization",
     body: OrganizationChange,
     response: Organization,
     errors: [409],

@@ -41,6 +41,7 @@ export async function createOrganization(ctx: Context, input: NewOrganization): 
       slug: input.slug === undefined ? await slugFor(tx, input.name) : await freeOrThrow(tx, input.slug),
       plan: tx.config.defaultPlan,
       webhookRate: null,
+      requireFourEyes: false,
       createdAt: at,
       updatedAt: at,
     };

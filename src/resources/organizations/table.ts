@@ -17,6 +17,8 @@ export const organizations = sqliteTable("organizations", {
   plan: text().$type<Plan>().notNull(),
   /** Only for the plan enterprise; null takes the plan's default. */
   webhookRate: json<WebhookRate | null>(),
+  /** True where nobody decides what they asked for. */
+  requireFourEyes: integer({ mode: "boolean" }).notNull(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),
 });

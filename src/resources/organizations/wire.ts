@@ -1,5 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, named, nullable, object, oneOf, optional, slug, uuid } from "../../base/shape.ts";
+import {
+  described,
+  instant,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  slug,
+  uuid,
+} from "../../base/shape.ts";
 import type { UserRow } from "../users/table.ts";
 import { type MembershipRow, type OrganizationRow, PLANS, ROLES, type Role } from "./table.ts";
 
@@ -14,6 +24,7 @@ export const Organization = object({
   slug: Type.String(),
   plan: oneOf(PLANS),
   webhookRate: nullable(WebhookRate),
+  requireFourEyes: Type.Boolean(),
   createdAt: instant(),
   updatedAt: instant(),
 });
@@ -26,6 +37,9 @@ export const OrganizationChange = object({
   slug: optional(slug()),
   plan: optional(oneOf(PLANS)),
   webhookRate: optional(nullable(WebhookRate)),
+  requireFourEyes: optional(
+    described("Nobody decides what they asked for, or what a run asks that they set off", Type.Boolean()),
+  ),
 });
 export type OrganizationChange = Static<typeof OrganizationChange>;
 
@@ -83,6 +97,7 @@ export const toOrganization = (row: OrganizationRow): Static<typeof Organization
   slug: row.slug,
   plan: row.plan,
   webhookRate: row.webhookRate,
+  requireFourEyes: row.requireFourEyes,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 });
@@ -132,6 +147,7 @@ export const exampleOrganization: Static<typeof Organization> = {
   slug: "acme",
   plan: "free",
   webhookRate: null,
+  requireFourEyes: false,
   createdAt: "2026-01-01T00:00:00.000Z",
   updatedAt: "2026-01-01T00:00:00.000Z",
 };
