@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { desc, isNull } from "drizzle-orm";
 import { type Clock, type CorrectableClock, correctable, systemClock } from "./base/clock.ts";
 import { type EgressOptions, openEgress } from "./base/egress.ts";
+import { toOwn } from "./base/egress-gate.ts";
 import { AppError } from "./base/errors.ts";
 import { type Ids, idsBy } from "./base/ids.ts";
 import { openLimiter } from "./base/limit.ts";
@@ -27,6 +28,7 @@ import { openFolderShelf } from "./lake/shelf.ts";
 import { lakeTogether, shelfTogether } from "./lake/together.ts";
 import { openSmtp } from "./mail/smtp.ts";
 import { openModels } from "./models/registry.ts";
+import { ownServices } from "./own-services.ts";
 import { providers } from "./providers/registry.ts";
 import type { S3Config, S3Credentials } from "./providers/s3-shape.ts";
 import { openReader } from "./reader/reader.ts";
@@ -127,6 +129,7 @@ async function build(parts: Ground): Promise<Opened> {
   const phases = { stopping: new AbortController(), closing: new AbortController() };
   const egress = {
     allow: config.egressAllow,
+    own: ownServices(config, secrets),
     self: () => (listening ? { address: listening.host, port: listening.port } : null),
     clock,
   };
@@ -281,8 +284,7 @@ export function bucketSettings({ lakeUrl, lakeEndpoint, lakeRegion }: Config, se
     secretAccessKey,
     ...(lakeSessionToken ? { sessionToken: lakeSessionToken } : {}),
   };
-  const allow = lakeEndpoint === null ? [] : [new URL(lakeEndpoint).host]; // who sets the endpoint may reach it
-  return { config, credentials, allow };
+  return { config, credentials };
 }
 
 async function bucketOf({
@@ -303,7 +305,7 @@ async function bucketOf({
     folder: join(folder.scratch, "lake"),
     cacheBytes: bytesOf(config.lakeCache),
     graceMs: config.sqlTimeoutSeconds * 1000 + COPY_GRACE_MS,
-    egress: openEgress({ ...egress, allow: [...egress.allow, ...bucket.allow] }),
+    egress: openEgress(toOwn(egress, config.lakeEndpoint)),
   });
   try {
     await lake.claim(await installationId(store, parts.ids), async () => {

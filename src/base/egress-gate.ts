@@ -1,25 +1,28 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { networkInterfaces } from "node:os";
 import { type Cidr, contains, embedded, isPublic, parseCidr } from "./cidr.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { isSelf, isWide, type OwnService, openOwnPlaces } from "./egress-own.ts";
 import { AppError } from "./errors.ts";
 
 export interface EgressOptions {
   /** CIDR ranges, addresses and host names that may be reached although they are private, each with an optional `:port`. */
   allow: readonly string[];
-  /** Where we listen ourselves; refused unless `allow` has exactly that host and port. Null while we don't listen. */
+  /** Where we listen ourselves; always refused. Null while we don't listen. */
   self: () => { address: string; port: number } | null;
+  /** What Weir itself uses; refused whatever `allow` says. */
+  own?: readonly OwnService[];
   clock?: Clock;
   /** All addresses of a name; the system's resolver by default. */
   resolve?: (host: string) => Promise<string[]>;
 }
 
-/** The way out with one more address that may be private: exactly the operator's. */
-export function admitting(options: EgressOptions, address: string): EgressOptions {
+/** The way out to a service of Weir's own; an address that the operator has set may be private. */
+export function toOwn(options: EgressOptions, address: string | null): EgressOptions {
+  if (address === null) return { ...options, own: [] };
   const url = new URL(address);
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
-  return { ...options, allow: [...options.allow, `${url.hostname}:${port}`] };
+  return { ...options, own: [], allow: [...options.allow, `${url.hostname}:${port}`] };
 }
 
 /** Decides which addresses may be connected to. */
@@ -61,25 +64,19 @@ export function openGate(options: EgressOptions): Gate {
     verdicts.set(key, verdict);
     return verdict;
   };
-  /** Where we listen ourselves only a rule for exactly that opens the way. */
-  const isOwnPermitted = (host: string, port: number, address: string): boolean =>
-    rules.some(
-      (rule) =>
-        rule.port === port &&
-        isOneHost(rule.target) &&
-        (matches(rule.target, host) || matches(rule.target, address)),
-    );
+  const own = openOwnPlaces(options.own ?? [], answers);
 
   const check = (host: string, port: number, address: string) => {
-    const own = isSelf(options.self(), address, port);
-    const permitted = own ? isOwnPermitted(host, port, address) : isPermitted(host, port, address);
-    if (!permitted) throw blocked(host, port, address, own);
+    if (isSelf(options.self(), address, port)) throw ownBlocked(host, port, address);
+    if (!isPermitted(host, port, address)) throw blocked(host, port, address);
   };
 
   return {
     async admit(host, port, signal) {
       const addresses = isIP(host) ? [host] : await raced(answers(host), signal);
       for (const address of addresses) check(host, port, address);
+      const service = await raced(own.find(host, port, addresses), signal);
+      if (service !== null) throw ownBlocked(host, port, addresses[0] ?? host);
       if (addresses.length === 1) return [addresses[0] as string];
       const [first, ...others] = [...new Set(addresses)].sort((a, b) => isIP(a) - isIP(b));
       if (first === undefined)
@@ -97,19 +94,26 @@ const inRanges = (named: Rule[], known: Rule[], address: string): boolean =>
 const matches = (target: Cidr | string, hostOrAddress: string): boolean =>
   typeof target === "string" ? target === hostOrAddress : contains(target, hostOrAddress);
 
-const isOneHost = (target: Cidr | string): boolean =>
-  typeof target === "string" || target.prefix === (target.family === 4 ? 32 : 128);
-
-function blocked(host: string, port: number, address: string, own: boolean): AppError {
-  const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
-  const of = address === host ? "" : ` (the address of ${host})`;
-  const why = own ? "it is Weir's own address" : "it is not a public address";
-  const entry = own ? `exactly ${at}` : "it";
+function blocked(host: string, port: number, address: string): AppError {
   return new AppError(
     "egress_blocked",
-    `Weir may not connect to ${at}${of}: ${why}. WEIR_EGRESS_ALLOW can allow ${entry}.`,
+    `Weir may not connect to ${shown(host, port, address)}: it is not a public address. WEIR_EGRESS_ALLOW can allow it.`,
     { details: { host, port, address } },
   );
+}
+
+/** Which service it is says nothing: the address may have been guessed. */
+function ownBlocked(host: string, port: number, address: string): AppError {
+  return new AppError(
+    "egress_blocked",
+    `Weir may not connect to ${shown(host, port, address)}: it is Weir's own address or that of a service that Weir itself uses. WEIR_EGRESS_ALLOW can't allow it.`,
+    { details: { host, port, address } },
+  );
+}
+
+function shown(host: string, port: number, address: string): string {
+  const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  return address === host ? at : `${at} (the address of ${host})`;
 }
 
 function parseRule(text: string): Rule {
@@ -139,24 +143,38 @@ function parseName(text: string): string | null {
 /** The host of a URL without brackets and the root's dot, which are no part of a name. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$|\.$/g, "");
 
-const LOOPBACK = ["127.0.0.0/8", "::1"];
-/** Connecting to them reaches loopback. */
-const UNSPECIFIED = ["0.0.0.0", "::"];
-const isOneOf = (ranges: string[], address: string): boolean =>
-  ranges.some((text) => {
-    const range = parseCidr(text);
-    return range !== null && contains(range, address);
-  });
-
-function isSelf(self: { address: string; port: number } | null, address: string, port: number): boolean {
-  if (self?.port !== port) return false;
-  const listensEverywhere = !isIP(self.address) || isOneOf(UNSPECIFIED, self.address);
-  const local = isOneOf(UNSPECIFIED, address);
-  if (!listensEverywhere)
-    return isOneOf([self.address], address) || (local && isOneOf(LOOPBACK, self.address));
-  const own = Object.values(networkInterfaces()).flatMap((list) => list?.map((entry) => entry.address) ?? []);
-  return local || isOneOf([...LOOPBACK, ...own], address);
+/** An entry of `allow` that opens more than somebody can have meant. */
+export interface WideEntry {
+  entry: string;
+  /** The setting whose service it covers, which stays refused; null where it is a wide range. */
+  covers: string | null;
 }
+
+/** The wide ranges in `allow`, and what covers a service of Weir's own. */
+export async function wideEntries(options: EgressOptions): Promise<WideEntry[]> {
+  const resolve = options.resolve ?? systemResolve;
+  const services = await Promise.all(
+    (options.own ?? []).map(async (service) => {
+      const { host } = service;
+      const found = isIP(host) ? [] : await resolve(host).catch((): string[] => []); // an unknown name has no address
+      return { ...service, places: [host, ...found] };
+    }),
+  );
+  return options.allow.flatMap((entry): WideEntry[] => {
+    const { target, port } = parseRule(entry);
+    const covered = services.find(
+      (one) => (port === null || port === one.port) && one.places.some((place) => matches(target, place)),
+    );
+    if (covered) return [{ entry, covers: covered.setting }];
+    return typeof target !== "string" && isWide(target) ? [{ entry, covers: null }] : [];
+  });
+}
+
+/** What an operator is told of it. */
+export const wideText = ({ entry, covers }: WideEntry): string =>
+  covers === null
+    ? `WEIR_EGRESS_ALLOW has ${entry}, a range so wide that every action reaches what this machine reaches. Name the hosts that are needed instead, such as db.internal:5432.`
+    : `WEIR_EGRESS_ALLOW has ${entry}, which covers the host of ${covers}. Organizations are refused that host and port; name other hosts by themselves.`;
 
 const systemResolve = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true, verbatim: true })).map((entry) => entry.address);

@@ -1,7 +1,7 @@
 import type * as Client from "openid-client";
 import type { Clock } from "./clock.ts";
 import { openEgress } from "./egress.ts";
-import type { EgressOptions } from "./egress-gate.ts";
+import { type EgressOptions, toOwn } from "./egress-gate.ts";
 import { AppError } from "./errors.ts";
 import { appErrorIn, explainOpenId } from "./openid-failure.ts";
 import { LIBRARY_TIMEOUT_MS, libraryFetch } from "./openid-fetch.ts";
@@ -158,7 +158,7 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
 
 /** Discovery, once for all who ask at the same time. */
 function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, issuer: URL) {
-  const request = libraryFetch(openEgress({ ...egress, allow: [...egress.allow, placeOf(issuer)] }));
+  const request = libraryFetch(openEgress(toOwn(egress, issuer.href)));
   let found: { at: number; config: Promise<Client.Configuration> } | null = null;
   return (client: typeof Client): Promise<Client.Configuration> => {
     if (found && clock.monotonic() - found.at < DISCOVERY_MS) return found.config;
@@ -210,9 +210,6 @@ function notFoundAt(error: unknown, issuer: URL): AppError {
 }
 
 /** As an entry of the allowed places: this host, by this port alone. */
-const placeOf = ({ hostname, port, protocol }: URL) =>
-  `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
-
 function scopeFor(config: Client.Configuration, groupsClaim: string | null): string {
   const offered = config.serverMetadata().scopes_supported ?? [];
   const more = ["offline_access", groupsClaim].filter((scope) => scope !== null && offered.includes(scope));

@@ -1,7 +1,9 @@
 import { openApp, type Parts } from "../app.ts";
+import { wideEntries, wideText } from "../base/egress-gate.ts";
 import { ConfigError } from "../config.ts";
 import type { App } from "../context.ts";
 import { startEngine } from "../engine/start.ts";
+import { ownServices } from "../own-services.ts";
 import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/setup.ts";
 import { server } from "../server.ts";
 import { version } from "../version.ts";
@@ -33,6 +35,7 @@ export interface Running {
 export async function startServer(parts: Parts): Promise<Running> {
   const { config, log } = parts;
   const opened = await openApp(parts);
+  await warnOfWide(parts);
   const { app } = opened;
   let http: ReturnType<ReturnType<typeof server>["listen"]>;
   try {
@@ -64,6 +67,13 @@ export async function startServer(parts: Parts): Promise<Running> {
       log.write("info", "Weir has stopped");
     },
   };
+}
+
+/** Tells an operator of entries of `WEIR_EGRESS_ALLOW` that are too wide. */
+async function warnOfWide({ config, secrets, log }: Parts): Promise<void> {
+  const own = ownServices(config, secrets);
+  for (const wide of await wideEntries({ allow: config.egressAllow, own, self: () => null }))
+    log.write("warn", wideText(wide));
 }
 
 /** Requests that are being answered get so long at the end, when there is no more work that they could wait for. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { ConfigError } from "../base/config-error.ts";
 import { type EgressOptions, openEgress } from "../base/egress.ts";
+import { toOwn } from "../base/egress-gate.ts";
 import type { Log } from "../base/log.ts";
 import { openOtlp } from "../base/otlp.ts";
 import { silentTracer, type Tracer } from "../base/trace.ts";
@@ -19,7 +20,6 @@ interface Parts {
 /** Sends traces to the collector that the operator names; silent where none is named. */
 export function openTracer({ config, secrets, egress, clock, log, bootId }: Parts): Tracer {
   if (config.otlpUrl === null) return silentTracer;
-  const { host } = new URL(config.otlpUrl);
   return openOtlp({
     url: `${config.otlpUrl}/v1/traces`,
     headers: pairsOf(secrets.otlpHeaders),
@@ -29,7 +29,7 @@ export function openTracer({ config, secrets, egress, clock, log, bootId }: Part
       "service.instance.id": bootId,
     },
     ratio: config.otlpRatio,
-    egress: openEgress({ ...egress, allow: [...egress.allow, host] }), // who names the collector may reach it
+    egress: openEgress(toOwn(egress, config.otlpUrl)),
     clock,
     log,
   });

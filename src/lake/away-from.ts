@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { ConfigError } from "../base/config-error.ts";
 import { type EgressOptions, openEgress } from "../base/egress.ts";
+import { toOwn } from "../base/egress-gate.ts";
 import { type Away, openAway } from "./away.ts";
 
 /** Settings of the place for backups, as `Config` and `Secrets` have them. */
@@ -28,7 +29,6 @@ export function awayFrom(url: string, settings: AwaySettings, { egress, clock, s
     );
   }
   const [bucket = "", ...prefix] = url.replace("s3://", "").split("/");
-  const allow = endpointUrl === null ? [] : [new URL(endpointUrl).host];
   return openAway(
     {
       bucket,
@@ -41,6 +41,6 @@ export function awayFrom(url: string, settings: AwaySettings, { egress, clock, s
       secretAccessKey,
       ...(settings.backupSessionToken ? { sessionToken: settings.backupSessionToken } : {}),
     },
-    { egress: openEgress({ ...egress, allow: [...egress.allow, ...allow] }), clock, signal }, // who sets the endpoint may reach it
+    { egress: openEgress(toOwn(egress, endpointUrl)), clock, signal },
   );
 }

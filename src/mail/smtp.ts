@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 import { type EgressOptions, openEgress } from "../base/egress.ts";
+import { toOwn } from "../base/egress-gate.ts";
 import { AppError } from "../base/errors.ts";
 import type { Mailer } from "./contract.ts";
 
@@ -24,7 +25,7 @@ export function openSmtp({ url, from, egress, ca }: SmtpOptions): Mailer {
   const isPlain = searchParams.get("tls") === "off";
   const port = Number(given || (isTls ? 465 : 587));
   const host = hostname.replace(/^\[|\]$/g, "");
-  const gate = openEgress({ ...egress, allow: [...egress.allow, `${hostname}:${port}`] });
+  const gate = openEgress(toOwn(egress, `http://${hostname}:${port}`));
   const auth =
     username === ""
       ? {}

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { type EgressOptions, openEgress } from "../base/egress.ts";
-import { admitting } from "../base/egress-gate.ts";
+import { toOwn } from "../base/egress-gate.ts";
 import { AppError } from "../base/errors.ts";
 import { anthropic } from "./anthropic.ts";
 import type { ModelAdapter, ModelEvent, ModelRequest, Models } from "./contract.ts";
@@ -55,14 +55,12 @@ export function openModels(settings: ModelSettings): Models {
 function adapterOf(settings: ModelSettings): ModelAdapter | null {
   const { baseUrl, apiKey, model, anthropicKey } = settings;
   if (baseUrl !== null) {
-    const egress = openEgress(admitting(settings.egress, baseUrl));
+    const egress = openEgress(toOwn(settings.egress, baseUrl));
     return openAiCompatible({ egress, baseUrl, apiKey, model: model ?? NAMELESS_MODEL });
   }
   if (anthropicKey === null) return null;
   const url = settings.anthropicUrl ?? ANTHROPIC_URL;
-  const egress = openEgress(
-    settings.anthropicUrl === null ? settings.egress : admitting(settings.egress, url),
-  );
+  const egress = openEgress(toOwn(settings.egress, settings.anthropicUrl));
   return anthropic({ egress, baseUrl: url, apiKey: anthropicKey, model: model ?? ANTHROPIC_MODEL });
 }
 

@@ -1,5 +1,5 @@
 import { type EgressOptions, openEgress } from "../base/egress.ts";
-import { admitting } from "../base/egress-gate.ts";
+import { toOwn } from "../base/egress-gate.ts";
 import { AppError } from "../base/errors.ts";
 import type { Engine, Search } from "./contract.ts";
 import { brave, searxng, tavily } from "./engines.ts";
@@ -39,7 +39,7 @@ function engineOf({
   tavilyUrl,
   egress,
 }: SearchSettings): Engine | null {
-  const through = (url: string | null) => openEgress(url === null ? egress : admitting(egress, url));
+  const through = (url: string | null) => openEgress(toOwn(egress, url));
   if (searxngUrl !== null) return searxng({ egress: through(searxngUrl), baseUrl: searxngUrl });
   if (braveKey !== null)
     return brave({ egress: through(braveUrl), baseUrl: braveUrl ?? BRAVE_URL, key: braveKey });

@@ -7,6 +7,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { gzipSync } from "node:zlib";
 import type { Clock } from "../../src/base/clock.ts";
 import { type EgressOptions, type EgressRequest, openEgress } from "../../src/base/egress.ts";
+import type { OwnService } from "../../src/base/egress-own.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { freePort } from "../support/postgres.ts";
 
@@ -207,12 +208,10 @@ describe("Weir's own address", () => {
     }
   });
 
-  test("is reached when exactly host and port are allowed", async () => {
+  test("is refused although exactly host and port are allowed", async () => {
     const resolve = names({ "weir.test": ["127.0.0.1"] });
     const allow = (entry: string) => open({ ...at("127.0.0.1"), allow: [entry], resolve });
-    expect((await allow(`127.0.0.1:${echo.port}`).fetch(here)).status).toBe(200);
-    expect((await allow(`weir.test:${echo.port}`).fetch(`http://weir.test:${echo.port}`)).status).toBe(200);
-    for (const entry of ["127.0.0.1", `127.0.0.0/8:${echo.port}`, "weir.test"]) {
+    for (const entry of [`127.0.0.1:${echo.port}`, `weir.test:${echo.port}`, "127.0.0.1", "weir.test"]) {
       expect((await failure(allow(entry).fetch(`http://weir.test:${echo.port}`))).code).toBe(
         "egress_blocked",
       );
@@ -229,6 +228,57 @@ describe("Weir's own address", () => {
   test("leaves other ports of the machine alone", async () => {
     const other = serve(() => new Response("other"));
     expect(await text(await open(at("127.0.0.1")).fetch(other.url))).toBe("other");
+  });
+});
+
+describe("a service of Weir's own", () => {
+  const own = (host: string, more: Partial<OwnService> = {}) => [
+    { setting: "WEIR_LLM_BASE_URL", host, port: echo.port, isAlways: false, ...more },
+  ];
+  const everything = ["0.0.0.0/0", "::/0"];
+  const resolve = names({
+    "model.test": ["127.0.0.1"],
+    "other.test": ["127.0.0.1"],
+    "public.test": ["93.184.216.34"],
+    "alias.test": ["93.184.216.34"],
+  });
+
+  test("is refused whatever is allowed, by its name, its address, and every other way to this machine", async () => {
+    const allow = [...everything, `127.0.0.1:${echo.port}`, `model.test:${echo.port}`, "other.test"];
+    for (const named of ["model.test", "127.0.0.1"]) {
+      const egress = open({ allow, own: own(named), resolve });
+      const hosts = ["model.test", "other.test", "127.0.0.1", "127.9.9.9", "0.0.0.0", "[::1]", "[::]"];
+      for (const host of [...hosts, "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]"]) {
+        const error = await failure(egress.fetch(`http://${host}:${echo.port}/`));
+        expect([host, error.code]).toEqual([host, "egress_blocked"]);
+        expect(error.message).toContain("a service that Weir itself uses. WEIR_EGRESS_ALLOW can't allow it.");
+      }
+    }
+  });
+
+  test("leaves other ports of its host alone", async () => {
+    const egress = open({ own: own("model.test", { port: await freePort() }), resolve });
+    expect((await egress.fetch(`http://127.0.0.1:${echo.port}/`)).status).toBe(200);
+  });
+
+  test("stays refused at the address that it had when its name is no longer found", async () => {
+    let isLost = false;
+    const clock = { now: () => new Date(), monotonic: () => performance.now() * 1e6, sleep: async () => {} };
+    const lose = (host: string) => (isLost ? Promise.reject(new Error("no answer")) : resolve(host));
+    const egress = open({ own: own("model.test"), resolve: lose, clock });
+    const code = async () => (await failure(egress.pin("127.0.0.1", echo.port))).code;
+    expect(await code()).toBe("egress_blocked");
+    isLost = true;
+    expect(await code()).toBe("egress_blocked");
+  });
+
+  test("is open to organizations at a public address, save where being reached from here may be enough", async () => {
+    expect(await open({ own: own("public.test"), resolve }).pin("public.test", echo.port)).toMatchObject({
+      address: "93.184.216.34",
+    });
+    const database = open({ own: own("public.test", { isAlways: true }), resolve });
+    for (const host of ["public.test", "alias.test", "93.184.216.34"])
+      expect((await failure(database.pin(host, echo.port))).code).toBe("egress_blocked");
   });
 });
 

@@ -7,9 +7,10 @@ import { makeAction, runToEnd } from "../support/work.ts";
 /** A web where a page lists an address for each thing that it wants to know, and a search that finds what it is told to. */
 let chat: Chat;
 let web: ReturnType<typeof startReceiver>;
+let engine: ReturnType<typeof startReceiver>;
 beforeAll(async () => {
-  web = startReceiver(({ path }) => {
-    if (!path.startsWith("/search")) return page(["a", "b"].map((bit) => `${web.url}/bit-${bit}`));
+  web = startReceiver(() => page(["a", "b"].map((bit) => `${web.url}/bit-${bit}`)));
+  engine = startReceiver(() => {
     const hits = ["a", "b"].map((bit) => ({
       title: `${web.url}/title-${bit}`,
       url: `${web.url}/hit-${bit}`,
@@ -17,11 +18,12 @@ beforeAll(async () => {
     }));
     return Response.json({ results: hits });
   });
-  chat = await startChat([], { env: { WEIR_SEARCH_URL: web.url } });
+  chat = await startChat([], { env: { WEIR_SEARCH_URL: engine.url } });
 }, 120_000);
 afterAll(async () => {
   await chat[Symbol.asyncDispose]();
   await web[Symbol.asyncDispose]();
+  await engine[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   web.got.length = 0;
@@ -44,7 +46,7 @@ async function play(scripts: Script[], content: string, tools = TOOLS) {
   const { thread } = await ask(chat, at, { content });
   const waits = thread.lastTurnStatus === "waiting";
   if (waits) await chat.app.owner("POST", `${at}/turns/cancel`);
-  return { waits, fetched: web.got.map(({ path }) => path).filter((path) => !path.startsWith("/search")) };
+  return { waits, fetched: web.got.map(({ path }) => path) };
 }
 
 describe("an address that a page lists", () => {

@@ -55,9 +55,12 @@ export async function startInstallation(env: Record<string, string> = {}) {
         stderr: "pipe",
       });
       children.add(child);
-      const origin = await addressIn(child.stderr);
+      const log: string[] = [];
+      const origin = await addressIn(child.stderr, log);
       return {
         origin,
+        /** What it has logged so far, in pieces. */
+        log,
         pid: child.pid,
         owner: client(origin, { authorization: `Bearer ${token}` }),
         /** The exit code, once it has ended. */
@@ -80,17 +83,16 @@ export async function startInstallation(env: Record<string, string> = {}) {
   };
 }
 
-/** The address that the log tells of; the rest of the log is read and forgotten. */
-async function addressIn(log: ReadableStream<Uint8Array>): Promise<string> {
+/** The address that the log tells of; all of the log goes into `kept`. */
+async function addressIn(log: ReadableStream<Uint8Array>, kept: string[]): Promise<string> {
   const found = Promise.withResolvers<string>();
-  let text = "";
   const reading = (async () => {
     for await (const chunk of log) {
-      text += Buffer.from(chunk).toString("utf8");
-      const [, address] = /listens on (https?:[^\s"]+)/.exec(text) ?? [];
+      kept.push(Buffer.from(chunk).toString("utf8"));
+      const [, address] = /listens on (https?:[^\s"]+)/.exec(kept.join("")) ?? [];
       if (address) found.resolve(address);
     }
-    found.reject(new Error(`The server ended before it listened: ${text}`));
+    found.reject(new Error(`The server ended before it listened: ${kept.join("")}`));
   })();
   reading.catch((error: unknown) => found.reject(error));
   return found.promise;

@@ -4,6 +4,7 @@ import { eq, isNull } from "drizzle-orm";
 import { bucketSettings } from "../../app.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { openEgress } from "../../base/egress.ts";
+import { toOwn } from "../../base/egress-gate.ts";
 import { systemIds } from "../../base/ids.ts";
 import type { Config, Secrets } from "../../config.ts";
 import { probeBucket } from "../../lake/probe.ts";
@@ -100,7 +101,7 @@ export async function checkBucket(db: ReadDb, given: Settings): Promise<Finding[
   const { config, secrets } = given;
   const bucket = bucketSettings(config, secrets);
   if (bucket === null) return [];
-  const egress = openEgress({ allow: [...config.egressAllow, ...bucket.allow], self: () => null });
+  const egress = openEgress(toOwn({ allow: config.egressAllow, self: () => null }, config.lakeEndpoint));
   const { signal } = new AbortController();
   const found = await probeBucket({ ...bucket, egress, clock: systemClock, ids: systemIds, signal });
   return [

@@ -1,0 +1,102 @@
+import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+import { type Cidr, contains, embedded, isPublic, parseCidr } from "./cidr.ts";
+
+/** A host and port that Weir itself uses, such as its database. */
+export interface OwnService {
+  /** The setting that names it. */
+  setting: string;
+  /** Without brackets. */
+  host: string;
+  port: number;
+  /** True where it is refused at a public address, too: being reached from here may be all that it asks for. */
+  isAlways: boolean;
+}
+
+/** Throws what a lookup throws. */
+type Resolve = (host: string) => Promise<string[]>;
+
+/** Which address belongs to a service of Weir's own. */
+export interface OwnPlaces {
+  find(host: string, port: number, addresses: readonly string[]): Promise<OwnService | null>;
+}
+
+/** More than any name has; of one whose addresses change all the time the oldest go. */
+const MAX_KNOWN = 100;
+
+/** Compares by address and port. Addresses that a name once had still count, as when the resolver fails. */
+export function openOwnPlaces(services: readonly OwnService[], resolve: Resolve): OwnPlaces {
+  const known = new Map<string, Set<string>>();
+  const addressesOf = async (host: string): Promise<readonly string[]> => {
+    if (isIP(host)) return [host];
+    const all = known.get(host) ?? new Set<string>();
+    known.set(host, all);
+    const found = await resolve(host).catch((): string[] => []); // what it was before still counts
+    for (const address of found) {
+      all.delete(address);
+      all.add(address);
+    }
+    for (const oldest of all) {
+      if (all.size <= MAX_KNOWN) break;
+      all.delete(oldest);
+    }
+    return [...all];
+  };
+  return {
+    async find(host, port, addresses) {
+      for (const service of services) {
+        if (service.port !== port) continue;
+        const counts = addresses.filter((address) => service.isAlways || !isPublic(address));
+        if (service.host === host && (service.isAlways || counts.length > 0)) return service;
+        if (counts.length === 0) continue;
+        const own = await addressesOf(service.host);
+        if (counts.some((address) => leadsTo(own, address))) return service;
+      }
+      return null;
+    },
+  };
+}
+
+/** Every address of this machine leads to what listens on one of them: most services listen on all. */
+const leadsTo = (own: readonly string[], address: string): boolean =>
+  [address, ...embedded(address)].some(
+    (one) => isOneOf(own, one) || (own.some(isOfThisMachine) && isOfThisMachine(one)),
+  );
+
+const LOOPBACK = ["127.0.0.0/8", "::1"];
+/** Connecting to them reaches loopback. */
+const UNSPECIFIED = ["0.0.0.0", "::"];
+
+function isOneOf(ranges: readonly string[], address: string): boolean {
+  return ranges.some((text) => {
+    const range = parseCidr(text);
+    return range !== null && contains(range, address);
+  });
+}
+
+function isOfThisMachine(address: string): boolean {
+  if (isOneOf([...LOOPBACK, ...UNSPECIFIED], address)) return true;
+  const own = Object.values(networkInterfaces()).flatMap((list) => list?.map((entry) => entry.address) ?? []);
+  return isOneOf(own, address);
+}
+
+/** Whether something at `address` and `port` is this server. */
+export function isSelf(
+  self: { address: string; port: number } | null,
+  address: string,
+  port: number,
+): boolean {
+  if (self?.port !== port) return false;
+  const listensEverywhere = !isIP(self.address) || isOneOf(UNSPECIFIED, self.address);
+  const places = [address, ...embedded(address)];
+  if (listensEverywhere) return places.some(isOfThisMachine);
+  return places.some(
+    (one) => isOneOf([self.address], one) || (isOneOf(UNSPECIFIED, one) && isOneOf(LOOPBACK, self.address)),
+  );
+}
+
+/** A range of so many bits or fewer holds more than somebody's own network. */
+const WIDE_BITS = { 4: 8, 6: 16 } as const;
+
+/** Whether a range is so wide that nobody can have meant all of it. */
+export const isWide = (range: Cidr): boolean => range.prefix <= WIDE_BITS[range.family];
