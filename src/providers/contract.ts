@@ -344,6 +344,8 @@ export interface Provider {
   readonly credentials: TSchema;
   /** Config fields that say where the credentials are sent; changing one asks for the credentials again. */
   readonly destination: readonly string[];
+  /** A config field that says how the credentials are guarded on their way, its values from the weakest to the strongest; a weaker one asks for them again. */
+  readonly guard?: { field: string; levels: readonly string[] };
   /** True where its data lies in this machine's data directory, which other processes on the store may not see. */
   readonly isLocal?: boolean;
   /** One real call. Throws `upstream` (or `egress_blocked`) with a sentence that tells what is wrong. */

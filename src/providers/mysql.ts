@@ -5,6 +5,7 @@ import { openSession, type Session } from "./mysql-session.ts";
 import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./mysql-shape.ts";
 import { findTable, listTables, tablesIn } from "./mysql-tables.ts";
 import { tableSpec } from "./postgres-names.ts";
+import { SSL_MODES } from "./postgres-shape.ts";
 
 /** Limit of one statement while a person waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
@@ -17,6 +18,7 @@ export const mysql = defineProvider({
   config: MysqlConfig,
   credentials: MysqlCredentials,
   destination: ["host", "port", "baseUrl"],
+  guard: { field: "sslMode", levels: SSL_MODES },
 
   verify: (link) =>
     within(link, async (session) => {

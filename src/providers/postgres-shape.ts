@@ -5,6 +5,9 @@ import type { Place } from "./postgres-socket.ts";
 
 const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
 
+/** From the weakest to the strongest. */
+export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
+
 export const PostgresConfig = t.Object(
   {
     host: t.String({ minLength: 1, maxLength: 253, pattern: HOST, description: "Host name or address." }),

@@ -3,7 +3,7 @@ import { extractTable, openExtractor } from "./postgres-extract.ts";
 import { tableSpec } from "./postgres-names.ts";
 import { select } from "./postgres-select.ts";
 import { openSession, type Session } from "./postgres-session.ts";
-import { PostgresConfig, PostgresCredentials, type PostgresLink } from "./postgres-shape.ts";
+import { PostgresConfig, PostgresCredentials, type PostgresLink, SSL_MODES } from "./postgres-shape.ts";
 import { findTable, listTables, tablesIn } from "./postgres-tables.ts";
 
 /** Limit of one statement while a person waits. */
@@ -17,6 +17,7 @@ export const postgres = defineProvider({
   config: PostgresConfig,
   credentials: PostgresCredentials,
   destination: ["host", "port", "baseUrl"],
+  guard: { field: "sslMode", levels: SSL_MODES },
 
   verify: (link) =>
     within(link, async (session) => {

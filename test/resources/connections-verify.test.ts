@@ -207,7 +207,10 @@ describe("verifying", () => {
       hasCredentials: true,
     });
     expect((await started.owner("POST", `${at}/verify`)).body.status).toBe("active");
-    const changed = await started.owner("PATCH", at, { config: { sslMode: "disable" } });
+    const changed = await started.owner("PATCH", at, {
+      config: { sslMode: "disable" },
+      credentials: { user: postgres.user, password: postgres.password },
+    });
     expect(changed.body.status).toBe("needs_verification");
     expect((await trailOf(started, made.id)).at(-1)?.data.changes).toContainEqual({
       field: "status",

@@ -329,7 +329,8 @@ describe("changing a connection", () => {
     expect(changed.body).toMatchObject({ name: "Shop", slug: "shop-database" });
     expect(changed.body.config).toEqual({ host: "db.example.com", database: "shop2", sslMode: "require" });
     expect(changed.body.updatedAt > made.updatedAt).toBe(true);
-    const cleared = await patch({ config: { sslMode: null } });
+    const { credentials } = database();
+    const cleared = await patch({ config: { sslMode: null }, credentials });
     expect(cleared.body.config).toEqual({ host: "db.example.com", database: "shop2" });
     const trail = await trailOf(started, made.id);
     expect(trail.map(({ type }) => type)).toEqual([
@@ -385,6 +386,31 @@ describe("changing a connection", () => {
     expect((await started.owner("GET", `${CONNECTIONS}/${made.id}`)).body).toEqual(made);
     expect((await trailOf(started, made.id)).length).toBe(1);
   });
+
+  test.each(["postgres", "mysql"])(
+    "of %s takes a weaker sslMode with the credentials alone",
+    async (provider) => {
+      await using started = await startApp();
+      const made = await connect(started.owner, { ...database(), provider });
+      const { credentials } = database();
+      const at = `${CONNECTIONS}/${made.id}`;
+      const patch = (sslMode: string | null, more: object = {}) =>
+        started.owner("PATCH", at, { config: { sslMode }, ...more });
+      for (const mode of ["prefer", "require", "verify-ca", "verify-full"])
+        expect((await patch(mode)).status).toBe(200);
+      for (const weaker of [null, "disable", "allow", "prefer", "require", "verify-ca"]) {
+        for (const more of [{}, { credentials: {} }, { credentials: { user: "reader" } }]) {
+          const answer = await patch(weaker, more);
+          expect([answer.status, faultsOf(answer)]).toEqual([422, ["body.credentials credentials_required"]]);
+        }
+      }
+      const { body } = await started.owner("GET", at);
+      expect(body.config.sslMode).toBe("verify-full");
+      expect((await patch("disable", { credentials })).status).toBe(200);
+      expect((await patch("prefer")).status).toBe(200);
+      expect((await patch("allow")).status).toBe(422);
+    },
+  );
 
   test("sends stored credentials to no other place unless they are all given again", async () => {
     await using started = await startApp();

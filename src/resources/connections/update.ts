@@ -50,7 +50,9 @@ function settingsChange(
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
   if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials));
   if (destinationIn(taker, config) !== destinationIn(takerFor(tx, before), before.config))
-    faults.push(...ungiven(Object.keys(known), patch.credentials));
+    faults.push(...ungiven(Object.keys(known), patch.credentials, "would go to another place than before"));
+  else if (guardIn(taker, config) < guardIn(taker, before.config))
+    faults.push(...ungiven(Object.keys(known), patch.credentials, "would be less guarded than before"));
   if (faults.length > 0) throw new InvalidInput(faults);
 
   const isSame = (one: unknown, other: unknown) => canonicalJson(one) === canonicalJson(other);
@@ -71,14 +73,20 @@ function destinationIn(taker: Taker, config: ConnectionRow["config"]): string {
   return canonicalJson([taker.definition ? addressesOf(taker.definition) : [], fields]);
 }
 
-/** A stored secret never goes to a place that whoever stored it did not name. */
-function ungiven(keys: readonly string[], given: ConnectionPatch["credentials"]): Fault[] {
+/** How well the credentials are guarded on their way; 0 where the provider has one way. */
+function guardIn(taker: Taker, config: ConnectionRow["config"]): number {
+  const { guard } = taker.provider;
+  return guard === undefined ? 0 : guard.levels.indexOf(String(effective(taker, config)[guard.field]));
+}
+
+/** A stored secret never goes to a place, or in a way, that whoever stored it did not name. */
+function ungiven(keys: readonly string[], given: ConnectionPatch["credentials"], why: string): Fault[] {
   const missing = given ? keys.filter((key) => given[key] === undefined) : given === null ? [] : keys;
   if (missing.length === 0) return [];
   return [
     {
       loc: ["body", "credentials"],
-      msg: `The credentials would go to another place than before: give them again (${missing.join(", ")})`,
+      msg: `The credentials ${why}: give them again (${missing.join(", ")})`,
       type: "credentials_required",
     },
   ];
