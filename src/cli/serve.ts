@@ -8,7 +8,7 @@ import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/se
 import { server } from "../server.ts";
 import { version } from "../version.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
-import { readTls } from "./tls.ts";
+import { readTls, TLS_CIPHERS } from "./tls.ts";
 import { usage } from "./usage.ts";
 
 /** `weir serve`: runs until it is told to stop. */
@@ -93,7 +93,7 @@ function listen(app: App) {
       hostname: host,
       port,
       reusePort: false, // else two servers on one port would take each other's requests
-      ...(tls ? { tls: { cert: tls.cert, key: tls.key } } : {}),
+      ...(tls ? { tls: { cert: tls.cert, key: tls.key, ciphers: TLS_CIPHERS } } : {}),
     });
   } catch (error) {
     const code =

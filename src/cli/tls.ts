@@ -11,6 +11,16 @@ export interface Tls {
   validTo: string;
 }
 
+/** Of TLS 1.2 those with forward secrecy and AEAD, as all of TLS 1.3 are. */
+export const TLS_CIPHERS = [
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+].join(":");
+
 /** The certificate and key that are set; null where none are. Throws `ConfigError` for a pair that can't be used. */
 export function readTls({ tlsCert, tlsKey }: Config): Tls | null {
   if (tlsCert === null || tlsKey === null) return null;

@@ -3,8 +3,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type ConnectionOptions, connect } from "node:tls";
 import { doctor } from "../../src/cli/doctor.ts";
-import { testCertificate } from "../support/certificate.ts";
+import { rsaCertificate, testCertificate } from "../support/certificate.ts";
 import { startInstallation } from "../support/process.ts";
 import { shell } from "../support/shell.ts";
 
@@ -18,6 +19,8 @@ describe("a server with a certificate", () => {
     folder = mkdtempSync(join(tmpdir(), "weir-tls-"));
     writeFileSync(join(folder, "cert.pem"), testCertificate.certificate);
     writeFileSync(join(folder, "key.pem"), testCertificate.key);
+    writeFileSync(join(folder, "rsa.pem"), rsaCertificate.certificate);
+    writeFileSync(join(folder, "rsa-key.pem"), rsaCertificate.key);
     writeFileSync(join(folder, "text.pem"), "not PEM at all");
     const other = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
     writeFileSync(join(folder, "other.pem"), other.export({ type: "pkcs8", format: "pem" }));
@@ -41,6 +44,30 @@ describe("a server with a certificate", () => {
     await expect(fetch(`${server.origin.replace("https:", "http:")}/health`)).rejects.toThrow();
     await expect(fetch(`${server.origin}/health`)).rejects.toThrow(/certificate/i);
   }, 120_000);
+
+  test("takes TLS 1.2 with forward secrecy and AEAD, and nothing less", async () => {
+    await using installation = await startInstallation({
+      WEIR_TLS_CERT: join(folder, "rsa.pem"),
+      WEIR_TLS_KEY: join(folder, "rsa-key.pem"),
+    });
+    const { origin } = await installation.serve();
+    const agreed = (options: ConnectionOptions) =>
+      new Promise<string>((resolve) => {
+        const { hostname: host, port } = new URL(origin);
+        const socket = connect({ host, port: Number(port), rejectUnauthorized: false, ...options }, () => {
+          resolve(`${socket.getProtocol()} ${socket.getCipher().name}`);
+          socket.destroy();
+        });
+        socket.on("error", () => resolve("refused"));
+      });
+    const old: ConnectionOptions = { minVersion: "TLSv1.2", maxVersion: "TLSv1.2" };
+    for (const ciphers of ["AES128-SHA", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"])
+      expect([ciphers, await agreed({ ...old, ciphers })]).toEqual([ciphers, "refused"]);
+    expect(await agreed({ maxVersion: "TLSv1.1", minVersion: "TLSv1" })).toBe("refused");
+    for (const ciphers of ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"])
+      expect(await agreed({ ...old, ciphers })).toBe(`TLSv1.2 ${ciphers}`);
+    expect(await agreed({})).toStartWith("TLSv1.3 ");
+  }, 60_000);
 
   for (const [what, files, says] of [
     ["without its key", { cert: "cert.pem" }, "WEIR_TLS_CERT and WEIR_TLS_KEY go together"],
