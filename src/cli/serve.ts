@@ -1,14 +1,13 @@
 import { openApp, type Parts } from "../app.ts";
 import { wideEntries, wideText } from "../base/egress-gate.ts";
-import { ConfigError } from "../config.ts";
+import { startHttpClient } from "../base/egress-start.ts";
 import type { App } from "../context.ts";
 import { startEngine } from "../engine/start.ts";
 import { ownServices } from "../own-services.ts";
 import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/setup.ts";
-import { server } from "../server.ts";
 import { version } from "../version.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
-import { readTls, TLS_CIPHERS } from "./tls.ts";
+import { type Listener, openListener } from "./listener.ts";
 import { usage } from "./usage.ts";
 
 /** `weir serve`: runs until it is told to stop. */
@@ -37,15 +36,16 @@ export async function startServer(parts: Parts): Promise<Running> {
   const opened = await openApp(parts);
   await warnOfWide(parts);
   const { app } = opened;
-  let http: ReturnType<ReturnType<typeof server>["listen"]>;
+  let http: Listener;
   try {
     await createAdminFromConfig(app);
-    http = listen(app);
+    await startHttpClient();
+    http = openListener(app);
   } catch (error) {
     await opened.close();
     throw error;
   }
-  opened.listensOn({ host: config.host, port: http.server?.port ?? config.port });
+  opened.listensOn({ host: config.host, port: http.port });
   const engine = await startEngine(app);
   log.write("info", `Weir ${version} listens on ${app.baseUrl()}`, { data: config.dataFolder });
   const token = await ensureSetupToken(app);
@@ -61,8 +61,8 @@ export async function startServer(parts: Parts): Promise<Running> {
       opened.tell("stopping");
       await engine.stop(config.shutdownGraceSeconds * 1000);
       opened.tell("closing");
-      await answered(app, () => http.server?.pendingRequests ?? 0);
-      await http.stop(true);
+      await answered(app, () => http.pendingRequests);
+      await http.stop();
       await opened.close();
       log.write("info", "Weir has stopped");
     },
@@ -83,23 +83,4 @@ const LOOK_MS = 20;
 async function answered({ clock }: App, pending: () => number): Promise<void> {
   const until = clock.monotonic() + ANSWER_MS;
   while (pending() > 0 && clock.monotonic() < until) await clock.sleep(LOOK_MS);
-}
-
-function listen(app: App) {
-  const { host, port } = app.config;
-  const tls = readTls(app.config);
-  try {
-    return server(app).listen({
-      hostname: host,
-      port,
-      reusePort: false, // else two servers on one port would take each other's requests
-      ...(tls ? { tls: { cert: tls.cert, key: tls.key, ciphers: TLS_CIPHERS } } : {}),
-    });
-  } catch (error) {
-    const code =
-      error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);
-    throw new ConfigError(
-      `Weir can't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "another program has the port" : code}. Give another with --port.`,
-    );
-  }
 }

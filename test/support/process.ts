@@ -45,10 +45,15 @@ export async function startInstallation(env: Record<string, string> = {}) {
     dataFolder,
     /** The owner's access token. */
     token,
-    /** Starts `weir serve` on the folder, or on another of the same installation; resolves once it listens. */
-    async serve(more: { env?: Record<string, string>; dataFolder?: string } = {}) {
+    /**
+     * Starts `weir serve` on the folder, or on another of the same installation, `under` what a shell sets first, such
+     * as `ulimit -n 300`; resolves once it listens.
+     */
+    async serve(more: { env?: Record<string, string>; dataFolder?: string; under?: string } = {}) {
       const folder = more.dataFolder ?? dataFolder;
-      const child = Bun.spawn([process.execPath, MAIN, "serve", "--data", folder, "--port", "0"], {
+      const command = [process.execPath, MAIN, "serve", "--data", folder, "--port", "0"];
+      const limited = ["sh", "-c", `${more.under} && exec "$@"`, "sh", ...command];
+      const child = Bun.spawn(more.under ? limited : command, {
         env: { ...settings, ...more.env },
         stdin: "ignore",
         stdout: "ignore",

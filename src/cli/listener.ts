@@ -1,0 +1,72 @@
+import { ConfigError } from "../config.ts";
+import type { App } from "../context.ts";
+import { keepDescriptors } from "../http/descriptors.ts";
+import { server } from "../server.ts";
+import { readTls, TLS_CIPHERS } from "./tls.ts";
+
+/** The server's socket, and the requests that came by it. */
+export interface Listener {
+  readonly port: number;
+  readonly pendingRequests: number;
+  /** Cuts off whatever still goes on. */
+  stop(): Promise<void>;
+}
+
+/** Listens where the settings say. Throws `ConfigError` where that can't be. */
+export function openListener(app: App): Listener {
+  const { host, port: wanted } = app.config;
+  const tls = readTls(app.config);
+  const routes = server(app);
+  const listen = (port: number) => {
+    const { server: current } = routes.listen({
+      hostname: host,
+      port,
+      reusePort: false, // else two servers on one port would take each other's requests
+      ...(tls ? { tls: { cert: tls.cert, key: tls.key, ciphers: TLS_CIPHERS } } : {}),
+    });
+    if (!current) throw new Error("There is no server.");
+    return current;
+  };
+  const sockets = new Set([told(host, wanted, () => listen(wanted))]);
+  const [first] = sockets;
+  const port = first?.port ?? wanted;
+  const letGo = keepDescriptors(
+    {
+      close: () => {
+        for (const socket of sockets) void socket.stop(false);
+      },
+      open: () => {
+        for (const socket of sockets) if (socket.pendingRequests === 0) sockets.delete(socket);
+        sockets.add(listen(port));
+      },
+    },
+    (isOpen) =>
+      isOpen
+        ? app.log.write("info", "new connections are accepted again")
+        : app.log.write("error", "new connections are refused: no file descriptor is left", {
+            remedy: "raise the limit of open files (ulimit -n, LimitNOFILE=)",
+          }),
+  );
+  return {
+    port,
+    get pendingRequests() {
+      return [...sockets].reduce((count, socket) => count + socket.pendingRequests, 0);
+    },
+    async stop() {
+      letGo();
+      await Promise.all([...sockets].map((socket) => socket.stop(true)));
+    },
+  };
+}
+
+function told<T>(host: string, port: number, listen: () => T): T {
+  try {
+    return listen();
+  } catch (error) {
+    const code =
+      error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);
+    throw new ConfigError(
+      `Weir can't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "another program has the port" : code}. Give another with --port.`,
+    );
+  }
+}
