@@ -48,13 +48,24 @@ export function switchTo(id: string): void {
   location.assign(`${base}/`);
 }
 
-type Listener = () => void;
+/** `ended`: nobody is signed in any more. `old`: the last sign-in is too long ago for what was asked. */
+type SessionFault = "ended" | "old";
+
+type Listener = (fault: SessionFault) => void;
 let onSignedOut: Listener = () => undefined;
 
-/** Called whenever a reply says that the session has ended. */
+/** Called whenever a reply says that the person has to show again who they are. */
 export function whenSignedOut(listener: Listener): void {
   onSignedOut = listener;
 }
+
+/** Calls that take a password or a code: a wrong one of these is refused with 401 too. */
+const PROVING: readonly string[] = [
+  "POST /api/v1/auth/login",
+  "POST /api/v1/auth/confirm",
+  "POST /api/v1/users/me/password",
+  "DELETE /api/v1/users/me/totp",
+] satisfies readonly Call[];
 
 interface Parts {
   path?: Record<string, string>;
@@ -102,8 +113,10 @@ async function send(call: Call, given: Parts, options: Options): Promise<Respons
   });
   if (reply.ok) return reply;
   const body: unknown = await reply.json().catch(() => null);
-  if (reply.status === 401 && call !== "POST /api/v1/auth/login") onSignedOut();
-  throw new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
+  const error = new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
+  if (error.code === "sign_in_again") onSignedOut("old");
+  else if (error.status === 401 && !PROVING.includes(call)) onSignedOut("ended");
+  throw error;
 }
 
 /** Calls an operation of the API and gives its reply, or throws `ApiError`. */

@@ -7,6 +7,7 @@ import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
 import { Boundary } from "./parts/boundary.tsx";
 import { Failed, Loading } from "./parts/page.tsx";
+import { Prove } from "./parts/prove.tsx";
 import { SignIn } from "./parts/sign-in.tsx";
 import { Toasts } from "./parts/toast.tsx";
 import { askFirst, Leaving } from "./parts/unsaved.tsx";
@@ -18,8 +19,9 @@ const leaveToSignIn = () =>
 
 export function App() {
   const [at] = useLocation();
-  const [isSignedOut, setSignedOut] = useState(false);
-  useEffect(() => whenSignedOut(() => setSignedOut(true)), []);
+  const [fault, setFault] = useState<"ended" | "old" | null>(null);
+  const isSignedOut = fault === "ended";
+  useEffect(() => whenSignedOut(setFault), []);
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const isIn = me.data !== undefined;
   useEffect(() => (isIn && !isSignedOut ? startLive() : undefined), [isIn, isSignedOut]);
@@ -55,7 +57,8 @@ export function App() {
       </Frame>
       <Toasts />
       <Leaving />
-      {isSignedOut && <SignIn email={me.data.email} onDone={() => setSignedOut(false)} />}
+      {isSignedOut && <SignIn email={me.data.email} onDone={() => setFault(null)} />}
+      {fault === "old" && <Prove onDone={() => setFault(null)} />}
     </Router>
   );
 }

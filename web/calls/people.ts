@@ -8,8 +8,10 @@ import type {
   CreatedInvitation,
   InvitationList,
   NewInvitation,
+  OwnInvitation,
 } from "../../src/resources/invitations/wire.ts";
 import type { Meta } from "../../src/resources/meta/wire.ts";
+import type { OrganizationTokenList } from "../../src/resources/organization-tokens/wire.ts";
 import type {
   MemberRole,
   Membership,
@@ -20,7 +22,15 @@ import type {
   RoleChange,
   Team,
 } from "../../src/resources/organizations/wire.ts";
+import type {
+  BegunTotp,
+  Proof,
+  RecoveryCodes,
+  TotpCode,
+  TotpState,
+} from "../../src/resources/second-factor/wire.ts";
 import type { SessionList } from "../../src/resources/sessions/wire.ts";
+import type { PasswordChange } from "../../src/resources/sign-in/wire.ts";
 import type { Linked, LinkPreview, LinkQuery } from "../../src/resources/slack/wire.ts";
 import type { User } from "../../src/resources/users/wire.ts";
 import type { Asked, CursorQuery, Nothing, Of } from "./shape.ts";
@@ -37,6 +47,17 @@ export interface PeopleCalls {
   };
   "POST /api/v1/auth/logout": { reply: Nothing };
   "GET /api/v1/users/me": { reply: Of<typeof User> };
+  "POST /api/v1/users/me/password": { body: Of<typeof PasswordChange>; reply: Nothing };
+  "POST /api/v1/auth/confirm": { body: Of<typeof Proof>; reply: Nothing };
+  "GET /api/v1/users/me/totp": { reply: Of<typeof TotpState> };
+  "POST /api/v1/users/me/totp": { reply: Of<typeof BegunTotp> };
+  "POST /api/v1/users/me/totp/confirm": { body: Of<typeof TotpCode>; reply: Of<typeof RecoveryCodes> };
+  "DELETE /api/v1/users/me/totp": { body: Of<typeof Proof>; reply: Nothing };
+  "GET /api/v1/users/me/invitations": { reply: { items: Of<typeof OwnInvitation>[] } };
+  "POST /api/v1/users/me/invitations/{invitation_id}/accept": { reply: Of<typeof Membership> };
+  "POST /api/v1/users/me/invitations/{invitation_id}/decline": { reply: Nothing };
+  "GET /api/v1/organizations/tokens": { query: CursorQuery; reply: Of<typeof OrganizationTokenList> };
+  "DELETE /api/v1/organizations/tokens/{token_id}": { reply: Nothing };
   "GET /api/v1/users/me/memberships": { reply: { items: Of<typeof Membership>[] } };
   "GET /api/v1/organizations/current": { reply: Of<typeof Organization> };
   "PATCH /api/v1/organizations/current": {

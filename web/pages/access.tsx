@@ -1,19 +1,40 @@
+import { useMay } from "../data.ts";
 import { AccessTokens } from "../parts/access-tokens.tsx";
 import { ApiKeys } from "../parts/api-keys.tsx";
+import { OrganizationTokens } from "../parts/organization-tokens.tsx";
+import { OwnInvitations } from "../parts/own-invitations.tsx";
+import { OwnPassword } from "../parts/own-password.tsx";
 import { PageHead, useTab } from "../parts/page.tsx";
+import { SecondFactor } from "../parts/second-factor.tsx";
 import { Sessions } from "../parts/sessions.tsx";
 
 export default function Access() {
+  const may = useMay("admin");
   const tabs = useTab([
     ["tokens", "Access tokens"],
     ["keys", "API keys"],
     ["sessions", "Sessions"],
+    ["sign-in", "Password"],
+    ["invitations", "Invitations"],
+    ...(may ? ([["everybody", "Everybody's tokens"]] as const) : []),
   ]);
+  const shown: Readonly<Record<string, React.ReactNode>> = {
+    keys: <ApiKeys />,
+    sessions: <Sessions />,
+    "sign-in": (
+      <>
+        <OwnPassword />
+        <SecondFactor />
+      </>
+    ),
+    invitations: <OwnInvitations />,
+    everybody: <OrganizationTokens />,
+  };
   return (
     <>
-      <PageHead title="Access" about="How programs and people come in here." />
+      <PageHead title="Access" about="How you, other people and programs come in." />
       {tabs.bar}
-      {tabs.current === "keys" ? <ApiKeys /> : tabs.current === "sessions" ? <Sessions /> : <AccessTokens />}
+      {shown[tabs.current ?? ""] ?? <AccessTokens />}
     </>
   );
 }

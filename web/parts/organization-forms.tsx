@@ -2,6 +2,7 @@ import { useState } from "react";
 import { switchTo } from "../api.ts";
 import type { Reply } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
+import { Check } from "./catalog-fields.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { FormFrame, toldBy } from "./form-frame.tsx";
 import { Labelled, TextField } from "./labelled.tsx";
@@ -39,6 +40,7 @@ export function OrganizationSettings({
     plan: organization.plan,
     perMinute: webhookRate ? String(webhookRate.perMinute) : "",
     burst: webhookRate ? String(webhookRate.burst) : "",
+    requireFourEyes: organization.requireFourEyes,
   });
   const save = useChange("PATCH /api/v1/organizations/current", {
     touches: ["/organizations", "/memberships"],
@@ -59,6 +61,9 @@ export function OrganizationSettings({
     ...(draft.name === organization.name ? {} : { name: draft.name }),
     ...(draft.slug === organization.slug ? {} : { slug: draft.slug }),
     ...(draft.plan === organization.plan ? {} : { plan: draft.plan }),
+    ...(draft.requireFourEyes === organization.requireFourEyes
+      ? {}
+      : { requireFourEyes: draft.requireFourEyes }),
     ...(JSON.stringify(rate) === JSON.stringify(webhookRate) ? {} : { webhookRate: rate }),
   };
   const usual = rates?.[draft.plan];
@@ -129,6 +134,14 @@ export function OrganizationSettings({
             />
           </fieldset>
         )}
+      </div>
+      <div className="mt-4">
+        <Check
+          label="Require four eyes"
+          about="Nobody approves what they asked for, or what a run asks that they started."
+          value={draft.requireFourEyes}
+          onChange={(requireFourEyes) => put({ requireFourEyes })}
+        />
       </div>
     </FormFrame>
   );

@@ -1,11 +1,20 @@
 import { operation } from "../../http/operation.ts";
 import { endSecondFactor } from "../sign-in/confirm.ts";
-import { beginTotp, confirmTotp } from "./service.ts";
-import { BegunTotp, exampleTotp, Proof, RecoveryCodes, TotpCode } from "./wire.ts";
+import { beginTotp, confirmTotp, findTotp } from "./service.ts";
+import { BegunTotp, exampleTotp, Proof, RecoveryCodes, TotpCode, TotpState } from "./wire.ts";
 
 const shared = { audience: "any", personal: true, tag: "Users" } as const;
 
 export const secondFactorOperations = [
+  operation({
+    ...shared,
+    method: "GET",
+    path: "/api/v1/users/me/totp",
+    summary: "Tells whether the second factor is on",
+    response: TotpState,
+    example: { isOn: true, recoveryCodesLeft: 9 },
+    handle: ({ ctx }) => findTotp(ctx),
+  }),
   operation({
     ...shared,
     method: "POST",

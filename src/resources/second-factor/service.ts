@@ -22,6 +22,14 @@ const findFactor = async (db: ReadDb, userId: string) =>
 export const hasSecondFactor = async (db: ReadDb, userId: string): Promise<boolean> =>
   (await findFactor(db, userId))?.confirmedAt != null;
 
+/** Whether the acting person has a second factor, and how many recovery codes were not used yet. */
+export async function findTotp(ctx: Context): Promise<{ isOn: boolean; recoveryCodesLeft: number }> {
+  const userId = ctx.actor.id;
+  if (!(await hasSecondFactor(ctx.db, userId))) return { isOn: false, recoveryCodesLeft: 0 };
+  const unused = and(eq(recoveryCodes.userId, userId), isNull(recoveryCodes.usedAt));
+  return { isOn: true, recoveryCodesLeft: await ctx.db.$count(recoveryCodes, unused) };
+}
+
 /** Makes a secret for the acting person's app, in place of one not yet confirmed. Throws `invalid_state`. */
 export function beginTotp(ctx: Context): Promise<{ secret: string; otpauthUrl: string }> {
   const bytes = ctx.ids.bytes(SECRET_BYTES);

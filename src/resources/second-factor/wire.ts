@@ -8,6 +8,11 @@ const code = () =>
     description: "Of the authenticator app: six digits. A recovery code does too.",
   });
 
+export const TotpState = object({
+  isOn: Type.Boolean(),
+  recoveryCodesLeft: Type.Integer({ description: "Of ten; 0 while it is off" }),
+});
+
 export const BegunTotp = object({
   secret: Type.String({ description: "For the authenticator app, base32; shown this once" }),
   otpauthUrl: Type.String({ description: "The same as an address, for a QR code" }),

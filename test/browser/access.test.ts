@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { codeAt, stepAt } from "../../src/crypto/totp.ts";
+import { sessions } from "../../src/resources/sessions/table.ts";
+import { users } from "../../src/resources/users/table.ts";
+import { PASSWORD } from "../support/app.ts";
+import { fromBase32, neighbour } from "../support/people.ts";
+import { openSeen, type Seen } from "../support/seen.ts";
+import { created } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen({ engine: false });
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+beforeEach(() => {
+  seen.faults.length = 0;
+});
+
+test("a person changes the password, and turns a second factor on and off", async () => {
+  const { page, go, heading, troubles, weir } = seen;
+  await go("/access?tab=sign-in");
+  await heading("Access");
+  await page.getByLabel("Current password").fill("not the one");
+  await page.getByLabel("New password").fill("another horse battery staple");
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByText("is not right").waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  await page.getByLabel("Current password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByText("Your password was changed").waitFor();
+
+  await page.getByRole("button", { name: "Turn on" }).click();
+  const dialog = page.getByRole("dialog", { name: "Turn on the second factor" });
+  await dialog.getByRole("img", { name: "QR code of the secret" }).waitFor();
+  const secret = fromBase32((await dialog.locator("code").textContent()) ?? "");
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("textbox", { name: "Code" }).fill("000000");
+  await dialog.getByRole("button", { name: "Turn it on" }).click();
+  await dialog.locator("[aria-invalid=true]").waitFor();
+  await dialog
+    .getByRole("textbox", { name: "Code" })
+    .fill(codeAt(secret, stepAt(weir.clock.now().getTime())));
+  await dialog.getByRole("button", { name: "Turn it on" }).click();
+  const codes = page.getByRole("dialog", { name: "Keep your recovery codes" });
+  expect(((await codes.locator("code").textContent()) ?? "").split("\n")).toHaveLength(10);
+  await codes.getByRole("button", { name: "I have it" }).click();
+  await page.getByText("10 of 10 recovery codes are left").waitFor();
+  expect(await troubles()).toEqual([]);
+
+  await page.getByRole("button", { name: "Turn off" }).click();
+  await page.getByRole("dialog").getByLabel("Password").fill("another horse battery staple");
+  await page.getByRole("button", { name: "Turn it off" }).click();
+  await page.getByRole("button", { name: "Turn on" }).waitFor();
+});
+
+test("after an hour a new token asks who it is, and goes on from there", async () => {
+  const { page, go, weir } = seen;
+  await go("/access");
+  await weir.app.store.write(async (db) => {
+    await db
+      .update(sessions)
+      .set({ confirmedAt: new Date(weir.clock.now().getTime() - 7_200_000).toISOString() });
+  });
+  await page.getByRole("button", { name: "New access token" }).first().click();
+  await page.getByLabel("Name").fill("CI");
+  await page.getByRole("button", { name: "Make the token" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+  await dialog.getByLabel("Password or code").fill("another horse battery staple");
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("Confirmed. Try it again now.").waitFor();
+  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("dialog", { name: "Keep the token CI" }).waitFor();
+  await page.getByRole("button", { name: "I have it" }).click();
+
+  await go("/access?tab=everybody");
+  await page.getByRole("button", { name: "Revoke CI" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("Revoked CI").waitFor();
+});
+
+test("a person joins another organization only by accepting it", async () => {
+  const { page, go, troubles, weir } = seen;
+  const other = await neighbour(weir);
+  await weir.app.store.write(
+    async (db) =>
+      void (await db
+        .update(users)
+        .set({ addressProvenAt: weir.clock.now().toISOString() })
+        .where(eq(users.id, weir.ids.userId))),
+  );
+  created(
+    await other.call("POST", "/api/v1/organizations/invitations", {
+      email: "ada@example.com",
+      roleSlug: "viewer",
+    }),
+  );
+  await go("/access?tab=invitations");
+  const list = page.getByRole("list", { name: "Your invitations" });
+  await list.getByText("Neighbour").first().waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Join Neighbour" }).click();
+  await page.getByRole("heading", { name: /Hello/ }).waitFor();
+  await go("/organization");
+  await page.getByText("Neighbour").first().waitFor();
+});

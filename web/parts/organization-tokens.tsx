@@ -1,0 +1,82 @@
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { Reply } from "../calls.ts";
+import { useApi, useChange } from "../data.ts";
+import { IconButton } from "./button.tsx";
+import { Confirm } from "./dialog.tsx";
+import { Older, useOlder } from "./older.tsx";
+import { personName } from "./person.ts";
+import { Tag } from "./status.tsx";
+import { type Column, Named, Table } from "./table.tsx";
+import { When } from "./time.tsx";
+
+type Token = Reply<"GET /api/v1/organizations/tokens">["items"][number];
+
+/** Everybody's tokens and keys of the organization, for its admins. */
+export function OrganizationTokens() {
+  const [gone, setGone] = useState<Token | null>(null);
+  const list = useOlder("GET /api/v1/organizations/tokens", {});
+  const team = useApi("GET /api/v1/organizations/team", {});
+  const nameOf = (userId: string | null) => {
+    const person = team.data?.members.find((member) => member.userId === userId);
+    return person ? personName(person) : null;
+  };
+  const columns: readonly Column<Token>[] = [
+    {
+      name: "Name",
+      isWide: true,
+      cell: ({ name, lastFour }) => <Named name={name} below={`ends in ${lastFour}`} />,
+    },
+    { name: "Kind", cell: ({ kind }) => <Tag>{kind === "pat" ? "access token" : "API key"}</Tag> },
+    { name: "Of", cell: ({ userId }) => nameOf(userId) ?? "–" },
+    { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
+    {
+      name: "Expires",
+      isRight: true,
+      isMinor: true,
+      cell: ({ expiresAt }) => (expiresAt === null ? "never" : <When at={expiresAt} />),
+    },
+    {
+      name: "Deeds",
+      isRight: true,
+      isUntitled: true,
+      cell: (each) => (
+        <IconButton icon={Trash2} label={`Revoke ${each.name}`} onClick={() => setGone(each)} />
+      ),
+    },
+  ];
+  return (
+    <>
+      <p className="mb-4 max-w-prose text-sm text-soft">
+        All access tokens and API keys that act in this organization. A revoked one is refused at once.
+      </p>
+      <div className="card">
+        <Older of={list}>
+          {(items) => (
+            <Table label="Tokens of the organization" columns={columns} rows={items} keyOf={({ id }) => id} />
+          )}
+        </Older>
+      </div>
+      {gone && <Revoke token={gone} onClose={() => setGone(null)} />}
+    </>
+  );
+}
+
+function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
+  const revoke = useChange("DELETE /api/v1/organizations/tokens/{token_id}", {
+    touches: ["/organizations/tokens", "/access-tokens", "/api-keys"],
+    done: `Revoked ${token.name}`,
+    onDone: onClose,
+  });
+  return (
+    <Confirm
+      title={`Revoke ${token.name}?`}
+      verb="Revoke"
+      isBusy={revoke.isPending}
+      onClose={onClose}
+      onConfirm={() => revoke.mutate({ path: { token_id: token.id } }, { onError: onClose })}
+    >
+      <p>Whatever uses it is refused from the next request on.</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,64 @@
+import { Check, X } from "lucide-react";
+import { ApiError, switchTo } from "../api.ts";
+import type { Reply } from "../calls.ts";
+import { useApi, useChange } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Failed, Loading } from "./page.tsx";
+import { personName } from "./person.ts";
+import { Tag } from "./status.tsx";
+import { Named } from "./table.tsx";
+import { When } from "./time.tsx";
+
+type Own = Reply<"GET /api/v1/users/me/invitations">["items"][number];
+
+/** Organizations that ask the person to join; nothing joins by itself. */
+export function OwnInvitations() {
+  const list = useApi("GET /api/v1/users/me/invitations", {});
+  if (list.error instanceof ApiError && list.error.status !== 0)
+    return <p className="card p-4 text-sm text-soft">{list.error.message}</p>;
+  if (list.error) return <Failed error={list.error} again={() => void list.refetch()} />;
+  if (!list.data) return <Loading rows={2} />;
+  return (
+    <>
+      <p className="mb-4 max-w-prose text-sm text-soft">
+        Organizations that ask you to join them. You belong to one only when you accept.
+      </p>
+      <ul className="card" aria-label="Your invitations">
+        {list.data.items.length === 0 && <li className="p-4 text-sm text-soft">None is open.</li>}
+        {list.data.items.map((invitation) => (
+          <Invitation key={invitation.id} of={invitation} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Invitation({ of }: { of: Own }) {
+  const { id, organization, roleSlug, invitedBy, expiresAt } = of;
+  const given = { path: { invitation_id: id } };
+  const accept = useChange("POST /api/v1/users/me/invitations/{invitation_id}/accept", {
+    touches: ["/invitations", "/memberships"],
+    onDone: () => switchTo(organization.id),
+  });
+  const decline = useChange("POST /api/v1/users/me/invitations/{invitation_id}/decline", {
+    touches: ["/invitations"],
+    done: `Declined ${organization.name}`,
+  });
+  return (
+    <li className="flex flex-wrap items-center gap-3 border-t border-line px-4 py-2 text-sm first:border-t-0">
+      <span className="min-w-0 grow">
+        <Named name={organization.name} below={invitedBy ? `from ${personName(invitedBy)}` : null} />
+      </span>
+      <Tag>{roleSlug}</Tag>
+      <span className="text-xs text-soft">
+        until <When at={expiresAt} />
+      </span>
+      <Button icon={X} busy={decline.isPending} onClick={() => decline.mutate(given)}>
+        Decline
+      </Button>
+      <Button kind="main" icon={Check} busy={accept.isPending} onClick={() => accept.mutate(given)}>
+        Join {organization.name}
+      </Button>
+    </li>
+  );
+}

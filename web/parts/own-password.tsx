@@ -1,0 +1,52 @@
+import { useState } from "react";
+import { useChange } from "../data.ts";
+import { Check } from "./catalog-fields.tsx";
+import { FormFrame, toldBy } from "./form-frame.tsx";
+import { TextField } from "./labelled.tsx";
+
+const EMPTY = { currentPassword: "", newPassword: "", endTokens: true };
+
+/** Changes the person's own password. */
+export function OwnPassword() {
+  const [draft, setDraft] = useState(EMPTY);
+  const change = useChange("POST /api/v1/users/me/password", {
+    touches: ["/sessions", "/access-tokens"],
+    tellsErrors: false,
+    done: "Your password was changed",
+    onDone: () => setDraft(EMPTY),
+  });
+  const told = toldBy(change.error);
+  return (
+    <FormFrame
+      title="Password"
+      call={change}
+      drawn={["currentPassword", "newPassword"]}
+      isChanged={draft.currentPassword !== "" && draft.newPassword !== ""}
+      verb="Change the password"
+      onSend={() => change.mutate({ body: draft })}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Current password"
+          type="password"
+          value={draft.currentPassword}
+          onChange={(currentPassword) => setDraft({ ...draft, currentPassword })}
+          fault={told("currentPassword")}
+        />
+        <TextField
+          label="New password"
+          type="password"
+          value={draft.newPassword}
+          onChange={(newPassword) => setDraft({ ...draft, newPassword })}
+          fault={told("newPassword")}
+          about="At least 12 characters. You are signed out everywhere else."
+        />
+      </div>
+      <Check
+        label="End my access tokens too"
+        value={draft.endTokens}
+        onChange={(endTokens) => setDraft({ ...draft, endTokens })}
+      />
+    </FormFrame>
+  );
+}

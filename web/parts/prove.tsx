@@ -1,0 +1,30 @@
+import { useState } from "react";
+import { useChange } from "../data.ts";
+import { FormDialog } from "./credentials.tsx";
+import { TextField } from "./labelled.tsx";
+
+/** Asks for the password, or a code, where the last sign-in is too long ago for what was asked. */
+export function Prove({ onDone }: { onDone: () => void }) {
+  const [typed, setTyped] = useState("");
+  const confirm = useChange("POST /api/v1/auth/confirm", {
+    touches: [],
+    tellsErrors: false,
+    done: "Confirmed. Try it again now.",
+    onDone,
+  });
+  const isCode = /^\d{6}$/.test(typed.trim());
+  return (
+    <FormDialog
+      title="Confirm that it is you"
+      verb="Confirm"
+      call={confirm}
+      onClose={onDone}
+      onSend={() => confirm.mutate({ body: isCode ? { code: typed } : { password: typed } })}
+    >
+      <p className="text-soft">
+        You signed in over an hour ago. Enter your password, or a code of your authenticator app.
+      </p>
+      <TextField label="Password or code" type="password" value={typed} onChange={setTyped} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,144 @@
+import { ShieldCheck, ShieldOff } from "lucide-react";
+import { useState } from "react";
+import { encode } from "uqr";
+import type { Reply } from "../calls.ts";
+import { useApi, useChange } from "../data.ts";
+import { Button } from "./button.tsx";
+import { CopyButton } from "./copy.tsx";
+import { FormDialog } from "./credentials.tsx";
+import { toldBy } from "./form-frame.tsx";
+import { TextField } from "./labelled.tsx";
+import { Section, Shown } from "./page.tsx";
+import { ShownOnce } from "./shown-once.tsx";
+
+type Begun = Reply<"POST /api/v1/users/me/totp">;
+
+const STATE = "/users/me/totp";
+
+/** An authenticator app beside the password: turned on, and off. */
+export function SecondFactor() {
+  const state = useApi("GET /api/v1/users/me/totp", {});
+  const [begun, setBegun] = useState<Begun | null>(null);
+  const [isEnding, setEnding] = useState(false);
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const begin = useChange("POST /api/v1/users/me/totp", { touches: [], onDone: setBegun });
+  return (
+    <Section title="Second factor">
+      <Shown of={state}>
+        {({ isOn, recoveryCodesLeft }) => (
+          <div className="flex flex-wrap items-center justify-between gap-3 text-sm">
+            <p className="max-w-prose text-soft">
+              {isOn
+                ? `On. Signing in asks for a code of your authenticator app. ${recoveryCodesLeft} of 10 recovery codes are left.`
+                : "Off. With it, signing in asks for a code of an authenticator app as well as your password."}
+            </p>
+            {isOn ? (
+              <Button icon={ShieldOff} onClick={() => setEnding(true)}>
+                Turn off
+              </Button>
+            ) : (
+              <Button icon={ShieldCheck} busy={begin.isPending} onClick={() => begin.mutate({})}>
+                Turn on
+              </Button>
+            )}
+          </div>
+        )}
+      </Shown>
+      {begun && (
+        <TurnOn
+          begun={begun}
+          onClose={() => setBegun(null)}
+          onDone={(made) => {
+            setBegun(null);
+            setCodes(made);
+          }}
+        />
+      )}
+      {codes && (
+        <ShownOnce
+          title="Keep your recovery codes"
+          name="the codes"
+          text={codes.join("\n")}
+          onClose={() => setCodes(null)}
+        >
+          Each signs you in once in place of a code, when your phone is not at hand.
+        </ShownOnce>
+      )}
+      {isEnding && <TurnOff onClose={() => setEnding(false)} />}
+    </Section>
+  );
+}
+
+function TurnOn(props: { begun: Begun; onClose: () => void; onDone: (codes: readonly string[]) => void }) {
+  const { secret, otpauthUrl } = props.begun;
+  const [code, setCode] = useState("");
+  const confirm = useChange("POST /api/v1/users/me/totp/confirm", {
+    touches: [STATE],
+    tellsErrors: false,
+    onDone: ({ recoveryCodes }) => props.onDone(recoveryCodes),
+  });
+  return (
+    <FormDialog
+      title="Turn on the second factor"
+      verb="Turn it on"
+      call={confirm}
+      onClose={props.onClose}
+      onSend={() => confirm.mutate({ body: { code } })}
+    >
+      <p className="text-soft">Scan this with an authenticator app, then enter the code that it shows.</p>
+      <QrCode text={otpauthUrl} />
+      <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
+        <code className="min-w-0 grow font-mono text-xs break-all select-all">{secret}</code>
+        <CopyButton text={secret} label="Copy the secret" />
+      </div>
+      <TextField label="Code" value={code} onChange={setCode} fault={toldBy(confirm.error)("code")} />
+    </FormDialog>
+  );
+}
+
+/** Dark on light also in the dark theme: scanners want it so. */
+function QrCode({ text }: { text: string }) {
+  const { data, size } = encode(text, { border: 2 });
+  const path = data
+    .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : "")))
+    .join("");
+  return (
+    <svg
+      viewBox={`0 0 ${size} ${size}`}
+      className="mx-auto size-48 rounded-md bg-white"
+      shapeRendering="crispEdges"
+      role="img"
+      aria-label="QR code of the secret"
+    >
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}
+
+function TurnOff({ onClose }: { onClose: () => void }) {
+  const [password, setPassword] = useState("");
+  const end = useChange("DELETE /api/v1/users/me/totp", {
+    touches: [STATE],
+    tellsErrors: false,
+    done: "The second factor is off",
+    onDone: onClose,
+  });
+  return (
+    <FormDialog
+      title="Turn off the second factor"
+      verb="Turn it off"
+      call={end}
+      onClose={onClose}
+      onSend={() => end.mutate({ body: { password } })}
+    >
+      <p className="text-soft">From then on your password alone signs you in.</p>
+      <TextField
+        label="Password"
+        type="password"
+        value={password}
+        onChange={setPassword}
+        fault={toldBy(end.error)("password")}
+      />
+    </FormDialog>
+  );
+}
