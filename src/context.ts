@@ -19,6 +19,7 @@ import type { Mailer } from "./mail/contract.ts";
 import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
+import type { Scope } from "./resources/access-tokens/table.ts";
 import type { Role } from "./resources/organizations/table.ts";
 import type { Search } from "./search/contract.ts";
 import type { Sheets } from "./sheets/contract.ts";
@@ -103,6 +104,8 @@ export interface Context extends App {
   readonly correlationId: string;
   /** True where the credential acts in this organization alone. */
   readonly isConfined?: boolean | undefined;
+  /** Of the access token of the request; null or absent: all. */
+  readonly scopes?: readonly Scope[] | null | undefined;
   /** The chain of the request that cancels something of this chain; absent otherwise. */
   readonly requestCorrelationId?: string | undefined;
 }
@@ -171,6 +174,7 @@ export const contextFor = (
     role: Role;
     correlationId: string;
     isConfined?: boolean | undefined;
+    scopes?: readonly Scope[] | null | undefined;
   },
 ): Context => ({ ...app, db: app.store.db, ...who });
 

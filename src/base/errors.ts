@@ -16,6 +16,7 @@ export type ErrorCode =
   | "sign_in_again" // the session's last sign-in is too long ago for this
   | "forbidden"
   | "own_request" // who asked for a decision does not make it
+  | "scope_missing" // the access token was made without the scope that this needs
   | "csrf"
   | "not_found"
   | "method_not_allowed"

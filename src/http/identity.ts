@@ -3,7 +3,7 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Actor, App } from "../context.ts";
 import { hashToken, isWellFormed, TOKEN_PREFIX } from "../crypto/tokens.ts";
-import { accessTokens } from "../resources/access-tokens/table.ts";
+import { accessTokens, type Scope } from "../resources/access-tokens/table.ts";
 import { apiKeys } from "../resources/api-keys/table.ts";
 import { resolveOrganization } from "../resources/organizations/service.ts";
 import { memberships, type Role } from "../resources/organizations/table.ts";
@@ -34,6 +34,8 @@ export interface Identity {
   readonly organizationId: string | null;
   /** True where the credential acts in that organization alone. */
   readonly isConfined: boolean;
+  /** Of an access token; null: all. */
+  readonly scopes: readonly Scope[] | null;
   /** An API key's own; a person's is that of the membership. */
   readonly role?: Role;
 }
@@ -48,6 +50,7 @@ const patByHash = prepared((db: ReadDb) =>
       userId: accessTokens.userId,
       organizationId: accessTokens.organizationId,
       organizations: accessTokens.organizations,
+      scopes: accessTokens.scopes,
       expiresAt: accessTokens.expiresAt,
       revokedAt: accessTokens.revokedAt,
       lastUsedAt: accessTokens.lastUsedAt,
@@ -137,6 +140,7 @@ async function byPat(app: App, token: string): Promise<Identity> {
     expiresAt: row.expiresAt,
     organizationId: row.organizationId,
     isConfined: row.organizations === "current",
+    scopes: row.scopes,
   };
 }
 
@@ -160,6 +164,7 @@ async function byApiKey(app: App, key: string): Promise<Identity> {
     expiresAt: null,
     organizationId: row.organizationId,
     isConfined: true,
+    scopes: null,
     role: row.role,
   };
 }
@@ -189,6 +194,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
     expiresAt: null,
     organizationId: row.organizationId,
     isConfined: row.isConfined,
+    scopes: null,
   };
 }
 

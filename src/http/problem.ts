@@ -11,6 +11,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   sign_in_again: 401,
   forbidden: 403,
   own_request: 403,
+  scope_missing: 403,
   csrf: 403,
   not_found: 404,
   method_not_allowed: 405,

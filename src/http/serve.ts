@@ -5,6 +5,7 @@ import { isObject } from "../base/json.ts";
 import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
 import { read } from "../base/shape.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
+import { requireScope, scopeOf } from "../resources/access-tokens/scopes.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
 import { isOperator } from "../resources/users/service.ts";
 import { readJson } from "./body.ts";
@@ -173,12 +174,15 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
       throw new AppError("forbidden", `This needs the role ${needed}; yours is ${place.role}.`);
     }
   }
+  const scope = scopeOf(operation);
+  if (scope !== null) requireScope(identity, scope);
   return contextFor(app, {
     organizationId: place?.organizationId ?? "",
     role: place?.role ?? "viewer",
     actor: actorOf(identity, visit.address, visit.userAgent),
     correlationId: visit.correlationId,
     isConfined: identity.isConfined,
+    scopes: identity.scopes,
   });
 }
 

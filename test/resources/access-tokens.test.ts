@@ -20,6 +20,7 @@ describe("making an access token", () => {
       id: expect.any(String),
       name: "CI",
       lastFour: token.slice(-4),
+      scopes: ["read", "run", "write", "approve", "admin"],
       createdAt: expect.any(String),
       lastUsedAt: null,
       expiresAt: new Date(Date.parse(rest.createdAt) + 30 * DAY_MS).toISOString(),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Operation } from "../../src/http/operation.ts";
+import { scopeOf } from "../../src/resources/access-tokens/scopes.ts";
 import { requestExampleOf } from "../../src/resources/openapi/example.ts";
 import { ROLES, type Role } from "../../src/resources/organizations/table.ts";
 import { operations } from "../../src/server.ts";
@@ -11,9 +12,9 @@ import { makePrincipals, type Principal } from "./principals.ts";
 import { fill, makeThings, type Side } from "./things.ts";
 
 /** What the rules say of one call: a refusal with its code, or nothing, and then the input decides. */
-type Verdict = "unauthenticated" | "forbidden" | "csrf" | "open";
+type Verdict = "unauthenticated" | "forbidden" | "scope_missing" | "csrf" | "open";
 
-const STATUS = { unauthenticated: 401, forbidden: 403, csrf: 403 } as const;
+const STATUS = { unauthenticated: 401, forbidden: 403, scope_missing: 403, csrf: 403 } as const;
 
 /** What is open to everyone who is signed in, and yet makes something that acts in an organization. */
 const NEEDS_A_HOME = ["POST /api/v1/access-tokens"];
@@ -25,7 +26,15 @@ const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 const ASKS_FIRST = ["GET /api/inbound/link-callback"];
 
 /** The rules themselves, from what an operation says of itself (decisions, section 3). */
-function verdict({ audience, method, path, personal, byPeople }: Operation, who: Principal): Verdict {
+function verdict(operation: Operation, who: Principal): Verdict {
+  const byRole = roleVerdict(operation, who);
+  const scope = scopeOf(operation);
+  return byRole === "open" && scope !== null && who.scopes?.includes(scope) === false
+    ? "scope_missing"
+    : byRole;
+}
+
+function roleVerdict({ audience, method, path, personal, byPeople }: Operation, who: Principal): Verdict {
   const changes = method !== "GET" || ASKS_FIRST.includes(`${method} ${path}`);
   if (audience === "public") return changes && who.site === "cross-site" ? "csrf" : "open";
   if (audience === "signature") return "open";

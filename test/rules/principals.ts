@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { contextFor, write } from "../../src/context.ts";
+import { SCOPES, type Scope } from "../../src/resources/access-tokens/table.ts";
 import type { Role } from "../../src/resources/organizations/table.ts";
 import { openSession } from "../../src/resources/sessions/service.ts";
 import { newUser } from "../../src/resources/users/service.ts";
@@ -28,6 +29,8 @@ export interface Principal {
   isShutOut?: boolean;
   /** True of who stands above organizations. */
   isOperator?: boolean;
+  /** Of an access token that was made with some only. */
+  scopes?: readonly Scope[];
   /** Whose things are its own; absent for one who has none. */
   side?: Side;
 }
@@ -118,6 +121,7 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
       isOperator: true,
       side: sideOf(app, organizationId, operator.user.id, operator.call),
     },
+    ...(await scopedTokens(app)),
     byCookie("same-origin"),
     byCookie("cross-site"),
     {
@@ -185,6 +189,26 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
     },
     ...(await apiKeys(app)),
   ];
+}
+
+/** Tokens of an owner with one scope each. */
+function scopedTokens(app: Started): Promise<Principal[]> {
+  return Promise.all(
+    SCOPES.map(async (scope): Promise<Principal> => {
+      const { user, call } = await join(app, "owner");
+      const { token } = created(
+        await call("POST", "/api/v1/access-tokens", { name: scope, scopes: [scope] }),
+      );
+      return {
+        name: `owner's token for ${scope}`,
+        headers: () => ({ authorization: `Bearer ${token}` }),
+        carrier: "bearer",
+        role: "owner",
+        scopes: [scope],
+        side: sideOf(app, app.ids.organizationId, user.id, call),
+      };
+    }),
+  );
 }
 
 async function apiKeys(app: Started): Promise<Principal[]> {

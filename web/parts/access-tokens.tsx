@@ -10,6 +10,8 @@ import { useNow, When } from "./time.tsx";
 
 type Made = Reply<"POST /api/v1/access-tokens">;
 
+type Scope = Made["scopes"][number];
+const SCOPES: readonly Scope[] = ["read", "run", "write", "approve", "admin"];
 const DAYS = [7, 30, 90, 180, 365] as const;
 
 /** The person's own, in this organization. */
@@ -24,6 +26,10 @@ export function AccessTokens() {
       about={`They act as you in ${current?.organization.name ?? "this organization"}, with your role, until they run out. Nobody else sees them.`}
       list={list}
       columns={[
+        {
+          name: "Scopes",
+          cell: ({ scopes }) => scopes.join(", "),
+        },
         {
           name: "Runs out",
           isRight: true,
@@ -46,19 +52,21 @@ export function AccessTokens() {
 function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
   const [name, setName] = useState("");
   const [days, setDays] = useState<number>(90);
+  const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES);
   const create = useChange("POST /api/v1/access-tokens", {
     touches: ["/access-tokens"],
     tellsErrors: false,
     onDone: onMade,
   });
   const told = toldBy(create.error);
+  const isAll = scopes.length === SCOPES.length;
   return (
     <FormDialog
       title="New access token"
       verb="Make the token"
       call={create}
       onClose={onClose}
-      onSend={() => create.mutate({ body: { name, expiresInDays: days } })}
+      onSend={() => create.mutate({ body: { name, expiresInDays: days, ...(isAll ? {} : { scopes: [...scopes] }) } })}
     >
       <TextField
         label="Name"
@@ -85,6 +93,22 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
           </select>
         )}
       </Labelled>
+      <fieldset>
+        <legend className="label">Scopes</legend>
+        {SCOPES.map((scope) => (
+          <label key={scope} className="flex items-center gap-2">
+            <input
+              type="checkbox"
+              checked={scopes.includes(scope)}
+              onChange={({ target }) =>
+                setScopes(SCOPES.filter((each) => (each === scope ? target.checked : scopes.includes(each))))
+              }
+            />
+            {scope}
+          </label>
+        ))}
+        {told("scopes") && <p className="mt-1 text-xs text-bad">{told("scopes")}</p>}
+      </fieldset>
     </FormDialog>
   );
 }

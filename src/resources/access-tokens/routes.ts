@@ -25,7 +25,7 @@ export const accessTokenOperations = [
     example: { items: [exampleAccessToken] },
     handle: async ({ ctx, query }) => {
       const { rows, ...next } = await listAccessTokens(ctx, query);
-      return { items: rows.map(toAccessToken), ...next };
+      return { items: rows.map((row) => toAccessToken(row, ctx.role)), ...next };
     },
   }),
   operation({
@@ -42,10 +42,11 @@ export const accessTokenOperations = [
     status: 201,
     errors: [401, 409],
     example: { ...exampleAccessToken, token: "svc_pat_…" },
-    description: "A token that is made with another one expires no later than that; `expiresAt` tells.",
+    description:
+      "A token that is made with another one expires no later than that and has no scopes beyond its own; `expiresAt` and `scopes` tell.",
     handle: async ({ ctx, body, identity }) => {
       const { row, token } = await createAccessToken(ctx, { ...body, latest: identity.expiresAt });
-      return { ...toAccessToken(row), token };
+      return { ...toAccessToken(row, ctx.role), token };
     },
   }),
   operation({

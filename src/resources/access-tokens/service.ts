@@ -5,7 +5,8 @@ import { type Context, type WriteContext, write } from "../../context.ts";
 import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, lastFour, makeToken, TOKEN_PREFIX } from "../../crypto/tokens.ts";
 import { record } from "../events/service.ts";
-import { type AccessTokenRow, accessTokens, type TokenOrganizations } from "./table.ts";
+import { requireScope } from "./scopes.ts";
+import { type AccessTokenRow, accessTokens, SCOPES, type Scope, type TokenOrganizations } from "./table.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -19,6 +20,8 @@ export async function createAccessToken(
     name: string;
     expiresInDays: number;
     organizations?: TokenOrganizations;
+    /** Absent: all that the credential of the request has. */
+    scopes?: readonly Scope[] | undefined;
     /** It expires no later than this; null for no bound. */
     latest?: string | null;
   },
@@ -32,6 +35,9 @@ export async function createAccessToken(
       "A token that acts in one organization makes none that acts in all; sign in to make one.",
     );
   }
+  for (const scope of input.scopes ?? []) requireScope(ctx, scope);
+  const asked = input.scopes ?? ctx.scopes ?? null;
+  const scopes = asked && SCOPES.filter((scope) => asked.includes(scope));
   const token = makeToken(TOKEN_PREFIX.pat, ctx.ids);
   const createdAt = timestamp(ctx.clock);
   const wanted = new Date(Date.parse(createdAt) + input.expiresInDays * DAY_MS).toISOString();
@@ -41,6 +47,7 @@ export async function createAccessToken(
     organizationId: ctx.organizationId,
     organizations: input.organizations ?? "current",
     name: input.name,
+    scopes,
     tokenHash: hashToken(token),
     lastFour: lastFour(token),
     createdAt,
@@ -50,7 +57,13 @@ export async function createAccessToken(
   };
   await write(ctx, async (tx) => {
     await tx.db.insert(accessTokens).values(row);
-    const data = { kind: "access_token", name: row.name, lastFour: row.lastFour, expiresAt: row.expiresAt };
+    const data = {
+      kind: "access_token",
+      name: row.name,
+      lastFour: row.lastFour,
+      scopes,
+      expiresAt: row.expiresAt,
+    };
     await record(tx, "auth.token_created", { type: "access_token", id: row.id }, data);
   });
   return { row, token };

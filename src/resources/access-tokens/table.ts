@@ -1,8 +1,26 @@
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { json } from "../../store/columns.ts";
+import type { Role } from "../organizations/table.ts";
 
 /** Where a token may act: in the organization it was made in, or in each that its owner belongs to. */
 export const TOKEN_ORGANIZATIONS = ["current", "all"] as const;
 export type TokenOrganizations = (typeof TOKEN_ORGANIZATIONS)[number];
+
+/** What a token may be used for, besides what its owner's role allows. */
+export const SCOPES = ["read", "run", "write", "approve", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+const ROLE_SCOPES: Readonly<Record<Role, readonly Scope[]>> = {
+  viewer: ["read"],
+  member: ["read", "run", "write", "approve"],
+  admin: SCOPES,
+  owner: SCOPES,
+};
+
+/** The scopes of a token as lists show them: those it was made with, else all that the role allows. */
+export const shownScopes = (scopes: readonly Scope[] | null, role: Role): Scope[] => [
+  ...(scopes ?? ROLE_SCOPES[role]),
+];
 
 /** A personal access token: acts in its organization, with its owner's role of the moment. */
 export const accessTokens = sqliteTable("access_tokens", {
@@ -11,6 +29,8 @@ export const accessTokens = sqliteTable("access_tokens", {
   organizationId: text().notNull(),
   organizations: text().$type<TokenOrganizations>().notNull(),
   name: text().notNull(),
+  /** Null: all that the owner's role allows. */
+  scopes: json<Scope[] | null>(),
   /** SHA-256 of the token, hex. */
   tokenHash: text().notNull(),
   lastFour: text().notNull(),

@@ -1,11 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
-import { type AccessTokenRow, TOKEN_ORGANIZATIONS } from "./table.ts";
+import type { Role } from "../organizations/table.ts";
+import { type AccessTokenRow, SCOPES, shownScopes, TOKEN_ORGANIZATIONS } from "./table.ts";
 
 const shown = {
   id: uuid(),
   name: Type.String(),
   lastFour: Type.String(),
+  scopes: Type.Array(oneOf(SCOPES)),
   createdAt: instant(),
   lastUsedAt: nullable(instant()),
   expiresAt: instant(),
@@ -31,12 +33,20 @@ export const NewAccessToken = object({
     default: "current",
     description: "`all`: in each organization of the person; else only in that of the request",
   }),
+  scopes: optional(
+    Type.Array(oneOf(SCOPES), {
+      minItems: 1,
+      description:
+        "What the token may be used for. Default: all that the person's role allows. A scope never adds to the role.",
+    }),
+  ),
 });
 
-export const toAccessToken = (row: AccessTokenRow): Static<typeof AccessToken> => ({
+export const toAccessToken = (row: AccessTokenRow, role: Role): Static<typeof AccessToken> => ({
   id: row.id,
   name: row.name,
   lastFour: row.lastFour,
+  scopes: shownScopes(row.scopes, role),
   createdAt: row.createdAt,
   lastUsedAt: row.lastUsedAt,
   expiresAt: row.expiresAt,
@@ -46,6 +56,7 @@ export const exampleAccessToken: Static<typeof AccessToken> = {
   id: "01890a5d-ac96-774b-bcce-b302099a8061",
   name: "CI",
   lastFour: "x7Qd",
+  scopes: ["read", "run"],
   createdAt: "2026-01-01T00:00:00.000Z",
   lastUsedAt: null,
   expiresAt: "2026-04-01T00:00:00.000Z",

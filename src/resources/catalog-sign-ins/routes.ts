@@ -4,6 +4,7 @@ import { type App, type Context, contextFor } from "../../context.ts";
 import { actorOf, enter, identify } from "../../http/identity.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { orPage } from "../../http/refusal-page.ts";
+import { requireScope } from "../access-tokens/scopes.ts";
 import { addressFaults } from "../api-catalog/faults.ts";
 import { findApi } from "../api-catalog/find.ts";
 import { ROLES } from "../organizations/table.ts";
@@ -182,6 +183,7 @@ async function admitted(
   const place = await enter(app, identity, attempt.organizationId);
   if (!place || ROLES.indexOf(place.role) < ROLES.indexOf("admin"))
     throw new AppError("forbidden", "Only an admin can sign in to an MCP server for the organization.");
+  requireScope(identity, "admin");
   const actor = actorOf(identity, visit.address, visit.userAgent);
   return { ctx: contextFor(app, { ...place, actor, correlationId: visit.correlationId }), attempt };
 }

@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type App, type Context, write } from "../../context.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { requireAllScopes } from "../access-tokens/scopes.ts";
 import { record } from "../events/service.ts";
 import { hasUsers, type Visitor } from "../sign-in/setup.ts";
 import { makeUserCode, readUserCode, showUserCode } from "./codes.ts";
@@ -94,6 +95,7 @@ export function decide(
 ): Promise<void> {
   return write(ctx, async (tx) => {
     const { row } = await findWaiting(tx, userCode);
+    if (approve) requireAllScopes(tx);
     if (approve && !tx.organizationId) {
       throw new AppError("forbidden", "A client is let into an organization, and you belong to none.");
     }

@@ -7,6 +7,7 @@ import { identify } from "../../http/identity.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { isSameOrigin } from "../../http/origin.ts";
 import { visitorOf } from "../../http/visit.ts";
+import { requireScope } from "../access-tokens/scopes.ts";
 import { exampleMembership, Membership, toMembership } from "../organizations/wire.ts";
 import { exampleUser, toUser, User } from "../users/wire.ts";
 import { acceptInvitation } from "./accept.ts";
@@ -150,5 +151,6 @@ async function personOf(app: App, visit: Visit): Promise<string | null> {
   if (identity.carrier === "cookie" && !isSameOrigin(app, visit)) {
     throw new AppError("csrf", "An invitation is accepted under the cookie by Weir's own page alone.");
   }
+  requireScope(identity, "admin");
   return identity.userId;
 }

@@ -37,7 +37,12 @@ export async function answerMcp(
       const input = isObject(params.arguments as Json) ? (params.arguments as JsonObject) : {};
       const tool = await outsideTool(ctx, user, params.name);
       const signal = AbortSignal.any([mcpReq.signal, request.signal]);
-      return tool ? carryOut(ctx, tool, input, signal) : failed(`There is no tool ${params.name}.`);
+      if (tool) return carryOut(ctx, tool, input, signal);
+      const isLacking =
+        ctx.scopes && !ctx.scopes.includes("run") && /^(action|automation)_/.test(params.name);
+      return failed(
+        isLacking ? "This access token lacks the scope run." : `There is no tool ${params.name}.`,
+      );
     });
     return server;
   });

@@ -45,7 +45,8 @@ export async function outsideTool(ctx: Context, user: ToolUser, name: string): P
   return opened.find((tool) => tool.name === name) ?? null;
 }
 
-const isMember = ({ role }: Context) => ROLES.indexOf(role) >= ROLES.indexOf("member");
+const mayRun = ({ role, scopes }: Context) =>
+  ROLES.indexOf(role) >= ROLES.indexOf("member") && (!scopes || scopes.includes("run"));
 
 function fixedOffers(ctx: Context, user: ToolUser): Offer[] {
   const reading = (["query", "datasets"] as const).map((name) => ({
@@ -64,7 +65,7 @@ async function runOffers(
   user: ToolUser,
   kinds: readonly (typeof RUN_KINDS)[number][],
 ): Promise<Offer[]> {
-  if (!isMember(ctx)) return [];
+  if (!mayRun(ctx)) return [];
   const offers: Offer[] = [];
   for (const kind of kinds) {
     const table = kind === "action" ? actions : automations;

@@ -168,6 +168,7 @@ function contentsOf(method, path, operation) {
       { class: "facts" },
       "Role: ",
       el("b", {}, operation["x-role"]),
+      ...(operation["x-scope"] ? [" · Scope: ", el("b", {}, operation["x-scope"])] : []),
       " · ",
       el("code", {}, operation.operationId),
     ),

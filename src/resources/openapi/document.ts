@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { version } from "../../version.ts";
+import { scopeOf } from "../access-tokens/scopes.ts";
 import { sharedSchemas } from "./components.ts";
 import type { Described } from "./described.ts";
 import { exampleOf, requestExampleOf } from "./example.ts";
@@ -10,7 +11,7 @@ import { type Refer, toSchema } from "./schema.ts";
 
 const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
 
-Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes, or \`operator\` for those who stand above organizations. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
+Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes, or \`operator\` for those who stand above organizations; \`x-scope\` names the scope that an access token needs. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
 
 /** The OpenAPI 3.1 document of the operations below `base`; `codes` are those that an error of each status may have. */
 export function openApiDocument(operations: readonly Described[], codes: ErrorCodes, base = ""): JsonObject {
@@ -91,12 +92,14 @@ const TAGS: Readonly<Record<string, string>> = {
 
 function describe(operation: Described, refer: Refer): JsonObject {
   const { summary, description, tag, audience } = operation;
+  const scope = scopeOf(operation);
   return {
     operationId: operationIdOf(operation),
     tags: [tag],
     summary,
     description: description ?? `${summary}.`,
     "x-role": audience,
+    ...(scope === null ? {} : { "x-scope": scope }),
     security: securityOf(operation),
     parameters: parametersOf(operation),
     ...requestOf(operation, refer),

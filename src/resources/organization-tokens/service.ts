@@ -3,11 +3,12 @@ import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { revokeTokenOfOrganization } from "../access-tokens/service.ts";
-import { accessTokens } from "../access-tokens/table.ts";
+import { accessTokens, shownScopes } from "../access-tokens/table.ts";
 import { revokeApiKey } from "../api-keys/service.ts";
 import { apiKeys } from "../api-keys/table.ts";
+import { memberships, type Role } from "../organizations/table.ts";
 import { users } from "../users/table.ts";
-import { type OrganizationToken, SCOPES } from "./wire.ts";
+import type { OrganizationToken } from "./wire.ts";
 
 /** Everybody's access tokens made in the organization, and its API keys, newest first; no revoked ones. */
 export async function listOrganizationTokens(
@@ -17,8 +18,15 @@ export async function listOrganizationTokens(
   const scope = ["organization-tokens", ctx.organizationId];
   const before = cursor === undefined ? null : String(readCursor(ctx, scope, cursor));
   const tokens = await ctx.db
-    .select()
+    .select({ token: accessTokens, role: memberships.role })
     .from(accessTokens)
+    .leftJoin(
+      memberships,
+      and(
+        eq(memberships.organizationId, accessTokens.organizationId),
+        eq(memberships.userId, accessTokens.userId),
+      ),
+    )
     .where(
       and(
         eq(accessTokens.organizationId, ctx.organizationId),
@@ -42,19 +50,26 @@ export async function listOrganizationTokens(
     .orderBy(desc(apiKeys.id))
     .limit(limit + 1);
   const rows = [
-    ...tokens.map((row) => shown({ ...row, kind: "pat" })),
-    ...keys.map(({ key, userId }) => shown({ ...key, kind: "api_key", userId, expiresAt: null })),
+    ...tokens.map(({ token, role }) =>
+      shown({ ...token, kind: "pat", scopes: shownScopes(token.scopes, role ?? "viewer") }),
+    ),
+    ...keys.map(({ key, userId }) =>
+      shown({ ...key, kind: "api_key", userId, scopes: keyScopes(key.role), expiresAt: null }),
+    ),
   ].sort((a, b) => (a.id < b.id ? 1 : -1));
   return pageOf(ctx, scope, rows.slice(0, limit + 1), limit);
 }
 
-const shown = (row: Omit<OrganizationToken, "scopes">): OrganizationToken => ({
+/** Keys decide no approvals. */
+const keyScopes = (role: Role) => shownScopes(null, role).filter((scope) => scope !== "approve");
+
+const shown = (row: OrganizationToken): OrganizationToken => ({
   id: row.id,
   kind: row.kind,
   userId: row.userId,
   name: row.name,
   lastFour: row.lastFour,
-  scopes: [...SCOPES],
+  scopes: row.scopes,
   createdAt: row.createdAt,
   lastUsedAt: row.lastUsedAt,
   expiresAt: row.expiresAt,

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { instant, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
-
-export const SCOPES = ["read", "run", "write", "approve", "admin"] as const;
+import { SCOPES } from "../access-tokens/table.ts";
 
 export const OrganizationToken = object({
   id: uuid(),

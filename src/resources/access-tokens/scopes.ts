@@ -1,0 +1,41 @@
+import { AppError } from "../../base/errors.ts";
+import type { Context } from "../../context.ts";
+import { SCOPES, type Scope } from "./table.ts";
+
+/** Throws `scope_missing` where the access token of the request lacks `scope`; all other credentials have every scope. */
+export function requireScope({ scopes }: Pick<Context, "scopes">, scope: Scope): void {
+  if (!scopes || scopes.includes(scope)) return;
+  throw new AppError(
+    "scope_missing",
+    `This access token lacks the scope ${scope}; it has ${scopes.join(", ")}. Use a token that has ${scope}.`,
+  );
+}
+
+/** Throws `scope_missing` for a token without all scopes: what it makes would have more than itself. */
+export function requireAllScopes(ctx: Pick<Context, "scopes">): void {
+  for (const scope of SCOPES) requireScope(ctx, scope);
+}
+
+type Described = { method: string; path: string; audience: string; byPeople?: boolean };
+
+/** Reads, though sent with POST. */
+const READS = ["/api/v1/query", "/api/v1/connections/{connection_id}/files/validate", "/mcp"];
+
+/** Changes something, though sent with GET. */
+const CHANGES = ["/api/inbound/link-callback"];
+
+/** Credentials, sessions and memberships: whoever has these has everything. */
+const ADMINISTERS =
+  /^\/api\/v1\/(auth|sessions|access-tokens|api-keys|organizations|users\/me\/(password|totp|invitations))(\/|$)/;
+
+const RUNS = /\/(run|cancel|retry|test|replay|stream)$/;
+
+/** The scope that an access token needs for the operation; null where no credentials are asked for. */
+export function scopeOf({ method, path, audience, byPeople }: Described): Scope | null {
+  if (audience === "public" || audience === "signature") return null;
+  if (method === "GET") return CHANGES.includes(path) ? "write" : "read";
+  if (READS.includes(path)) return "read";
+  if (byPeople) return "approve";
+  if (["admin", "owner", "operator"].includes(audience) || ADMINISTERS.test(path)) return "admin";
+  return RUNS.test(path) ? "run" : "write";
+}
