@@ -110,6 +110,8 @@ export interface Config {
   llmTimeoutSeconds: number;
   /** Tokens that an organization may use in a day (UTC); 0 for no bound. */
   llmTokensPerDay: number;
+  /** True: `/metrics` answers everybody. */
+  metricsPublic: boolean;
   /** A collector of OpenTelemetry that takes OTLP over HTTP, without a slash at its end; null: no traces are made. */
   otlpUrl: string | null;
   /** What the collector knows this installation by. */
@@ -219,6 +221,7 @@ export const SETTINGS = {
   tavilyUrl: { env: "TAVILY_BASE_URL", read: url(["http:", "https:"]) },
   llmTimeoutSeconds: { env: "WEIR_LLM_TIMEOUT", read: integer(120, 1, 3600) },
   llmTokensPerDay: { env: "WEIR_LLM_TOKENS_PER_DAY", read: integer(0, 0, 1_000_000_000_000) },
+  metricsPublic: { env: "WEIR_METRICS_PUBLIC", read: yes },
   otlpUrl: { env: "OTEL_EXPORTER_OTLP_ENDPOINT", read: url(["http:", "https:"]) },
   otlpService: { env: "OTEL_SERVICE_NAME", read: text("weir") },
   otlpRatio: { env: "OTEL_TRACES_SAMPLER_ARG", read: ratio(1) },

@@ -70,7 +70,7 @@ describe("health", () => {
     expect((await weir.anonymous("GET", "/health")).body).toEqual({ status: "ok" });
   });
 
-  test("looked at deeply shows its checks to admins alone", async () => {
+  test("looked at deeply shows its checks to operators alone", async () => {
     await using weir = await startApp({ engine: false });
     const { body } = await weir.owner("GET", "/api/v1/health?deep=true");
     expect(body).toEqual({
@@ -82,7 +82,7 @@ describe("health", () => {
         key: { ok: true },
       },
     });
-    const { call: member } = await enrol(weir, "member");
+    const { call: member } = await enrol(weir, "admin");
     expect((await member("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "ok" });
     expect((await weir.owner("GET", "/api/v1/health?deep=perhaps")).status).toBe(422);
   });
@@ -241,14 +241,40 @@ describe("metrics", () => {
     ]);
   });
 
-  test("are for this machine, and from elsewhere for admins", async () => {
+  test("are for this machine, and from elsewhere for operators", async () => {
     await using weir = await startApp({ engine: false, env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
     const elsewhere = { "x-forwarded-for": "198.51.100.7" };
     expect((await weir.anonymous("GET", "/metrics")).status).toBe(200);
     expect((await weir.anonymous("GET", "/metrics", undefined, elsewhere)).status).toBe(401);
     expect((await weir.owner("GET", "/metrics", undefined, elsewhere)).status).toBe(200);
-    const { call: member } = await enrol(weir, "member");
-    expect((await member("GET", "/metrics", undefined, elsewhere)).status).toBe(403);
+    const { call: admin } = await enrol(weir, "owner");
+    expect((await admin("GET", "/metrics", undefined, elsewhere)).status).toBe(403);
+    const scoped = async (scope: string) => {
+      const made = await weir.owner("POST", "/api/v1/access-tokens", { name: scope, scopes: [scope] });
+      const call = client(weir.origin, { authorization: `Bearer ${made.body.token}` });
+      return (await call("GET", "/metrics", undefined, elsewhere)).status;
+    };
+    expect([await scoped("read"), await scoped("write")]).toEqual([200, 403]);
+  });
+
+  test("are for everybody where the operator says so", async () => {
+    const env = { WEIR_TRUSTED_PROXIES: "127.0.0.0/8", WEIR_METRICS_PUBLIC: "true" };
+    await using weir = await startApp({ engine: false, env });
+    const elsewhere = { "x-forwarded-for": "198.51.100.7" };
+    expect((await weir.anonymous("GET", "/metrics", undefined, elsewhere)).status).toBe(200);
+  });
+
+  test("are not for a page whose host name was made to resolve to this machine", async () => {
+    await using weir = await startApp({ engine: false });
+    const port = new URL(weir.origin).port;
+    const rebound = (path: string) =>
+      weir.anonymous("GET", path, undefined, { host: `evil.example:${port}` });
+    expect((await rebound("/metrics")).status).toBe(401);
+    expect((await rebound("/api/v1/health?deep=true")).body).toEqual({ status: "ok" });
+    for (const host of ["localhost", "127.0.0.1", "[::1]"]) {
+      const { status } = await weir.anonymous("GET", "/metrics", undefined, { host: `${host}:${port}` });
+      expect([host, status]).toEqual([host, 200]);
+    }
   });
 
   test("are not for those who come through a proxy on this machine that nobody vouched for", async () => {

@@ -1,10 +1,11 @@
 import { sourceOf } from "../../base/cidr.ts";
 import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
-import { enter, identify } from "../../http/identity.ts";
+import { identify } from "../../http/identity.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { eventStream } from "../../http/stream.ts";
-import { ROLES } from "../organizations/table.ts";
+import { requireScope } from "../access-tokens/scopes.ts";
+import { isOperator } from "../users/service.ts";
 import { checkDeeply } from "./check.ts";
 import { renderMetrics } from "./metrics.ts";
 import { ticks } from "./smoke.ts";
@@ -36,7 +37,7 @@ export const healthOperations = [
     tag,
     summary: "Tells whether Weir can work",
     description:
-      "With `deep` a write, the disk and the key are tried; where one fails the answer is 503 with status `degraded`. Admins see the checks.",
+      "With `deep` a write, the disk and the key are tried; where one fails the answer is 503 with status `degraded`. Operators see the checks.",
     query: HealthQuery,
     response: DeepHealth,
     replies: {
@@ -53,7 +54,7 @@ export const healthOperations = [
       if (!query.deep) return { status: "ok" };
       const [checks, caller] = [await checkDeeply(app), await rankOf(app, visit)];
       const isWell = Object.values(checks).every((check) => check.ok);
-      const body = { status: isWell ? "ok" : "degraded", ...(caller === "admin" ? { checks } : {}) };
+      const body = { status: isWell ? "ok" : "degraded", ...(caller === "operator" ? { checks } : {}) };
       return new Reply(isWell ? 200 : 503, body);
     },
   }),
@@ -112,11 +113,12 @@ export const healthOperations = [
     audience: "public",
     tag,
     summary: "Figures of this process and its store, in Prometheus text",
-    description: "For callers on this machine, and for admins with their credentials.",
+    description:
+      "For operators, and for callers on this machine under a loopback host name; for everybody with `WEIR_METRICS_PUBLIC=true`.",
     produces: "text/plain",
     errors: [401, 403],
     async handle({ app, visit }) {
-      if (!isLocal(visit)) await admitAdmin(app, visit);
+      if (!app.config.metricsPublic && !isLocal(visit)) await admitOperator(app, visit);
       return new Reply(200, new Blob([await renderMetrics(app)]), {
         "content-type": "text/plain; version=0.0.4; charset=utf-8",
       });
@@ -136,25 +138,34 @@ function limitProbes(app: App, { address }: Visit): void {
   }
 }
 
-/** Who is asking: nobody that is known, a person, or an admin of the organization at hand. */
-async function rankOf(app: App, visit: Visit): Promise<"nobody" | "person" | "admin"> {
+/** Who is asking: nobody that is known, a person or key, or an operator. Throws `scope_missing`. */
+async function rankOf(app: App, visit: Visit): Promise<"nobody" | "person" | "operator"> {
   const identity = await identify(app, visit.request.headers);
   if (!identity) return "nobody";
-  const place = await enter(app, identity, visit.request.headers.get("x-organization-id"));
-  return place && ROLES.indexOf(place.role) >= ROLES.indexOf("admin") ? "admin" : "person";
+  if (!(await isOperator(app.store.db, identity.userId))) return "person";
+  requireScope(identity, "read");
+  return "operator";
 }
 
-async function admitAdmin(app: App, visit: Visit): Promise<void> {
+async function admitOperator(app: App, visit: Visit): Promise<void> {
   const rank = await rankOf(app, visit);
   if (rank === "nobody")
     throw new AppError(
       "unauthenticated",
-      "Metrics are for callers on this machine, or with an admin's token.",
+      "Metrics need an operator's access token, except on this machine under a loopback host name. WEIR_METRICS_PUBLIC=true opens them to everybody.",
     );
-  if (rank === "person") throw new AppError("forbidden", "Metrics need the role admin.");
+  if (rank === "person") throw new AppError("forbidden", "Metrics need an operator of this installation.");
 }
 
-/** A caller on this machine itself; one that came through a proxy on it is not. */
+const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+
+/**
+ * A caller on this machine itself. One that came through a proxy on it is not, nor is a page of a site whose name was
+ * made to resolve to this machine (DNS rebinding): its browser sends that name as the host.
+ */
 const isLocal = ({ address, request }: Visit) =>
-  /^(127\.\d+\.\d+\.\d+|::1)$/.test(address) &&
-  !["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => request.headers.has(name));
+  isLoopbackHost(address) &&
+  isLoopbackHost(URL.parse(request.url)?.hostname ?? "") &&
+  !FORWARDING.some((name) => request.headers.has(name));
+
+const isLoopbackHost = (host: string) => /^(127\.\d+\.\d+\.\d+|\[?::1\]?|localhost)$/.test(host);
