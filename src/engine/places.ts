@@ -9,6 +9,8 @@ export interface Places {
    * from coming back to let go of it.
    */
   yieldTo(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
+  /** True for a run that waits without a place. */
+  isResting(runId: string): boolean;
   /** Takes note of a run that has ended. */
   left(runId: string): void;
   /** Lets in who has come back, where less is under way than was thought. */
@@ -65,6 +67,7 @@ export function openPlaces(most: number, underWay: () => number, freed: () => vo
     rest: (runId, signal, wait) =>
       !resting.has(runId) && resting.size >= most * RESTING_PER_PLACE ? wait() : leave(runId, signal, wait),
     yieldTo: leave,
+    isResting: (runId) => resting.has(runId),
     settle: letIn,
     left(runId) {
       resting.delete(runId);

@@ -1,8 +1,8 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { completeDue } from "../resources/runs/at-once.ts";
-import { claimRuns, contextForRun } from "../resources/runs/claim.ts";
-import { cancelTopic } from "../resources/runs/enqueue.ts";
+import { claimRuns, contextForRun, isSuspect, mostOfOne } from "../resources/runs/claim.ts";
+import { cancelTopic, RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { releaseRun, renewLeases } from "../resources/runs/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tracedContext, traceTry } from "../resources/runs/trace.ts";
@@ -29,9 +29,12 @@ export interface Worker extends Loop {
 
 /** With all places taken it looks again after so long, or as soon as one is free. */
 const FULL_MS = 5_000;
+/** A suspected run goes alone for so long: what ends a process does it soon. */
+const ALONE_MS = 20_000;
 
 interface Job {
   run: RunRow;
+  startedMs: number;
   control: AbortController;
   done: Promise<void>;
 }
@@ -44,6 +47,8 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   let stranded: RunRow[] = [];
   let draining = false;
   let freed = () => {};
+  /** An organization holds all that it may, so that each end of a run may let another begin. */
+  let isShareFull = false;
   /** Places that are kept for what is just being claimed. */
   let claiming = 0;
   const places = openPlaces(
@@ -70,17 +75,35 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         if (jobs.get(run.id)?.run === run) jobs.delete(run.id);
         unlisten();
         places.left(run.id);
+        if (isShareFull) app.signals.notify(RUNS_TOPIC);
       });
-    jobs.set(run.id, { run, control, done });
+    jobs.set(run.id, { run, startedMs: app.clock.monotonic(), control, done });
+  };
+
+  const heldPlaces = () => {
+    const held = new Map<string, number>();
+    for (const { id, organizationId } of underWay())
+      if (!places.isResting(id)) held.set(organizationId, (held.get(organizationId) ?? 0) + 1);
+    return held;
   };
 
   /** Where one that is decided at once can't be written, all take places, and it fails by itself. */
-  const claim = (free: number) =>
-    claimRuns(app, free, completeDue).catch((error: unknown) => {
+  const claim = (free: number) => {
+    const isQuiet = underWay().every(isSuspect);
+    const room = { places: free, of: app.config.concurrency, held: heldPlaces(), isQuiet };
+    return claimRuns(app, room, completeDue).catch((error: unknown) => {
       if (error instanceof AppError && error.retryable) throw error;
       app.log.report(error, { at: "decide runs at once" });
-      return claimRuns(app, free);
+      return claimRuns(app, room);
     });
+  };
+
+  /** The run that goes alone, and for how long still; null where others may begin. */
+  const alone = () => {
+    const now = app.clock.monotonic();
+    const job = [...jobs.values()].find(({ run, startedMs }) => isSuspect(run) && now - startedMs < ALONE_MS);
+    return job ? { done: job.done, leftMs: ALONE_MS - (now - job.startedMs) } : null;
+  };
 
   return {
     name: "worker",
@@ -93,6 +116,13 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         await app.clock.sleep(FULL_MS, AbortSignal.any([signal, full.signal]));
         return "more";
       }
+      const first = alone();
+      if (first) {
+        const over = new AbortController();
+        void first.done.then(() => over.abort());
+        await app.clock.sleep(first.leftMs, AbortSignal.any([signal, over.signal]));
+        return "more";
+      }
       let runs: RunRow[] = [];
       try {
         claiming = free;
@@ -100,6 +130,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         if (!draining) for (const run of runs) if (run.status === "running") start(run);
       } finally {
         claiming = 0;
+        isShareFull = [...heldPlaces().values()].some((held) => held >= mostOfOne(app.config.concurrency));
         places.settle();
       }
       if (draining) {

@@ -30,7 +30,9 @@ async function queue(call: Client, url: string, count: number, more: object = {}
 describe("between organizations", () => {
   test.each([1, 4])("a long line of one does not hold up another, with %d places", async (places) => {
     await using app = await startApp({ engine: false, env: { WEIR_CONCURRENCY: String(places) } });
-    await using receiver = startInRounds(places, 46);
+    // While others wait all places are taken; one organization alone holds half of them.
+    const half = Math.max(1, Math.floor(places / 2));
+    await using receiver = startInRounds(half, 46);
     const others = [await neighbour(app), await neighbour(app)] as const;
     const ours = await queue(app.owner, `${receiver.url}/ours`, 40);
     await queue(others[0].call, `${receiver.url}/first`, 3);
@@ -41,7 +43,7 @@ describe("between organizations", () => {
     const order = receiver.got.map(({ path }) => path);
     expect(order).toHaveLength(46);
     // Nine runs take their turns; those of one round may come in any order.
-    const taken = Math.ceil(9 / places) * places;
+    const taken = Math.ceil(9 / places) * places + places - half;
     expect(order.slice(0, taken).filter((path) => path !== "/ours")).toHaveLength(6);
   });
 
@@ -56,5 +58,21 @@ describe("between organizations", () => {
     for (const id of theirs) expect((await runEnd(other.call, id)).status).toBe("completed");
     await engine.stop(0);
     expect(receiver.got).toHaveLength(6);
+  });
+
+  test("runs that don't end leave half of the places to others", async () => {
+    await using app = await startApp({ env: { WEIR_CONCURRENCY: "4" } });
+    const end = Promise.withResolvers<void>();
+    await using receiver = startReceiver(async ({ path }) => {
+      if (path === "/endless") await end.promise;
+      return Response.json({ ok: true });
+    });
+    const other = await neighbour(app);
+    const endless = await queue(app.owner, `${receiver.url}/endless`, 8);
+    for (const id of await queue(other.call, `${receiver.url}/theirs`, 3))
+      expect((await runEnd(other.call, id)).status).toBe("completed");
+    expect(receiver.got.filter(({ path }) => path === "/endless")).toHaveLength(2);
+    end.resolve();
+    for (const id of endless) expect((await runEnd(app.owner, id)).status).toBe("completed");
   });
 });

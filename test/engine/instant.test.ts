@@ -19,6 +19,7 @@ import {
   created,
   makeAction,
   RUNS,
+  roomFor,
   runEnd,
 } from "../support/work.ts";
 
@@ -98,7 +99,7 @@ describe("runs that are decided at once", () => {
   test("are written but for those that another worker has meanwhile", async () => {
     await using app = await startApp({ engine: false });
     const ids = await queue(app, (await makeAction(app.owner)).id, 3);
-    const claimed = await claimRuns(app.app, 10);
+    const claimed = await claimRuns(app.app, roomFor(10));
     expect(claimed.map(({ id }) => id)).toEqual(ids);
     const decided = await Promise.all(claimed.map((run) => decideClaimed(contextForRun(app.app, run), run)));
     const completed = decided.filter((each) => each !== null);
@@ -121,7 +122,7 @@ describe("runs that are decided at once", () => {
     const later = { ...app.app, bootId: app.app.ids.uuid() };
     const after = await queue(app, id, 3);
     const claimed = async (places: number) =>
-      (await claimRuns(later, places, completeDue)).map((run) => [run.id, run.status]);
+      (await claimRuns(later, roomFor(places), completeDue)).map((run) => [run.id, run.status]);
     expect(await claimed(4)).toEqual([
       ...before.map((each) => [each, "running"]),
       [after[0] ?? "", "completed"],
@@ -136,7 +137,7 @@ describe("runs that are decided at once", () => {
     const clock = { ...app.app.clock, now: app.app.clock.now, monotonic: () => (passedMs += 20) };
     const claimed: string[] = [];
     for (let round = 0; round < 3; round++)
-      for (const { id } of await claimRuns({ ...app.app, clock }, 8, completeDue)) claimed.push(id);
+      for (const { id } of await claimRuns({ ...app.app, clock }, roomFor(8), completeDue)) claimed.push(id);
     expect(claimed).toEqual(ids);
   });
 

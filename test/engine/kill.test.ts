@@ -137,3 +137,33 @@ test("told to stop, the server ends well, and what it did not finish goes on as 
     retryCount: 0,
   });
 }, 120_000);
+
+test("a run under which the process died twice goes alone at the third time, and others after it", async () => {
+  const got: string[] = [];
+  const end = Promise.withResolvers<void>();
+  await using receiver = startReceiver(async ({ path }) => {
+    got.push(path);
+    if (path === "/never") await end.promise;
+    return Response.json({});
+  });
+  await using installation = await startInstallation();
+  let server = await installation.serve();
+  const run = async (path: string) => {
+    const definition = { url: receiver.url + path };
+    const action = await makeAction(server.owner, { kind: "http_request", definition });
+    return created(await server.owner("POST", `${ACTIONS}/${action.id}/run`)).id as string;
+  };
+  const never = await run("/never");
+  for (let deaths = 1; deaths <= 2; deaths++) {
+    await until(server.owner, ACTIONS, () => got.filter((path) => path === "/never").length === deaths);
+    await server.end("SIGKILL");
+    server = await installation.serve();
+  }
+  const other = await run("/other");
+  await until(server.owner, ACTIONS, () => got.filter((path) => path === "/never").length === 3);
+  expect((await server.owner("GET", `${RUNS}/${other}`)).body.status).toBe("pending");
+  end.resolve();
+  expect(await runEnd(server.owner, never)).toMatchObject({ status: "completed", interruptCount: 2 });
+  expect((await runEnd(server.owner, other)).status).toBe("completed");
+  expect(got).toEqual(["/never", "/never", "/never", "/other"]);
+}, 120_000);

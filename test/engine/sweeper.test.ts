@@ -14,6 +14,7 @@ import { settings } from "../../src/store/settings.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { browser } from "../support/people.ts";
+import { roomFor } from "../support/work.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
 
@@ -40,7 +41,7 @@ async function sweep(weir: Running, loop = sweeper(weir.app)) {
 async function startRun(weir: Running): Promise<string> {
   const trigger = { method: "api", sourceType: "user", sourceId: null } as const;
   await write(contextOf(weir), (tx) => enqueueRun(tx, { kind: "dlt_extract", definition: {}, trigger }));
-  const [run] = await claimRuns(weir.app, 1);
+  const [run] = await claimRuns(weir.app, roomFor(1));
   return run!.id;
 }
 

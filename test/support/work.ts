@@ -101,3 +101,11 @@ export const faultsOf = (answer: Answer) => {
     ({ loc, type }: { loc: string[]; type: string }) => `${loc.join(".")} ${type}`,
   );
 };
+
+/** What a worker with so many places, all free, can take. */
+export const roomFor = (places: number) => ({
+  places,
+  of: places,
+  held: new Map<string, number>(),
+  isQuiet: true,
+});

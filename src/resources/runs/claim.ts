@@ -12,6 +12,7 @@ import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { type Entity, record } from "../events/service.ts";
+import { organizations } from "../organizations/table.ts";
 import { runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
@@ -67,6 +68,11 @@ const isClaimable = sql`
             and ahead.status in ('pending', 'running', 'waiting') and ahead.id < other.id))
       order by other.id desc limit 1) is null end)`;
 
+/** A run that the process has died under so often is suspected of it, and not begun beside others. */
+const SUSPECT_DEATHS = 2;
+export const isSuspect = (run: Pick<RunRow, "processDeaths">) => run.processDeaths >= SUSPECT_DEATHS;
+const isClaimableBesideOthers = sql`${isClaimable} and r.process_deaths < ${sql.raw(String(SUSPECT_DEATHS))}`;
+
 /** With a bare parameter here SQLite would compile the statement anew each time that it runs. */
 const LIMIT = sql`+${sql.placeholder("limit")}`;
 
@@ -91,7 +97,8 @@ const inTurn = prepared((db: WriteDb) =>
         select id from later where id is not null
         union all select id from sooner where id <= ${sql.placeholder("last")}) o
       where exists (select 1 from action_runs r indexed by action_runs_due
-        where r.organization_id = o.id and ${isClaimable})
+        where r.organization_id = o.id and ${isClaimableBesideOthers})
+        and o.id not in (select value from json_each(${sql.placeholder("full")}))
       limit ${LIMIT})`)
     .prepare(),
 );
@@ -103,10 +110,28 @@ const dueOf = prepared((db: WriteDb) =>
     .where(
       sql`${actionRuns.id} in (
         select r.id from action_runs r indexed by action_runs_due
-        where r.organization_id = ${sql.placeholder("organizationId")} and ${isClaimable}
+        where r.organization_id = ${sql.placeholder("organizationId")} and ${isClaimableBesideOthers}
         order by r.due_at, r.id limit ${LIMIT})`,
     )
     .prepare(),
+);
+
+/** The suspected run that is due longest. */
+const dueSuspect = prepared((db: WriteDb) =>
+  db
+    .select()
+    .from(actionRuns)
+    .where(
+      sql`${actionRuns.id} in (
+        select r.id from action_runs r indexed by action_runs_suspect
+        where r.process_deaths > 1 and ${isClaimable}
+        order by r.due_at limit 1)`,
+    )
+    .prepare(),
+);
+
+const hasNeighbours = prepared((db: WriteDb) =>
+  db.select({ n: sql<number>`count(*)` }).from(sql`(select 1 from ${organizations} limit 2)`).prepare(),
 );
 
 /** Of rows that were read in the same transaction, which nobody else can have changed since. */
@@ -150,12 +175,28 @@ type Complete = (tx: WriteContext, run: RunRow) => Promise<RunRow | null>;
 /** The organization that was given a place last, by store. */
 const lastServed = new WeakMap<object, string>();
 
+/** Of so many places, how many one organization holds beside others. */
+export const mostOfOne = (places: number): number => Math.max(1, Math.floor(places / 2));
+
+/** What a worker can take. */
+export interface Room {
+  /** Places that are free. */
+  places: number;
+  /** All that there are; an organization that is not alone gets half of them at most. */
+  of: number;
+  /** Places that each organization holds. */
+  held: ReadonlyMap<string, number>;
+  /** Nothing is under way beside which a suspected run may not begin. */
+  isQuiet: boolean;
+}
+
 /**
  * Leases due runs to this process, as many as there are `places`: organizations take turns, so that a long line of one
  * holds up no other; within an organization those longest due come first. Instant ones take no place: with `complete`
- * they come back completed.
+ * they come back completed. A suspected run comes alone, and before all others.
  */
-export function claimRuns(app: App, places: number, complete: Complete | null = null): Promise<RunRow[]> {
+export function claimRuns(app: App, room: Room, complete: Complete | null = null): Promise<RunRow[]> {
+  const { places, of, held, isQuiet } = room;
   return writeFor(app, async (inside, db) => {
     const claim: Claim = {
       app,
@@ -167,12 +208,18 @@ export function claimRuns(app: App, places: number, complete: Complete | null = 
       decideMs: DECIDE_MS,
     };
     const last = lastServed.get(app.store) ?? "";
-    const turns = await inTurn(db).all({ now: claim.now, limit: places, last });
-    const rows: RunRow[] = [];
+    const [suspect] = isQuiet ? await dueSuspect(db).all({ now: claim.now }) : [];
+    const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
+    const isShared = ((await hasNeighbours(db).all())[0]?.n ?? 0) > 1;
+    const most = isShared ? mostOfOne(of) : of;
+    const roomOf = (id: string) => most - (held.get(id) ?? 0);
+    const full = JSON.stringify([...held.keys()].filter((id) => roomOf(id) <= 0));
+    const turns = suspect ? [] : await inTurn(db).all({ now: claim.now, limit: places, last, full });
     let left = places;
     for (const [index, { id: organizationId }] of turns.entries()) {
       if (claim.decideMs <= 0) break;
-      const claimed = await claimOf(claim, organizationId, Math.ceil(left / (turns.length - index)));
+      const share = Math.min(Math.ceil(left / (turns.length - index)), roomOf(organizationId));
+      const claimed = await claimOf(claim, organizationId, share);
       left -= claimed.filter((row) => row.status === "running" && !(complete && isInstant(app, row))).length;
       rows.push(...claimed);
       lastServed.set(app.store, organizationId);
@@ -203,7 +250,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Where all that there is room for are instant ones, it looks further: a line of them is not to go in small steps. */
 async function claimOf(claim: Claim, organizationId: string, places: number): Promise<RunRow[]> {
-  const { app, db, now, leaseToken, leaseUntil, complete } = claim;
+  const { app, db, now, complete } = claim;
   const rows: RunRow[] = [];
   let left = places;
   for (const limit of complete && places < INSTANTS ? [places, INSTANTS] : [places]) {
@@ -220,18 +267,23 @@ async function claimOf(claim: Claim, organizationId: string, places: number): Pr
       if (completed) continue;
       if (isOnTheSpot || left-- > 0) taken.push(row);
     }
-    if (taken.length > 0) {
-      const ids = JSON.stringify(taken.map(({ id }) => id));
-      await lease(db, { now, leaseToken, leaseUntil, bootId: app.bootId, ids });
-    }
-    for (const row of taken) {
-      const startedAt = row.startedAt ?? now;
-      const leased = { leaseToken, leaseUntil, bootId: app.bootId, startedAt, updatedAt: now, dueAt: null };
-      rows.push({ ...row, ...leased, status: "running" });
-    }
+    rows.push(...(await leaseAll(claim, taken)));
     if (due.length < limit || left < places || claim.decideMs <= 0) break;
   }
   return rows;
+}
+
+async function leaseAll(claim: Claim, taken: readonly RunRow[]): Promise<RunRow[]> {
+  const { app, db, now, leaseToken, leaseUntil } = claim;
+  if (taken.length === 0) return [];
+  const { bootId } = app;
+  const ids = JSON.stringify(taken.map(({ id }) => id));
+  await lease(db, { now, leaseToken, leaseUntil, bootId, ids });
+  return taken.map((row) => {
+    const startedAt = row.startedAt ?? now;
+    const leased = { leaseToken, leaseUntil, bootId, startedAt, updatedAt: now, dueAt: null };
+    return { ...row, ...leased, status: "running" };
+  });
 }
 
 export const startedData = (row: RunRow) => ({

@@ -89,6 +89,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     error: null,
     retryCount: 0,
     interruptCount: 0,
+    processDeaths: 0,
     concurrencyKey: run.concurrencyKey ?? null,
     datasetKey: tx.executors[run.kind].writes?.(run.definition) ?? null,
     idempotencyKey: run.idempotencyKey ?? null,

@@ -60,12 +60,15 @@ function isLost(app: App, lost: Lost): SQL | undefined {
 /** Puts lost runs back in line. One that was interrupted more than three times comes back to be failed. */
 export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number; exhausted: RunRow[] }> {
   const now = timestamp(app.clock);
+  // Of processes that share a store none knows whether another died or stood still.
+  const died = lost === "at boot" && !app.store.remote ? 1 : 0;
   const isExhausted = sql`${actionRuns.interruptCount} >= ${MAX_INTERRUPTS}`;
   const rows = await app.store.write((db) =>
     db
       .update(actionRuns)
       .set({
         interruptCount: sql`${actionRuns.interruptCount} + 1`,
+        processDeaths: sql`${actionRuns.processDeaths} + ${died}`,
         status: sql`case when ${isExhausted} then 'running' else 'pending' end`,
         statuses: sql`case when ${isExhausted} then ${actionRuns.statuses}
           else ${withStatuses({ status: "pending", since: now })} end`,

@@ -75,6 +75,8 @@ export const actionRuns = sqliteTable("action_runs", {
   retryCount: integer().notNull(),
   /** How often a process ended under the run. */
   interruptCount: integer().notNull(),
+  /** How often the process died with the run under way; no clean stop and no lost lease counts. */
+  processDeaths: integer().notNull().default(0),
   concurrencyKey: text(),
   /** `layer.dataset` that it writes to; runs of one dataset go one at a time. */
   datasetKey: text(),
