@@ -161,6 +161,7 @@ async function build(parts: Ground): Promise<Opened> {
     mailer: mailerOf(config, secrets, egress),
     sql,
     compute: openCompute(self),
+    decidedWhens: new Map(),
     room: openLine(ROOM_MIB, { mostOfOne: ROOM_MIB / 2 }),
     charts: openCharts(self),
     reader: openReader(self),

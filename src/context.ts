@@ -1,6 +1,7 @@
 import type { Clock } from "./base/clock.ts";
 import { timestamp } from "./base/clock.ts";
 import type { Egress } from "./base/egress.ts";
+import type { AppError } from "./base/errors.ts";
 import type { Ids } from "./base/ids.ts";
 import type { Limiter } from "./base/limit.ts";
 import type { Line } from "./base/line.ts";
@@ -27,6 +28,14 @@ import type { Sql } from "./sql/contract.ts";
 import type { Fellows } from "./store/fellows.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
 
+/** Conditions that took long, of one transaction that goes on with an automation run. */
+interface DecidedWhens {
+  /** What is left of the time that they may take together. */
+  leftMs: number;
+  /** By a hash of the condition and what it sees. */
+  outcomes: Map<string, boolean | AppError>;
+}
+
 /** What one process has. Built once, in `app.ts`; nothing else is global. */
 export interface App {
   readonly config: Config;
@@ -50,6 +59,8 @@ export interface App {
   readonly mailer: Mailer | null;
   readonly sql: Sql;
   readonly compute: Compute;
+  /** What conditions of steps came to that were decided before their transaction, by what that decides. */
+  readonly decidedWhens: Map<string, DecidedWhens>;
   /** MiB of what outside systems have sent and runs still hold, of all runs together. */
   readonly room: Line;
   readonly charts: Charts;
@@ -138,11 +149,34 @@ export async function write<T>(ctx: Context, work: (tx: WriteContext) => Promise
   return writeFor(ctx, (inside) => work(inside(ctx)));
 }
 
+/**
+ * Thrown inside a transaction for `work` that others can't wait for: the transaction is rolled back, and done again once
+ * that is done.
+ */
+export class DoFirst extends Error {
+  override readonly name = "DoFirst";
+  readonly work: () => Promise<void>;
+  constructor(work: () => Promise<void>) {
+    super("There is work to do before this transaction.");
+    this.work = work;
+  }
+}
+
 /** One transaction for several organizations' work: `inside` moves each context into it. */
-export async function writeFor<T>(
-  app: App,
-  work: (inside: (ctx: Context) => WriteContext, db: WriteDb) => Promise<T>,
-): Promise<T> {
+export async function writeFor<T>(app: App, work: Work<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await writeOnce(app, work);
+    } catch (error) {
+      if (!(error instanceof DoFirst)) throw error;
+      await error.work();
+    }
+  }
+}
+
+type Work<T> = (inside: (ctx: Context) => WriteContext, db: WriteDb) => Promise<T>;
+
+async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
   let effects: (() => void)[] = [];
   const value = await app.store.write(async (db, group) => {
     const before = headsByGroup.get(group) ?? new Map<string, string>();

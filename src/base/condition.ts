@@ -8,7 +8,9 @@ const MAX_LENGTH = 4096;
 /** The most brackets that may stand open at once; the parser's time grows steeply with them. */
 const MAX_DEPTH = 64;
 /** How long one condition may take, and all of those together that are decided in one go. */
-const MAX_MS = 1_000;
+export const MAX_CONDITIONS_MS = 1_000;
+/** The same while everybody else waits; what takes longer is decided in a child. */
+export const HERE_MS = 20;
 /** Programs kept, the least recently used going first. */
 const MAX_PROGRAMS = 256;
 
@@ -28,15 +30,23 @@ export function conditionFault(text: string): string | null {
   }
 }
 
-/** For conditions that are decided in one go, while everybody else waits: together they may take as long as one. */
-export const openAllowance = (): Allowance => ({ leftMs: MAX_MS });
+/** For conditions that are decided in one go: together they may take as long as one. */
+export const openAllowance = (leftMs = MAX_CONDITIONS_MS): Allowance => ({ leftMs });
+
+/** A condition that was not decided in the time that it had. */
+export class ConditionTooLong extends AppError {
+  constructor(message: string, details: Record<string, unknown>) {
+    super("condition_error", message, { details });
+  }
+}
 
 /**
  * Whether a condition, written in CEL (https://cel.dev), holds for `scope`. JSON numbers compare and
  * calculate with whole and broken numbers alike; `matches` takes linear time.
  *
  * Throws `condition_error` where it can't be read, names a field that is not there (`has(payload.x)` asks),
- * gives something else than true or false, goes through lists for too long, or finds its allowance used up.
+ * gives something else than true or false, or goes through lists for too long; `ConditionTooLong` where its allowance is
+ * used up.
  */
 export function holds(text: string, scope: Scope, allowance: Allowance = openAllowance()): boolean {
   const fault = conditionFault(text);
@@ -53,6 +63,7 @@ export function holds(text: string, scope: Scope, allowance: Allowance = openAll
       ? reasonOf(outcome, program.namesMissingIn(scope))
       : `it gives ${describe(outcome)}, not true or false`;
   const message = `The condition ${shown(text)} can't be decided: ${reason}.`;
+  if (allowance.leftMs <= 0) throw new ConditionTooLong(message, { condition: text });
   throw new AppError("condition_error", message, { details: { condition: text } });
 }
 

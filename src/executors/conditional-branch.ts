@@ -1,10 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { conditionFault, holds, openAllowance } from "../base/condition.ts";
+import {
+  ConditionTooLong,
+  conditionFault,
+  HERE_MS,
+  MAX_CONDITIONS_MS,
+  openAllowance,
+} from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { described, object } from "../base/shape.ts";
 import type { Scope } from "../base/template.ts";
-import { defineExecutor } from "./contract.ts";
+import { decideConditions, firstThatHolds } from "./branch-choice.ts";
+import { type Bench, defineExecutor } from "./contract.ts";
 
 const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9_-]+$" });
 
@@ -56,7 +63,7 @@ export const conditionalBranch = defineExecutor({
   decide,
   decided,
   async execute(bench, definition) {
-    const result = decide(definition, bench.scope);
+    const result = await choose(bench, definition);
     bench.log("info", decided(result));
     return { result };
   },
@@ -66,10 +73,30 @@ function decided({ branch }: JsonObject): string {
   return `Took the branch ${branch}.`;
 }
 
-function decide({ branches, else: otherwise }: Static<typeof Definition>, scope: Scope): JsonObject {
-  const allowance = openAllowance();
-  const taken = branches.find((branch) => holds(branch.when, scope, allowance))?.key ?? otherwise;
-  if (taken !== undefined) return { branch: taken };
+type Branches = Static<typeof Definition>;
+
+/** Throws `ConditionTooLong` for what is not decided at once. */
+function decide(definition: Branches, scope: Scope): JsonObject {
+  return taken(definition, firstThatHolds(textsOf(definition), scope, openAllowance(HERE_MS)));
+}
+
+/** At once where that goes, and otherwise where nobody waits for it. */
+async function choose({ compute, scope, run, signal }: Bench, definition: Branches): Promise<JsonObject> {
+  try {
+    return decide(definition, scope);
+  } catch (error) {
+    if (!(error instanceof ConditionTooLong)) throw error;
+  }
+  const asked = { texts: textsOf(definition), scope, allowanceMs: MAX_CONDITIONS_MS };
+  const { organizationId } = run;
+  return taken(definition, (await decideConditions(compute, asked, { organizationId, signal })).first);
+}
+
+const textsOf = ({ branches }: Branches) => branches.map(({ when }) => when);
+
+function taken({ branches, else: otherwise }: Branches, first: number | null): JsonObject {
+  const branch = first === null ? otherwise : branches[first]?.key;
+  if (branch !== undefined) return { branch };
   const message = "No branch was taken: none of the conditions holds, and there is no else.";
-  throw new AppError("no_branch", message, { details: { branches: branches.map((branch) => branch.key) } });
+  throw new AppError("no_branch", message, { details: { branches: branches.map(({ key }) => key) } });
 }

@@ -1,9 +1,9 @@
 import { timestamp } from "../../base/clock.ts";
-import { holds, openAllowance } from "../../base/condition.ts";
+import { ConditionTooLong, HERE_MS, openAllowance } from "../../base/condition.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
-import type { WriteContext } from "../../context.ts";
+import { DoFirst, type WriteContext } from "../../context.ts";
 import { decideRun, isDecider } from "../runs/decide.ts";
 import { enqueueRun } from "../runs/enqueue.ts";
 import type { RunRow } from "../runs/table.ts";
@@ -15,10 +15,11 @@ import { findConfig, type Starting, save } from "./save.ts";
 import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep } from "./scope.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 import type { AutomationRunRow, StepState } from "./table.ts";
+import { decisionOf, stepHolds } from "./whens.ts";
 import { refuseHeldKey, runOfStep, workOf } from "./work.ts";
 
 /** Steps are decided on the spot for so long at most in one transaction, since every other write waits for it. */
-const DECIDE_MS = 500;
+const DECIDE_MS = 40;
 
 /** What one transaction may still spend on deciding. */
 interface Patience {
@@ -38,7 +39,7 @@ export async function advance(
   try {
     return await goOn(tx, run, starting);
   } catch (error) {
-    if (mayPass(error)) throw error;
+    if (mayPass(error) || error instanceof DoFirst) throw error;
     return failBroken(tx, run, error, starting);
   }
 }
@@ -51,7 +52,7 @@ async function goOn(
   const definitions = stepsOf(starting?.config ?? (await findConfig(tx.db, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
   let results: Record<string, Json> | null = null;
-  const patience: Patience = { whens: openAllowance(), decideMs: DECIDE_MS };
+  const patience: Patience = { whens: openAllowance(HERE_MS), decideMs: DECIDE_MS };
 
   for (let moved = true; moved; ) {
     moved = false;
@@ -71,6 +72,7 @@ async function goOn(
       moved = true;
     }
   }
+  tx.afterCommit(() => tx.decidedWhens.delete(decisionOf(tx, run)));
   const steps = [...states.values()];
   if (!steps.every((step) => isEnded(step.status)))
     return save(tx, { ...run, steps, status: statusOf(steps) }, starting);
@@ -109,7 +111,11 @@ async function begin(
   }
   try {
     const seen = { ...scope, now: timestamp(tx.clock) };
-    if (step.when !== undefined && !holds(step.when, seen, patience.whens)) return skipped(tx);
+    if (
+      step.when !== undefined &&
+      !stepHolds(tx, { decision: decisionOf(tx, run), when: step.when }, seen, patience.whens)
+    )
+      return skipped(tx);
     if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, states, scope);
     const started = await startStep(tx, run, step, { scope, patience });
     if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);
@@ -167,7 +173,12 @@ async function startStep(
   if (!isDecider(executor) || input.concurrencyKey !== null || patience.decideMs <= 0)
     return enqueueRun(tx, input);
   const startedMs = tx.clock.monotonic();
-  const decided = await decideRun(tx, executor, input, scope);
-  patience.decideMs -= tx.clock.monotonic() - startedMs;
-  return decided;
+  try {
+    return await decideRun(tx, executor, input, scope);
+  } catch (error) {
+    if (!(error instanceof ConditionTooLong)) throw error;
+    return enqueueRun(tx, input);
+  } finally {
+    patience.decideMs -= tx.clock.monotonic() - startedMs;
+  }
 }

@@ -155,8 +155,8 @@ const lease = changing((db) =>
 const INSTANTS = 128;
 /** They are decided for so long at most in one transaction, since every other write waits for it. */
 const DECIDE_MS = 500;
-/** So many are decided before others get a turn at the thread. */
-const IN_A_TURN = 32;
+/** They are decided for so long before others get a turn at the thread. */
+const TURN_MS = 20;
 
 /**
  * A run that is over as soon as it is begun: its kind only computes, and no automation waits for it. One that was there
@@ -252,6 +252,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 async function claimOf(claim: Claim, organizationId: string, places: number): Promise<RunRow[]> {
   const { app, db, now, complete } = claim;
   const rows: RunRow[] = [];
+  let turnMs = 0;
   let left = places;
   for (const limit of complete && places < INSTANTS ? [places, INSTANTS] : [places]) {
     const due = await dueOf(db).all({ now, organizationId, limit });
@@ -263,7 +264,12 @@ async function claimOf(claim: Claim, organizationId: string, places: number): Pr
       const startedMs = app.clock.monotonic();
       const completed = isOnTheSpot ? await complete(row) : null;
       claim.decideMs -= app.clock.monotonic() - startedMs;
-      if (completed && rows.push(completed) % IN_A_TURN === 0) await nextTurn();
+      turnMs += app.clock.monotonic() - startedMs;
+      if (completed) rows.push(completed);
+      if (turnMs > TURN_MS) {
+        turnMs = 0;
+        await nextTurn();
+      }
       if (completed) continue;
       if (isOnTheSpot || left-- > 0) taken.push(row);
     }

@@ -1,4 +1,5 @@
 import { timestamp } from "../../base/clock.ts";
+import { ConditionTooLong } from "../../base/condition.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
@@ -15,7 +16,10 @@ import type { RunError, RunRow } from "./table.ts";
 /** A kind that is decided where it is reached. */
 export type Decider = Executor & { decide: NonNullable<Executor["decide"]> };
 
-/** Carries out a run of such a kind here and now: its row is stored once, with its outcome and its events. */
+/**
+ * Carries out a run of such a kind here and now: its row is stored once, with its outcome and its events. Throws
+ * `ConditionTooLong`, with nothing stored, for one that takes a worker.
+ */
 export async function decideRun(
   tx: WriteContext,
   executor: Decider,
@@ -84,6 +88,7 @@ function decide(executor: Decider, given: JsonObject, scope: Scope): Decided {
     return { status: "completed", definition, result, error: null };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
+    if (error instanceof ConditionTooLong) throw error;
     const { code, message, details } = error;
     const told: RunError = {
       code,

@@ -1,0 +1,50 @@
+import { holds, openAllowance } from "../base/condition.ts";
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/template.ts";
+import type { Compute } from "../compute/contract.ts";
+
+/** Conditions to be decided in order, up to the first that holds; the scope is in the job's bytes. */
+export interface ConditionsWork {
+  texts: string[];
+  /** Milliseconds that they may take together. */
+  allowanceMs: number;
+}
+
+/** Which one holds; null for none. */
+interface ConditionsFound {
+  first: number | null;
+  leftMs: number;
+}
+
+export function conditionsJob(work: ConditionsWork, bytes: Buffer) {
+  const allowance = openAllowance(work.allowanceMs);
+  const first = firstThatHolds(work.texts, JSON.parse(bytes.toString()) as Scope, allowance);
+  return { output: { first, leftMs: allowance.leftMs } satisfies ConditionsFound, bytes: new Uint8Array() };
+}
+
+/** Throws what `holds` throws. */
+export function firstThatHolds(
+  texts: readonly string[],
+  scope: Scope,
+  allowance = openAllowance(),
+): number | null {
+  const index = texts.findIndex((text) => holds(text, scope, allowance));
+  return index < 0 ? null : index;
+}
+
+const scopeBytes = (scope: Scope): Uint8Array => Buffer.from(JSON.stringify(scope as JsonObject));
+
+/**
+ * Which of some conditions is the first that holds, in a child; null for none. Throws `condition_error`.
+ */
+export async function decideConditions(
+  compute: Compute,
+  { texts, scope, allowanceMs }: { texts: readonly string[]; scope: Scope; allowanceMs: number },
+  by: { organizationId: string; signal: AbortSignal },
+): Promise<ConditionsFound> {
+  const input = { texts: [...texts], allowanceMs };
+  const tooMuch = (why: string) => new AppError("condition_error", `The conditions take ${why} to decide.`);
+  const job = { name: "conditions", input, pieces: [scopeBytes(scope)], tooMuch } as const;
+  return (await compute.run(job, by)).output as unknown as ConditionsFound;
+}
