@@ -66,7 +66,9 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
       verb="Make the token"
       call={create}
       onClose={onClose}
-      onSend={() => create.mutate({ body: { name, expiresInDays: days, ...(isAll ? {} : { scopes: [...scopes] }) } })}
+      onSend={() =>
+        create.mutate({ body: { name, expiresInDays: days, ...(isAll ? {} : { scopes: [...scopes] }) } })
+      }
     >
       <TextField
         label="Name"
