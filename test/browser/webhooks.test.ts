@@ -235,3 +235,19 @@ test("deleting a webhook says what is dropped with it", async () => {
   await page.getByText("No webhooks yet").waitFor();
   expect((await weir.owner("GET", WEBHOOKS)).body.items).toEqual([]);
 });
+
+test("a webhook with a token is tried from its page with that token", async () => {
+  const { page, go, troubles, weir } = seen;
+  const hook = await makeHook(weir, {
+    path: "by-token",
+    secret: undefined,
+    auth: { type: "bearer", token: "a-token-of-the-shop" },
+    action: { kind: "conditional_branch", definition: { branches: [{ key: "a", when: "true" }] } },
+  });
+  await go(`/automations/${hook.id}?tab=webhook`);
+  await page.getByText("Bearer and the token").waitFor();
+  await page.getByLabel("Secret").fill("a-token-of-the-shop");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByRole("status").getByText("200").waitFor();
+  expect(await troubles()).toEqual([]);
+});

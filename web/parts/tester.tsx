@@ -11,26 +11,9 @@ import { NewSecret } from "./new-secret.tsx";
 import { Facts, Section, Shown } from "./page.tsx";
 import { Status } from "./status.tsx";
 import { type Column, Table } from "./table.tsx";
+import { type HookConfig, testSenderOf } from "./test-sender.ts";
 import { inWords, When } from "./time.tsx";
 import { Tree } from "./tree.tsx";
-
-const HASHES: Readonly<Record<string, string>> = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" };
-
-/** `sha256=<hex>` over `text`, as Weir and most senders write it. */
-async function sign(secret: string, algorithm: string, text: string): Promise<string> {
-  const encoder = new TextEncoder();
-  const hash = HASHES[algorithm] ?? "SHA-256";
-  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), { name: "HMAC", hash }, false, [
-    "sign",
-  ]);
-  const bytes = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
-  return `${algorithm}=${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
-}
-
-interface HookConfig {
-  signatureHeader?: string;
-  signatureAlgorithm?: string;
-}
 
 type Delivery = {
   id: string;
@@ -56,8 +39,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
 
 /** The address of a webhook, and a form that sends it a signed one from here. */
 export function Tester({ automation }: { automation: Automation }) {
-  const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } =
-    automation.config as HookConfig;
+  const sender = testSenderOf(automation.config as HookConfig);
   const may = useMay("member");
   const [secret, setSecret] = useState("");
   const [body, setBody] = useState('{\n  "hello": "Weir"\n}');
@@ -68,19 +50,13 @@ export function Tester({ automation }: { automation: Automation }) {
     query: { automation_id: automation.id, limit: 20 },
   });
   const url = automation.webhookUrl ?? "";
-  const canSign = typeof crypto.subtle !== "undefined";
+  const canSign = !sender.signs || typeof crypto.subtle !== "undefined";
   const send = async () => {
     setBusy(true);
     setProblem(null);
     setAnswer(null);
     try {
-      const stamp = String(Math.floor(Date.now() / 1000));
-      const signature = await sign(secret, signatureAlgorithm, `${stamp}.${body}`);
-      const headers = {
-        "content-type": "application/json",
-        [signatureHeader]: signature,
-        "X-SVC-Timestamp": stamp,
-      };
+      const headers = { "content-type": "application/json", ...(await sender.headers?.(secret, body)) };
       setAnswer(await post(new URL(url).pathname, body, headers));
     } catch (error) {
       setProblem(error instanceof Error ? error.message : "It could not be sent.");
@@ -97,19 +73,12 @@ export function Tester({ automation }: { automation: Automation }) {
   return (
     <>
       <Section title="Address">
-        <Facts
-          of={[
-            ["Send POST to", <Mono key="url" text={url} />],
-            ["Signature header", <Mono key="header" text={signatureHeader} />],
-            [
-              "Algorithm",
-              `HMAC-${signatureAlgorithm} of the body, or of timestamp.body with X-SVC-Timestamp`,
-            ],
-          ]}
-        />
+        <Facts of={[["Send POST to", <Mono key="url" text={url} />], ...sender.about]} />
       </Section>
       <Section title="Send a test">
-        {canSign ? (
+        {sender.headers === null ? (
+          <p className="text-sm text-soft">Only the sender itself can prove that a request is its own.</p>
+        ) : canSign ? (
           <form
             className="space-y-4"
             onSubmit={(event) => {
@@ -123,7 +92,11 @@ export function Tester({ automation }: { automation: Automation }) {
               isRequired
               value={secret}
               onChange={setSecret}
-              about="It was shown once, when it was made. It signs here, in your browser, and is not sent."
+              about={
+                sender.signs
+                  ? "It was shown once, when it was made. It signs here, in your browser, and is not sent."
+                  : "What the sender proves itself with. It is sent with the request."
+              }
             />
             <div>
               <p className="mb-1 text-sm font-medium">Body</p>
@@ -138,9 +111,9 @@ export function Tester({ automation }: { automation: Automation }) {
             </div>
             <div className="flex flex-wrap items-center gap-2">
               <Button type="submit" kind="main" icon={Send} busy={isBusy} disabled={secret === ""}>
-                Sign and send
+                {sender.signs ? "Sign and send" : "Send"}
               </Button>
-              {may && <NewSecret automation={automation} onMade={setSecret} />}
+              {may && sender.signs && <NewSecret automation={automation} onMade={setSecret} />}
               {isBusy && (
                 <span className="text-sm text-soft">The reply comes when its run has ended, or waits.</span>
               )}

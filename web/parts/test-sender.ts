@@ -1,0 +1,81 @@
+const HASHES: Readonly<Record<string, string>> = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" };
+
+/** What the config of a webhook says of its sender. */
+export interface HookConfig {
+  signaturePreset?: string;
+  signatureHeader?: string;
+  signatureAlgorithm?: string;
+  auth?: { type: string; username?: string; name?: string };
+}
+
+/** How a test is sent from here. */
+export interface TestSender {
+  /** What the request proves itself with, for people. */
+  about: readonly (readonly [name: string, text: string])[];
+  /** True where the secret signs here and is not sent. */
+  signs: boolean;
+  /** The headers of a request; null where only the sender itself can make them. */
+  headers: ((secret: string, body: string) => Promise<Record<string, string>>) | null;
+}
+
+/** `sha256=<hex>` over `text`, as Weir and most senders write it. */
+async function sign(secret: string, algorithm: string, text: string): Promise<string> {
+  const encoder = new TextEncoder();
+  const hash = HASHES[algorithm] ?? "SHA-256";
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), { name: "HMAC", hash }, false, [
+    "sign",
+  ]);
+  const bytes = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
+  return `${algorithm}=${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+const sends = (name: string, text: string, value: (secret: string) => string): TestSender => ({
+  about: [[name, text]],
+  signs: false,
+  headers: async (secret) => ({ [name]: value(secret) }),
+});
+
+/** Senders that send the secret itself, by preset. */
+const SECRET_HEADERS: Readonly<Record<string, string>> = {
+  gitlab: "X-Gitlab-Token",
+  telegram: "X-Telegram-Bot-Api-Secret-Token",
+};
+
+export function testSenderOf(config: HookConfig): TestSender {
+  const {
+    signaturePreset,
+    auth,
+    signatureHeader = "X-SVC-Signature",
+    signatureAlgorithm = "sha256",
+  } = config;
+  const header = SECRET_HEADERS[signaturePreset ?? ""];
+  if (header) return sends(header, "the secret", (secret) => secret);
+  if (signaturePreset)
+    return { about: [["Sender", `signs as ${signaturePreset} does`]], signs: true, headers: null };
+  switch (auth?.type) {
+    case "bearer":
+      return sends("Authorization", "Bearer and the token", (secret) => `Bearer ${secret}`);
+    case "basic":
+      return sends("Authorization", `Basic, as ${auth.username}`, (secret) => {
+        const bytes = new TextEncoder().encode(`${auth.username}:${secret}`);
+        return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+      });
+    case "header":
+      return sends(auth.name ?? "", "the value", (secret) => secret);
+    case "ed25519":
+      return { about: [["Sender", "signs with its Ed25519 key"]], signs: true, headers: null };
+    default:
+      return {
+        about: [
+          ["Signature header", signatureHeader],
+          ["Algorithm", `HMAC-${signatureAlgorithm} of timestamp.body, with X-SVC-Timestamp`],
+        ],
+        signs: true,
+        async headers(secret, body) {
+          const stamp = String(Math.floor(Date.now() / 1000));
+          const signature = await sign(secret, signatureAlgorithm, `${stamp}.${body}`);
+          return { [signatureHeader]: signature, "X-SVC-Timestamp": stamp };
+        },
+      };
+  }
+}
