@@ -1,6 +1,7 @@
 import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import { residentBytes } from "./resident.ts";
+import { stepBack } from "./step-back.ts";
 
 const WATCH_MS = 50;
 /** What a child says is held here, where nothing else goes on meanwhile. */
@@ -30,11 +31,14 @@ export async function doChore(
   return JSON.parse(answer.toString());
 }
 
+/** Bytes that are here, or a file of them. */
+export type Piece = Uint8Array | Blob;
+
 /** Does a chore on bytes, which it reads one piece after the other; throws as `doChore` does. */
 export async function doChoreOnBytes(
   self: readonly string[],
   chore: Chore,
-  pieces: Iterable<Uint8Array>,
+  pieces: readonly Piece[],
   signal: AbortSignal,
 ): Promise<Buffer> {
   signal.throwIfAborted();
@@ -48,6 +52,7 @@ export async function doChoreOnBytes(
     killSignal: "SIGKILL",
     timeout: chore.timeoutMs,
   });
+  stepBack(spawned.pid);
   let isTooLarge = false;
   const watch = setInterval(() => {
     if (residentBytes(spawned.pid) <= chore.maxResidentBytes) return;
@@ -76,10 +81,12 @@ export async function doChoreOnBytes(
 }
 
 /** One piece at a time: what was written is not held here a second time. */
-async function give(stdin: Bun.FileSink, pieces: Iterable<Uint8Array>): Promise<void> {
+async function give(stdin: Bun.FileSink, pieces: readonly Piece[]): Promise<void> {
   for (const piece of pieces) {
-    stdin.write(piece);
-    await stdin.flush();
+    for await (const bytes of piece instanceof Blob ? piece.stream() : [piece]) {
+      stdin.write(bytes);
+      await stdin.flush();
+    }
   }
   await stdin.end();
 }

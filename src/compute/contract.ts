@@ -1,3 +1,4 @@
+import type { Piece } from "../base/chore.ts";
 import type { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 
@@ -8,7 +9,7 @@ interface ComputeJob {
   name: ComputeName;
   input: JsonObject;
   /** Bytes that the input speaks of, as they came: parsing them is the job's own business. */
-  pieces: readonly Uint8Array[];
+  pieces: readonly Piece[];
   /** What is said of a job that takes too long or too much memory; ends where `why` goes on. */
   tooMuch: (why: "too long" | "too much memory") => AppError;
 }

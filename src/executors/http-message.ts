@@ -1,5 +1,8 @@
+import { join } from "node:path";
+import type { Piece } from "../base/chore.ts";
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import type { Ids } from "../base/ids.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { maskSecrets } from "../base/mask.ts";
 import { textOf } from "../base/template-lookup.ts";
@@ -91,67 +94,78 @@ export interface Reply {
   headers: Record<string, string>;
   /** Of the last hop. */
   url: string;
-  /** The body, as it came; `readBody` reads it. */
-  pieces: Uint8Array[];
+  /** The body, as it came; `bytesOf` and `readBody` read it. */
+  pieces: Piece[];
   /** Of the body, after decoding. */
   bytes: number;
   truncated: boolean;
 }
 
-/** A body up to this long is read without asking for room. */
-const FREE_BYTES = 1024 * 1024;
+/** A body up to this long is held in memory. */
+const HELD_BYTES = 1024 * 1024;
 
-/** Reads at most `maxBytes` of the body, and waits for `room` before it holds much of it. */
-export async function readReply(
-  response: EgressResponse,
-  maxBytes: number,
-  room: (bytes: number) => Promise<void>,
-): Promise<Reply> {
+/** Where a long body goes while its run lasts. */
+export interface Spill {
+  /** Waits until there is room for so many bytes. */
+  room(bytes: number): Promise<void>;
+  workFolder(): Promise<string>;
+  ids: Ids;
+}
+
+/** Reads at most `maxBytes` of the body. A long one goes to a file, once there is room for it. */
+export async function readReply(response: EgressResponse, maxBytes: number, spill: Spill): Promise<Reply> {
   const { status, url } = response;
   const headers: Record<string, string> = {};
   for (const [name, value] of response.headers) {
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
-  const { pieces, bytes, truncated } = await readPieces(response, maxBytes, room);
-  return { status, headers, url, pieces, bytes, truncated };
+  const length = response.headers.get("content-length");
+  const isPlain = length !== null && !response.headers.has("content-encoding");
+  const known = isPlain ? Number(length) : Number.POSITIVE_INFINITY;
+  const most = Math.min(known, maxBytes);
+  if (most > HELD_BYTES) {
+    return { status, headers, url, ...(await readPieces(response, { maxBytes, most, spill })) };
+  }
+  const { bytes, truncated } = await response.bytes(maxBytes);
+  return { status, headers, url, pieces: [bytes], bytes: bytes.length, truncated };
 }
 
 async function readPieces(
   response: EgressResponse,
-  maxBytes: number,
-  room: (bytes: number) => Promise<void>,
+  { maxBytes, most, spill }: { maxBytes: number; most: number; spill: Spill },
 ): Promise<Pick<Reply, "pieces" | "bytes" | "truncated">> {
-  const length = response.headers.get("content-length");
-  const isPlain = length !== null && !response.headers.has("content-encoding");
-  const known = isPlain ? Number(length) : Number.POSITIVE_INFINITY;
-  if (Math.min(known, maxBytes) <= FREE_BYTES) {
-    const { bytes, truncated } = await response.bytes(maxBytes);
-    return { pieces: [bytes], bytes: bytes.length, truncated };
-  }
-  const reader = response.body.getReader();
-  const pieces: Uint8Array[] = [];
+  const held: Uint8Array[] = [];
+  let file: { path: string; sink: Bun.FileSink } | null = null;
   let bytes = 0;
-  let hasRoom = false;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return { pieces, bytes, truncated: false };
-    const left = maxBytes - bytes;
-    pieces.push(value.length > left ? value.slice(0, left) : value);
-    bytes += Math.min(value.length, left);
-    if (value.length > left) {
-      await reader.cancel();
-      return { pieces, bytes, truncated: true };
+  let truncated = false;
+  try {
+    for await (const value of response.body) {
+      const piece = value.subarray(0, maxBytes - bytes);
+      bytes += piece.length;
+      if (file) {
+        file.sink.write(piece);
+        await file.sink.flush();
+      } else held.push(piece);
+      truncated = piece.length < value.length;
+      if (truncated) break;
+      if (bytes <= HELD_BYTES || file) continue;
+      await spill.room(most);
+      const path = join(await spill.workFolder(), `reply-${spill.ids.uuid()}`);
+      file = { path, sink: Bun.file(path).writer() };
     }
-    if (bytes > FREE_BYTES && !hasRoom) {
-      await room(Math.min(known, maxBytes));
-      hasRoom = true;
-    }
+  } finally {
+    await file?.sink.end();
   }
+  return { pieces: [...held, ...(file ? [Bun.file(file.path)] : [])], bytes, truncated };
 }
 
 const TEXT =
   /^text\/|[/+](json|xml|javascript|ecmascript|yaml|x-yaml|csv|graphql|x-www-form-urlencoded|x-ndjson)\b/i;
 const JSON_TYPE = /[/+]json\b/i;
+
+/** The bytes of a body that is held in memory. */
+export const bytesOf = (pieces: readonly Piece[]): Buffer =>
+  Buffer.concat(pieces.filter((piece) => piece instanceof Uint8Array));
 
 /** A body, read. */
 interface Body {
@@ -217,7 +231,7 @@ const MAX_SHOWN = 2_000;
 /** The failure that an unwanted status is; `now` is for a `Retry-After` that names an instant. */
 export function unexpectedStatus(method: string, reply: Reply, now: Date): AppError {
   const { status, headers, pieces, truncated } = reply;
-  const { body, encoding } = readBody(Buffer.concat(pieces), headers["content-type"] ?? "", truncated);
+  const { body, encoding } = readBody(bytesOf(pieces), headers["content-type"] ?? "", truncated);
   const host = new URL(reply.url).host;
   const retryable = status >= 500; // decisions, section 4: a 4xx reply is not retried
   const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../base/json.ts";
 import { type Summary, summaryOf } from "../base/summary.ts";
 import type { Compute } from "../compute/contract.ts";
 import type { Bench } from "./contract.ts";
-import { type Reply, readBody } from "./http-message.ts";
+import { bytesOf, type Reply, readBody } from "./http-message.ts";
 
 /** Replies up to this long are read where they came; what looks into them is bounded by `SEARCH_HERE`. */
 const MAX_PARSED_BYTES = 1024 * 1024;
@@ -102,21 +102,22 @@ export async function makeResult(
   const pages = replies.map((reply) => pageOf(reply, truncated && !work.isPaged));
   const whole: HttpWork = { ...work, truncated, pages };
   const pieces = replies.flatMap((reply) => reply.pieces);
+  const bytes = replies.reduce((sum, reply) => sum + reply.bytes, 0);
   const isSearched = work.responseExtract !== null || work.itemsPath !== null;
-  const here = tryHere(sizeOf(pieces), isSearched, () => resultOf(whole, Buffer.concat(pieces), SEARCH_HERE));
+  const here = tryHere(bytes, isSearched, () => resultOf(whole, bytesOf(pieces), SEARCH_HERE));
   if (here) return { result: here };
   const input = whole as unknown as JsonObject;
-  const { output, bytes } = await by.compute.run({ name: "http_result", input, pieces, tooMuch }, by);
-  if (bytes.length <= MAX_PARSED_BYTES) return { result: JSON.parse(Buffer.from(bytes).toString()) };
+  const { output, bytes: json } = await by.compute.run({ name: "http_result", input, pieces, tooMuch }, by);
+  if (json.length <= MAX_PARSED_BYTES) return { result: JSON.parse(Buffer.from(json).toString()) };
   const summary = output as unknown as Summary;
-  return { result: summary.fields, whole: { json: bytes, summary } };
+  return { result: summary.fields, whole: { json, summary } };
 }
 
 /** What of a reply leads to the next page; looked for as the result is made. */
 export async function look(by: By, paths: Omit<LookWork, "page">, reply: Reply): Promise<Look> {
   const work = { ...paths, page: pageOf(reply, false) };
   const { pieces } = reply;
-  const here = tryHere(reply.bytes, true, () => lookAt(work, Buffer.concat(pieces), SEARCH_HERE));
+  const here = tryHere(reply.bytes, true, () => lookAt(work, bytesOf(pieces), SEARCH_HERE));
   if (here) return here;
   const input = work as unknown as JsonObject;
   return (await by.compute.run({ name: "http_look", input, pieces, tooMuch }, by)).output as unknown as Look;
@@ -128,7 +129,7 @@ export async function search(by: By, body: Json, responseExtract: string | null)
   const pieces = [Buffer.from(JSON.stringify(body))];
   const page = {
     pieces,
-    bytes: sizeOf(pieces),
+    bytes: pieces[0]?.length ?? 0,
     headers: { "content-type": "application/json" },
     truncated: false,
   };
@@ -261,5 +262,3 @@ function checkValues(bytes: Uint8Array): void {
     }
   }
 }
-
-const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);

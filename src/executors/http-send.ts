@@ -82,7 +82,10 @@ export function startOf({ url: text, query, body }: Request, access: Access | nu
 }
 
 /** What it takes to send: of a run its bench. */
-export type Outbox = Pick<Bench, "egress" | "signal" | "clock" | "log" | "compute" | "room"> & {
+export type Outbox = Pick<
+  Bench,
+  "egress" | "signal" | "clock" | "log" | "compute" | "room" | "workFolder" | "ids"
+> & {
   /** `id` stands in the idempotency keys of what is sent. */
   run: { id: string; organizationId: string };
 };
@@ -125,7 +128,7 @@ export function sender(bench: Outbox, definition: Request, access: Access | null
       response = await ask(turn, page, await access.authorize({ isFresh: true })); // the kept token has ended
     }
     const good = isExpected(response.status);
-    const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, bench.room);
+    const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, bench);
     const told = `${method} ${turn.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
     bench.log(good ? "info" : "warn", told);
     if (!good) throw unexpectedStatus(method, reply, bench.clock.now());

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { residentBytes } from "../base/resident.ts";
+import { stepBack } from "../base/step-back.ts";
 import type { FromChild, Outcome, ToChild } from "./protocol.ts";
 
 /** How often a working child's memory is looked at. */
@@ -91,6 +92,7 @@ export function startChild(options: ChildOptions): Child {
       settle((asked) => asked.reject(death));
     },
   });
+  stepBack(spawned.pid);
   spawned.unref();
   void readComplaint(spawned.stderr, (text) => {
     complaint = text;

@@ -8,7 +8,7 @@ import { callApi, checkInput } from "../../executors/http-api.ts";
 import { type CallResult, small } from "../../executors/http-result.ts";
 import { approvedBeside } from "./beside.ts";
 import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
-import { fingerprintOf, openUseFor } from "./use.ts";
+import { fingerprintOf, openUseFor, outboxOf } from "./use.ts";
 
 /** An endpoint or a tool of the catalog, as a model is told of it. */
 export interface CatalogTool {
@@ -110,15 +110,7 @@ export async function callCatalogTool(
     throw new AppError("invalid_state", `${tool.name} needs approval, and nobody has given it.`);
   if (call.approvedFingerprint !== null && call.approvedFingerprint !== use.fingerprint)
     throw new AppError("invalid_state", `${tool.name} is not what was approved any more.`);
-  const outbox = {
-    egress: ctx.egress,
-    signal: call.signal,
-    clock: ctx.clock,
-    log: () => undefined,
-    compute: ctx.compute,
-    room: async () => undefined, // no reply is longer than what needs none
-    run: { id: call.id, organizationId: ctx.organizationId },
-  };
+  const outbox = outboxOf(ctx, call.id, call.signal);
   const isHeld = call.approvedFingerprint !== null;
   return small(await callApi(outbox, use, call.input, { tellsFailures: true, maxBytes: MAX_BYTES, isHeld }));
 }

@@ -6,6 +6,7 @@ import { type Context, write } from "../../context.ts";
 import type { ApiReference } from "../../executors/contract.ts";
 import { callApi, checkInput } from "../../executors/http-api.ts";
 import { type CallResult, small } from "../../executors/http-result.ts";
+import type { Outbox } from "../../executors/http-send.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { record } from "../events/service.ts";
@@ -132,15 +133,7 @@ export async function testEndpoint(
     throw new AppError("invalid_state", message);
   }
   const started = ctx.clock.monotonic();
-  const outbox = {
-    egress: ctx.egress,
-    signal: limited,
-    clock: ctx.clock,
-    log: () => undefined,
-    compute: ctx.compute,
-    room: async () => undefined, // no reply is longer than what needs none
-    run: { id: ctx.ids.uuid(), organizationId: ctx.organizationId },
-  };
+  const outbox = outboxOf(ctx, ctx.ids.uuid(), limited);
   const result = small(await callApi(outbox, use, input, { tellsFailures: true, maxBytes: MAX_TEST_BYTES }));
   const durationSeconds = Math.round(ctx.clock.monotonic() - started) / 1000;
   const { status } = result;
@@ -149,6 +142,22 @@ export async function testEndpoint(
   );
   return { ...result, durationSeconds };
 }
+
+/** What a call outside of a run has: its replies are short, and none goes to a file. */
+export const outboxOf = (ctx: Context, id: string, signal: AbortSignal): Outbox => ({
+  egress: ctx.egress,
+  compute: ctx.compute,
+  clock: ctx.clock,
+  ids: ctx.ids,
+  signal,
+  log: () => undefined,
+  room: tooLongToHold,
+  workFolder: tooLongToHold,
+  run: { id, organizationId: ctx.organizationId },
+});
+
+const tooLongToHold = () =>
+  Promise.reject(new AppError("internal", "A reply outside of a run is too long to be held."));
 
 function checkBody(use: CatalogUse, input: JsonObject): void {
   try {
