@@ -10,7 +10,8 @@ import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { systemClock } from "../src/base/clock.ts";
 import { canonicalJson } from "../src/base/json.ts";
-import { chainHash, GENESIS } from "../src/resources/events/service.ts";
+import { chainHash } from "../src/resources/events/service.ts";
+import { GENESIS } from "../src/resources/events/table.ts";
 import { migrations } from "../src/store/migrations.ts";
 import { openStore } from "../src/store/store.ts";
 

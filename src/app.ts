@@ -18,6 +18,7 @@ import { type Config, ConfigError, type Secrets, schemeOf } from "./config.ts";
 import type { App } from "./context.ts";
 import { openKeys } from "./engine/keys.ts";
 import { openTracer } from "./engine/tracer.ts";
+import { openTrail } from "./engine/trail.ts";
 import { executors } from "./executors/registry.ts";
 import { type DataFolder, openDataFolder } from "./folder.ts";
 import { checkInstallation, placesOf, readInstallation, recordInstallation } from "./installation.ts";
@@ -118,6 +119,7 @@ async function build(parts: Ground): Promise<Opened> {
     ids,
     admit: async (keyId) => fellows?.join(keyId),
   });
+  await openTrail({ store, clock, secrets: box, log }, folder.path);
   const sql = openSql({
     self: [...self, "__sql"],
     folder: join(folder.scratch, "sql"),

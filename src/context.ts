@@ -133,15 +133,24 @@ export interface WriteContext extends Context {
   afterCommit(effect: () => void): void;
 }
 
-/** Events on their way into the store, and the last hash of each organization's chain with them. */
-interface Trail {
-  readonly rows: object[];
-  readonly heads: Map<string, string>;
-  /** The heads as the works before this one in the same transaction have left them. */
-  readonly before: ReadonlyMap<string, string>;
+/** The newest end of an organization's chain. */
+export interface TrailHead {
+  /** Number of events up to it. */
+  readonly count: number;
+  readonly hash: string;
+  /** False once the stored head could not be authenticated: nothing that follows is authenticated then. */
+  readonly isAuthentic: boolean;
 }
 
-const headsByGroup = new WeakMap<object, Map<string, string>>();
+/** Events on their way into the store, and the head of each organization's chain with them. */
+interface Trail {
+  readonly rows: object[];
+  readonly heads: Map<string, TrailHead>;
+  /** The heads as the works before this one in the same transaction have left them. */
+  readonly before: ReadonlyMap<string, TrailHead>;
+}
+
+const headsByGroup = new WeakMap<object, Map<string, TrailHead>>();
 
 /** Runs `work` in a transaction, or in the one that `ctx` is already in. Keep network calls out of it. */
 export async function write<T>(ctx: Context, work: (tx: WriteContext) => Promise<T>): Promise<T> {
@@ -179,14 +188,14 @@ type Work<T> = (inside: (ctx: Context) => WriteContext, db: WriteDb) => Promise<
 async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
   let effects: (() => void)[] = [];
   const value = await app.store.write(async (db, group) => {
-    const before = headsByGroup.get(group) ?? new Map<string, string>();
+    const before = headsByGroup.get(group) ?? new Map<string, TrailHead>();
     headsByGroup.set(group, before);
     effects = []; // a store that tries again starts afresh
     const lasts: (() => Promise<void>)[] = [];
     const inside = {
       db,
       writing: true as const,
-      trail: { rows: [], heads: new Map<string, string>(), before },
+      trail: { rows: [], heads: new Map<string, TrailHead>(), before },
       afterCommit: (effect: () => void) => void effects.push(effect),
       beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
     };

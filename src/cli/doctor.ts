@@ -16,11 +16,11 @@ import {
   checkLake,
   checkQueue,
   checkSchema,
-  checkTrails,
 } from "./doctor/database.ts";
 import { type Finding, fine, looking, wrong } from "./doctor/finding.ts";
 import { checkDisk, checkPermissions, checkWal, isTaken } from "./doctor/folder.ts";
 import { checkClock, checkEgress, checkTls } from "./doctor/machine.ts";
+import { checkTrails, checkTriggers } from "./doctor/trail.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -135,7 +135,10 @@ async function examineRows(
     ].filter((key) => key !== null);
   return [
     await looking("key", LOOK_AGAIN, () => checkKey(db, keys(), dataFolder)),
-    await looking("audit", RESTORE, () => checkTrails(db)),
+    await looking("audit", RESTORE, () =>
+      checkTrails(db, keys(), config.databaseUrl === null ? dataFolder : null),
+    ),
+    await looking("triggers", LOOK_AGAIN, () => checkTriggers(db)),
     await looking("events", LOOK_AGAIN, () => checkEvents(db, clock)),
     await looking("queue", LOOK_AGAIN, () => checkQueue(db, clock, isServed)),
   ];

@@ -2,34 +2,81 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { asc } from "drizzle-orm";
 import type { Parts } from "../app.ts";
+import { systemIds } from "../base/ids.ts";
+import { ConfigError } from "../config.ts";
+import { openSecretBox, type SecretBox } from "../crypto/secretbox.ts";
 import { withDatabase } from "../engine/backup/contents.ts";
+import { givenMasterKey, keyInFile, nextMasterKey, previousMasterKey } from "../folder.ts";
 import { checkInstallation } from "../installation.ts";
-import { verifyChain } from "../resources/events/verify.ts";
+import { readHeadFile } from "../resources/events/head-file.ts";
+import { hasEvent, verifyTrail } from "../resources/events/verify.ts";
 import type { Verification } from "../resources/events/wire.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import type { ReadDb } from "../store/store.ts";
 import { isTaken } from "./doctor/folder.ts";
+import type { KeptSeal } from "./events-seals.ts";
 import { withData } from "./host.ts";
 
-/** Recomputes every organization's chain, also beside a running server; `onChain` gets each by the organization's slug. */
+/**
+ * Verifies every organization's trail, also beside a running server, and compares it with seals that were kept
+ * elsewhere; `onChain` gets each by the organization's slug.
+ */
 export async function verifyHere(
   parts: Parts,
+  kept: readonly KeptSeal[],
   onChain: (slug: string, found: Verification) => void,
 ): Promise<Verification> {
-  const whole: Verification = { valid: true, checked: 0, firstBadId: null };
-  const verify = async (db: ReadDb) => {
-    for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
-      const found = await verifyChain(db, id);
+  const whole: Verification = { valid: true, checked: 0, firstBadId: null, reason: null };
+  const { dataFolder, databaseUrl } = parts.config;
+  const verify = async (db: ReadDb, secrets: Verifier) => {
+    const beside = databaseUrl === null ? readHeadFile(dataFolder, secrets) : null;
+    const rows = await db.select().from(organizations).orderBy(asc(organizations.id));
+    const isMissing = await lacksSeals(db, rows, kept);
+    for (const { id, slug } of rows) {
+      let found = await verifyTrail({ db, secrets }, id, { beside: beside?.[id] ?? null });
+      if (found.valid && isMissing(id)) found = { ...found, valid: false, reason: "rolled_back" };
       whole.valid &&= found.valid;
       whole.checked += found.checked;
       whole.firstBadId ??= found.firstBadId;
+      whole.reason ??= found.reason;
       onChain(slug, found);
     }
+    if (isMissing(null)) Object.assign(whole, { valid: false, reason: whole.reason ?? "rolled_back" });
   };
   checkInstallation(parts);
-  const { dataFolder, databaseUrl } = parts.config;
   const file = join(dataFolder, "weir.db");
-  if (databaseUrl === null && existsSync(file) && isTaken(dataFolder)) await withDatabase(file, verify);
-  else await withData(parts, ({ store }) => verify(store.db));
+  if (databaseUrl === null && existsSync(file) && isTaken(dataFolder))
+    await withDatabase(file, (db) => verify(db, verifierOf(parts)));
+  else await withData(parts, ({ store, secrets }) => verify(store.db, secrets));
   return whole;
+}
+
+type Verifier = Pick<SecretBox, "sign" | "verify">;
+
+/** The keys of a data directory that a server has. Throws `ConfigError` where there is none. */
+function verifierOf({ config, secrets }: Parts): Verifier {
+  const { dataFolder } = config;
+  const isFromFile = secrets.secretKey === null;
+  const own = isFromFile ? keyInFile(dataFolder) : givenMasterKey(secrets.secretKey ?? "");
+  const other = isFromFile ? nextMasterKey(dataFolder) : previousMasterKey(secrets.secretKeyPrevious);
+  if (own === null)
+    throw new ConfigError(`There is no secret.key in ${dataFolder}. Put it back, or set WEIR_SECRET_KEY.`);
+  return openSecretBox(own, systemIds, { former: other ? [other] : [] });
+}
+
+/** Which organizations lack an event that a kept seal names; asked with null, whether a seal fits none of them. */
+async function lacksSeals(
+  db: ReadDb,
+  rows: readonly { id: string }[],
+  kept: readonly KeptSeal[],
+): Promise<(id: string | null) => boolean> {
+  const lacking = new Set<string | null>();
+  for (const seal of kept) {
+    const { organizationId } = seal;
+    const among = rows.filter(({ id }) => organizationId === null || organizationId === id);
+    const there = await Promise.all(among.map(({ id }) => hasEvent(db, id, seal)));
+    if (there.includes(true)) continue;
+    lacking.add(among.length === 1 ? (among[0]?.id ?? null) : null);
+  }
+  return (id) => lacking.has(id);
 }

@@ -4,6 +4,7 @@ import { AppError } from "../base/errors.ts";
 import { serverOf } from "./account.ts";
 import { plain } from "./client.ts";
 import { openCredentials } from "./credentials.ts";
+import { type KeptSeal, lacksSeal, readSeals } from "./events-seals.ts";
 import { tailEvents } from "./events-tail.ts";
 import { numberGiven } from "./given.ts";
 import { type Host, UsageError } from "./host.ts";
@@ -18,7 +19,14 @@ interface Verification {
   valid: boolean;
   checked: number;
   firstBadId: string | null;
+  reason: "truncated" | "rewritten" | "rolled_back" | null;
 }
+
+const REASONS = {
+  truncated: "its newest events are missing",
+  rewritten: "events were changed or removed",
+  rolled_back: "an older copy was put back",
+};
 
 /** `weir events tail|verify` */
 export const events = commandOf("events", {
@@ -32,15 +40,16 @@ export const events = commandOf("events", {
     },
   }),
   verify: verb({
-    options: { data: { type: "string" } },
+    options: { data: { type: "string" }, against: { type: "string" } },
     async run({ flags, host }) {
       if (flags.server !== undefined && flags.data !== undefined)
         throw new UsageError("Give either --server or --data: whose trail is checked.");
       if (flags.server === undefined && flags.org !== undefined)
         throw new UsageError("--org goes with --server; without one every organization is checked.");
       const isThere = flags.server !== undefined || (flags.data === undefined && (await isElsewhere(host)));
-      const { valid, firstBadId } = isThere ? await there(flags, host) : await here(flags, host);
-      if (!valid) throw new AppError("invalid_state", `The trail is broken at ${firstBadId}.`);
+      const kept = flags.against === undefined ? [] : readSeals(flags.against);
+      const found = isThere ? await there(flags, host, kept) : await here(flags, host, kept);
+      if (!found.valid) throw new AppError("invalid_state", `The audit log is not valid: ${faultOf(found)}.`);
     },
   }),
 });
@@ -52,22 +61,31 @@ async function isElsewhere(host: Host): Promise<boolean> {
   return openCredentials(host.person).tokenFor(serverOf(host, undefined)) !== null;
 }
 
-async function here(flags: { data?: string; json?: boolean }, host: Host): Promise<Verification> {
+async function here(
+  flags: { data?: string; json?: boolean },
+  host: Host,
+  kept: readonly KeptSeal[],
+): Promise<Verification> {
   const { verifyHere } = await import("./events-verify.ts");
-  const whole = await verifyHere(await host.parts({ data: flags.data }), (slug, found) => {
+  const whole = await verifyHere(await host.parts({ data: flags.data }), kept, (slug, found) => {
     if (!flags.json) host.out(chainText(slug, found));
   });
   if (flags.json) host.out(JSON.stringify(whole));
   return whole;
 }
 
-async function there(flags: Given["flags"], host: Host): Promise<Verification> {
+async function there(flags: Given["flags"], host: Host, kept: readonly KeptSeal[]): Promise<Verification> {
   const api = apiOf({ flags, host });
-  const { body, text } = await api.get<Verification>("/api/v1/events/verify");
-  if (flags.json) printJson(host, text);
-  else host.out(chainText(api.server, body));
-  return body;
+  const { body } = await api.get<Verification>("/api/v1/events/verify");
+  const isBack = body.valid && kept.length > 0 && (await lacksSeal(api, kept));
+  const found: Verification = isBack ? { ...body, valid: false, reason: "rolled_back" } : body;
+  if (flags.json) printJson(host, JSON.stringify(found));
+  else host.out(chainText(api.server, found));
+  return found;
 }
 
-const chainText = (name: string, { valid, checked, firstBadId }: Verification) =>
-  plain(`${name}: ${valid ? "valid" : `broken at ${firstBadId}`}, ${checked} events checked`);
+const faultOf = ({ reason, firstBadId }: Verification) =>
+  `${REASONS[reason ?? "rewritten"]}${firstBadId === null ? "" : `, first at ${firstBadId}`}`;
+
+const chainText = (name: string, found: Verification) =>
+  plain(`${name}: ${found.valid ? "valid" : faultOf(found)}, ${found.checked} events checked`);

@@ -132,18 +132,20 @@ ${SHARED}`,
     gist: "follow the audit trail, and check it",
     verbs: {
       tail: "weir events tail [--type TYPE] [--correlation ID] [--limit N] [--server URL] [--org ORG] [--json]",
-      verify: "weir events verify [--data DIR | --server URL [--org ORG]] [--json]",
+      verify: "weir events verify [--data DIR | --server URL [--org ORG]] [--against FILE] [--json]",
     },
     text: `tail prints the last events and then those that come, until Ctrl-C, also over a restart of the server. verify
 recomputes the chain of hashes of every organization of the data directory, also while a server runs on it. With
 --server, or where this machine has no data directory and you are signed in, the server does. Exit code 1 when it does
-not hold.
+not hold: the newest events are missing (truncated), events were changed or removed (rewritten), or an older copy of
+the database was put back (rolled_back).
 
+  --against FILE     seals that you keep elsewhere, as GET /api/v1/events/seals returns them: JSON or JSON lines
   --type TYPE        such as action.failed, or action.* for all of a kind
   --correlation ID   those of one chain
   --limit N          how many to show first; 10 by default, at most 200
   --data DIR         where all state lies; ./weir-data by default, or WEIR_DATA
-${SHARED.replace("the API's JSON, as it is", "each event as JSON; of verify {valid, checked, firstBadId}")}`,
+${SHARED.replace("the API's JSON, as it is", "each event as JSON; of verify {valid, checked, firstBadId, reason}")}`,
   },
   webhooks: {
     line: "weir webhooks dead-letters|replay [FLAGS]",

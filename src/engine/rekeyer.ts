@@ -1,6 +1,8 @@
 import { and, asc, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { App } from "../context.ts";
 import { keyIdIn } from "../crypto/secretbox.ts";
+import { readHeadFile, writeHeadFile } from "../resources/events/head-file.ts";
+import { authenticateAgain } from "../resources/events/seals.ts";
 import type { WriteDb } from "../store/store.ts";
 import { beginChange, endChange } from "./keys.ts";
 import type { Loop } from "./loop.ts";
@@ -64,8 +66,16 @@ export async function* rekey(app: App): AsyncGenerator<void> {
         after = last.place;
       }
     }
+    found += yield* authenticateAgain(app);
   }
+  keepHeadFile(app);
   await endChange(app);
+}
+
+/** Authenticates the file beside the database under the new key. */
+function keepHeadFile({ config, secrets, store }: App): void {
+  const kept = store.remote ? null : readHeadFile(config.dataFolder, secrets);
+  if (kept !== null) writeHeadFile(config.dataFolder, secrets, kept);
 }
 
 /** The primary key of a row, column by column. */

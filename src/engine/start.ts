@@ -23,6 +23,7 @@ import { replier } from "./replier.ts";
 import { rescuer } from "./rescuer.ts";
 import { resetter } from "./resetter.ts";
 import { scheduler } from "./scheduler.ts";
+import { openSealer } from "./sealer.ts";
 import { sweeper } from "./sweeper.ts";
 import { talker } from "./talker.ts";
 import { timekeeper } from "./timekeeper.ts";
@@ -50,6 +51,7 @@ const REKEY_MS = 1_000;
 const RESET_MS = 500;
 const KEEP_TIME_MS = 1_000;
 const BACKUP_MS = 10_000;
+const SEAL_MS = 1_000;
 /** What was told to end gets so long to let go; an executor has 4 s of them. */
 const LET_GO_MS = 6_000;
 
@@ -69,6 +71,7 @@ export async function startEngine(app: App): Promise<Engine> {
   const worker = openWorker(app, locks);
   const deliverer = openDeliverer(app);
   const rescue = rescuer(app);
+  const sealer = openSealer(app);
   app.signals.keep(RUNS_TOPIC);
   app.signals.keep(GRANTS_TOPIC);
   app.signals.keep(OUTBOUND_TOPIC);
@@ -114,6 +117,7 @@ export async function startEngine(app: App): Promise<Engine> {
     run(resetter(app), RESET_MS),
     run(keeper, KEEP_TIME_MS),
     run(backups(app), BACKUP_MS),
+    run(sealer, SEAL_MS),
   ];
   return {
     async stop(graceMs) {
@@ -131,6 +135,8 @@ export async function startEngine(app: App): Promise<Engine> {
         .stop()
         .catch((error: unknown) => app.log.report(error, { loop: deliverer.name }));
       await within(clock, LET_GO_MS, Promise.all([...loops, stopped]));
+      const sealed = sealer.finish().catch((error: unknown) => app.log.report(error, { loop: sealer.name }));
+      await within(clock, LET_GO_MS, sealed);
     },
   };
 }

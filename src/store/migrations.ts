@@ -24,6 +24,7 @@ import provenPeople from "../../migrations/0024_proven_people.sql" with { type: 
 import secondFactor from "../../migrations/0025_second_factor.sql" with { type: "text" };
 import mailedInvitations from "../../migrations/0026_mailed_invitations.sql" with { type: "text" };
 import tokenScopes from "../../migrations/0027_token_scopes.sql" with { type: "text" };
+import trailSeals from "../../migrations/0030_trail_seals.sql" with { type: "text" };
 import processDeaths from "../../migrations/0033_process_deaths.sql" with { type: "text" };
 import fourEyes from "../../migrations/0035_four_eyes.sql" with { type: "text" };
 import webhookSenders from "../../migrations/0037_webhook_senders.sql" with { type: "text" };
@@ -57,6 +58,7 @@ export const migrations: readonly Migration[] = [
   { name: "0025_second_factor", sql: secondFactor },
   { name: "0026_mailed_invitations", sql: mailedInvitations },
   { name: "0027_token_scopes", sql: tokenScopes },
+  { name: "0030_trail_seals", sql: trailSeals },
   { name: "0033_process_deaths", sql: processDeaths },
   { name: "0035_four_eyes", sql: fourEyes },
   { name: "0037_webhook_senders", sql: webhookSenders },

@@ -66,6 +66,7 @@ const CHECKS = [
   "schema",
   "key",
   "audit",
+  "triggers",
   "events",
   "queue",
   "lake",
@@ -181,8 +182,8 @@ describe("weir doctor", () => {
     db.run("UPDATE events SET actor_id = 'somebody' WHERE seq = 1");
     db.close();
     const { wrong } = await examine(here.path);
-    expect(Object.keys(wrong)).toEqual(["audit"]);
-    expect(wrong.audit?.message).toContain("The audit trail of acme does not hold");
+    expect(Object.keys(wrong)).toEqual(["audit", "triggers"]);
+    expect(wrong.audit?.message).toContain("The audit log of acme is not valid");
   });
 
   test("tells of a clock that was set back", async () => {

@@ -103,7 +103,9 @@ describe("weir events verify --server", () => {
     const broken = await shell.run("events", ...words, "--json");
     expect(broken.code).toBe(1);
     expect(broken.json).toMatchObject({ valid: false, firstBadId: expect.any(String) });
-    expect(broken.err).toBe(`The trail is broken at ${broken.json.firstBadId}.\n`);
+    expect(broken.err).toBe(
+      `The audit log is not valid: events were changed or removed, first at ${broken.json.firstBadId}.\n`,
+    );
   });
 });
 

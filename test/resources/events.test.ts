@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Actor, type Context, contextFor, write } from "../../src/context.ts";
 import { eventsIn, type Stretch } from "../../src/resources/events/list.ts";
+import { eraseTrail } from "../../src/resources/events/seals.ts";
 import { record } from "../../src/resources/events/service.ts";
 import { EVENT_TYPES, type EventType } from "../../src/resources/events/table.ts";
 import { verifyChain } from "../../src/resources/events/verify.ts";
@@ -393,6 +394,19 @@ test("events need credentials, and another organization's are not there", async 
   expect(body.items.length).toBeGreaterThan(0);
   for (const event of body.items) expect(event.metadata.organizationId).toBe(made.body.id);
   expect((await weir.owner("GET", "/api/v1/events/verify", undefined, inBeta)).body.valid).toBe(true);
+});
+
+test("an organization's trail is erased in parts, and nobody else's", async () => {
+  await using weir = await startApp({ engine: false });
+  const made = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
+  const left = () => withFile(weir, (file) => file.query("SELECT count(*) AS n FROM events").get());
+  await weir.owner("GET", "/api/v1/events");
+  expect(await weir.app.store.write((db) => eraseTrail(db, made.body.id, 1))).toBe(false);
+  while (!(await weir.app.store.write((db) => eraseTrail(db, made.body.id, 1))));
+  const ownCount = (await weir.owner("GET", "/api/v1/events/verify")).body;
+  expect(ownCount.valid).toBe(true);
+  expect(left()).toEqual({ n: ownCount.checked });
+  expect(() => withFile(weir, (file) => file.run("DELETE FROM events"))).toThrow("append-only");
 });
 
 test("every type of event is of a group and a name", () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { contextFor, write } from "../../src/context.ts";
 import { chatMessages } from "../../src/resources/chat/table.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
+import { sealHead } from "../../src/resources/events/seals.ts";
 import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
 import { runLogs } from "../../src/resources/runs/table.ts";
 import { operations } from "../../src/server.ts";
@@ -73,6 +74,16 @@ const LISTS: Readonly<Record<string, CursorList>> = {
       const path = "/api/v1/organizations/invitations";
       await times((n) => owner("POST", path, { email: `invited-${n}@example.com` }));
       return path;
+    },
+  },
+  "/api/v1/events/seals": {
+    other: null,
+    async fill({ app, owner, ids }) {
+      await times(async (n) => {
+        created(await owner("POST", "/api/v1/api-keys", { name: `sealed ${n}` }));
+        await sealHead(app, ids.organizationId);
+      });
+      return "/api/v1/events/seals";
     },
   },
   "/api/v1/connections": {

@@ -153,20 +153,30 @@ function fits(event: AuditEvent, query: Readonly<Record<string, string | undefin
   );
 }
 
+const BROKEN = {
+  truncated: "Newest events missing",
+  rewritten: "Events changed or removed",
+  rolled_back: "Older copy put back",
+};
+
 function Verify() {
   const [asked, setAsked] = useState(false);
   const result = useApi("GET /api/v1/events/verify", {}, { enabled: asked });
   const text = result.data
     ? result.data.valid
       ? `Intact: ${result.data.checked} events`
-      : `Broken at ${result.data.firstBadId}`
+      : BROKEN[result.data.reason ?? "rewritten"]
     : "Verify the trail";
   return (
     <Button
       icon={ShieldCheck}
       busy={asked && result.isFetching}
       className={result.data ? (result.data.valid ? "text-good" : "text-bad") : ""}
-      title="Recomputes the chain of hashes over all events"
+      title={
+        result.data?.firstBadId
+          ? `First at ${result.data.firstBadId}`
+          : "Recomputes the hash chain over all events"
+      }
       onClick={() => (asked ? void result.refetch() : setAsked(true))}
     >
       <span aria-live="polite">{text}</span>

@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { and, asc, count, isNotNull, isNull, lte, min, sql } from "drizzle-orm";
+import { and, count, isNotNull, isNull, lte, min, sql } from "drizzle-orm";
 import { type Clock, timestamp } from "../../base/clock.ts";
 import { systemIds } from "../../base/ids.ts";
 import { keyIdIn, keyIdOf, openSecretBox, type SecretBox } from "../../crypto/secretbox.ts";
@@ -8,8 +8,6 @@ import { migrationsOf } from "../../engine/backup/contents.ts";
 import { SEALED, type SealedColumn } from "../../engine/sealed.ts";
 import { lakeFiles } from "../../resources/datasets/table.ts";
 import { events } from "../../resources/events/table.ts";
-import { verifyChain } from "../../resources/events/verify.ts";
-import { organizations } from "../../resources/organizations/table.ts";
 import { actionRuns } from "../../resources/runs/table.ts";
 import { outboundDeliveries } from "../../resources/webhooks/table.ts";
 import { migrations } from "../../store/migrations.ts";
@@ -98,21 +96,6 @@ async function openSome(db: ReadDb, box: SecretBox, { table, column, facts, labe
     }
   }
   return found;
-}
-
-export async function checkTrails(db: ReadDb): Promise<Finding> {
-  let checked = 0;
-  for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
-    const found = await verifyChain(db, id);
-    checked += found.checked;
-    if (found.valid) continue;
-    return wrong(
-      "audit",
-      `The audit trail of ${slug} does not hold: event ${found.firstBadId} was altered, or one before it is missing.`,
-      "Somebody changed the database by hand: compare it with a backup (weir backup verify) before you trust it.",
-    );
-  }
-  return fine("audit", `The audit trails hold: ${checked} events.`);
 }
 
 /** Wall time and the newest event: a clock that was set back makes schedules and tokens go wrong. */

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { HEAD_FILE } from "../../resources/events/head-file.ts";
 import { sizeText } from "../backup.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
@@ -18,6 +19,7 @@ const PRIVATE = [
   "secret.key",
   "secret.key.next",
   "installation.json",
+  HEAD_FILE,
   "lake",
   "files",
   "artifacts",

@@ -1,10 +1,9 @@
 import { link, lstat, mkdir, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { asc, count, desc, eq } from "drizzle-orm";
+import { asc } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import { lakeFiles } from "../../resources/datasets/table.ts";
-import { GENESIS } from "../../resources/events/service.ts";
-import { events } from "../../resources/events/table.ts";
+import { endOfChain } from "../../resources/events/heads.ts";
 import { organizations } from "../../resources/organizations/table.ts";
 import { openReader } from "../../store/file.ts";
 import { migrations } from "../../store/migrations.ts";
@@ -55,22 +54,10 @@ export async function describe(db: ReadDb): Promise<Described> {
   }
   const found: Manifest["organizations"] = [];
   for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
-    found.push({ id, slug, ...(await headOf(db, id)) });
+    const { events, head } = await endOfChain(db, id);
+    found.push({ id, slug, events, head });
   }
   return { migrations: applied, keyId: kept.get("key_id") ?? null, organizations: found };
-}
-
-/** How many events an organization's trail has, and the hash of the last one. */
-export async function headOf(db: ReadDb, organizationId: string): Promise<{ events: number; head: string }> {
-  const mine = eq(events.organizationId, organizationId);
-  const [total] = await db.select({ n: count() }).from(events).where(mine);
-  const [last] = await db
-    .select({ hash: events.hash })
-    .from(events)
-    .where(mine)
-    .orderBy(desc(events.seq))
-    .limit(1);
-  return { events: total?.n ?? 0, head: last?.hash ?? GENESIS };
 }
 
 export const migrationsOf = async (db: ReadDb): Promise<string[]> =>

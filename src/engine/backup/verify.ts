@@ -4,10 +4,11 @@ import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AppError } from "../../base/errors.ts";
+import { endOfChain } from "../../resources/events/heads.ts";
 import { verifyChain } from "../../resources/events/verify.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { damaged, type Entry, foreign, readArchive } from "./archive.ts";
-import { describe, headOf, refuseNewer, withDatabase } from "./contents.ts";
+import { describe, refuseNewer, withDatabase } from "./contents.ts";
 import { DATABASE, HEAD, isPartName, MANIFEST, type Manifest, readHead, readManifest } from "./shape.ts";
 
 const MAX_TEXT_BYTES = 256 * 1024 * 1024;
@@ -122,7 +123,7 @@ export async function checkDatabase(
     if (migrations.at(-1) !== manifest.schemaVersion || keyId !== manifest.keyId) throw damaged(path);
     if (organizations.length !== manifest.organizations.length) throw damaged(path);
     for (const { id, events, head } of manifest.organizations) {
-      const found = await headOf(db, id);
+      const found = await endOfChain(db, id);
       if (found.events !== events || found.head !== head) throw damaged(path);
     }
     if (!isOwn) await checkTrails(db, manifest, signal);

@@ -1,9 +1,11 @@
+import { cursorQuery, object } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { eventStream } from "../../http/stream.ts";
 import { followEvents, startOfStream } from "./follow.ts";
 import { listEvents } from "./list.ts";
-import { verifyChain } from "./verify.ts";
-import { EventFilter, EventPage, EventQuery, toEvent, Verification } from "./wire.ts";
+import { listSeals } from "./seals.ts";
+import { verifyOwnTrail } from "./verify-own.ts";
+import { EventFilter, EventPage, EventQuery, SealPage, toEvent, toSeal, Verification } from "./wire.ts";
 
 const tag = "Events";
 
@@ -29,12 +31,28 @@ export const eventOperations = [
     path: "/api/v1/events/verify",
     audience: "viewer",
     tag,
-    summary: "Recomputes the chain of hashes over all events",
+    summary: "Verifies the audit log",
     description:
-      "`valid` is false where an event was altered or taken out; `firstBadId` names the first event that does not fit what stands before it.",
+      "Recomputes the chain of hashes and compares it with the seals and the head, which only the master key can make. `reason` is `truncated` where the newest events are missing, `rewritten` where events were changed or removed, `rolled_back` where an older copy was put back. `firstBadId` names the first event that doesn't fit.",
     response: Verification,
-    example: { valid: true, checked: 1280, firstBadId: null },
-    handle: ({ ctx, visit }) => verifyChain(ctx.db, ctx.organizationId, visit.request.signal),
+    example: { valid: true, checked: 1280, firstBadId: null, reason: null },
+    handle: ({ ctx, visit }) => verifyOwnTrail(ctx, visit.request.signal),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/events/seals",
+    audience: "admin",
+    tag,
+    summary: "Lists the seals of the audit log, oldest first",
+    description:
+      "A seal is made every 1,000 events or 60 seconds. Keep them elsewhere, and compare with `weir events verify --against FILE`.",
+    query: object(cursorQuery(50, 200)),
+    response: SealPage,
+    errors: [410],
+    async handle({ ctx, query }) {
+      const { rows, ...page } = await listSeals(ctx, query);
+      return { items: rows.map(toSeal), ...page };
+    },
   }),
   operation({
     method: "GET",

@@ -1,9 +1,8 @@
-import { desc, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
-import { insertInto, prepared } from "../../store/prepared.ts";
-import type { ReadDb } from "../../store/store.ts";
+import { insertInto } from "../../store/prepared.ts";
+import { putHead, storedHead } from "./heads.ts";
 import { type EventRow, type EventType, events } from "./table.ts";
 
 /** What an event is about. */
@@ -37,19 +36,6 @@ export interface Entity {
   id: string;
 }
 
-/** The hash before the first event of an organization. */
-export const GENESIS = "0".repeat(64);
-
-const lastHash = prepared((db: ReadDb) =>
-  db
-    .select({ hash: events.hash })
-    .from(events)
-    .where(eq(events.organizationId, sql.placeholder("organizationId")))
-    .orderBy(desc(events.seq))
-    .limit(1)
-    .prepare(),
-);
-
 /** As it is stored: `data` and `actor` are JSON texts already. */
 type NewEvent = Omit<EventRow, "seq" | "data" | "actor"> & { data: string; actor: string };
 
@@ -67,7 +53,7 @@ export async function record(
   const { heads, before } = tx.trail;
   const rows = tx.trail.rows as NewEvent[];
   const { organizationId } = tx;
-  const previous = heads.get(organizationId) ?? before.get(organizationId) ?? (await storedHead(tx));
+  const previous = heads.get(organizationId) ?? before.get(organizationId) ?? (await storedHead(tx, type));
   const shown = shownActor(actor);
   const row = {
     id: tx.ids.uuid(),
@@ -82,9 +68,9 @@ export async function record(
     data: canonicalJson(data),
     correlationId: tx.correlationId,
   };
-  const hash = hashOf(previous, row, shown.canonical, row.data);
+  const hash = hashOf(previous.hash, row, shown.canonical, row.data);
   if (!heads.has(organizationId)) tx.afterCommit(() => tx.signals.notify(eventsTopic(organizationId)));
-  heads.set(organizationId, hash);
+  heads.set(organizationId, { count: previous.count + 1, hash, isAuthentic: previous.isAuthentic });
   if (rows.length === 0) tx.beforeCommit(() => insertAll(tx, rows));
   rows.push({ ...row, hash });
 }
@@ -96,11 +82,7 @@ async function insertAll(tx: WriteContext, rows: readonly NewEvent[]): Promise<v
   for (let start = 0; start < rows.length; start += BATCH) {
     await insertEvents(tx.db, ...rows.slice(start, start + BATCH));
   }
-}
-
-async function storedHead(tx: WriteContext): Promise<string> {
-  const [last] = await lastHash(tx.db).all({ organizationId: tx.organizationId });
-  return last?.hash ?? GENESIS;
+  for (const [organizationId, head] of tx.trail.heads) await putHead(tx, organizationId, head);
 }
 
 /** Signalled when an organization's trail has grown. */

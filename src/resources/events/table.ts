@@ -1,4 +1,4 @@
-import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
@@ -115,3 +115,42 @@ export const events = sqliteTable("events", {
   hash: text().notNull(),
 });
 export type EventRow = typeof events.$inferSelect;
+
+/** The hash before the first event of an organization. */
+export const GENESIS = "0".repeat(64);
+
+/** The newest end of each organization's chain, authenticated in the transaction of the event that moved it. */
+export const trailHeads = sqliteTable("trail_heads", {
+  organizationId: text().primaryKey(),
+  /** Number of events up to it. */
+  count: integer().notNull(),
+  hash: text().notNull(),
+  /** HMAC under a key of the master key; empty where the head before could not be authenticated. */
+  mac: text().notNull(),
+  /** Id of the master key that `mac` was made with. */
+  keyId: text().notNull(),
+  /** The newest seal's count. */
+  sealCount: integer().notNull(),
+  sealAt: text().notNull(),
+});
+export type TrailHeadRow = typeof trailHeads.$inferSelect;
+
+/** Heads of the past that are kept for good. */
+export const trailSeals = sqliteTable(
+  "trail_seals",
+  {
+    organizationId: text().notNull(),
+    count: integer().notNull(),
+    /** The place of its newest event. */
+    seq: integer().notNull(),
+    hash: text().notNull(),
+    createdAt: text().notNull(),
+    mac: text().notNull(),
+    keyId: text().notNull(),
+  },
+  ({ organizationId, count }) => [primaryKey({ columns: [organizationId, count] })],
+);
+export type SealRow = typeof trailSeals.$inferSelect;
+
+/** Organizations whose events are being erased: the trigger lets only theirs go. */
+export const trailErasures = sqliteTable("trail_erasures", { organizationId: text().primaryKey() });

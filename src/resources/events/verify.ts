@@ -1,39 +1,196 @@
-import { and, asc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, lt, lte, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { SecretBox } from "../../crypto/secretbox.ts";
 import type { ReadDb } from "../../store/store.ts";
-import { chainHash, GENESIS } from "./service.ts";
-import { events } from "./table.ts";
-import type { Verification } from "./wire.ts";
+import { organizations } from "../organizations/table.ts";
+import { headRow, isHeadAuthentic, isSealAuthentic } from "./heads.ts";
+import { chainHash } from "./service.ts";
+import { events, GENESIS, type SealRow, type TrailHeadRow, trailHeads, trailSeals } from "./table.ts";
+import type { Reason, Verification } from "./wire.ts";
 
 /** So many events are recomputed before others get their turn. */
 const BATCH = 200;
 
+type Verifier = Pick<SecretBox, "sign" | "verify">;
+type StoredHead = Pick<TrailHeadRow, "count" | "hash" | "mac">;
+
+/** A head that was kept outside of the database. */
+export interface KeptHead {
+  seq: number;
+  count: number;
+  hash: string;
+}
+
+/** How far a walk along a chain has come. */
+interface Walk {
+  count: number;
+  hash: string;
+  seq: number;
+  /** The first event after the newest seal that fits. */
+  unsealedId: string | null;
+  /** The stored head at the instant of the last look; null where there was none, undefined before a look. */
+  head: StoredHead | null | undefined;
+}
+
+const START: Walk = { count: 0, hash: GENESIS, seq: 0, unsealedId: null, head: undefined };
+
+const bad = (walk: Walk, reason: Reason, firstBadId: string | null): Verification => ({
+  valid: false,
+  checked: walk.count,
+  firstBadId,
+  reason,
+});
+
+const good = ({ count }: Walk): Verification => ({
+  valid: true,
+  checked: count,
+  firstBadId: null,
+  reason: null,
+});
+
 /**
- * Recomputes an organization's chain from its first event and stops at the first that does not fit: one
- * that was altered, or that follows a place where some are missing. That newest events were taken away is
- * not seen: nothing follows them. Throws `cancelled` when `signal` aborts.
+ * Recomputes an organization's chain from its first event and stops at the first that doesn't fit. Needs no key, so
+ * missing newest events and a chain that was computed anew are not found. Throws `cancelled` when `signal` aborts.
  */
 export async function verifyChain(
   db: ReadDb,
   organizationId: string,
   signal?: AbortSignal,
 ): Promise<Verification> {
-  let previous = GENESIS;
-  let after = 0;
-  let checked = 0;
+  const walk: Walk = { ...START };
+  return (await walkOn(db, organizationId, walk, null, signal)) ?? good(walk);
+}
+
+/**
+ * Recomputes an organization's chain and compares it with its seals and its head, which only the master key can make,
+ * and with the head that is known `beside` the database. Throws `cancelled` when `signal` aborts.
+ */
+export async function verifyTrail(
+  { db, secrets }: { db: ReadDb; secrets: Verifier },
+  organizationId: string,
+  { beside = null, signal }: { beside?: KeptHead | null; signal?: AbortSignal } = {},
+): Promise<Verification> {
+  const walk: Walk = { ...START };
   for (;;) {
-    const rows = await readBatch(db, organizationId, after);
-    for (const { seq, hash, ...row } of rows) {
-      checked++;
-      if (hashOf(previous, row) !== hash) return { valid: false, checked, firstBadId: row.id };
-      previous = hash;
-      after = seq;
+    const found = await walkOn(db, organizationId, walk, secrets, signal);
+    if (found) return found;
+    if (walk.head !== undefined) break;
+    const end = await endOf(db, organizationId);
+    if (end.seq === walk.seq) walk.head = end.head;
+    if (end.seq <= walk.seq) break;
+  }
+  const head = walk.head ?? null;
+  const isBesideThere = beside === null || (await hasEvent(db, organizationId, beside));
+  if (head === null) return bad(walk, isBesideThere ? "truncated" : "rolled_back", null);
+  if (head.count > walk.count || (await hasLaterSeal(db, secrets, organizationId, walk.count)))
+    return bad(walk, "truncated", null);
+  const isHead = head.count === walk.count && head.hash === walk.hash;
+  if (!isHead || !isHeadAuthentic(secrets, { organizationId, ...head }))
+    return bad(walk, "rewritten", walk.unsealedId);
+  return isBesideThere ? good(walk) : bad(walk, "rolled_back", null);
+}
+
+/** True while the event that a kept head names is in the trail. */
+export async function hasEvent(db: ReadDb, organizationId: string, { seq, hash }: KeptHead) {
+  const [row] = await db
+    .select({ hash: events.hash })
+    .from(events)
+    .where(and(eq(events.organizationId, organizationId), eq(events.seq, seq)));
+  return row?.hash === hash;
+}
+
+/** Goes on to the newest event; null where all of them fit. Without `secrets` seals are not looked at. */
+async function walkOn(
+  db: ReadDb,
+  organizationId: string,
+  walk: Walk,
+  secrets: Verifier | null,
+  signal: AbortSignal | undefined,
+): Promise<Verification | null> {
+  for (;;) {
+    const rows = await readBatch(db, organizationId, walk.seq);
+    const seals = secrets ? await sealsBetween(db, organizationId, walk.count, rows.length) : new Map();
+    for (const { seq, hash, headCount, headHash, headMac, ...row } of rows) {
+      walk.count++;
+      if (hashOf(walk.hash, row) !== hash)
+        return bad(walk, await reasonAt(db, organizationId, walk, seq), row.id);
+      walk.hash = hash;
+      walk.seq = seq;
+      walk.unsealedId ??= row.id;
+      walk.head = headOf(headCount, headHash, headMac);
+      const seal: SealRow | undefined = seals.get(walk.count);
+      if (seal === undefined || secrets === null) continue;
+      if (seal.hash !== hash || seal.seq !== seq || !isSealAuthentic(secrets, seal))
+        return bad(walk, "rewritten", walk.unsealedId);
+      walk.unsealedId = null;
     }
-    if (rows.length < BATCH) return { valid: true, checked, firstBadId: null };
+    if (rows.length === 0) walk.head = undefined; // the one that was read with the rows before may be out of date
+    if (rows.length < BATCH) return null;
     await new Promise((resolve) => setImmediate(resolve));
     if (signal?.aborted) throw new AppError("cancelled", "Nobody waits for the verification any more.");
   }
+}
+
+const headOf = (count: number | null, hash: string | null, mac: string | null): StoredHead | null =>
+  count === null || hash === null || mac === null ? null : { count, hash, mac };
+
+async function sealsBetween(db: ReadDb, organizationId: string, after: number, length: number) {
+  const rows = await db
+    .select()
+    .from(trailSeals)
+    .where(
+      and(
+        eq(trailSeals.organizationId, organizationId),
+        gt(trailSeals.count, after),
+        lte(trailSeals.count, after + length),
+      ),
+    );
+  return new Map(rows.map((row) => [row.count, row]));
+}
+
+async function hasLaterSeal(db: ReadDb, secrets: Verifier, organizationId: string, after: number) {
+  const rows = await db
+    .select()
+    .from(trailSeals)
+    .where(and(eq(trailSeals.organizationId, organizationId), gt(trailSeals.count, after)))
+    .limit(BATCH);
+  return rows.some((row) => isSealAuthentic(secrets, row));
+}
+
+/** The newest place and the head of a trail, both of one instant. */
+async function endOf(db: ReadDb, organizationId: string) {
+  const newest = db
+    .select({ seq: sql<number>`coalesce(max(${events.seq}), 0)` })
+    .from(events)
+    .where(eq(events.organizationId, organizationId));
+  const [row] = await db
+    .select({
+      seq: sql<number>`(${newest})`,
+      count: sql<number | null>`${trailHeads.count}`,
+      hash: sql<string | null>`${trailHeads.hash}`,
+      mac: sql<string | null>`${trailHeads.mac}`,
+    })
+    .from(organizations)
+    .leftJoin(trailHeads, eq(trailHeads.organizationId, organizations.id))
+    .where(eq(organizations.id, organizationId));
+  return { seq: row?.seq ?? 0, head: row ? headOf(row.count, row.hash, row.mac) : null };
+}
+
+/**
+ * Why the event at `seq` doesn't follow the one before. Where newest events were cut off, the server goes on from the
+ * head that it knows: then events are missing although their places were given out again.
+ */
+async function reasonAt(db: ReadDb, organizationId: string, walk: Walk, seq: number): Promise<Reason> {
+  const head = await headRow(db, organizationId);
+  const [own] = await db.select({ n: count() }).from(events).where(eq(events.organizationId, organizationId));
+  const [between] = await db
+    .select({ n: count() })
+    .from(events)
+    .where(and(gt(events.seq, walk.seq), lt(events.seq, seq)));
+  const areMissing = head !== null && head.count > (own?.n ?? 0);
+  const hasNoGap = (between?.n ?? 0) === seq - walk.seq - 1;
+  return areMissing && hasNoGap ? "truncated" : "rewritten";
 }
 
 const readBatch = (db: ReadDb, organizationId: string, after: number) =>
@@ -52,13 +209,20 @@ const readBatch = (db: ReadDb, organizationId: string, after: number) =>
       data: sql<string>`${events.data}`,
       correlationId: events.correlationId,
       hash: events.hash,
+      headCount: trailHeads.count,
+      headHash: trailHeads.hash,
+      headMac: trailHeads.mac,
     })
     .from(events)
+    .leftJoin(trailHeads, eq(trailHeads.organizationId, events.organizationId))
     .where(and(eq(events.organizationId, organizationId), gt(events.seq, after)))
     .orderBy(asc(events.seq))
     .limit(BATCH);
 
-type RawRow = Omit<Awaited<ReturnType<typeof readBatch>>[number], "seq" | "hash">;
+type RawRow = Omit<
+  Awaited<ReturnType<typeof readBatch>>[number],
+  "seq" | "hash" | "headCount" | "headHash" | "headMac"
+>;
 
 /** Null for a row whose JSON can't be read. */
 function hashOf(previous: string, row: RawRow): string | null {

@@ -10,7 +10,7 @@ import {
   optional,
   uuid,
 } from "../../base/shape.ts";
-import type { EventRow } from "./table.ts";
+import type { EventRow, SealRow } from "./table.ts";
 
 const ACTOR_TYPES = ["user", "system", "automation", "api"] as const;
 
@@ -64,12 +64,39 @@ export const EventPage = object({
   hasMore: Type.Boolean(),
 });
 
+const REASONS = ["truncated", "rewritten", "rolled_back"] as const;
+export type Reason = (typeof REASONS)[number];
+
 export const Verification = object({
   valid: Type.Boolean(),
-  checked: Type.Integer({ description: "How many events were looked at." }),
-  firstBadId: nullable(Type.String()),
+  checked: Type.Integer({ description: "Number of events that were recomputed." }),
+  firstBadId: nullable(
+    Type.String({
+      description: "The first event that doesn't fit; null where events are missing at the end.",
+    }),
+  ),
+  reason: nullable(oneOf(REASONS)),
 });
 export type Verification = Static<typeof Verification>;
+
+export const Seal = object({
+  organizationId: uuid(),
+  seq: Type.Integer({ description: "Place of the newest event that it covers." }),
+  count: Type.Integer({ description: "Number of events that it covers." }),
+  hash: Type.String({ description: "Hash of the newest event that it covers." }),
+  createdAt: instant(),
+});
+
+export const SealPage = object({ items: Type.Array(Seal), nextCursor: optional(Type.String()) });
+
+/** The only way from a seal's row to the wire. */
+export const toSeal = ({ organizationId, seq, count, hash, createdAt }: SealRow): Static<typeof Seal> => ({
+  organizationId,
+  seq,
+  count,
+  hash,
+  createdAt,
+});
 
 /** The only way from an event's row to the wire. */
 export const toEvent = (row: EventRow) => ({

@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import { read } from "../base/shape.ts";
+import type { Api } from "./verbs.ts";
+
+/** A seal that was kept elsewhere; without `organizationId` it may be any organization's. */
+export interface KeptSeal {
+  organizationId: string | null;
+  seq: number;
+  count: number;
+  hash: string;
+}
+
+const Kept = Type.Object({
+  organizationId: Type.Optional(Type.String()),
+  seq: Type.Integer(),
+  count: Type.Integer(),
+  hash: Type.String(),
+});
+
+/** Reads seals as `GET /api/v1/events/seals` gives them: a page, a list, or JSON lines of either. */
+export function readSeals(path: string): KeptSeal[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new AppError("not_found", `The file ${path} can't be read. Name one with seals.`, { cause });
+  }
+  const found: KeptSeal[] = [];
+  for (const value of valuesIn(text, path)) {
+    for (const item of itemsIn(value)) {
+      const { value: seal, faults } = read(Kept, item, []);
+      if (faults.length > 0) throw foreign(path);
+      const { organizationId = null, seq, count, hash } = seal;
+      found.push({ organizationId, seq, count, hash });
+    }
+  }
+  if (found.length === 0) throw foreign(path);
+  return found;
+}
+
+const foreign = (path: string) =>
+  new AppError(
+    "invalid_state",
+    `${path} holds no seals. Give JSON or JSON lines as GET /api/v1/events/seals returns them.`,
+  );
+
+/** The one JSON value of a text, or those of its lines. */
+function valuesIn(text: string, path: string): unknown[] {
+  const whole = jsonOf(text);
+  if (whole !== undefined) return [whole];
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const values = lines.map(jsonOf);
+  if (values.includes(undefined)) throw foreign(path);
+  return values;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the caller says so
+  }
+}
+
+function itemsIn(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  const { items } = (value ?? {}) as { items?: unknown };
+  return Array.isArray(items) ? items : [value];
+}
+
+interface SealsPage {
+  items: KeptSeal[];
+  nextCursor?: string;
+}
+
+/** True where the server lacks one of its organization's seals: it runs on an older copy. */
+export async function lacksSeal(api: Api, kept: readonly KeptSeal[]): Promise<boolean> {
+  const { body: own } = await api.get<{ id: string }>("/api/v1/organizations/current");
+  const missing = new Set(
+    kept.filter(({ organizationId }) => organizationId === null || organizationId === own.id).map(nameOf),
+  );
+  for (let cursor: string | undefined; ; ) {
+    const page: SealsPage = (await api.get<SealsPage>("/api/v1/events/seals", { limit: 200, cursor })).body;
+    for (const seal of page.items) missing.delete(nameOf(seal));
+    cursor = page.nextCursor;
+    if (cursor === undefined) return missing.size > 0;
+  }
+}
+
+const nameOf = ({ count, seq, hash }: KeptSeal) => `${count} ${seq} ${hash}`;

@@ -1,0 +1,76 @@
+import type { App } from "../context.ts";
+import { type KeptSeals, readHeadFile, writeHeadFile } from "../resources/events/head-file.ts";
+import { dueForSeal, sealHead } from "../resources/events/seals.ts";
+import { hasEvent } from "../resources/events/verify.ts";
+import type { Loop } from "./loop.ts";
+
+/** The file beside the database is written at most so often. */
+const FILE_MS = 5_000;
+
+export interface Sealer extends Loop {
+  /** Seals what has come since, and writes the file: the last thing that a process does. */
+  finish(): Promise<void>;
+}
+
+/** Seals the heads of all trails, and keeps the newest seals beside a database in the data directory. */
+export function openSealer(app: App): Sealer {
+  const { store, clock, config, secrets, log } = app;
+  /** Null until the file has been read; then what it is to hold. */
+  let kept: KeptSeals | null = null;
+  /** Trails that lack the event of a kept seal: their entry stays as evidence. */
+  const rolledBack = new Set<string>();
+  /** Trails whose head does not fit. */
+  const broken = new Set<string>();
+  let isStale = false;
+  let writtenMs = Number.NEGATIVE_INFINITY;
+
+  async function begin(): Promise<KeptSeals> {
+    const found = store.remote ? {} : (readHeadFile(config.dataFolder, secrets) ?? {});
+    for (const [organizationId, seal] of Object.entries(found)) {
+      if (await hasEvent(store.db, organizationId, seal)) continue;
+      rolledBack.add(organizationId);
+      log.write("warn", "The audit trail was put back from an older copy, or cut off", { organizationId });
+    }
+    return found;
+  }
+
+  async function sealAll(organizationIds: readonly string[]): Promise<void> {
+    kept ??= await begin();
+    for (const organizationId of organizationIds) {
+      if (broken.has(organizationId)) continue;
+      const seal = await sealHead(app, organizationId);
+      if (seal === null) {
+        broken.add(organizationId);
+        log.write("warn", "The audit trail does not fit its head; run weir events verify", {
+          organizationId,
+        });
+      } else if (!rolledBack.has(organizationId)) {
+        const { seq, count, hash } = seal;
+        kept[organizationId] = { seq, count, hash };
+        isStale = true;
+      }
+    }
+  }
+
+  function writeFile(): void {
+    if (!isStale || store.remote || kept === null) return;
+    writeHeadFile(config.dataFolder, secrets, kept);
+    isStale = false;
+    writtenMs = clock.monotonic();
+  }
+
+  return {
+    name: "sealer",
+    async tick() {
+      if (app.fellows?.isEldest() === false) return "idle";
+      await sealAll(await dueForSeal(app));
+      if (clock.monotonic() - writtenMs >= FILE_MS) writeFile();
+      return "idle";
+    },
+    async finish() {
+      if (app.fellows?.isEldest() === false) return;
+      await sealAll(await dueForSeal(app, true));
+      writeFile();
+    },
+  };
+}

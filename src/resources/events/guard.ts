@@ -1,0 +1,34 @@
+import { sql } from "drizzle-orm";
+import type { ReadDb, Store } from "../../store/store.ts";
+
+/** The triggers that refuse to change events, as the migrations make them. */
+const TRIGGERS: Readonly<Record<string, string>> = {
+  events_no_update:
+    "CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
+  events_no_delete:
+    "CREATE TRIGGER events_no_delete BEFORE DELETE ON events WHEN NOT EXISTS (SELECT 1 FROM trail_erasures t WHERE t.organization_id = OLD.organization_id) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
+  events_no_replace:
+    "CREATE TRIGGER events_no_replace BEFORE INSERT ON events WHEN NEW.seq > 0 AND EXISTS (SELECT 1 FROM events e WHERE e.seq = NEW.seq) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
+};
+
+/** The triggers of the audit log that somebody removed or changed. */
+export async function missingTriggers(db: ReadDb): Promise<string[]> {
+  const rows = await db.all<{ name: string; sql: string }>(
+    sql`SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'`,
+  );
+  const found = new Map(rows.map((row) => [row.name, row.sql]));
+  return Object.keys(TRIGGERS).filter((name) => found.get(name) !== TRIGGERS[name]);
+}
+
+/** Makes missing triggers again, and gives their names. */
+export async function restoreTriggers(store: Store): Promise<string[]> {
+  const missing = await missingTriggers(store.db);
+  if (missing.length === 0) return missing;
+  await store.write(async (db) => {
+    for (const name of missing) {
+      await db.run(sql.raw(`DROP TRIGGER IF EXISTS ${name}`));
+      await db.run(sql.raw(TRIGGERS[name] ?? ""));
+    }
+  });
+  return missing;
+}

@@ -1,0 +1,162 @@
+import { and, eq, gt, inArray, isNull, lte, ne, or, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { App, Context } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
+import type { WriteDb } from "../../store/store.ts";
+import { organizations } from "../organizations/table.ts";
+import {
+  endOfChain,
+  headMac,
+  headRow,
+  isHeadAuthentic,
+  isSealAuthentic,
+  newestEvent,
+  sealMac,
+} from "./heads.ts";
+import { events, type SealRow, trailErasures, trailHeads, trailSeals } from "./table.ts";
+
+/** A seal is due after so many events, or so long after the one before. */
+const SEAL_EVENTS = 1_000;
+const SEAL_MS = 60_000;
+const BATCH = 200;
+/** Far enough in the past that the next look seals. */
+const NEVER = "1970-01-01T00:00:00.000Z";
+
+type SealParts = Pick<App, "store" | "clock" | "secrets">;
+
+/** One page of an organization's seals, oldest first. Throws `invalid`, `cursor_expired`. */
+export async function listSeals(
+  ctx: Context,
+  { limit, cursor }: { limit: number; cursor?: string },
+): Promise<{ rows: SealRow[]; nextCursor?: string }> {
+  const scope = ["event-seals", ctx.organizationId];
+  const after = cursor === undefined ? 0 : Number(readCursor(ctx, scope, cursor));
+  const rows = await ctx.db
+    .select()
+    .from(trailSeals)
+    .where(and(eq(trailSeals.organizationId, ctx.organizationId), gt(trailSeals.count, after)))
+    .orderBy(trailSeals.count)
+    .limit(limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return {
+    rows: rows.slice(0, limit),
+    ...(last ? { nextCursor: makeCursor(ctx, scope, last.count) } : {}),
+  };
+}
+
+/** Organizations whose trail is due for a seal; with `isAll` those that have any event since the last one. */
+export async function dueForSeal({ store, clock }: SealParts, isAll = false): Promise<string[]> {
+  const grown = sql`${trailHeads.count} - ${trailHeads.sealCount}`;
+  const isDue = or(sql`${grown} >= ${SEAL_EVENTS}`, lte(trailHeads.sealAt, timestamp(clock, -SEAL_MS)));
+  const rows = await store.db
+    .select({ organizationId: trailHeads.organizationId })
+    .from(trailHeads)
+    .where(and(sql`${grown} > 0`, ne(trailHeads.mac, ""), isAll ? undefined : isDue));
+  return rows.map(({ organizationId }) => organizationId);
+}
+
+/** Seals the head of one trail. Null where the head is not that of the newest event, or not authentic. */
+export function sealHead(parts: SealParts, organizationId: string): Promise<SealRow | null> {
+  const { store, clock, secrets } = parts;
+  return store.write(async (db) => {
+    const head = await headRow(db, organizationId);
+    const newest = await newestEvent(db, organizationId);
+    if (head === null || head.hash !== newest?.hash || !isHeadAuthentic(secrets, head)) return null;
+    const { count, hash } = head;
+    const createdAt = timestamp(clock);
+    const facts = { organizationId, count, seq: newest.seq, hash };
+    const seal = { ...facts, createdAt, mac: sealMac(secrets, facts), keyId: secrets.keyId };
+    await db.insert(trailSeals).values(seal).onConflictDoNothing();
+    await db
+      .update(trailHeads)
+      .set({ sealCount: count, sealAt: createdAt })
+      .where(eq(trailHeads.organizationId, organizationId));
+    return seal;
+  });
+}
+
+/** Makes a head for each trail that has none: at the first start of a version that keeps heads. */
+export async function makeHeads({ store, secrets }: SealParts): Promise<number> {
+  const rows = await store.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .leftJoin(trailHeads, eq(trailHeads.organizationId, organizations.id))
+    .where(isNull(trailHeads.organizationId));
+  for (const { id } of rows) {
+    await store.write(async (db) => {
+      const { events: count, head: hash } = await endOfChain(db, id);
+      const facts = { organizationId: id, count, hash };
+      const mac = headMac(secrets, facts);
+      await db
+        .insert(trailHeads)
+        .values({ ...facts, mac, keyId: secrets.keyId, sealCount: 0, sealAt: NEVER })
+        .onConflictDoNothing();
+    });
+  }
+  return rows.length;
+}
+
+/**
+ * Authenticates heads and seals under the master key in use, in small steps; gives how many were. One that the keys at
+ * hand did not make stays as it is.
+ */
+export async function* authenticateAgain(parts: SealParts): AsyncGenerator<void, number> {
+  const { store, secrets } = parts;
+  let made = 0;
+  const stale = await store.db
+    .select({ id: trailHeads.organizationId })
+    .from(trailHeads)
+    .where(ne(trailHeads.keyId, secrets.keyId));
+  for (let at = 0; at < stale.length; at += BATCH) {
+    const ids = stale.slice(at, at + BATCH).map(({ id }) => id);
+    made += await store.write(async (db) => {
+      const rows = await db.select().from(trailHeads).where(inArray(trailHeads.organizationId, ids));
+      for (const row of rows) {
+        const mac = isHeadAuthentic(secrets, row) ? headMac(secrets, row) : "";
+        const own = eq(trailHeads.organizationId, row.organizationId);
+        await db.update(trailHeads).set({ mac, keyId: secrets.keyId }).where(own);
+      }
+      return rows.length;
+    });
+    yield;
+  }
+  for (;;) {
+    const count = await store.write((db) => sealsAgain(db, parts));
+    if (count === 0) return made;
+    made += count;
+    yield;
+  }
+}
+
+async function sealsAgain(db: WriteDb, { secrets }: SealParts): Promise<number> {
+  const rows = await db.select().from(trailSeals).where(ne(trailSeals.keyId, secrets.keyId)).limit(BATCH);
+  for (const row of rows) {
+    const mac = isSealAuthentic(secrets, row) ? sealMac(secrets, row) : "";
+    await db
+      .update(trailSeals)
+      .set({ mac, keyId: secrets.keyId })
+      .where(and(eq(trailSeals.organizationId, row.organizationId), eq(trailSeals.count, row.count)));
+  }
+  return rows.length;
+}
+
+/**
+ * Erases a part of a removed organization's trail, at most `limit` events; true when nothing of it is left. Each call
+ * belongs in a transaction of its own.
+ */
+export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_000): Promise<boolean> {
+  await db.insert(trailErasures).values({ organizationId }).onConflictDoNothing();
+  const some = db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(eq(events.organizationId, organizationId))
+    .limit(limit);
+  await db.delete(events).where(inArray(events.seq, some));
+  const left = (await newestEvent(db, organizationId)) !== null;
+  if (!left) {
+    await db.delete(trailSeals).where(eq(trailSeals.organizationId, organizationId));
+    await db.delete(trailHeads).where(eq(trailHeads.organizationId, organizationId));
+  }
+  await db.delete(trailErasures).where(eq(trailErasures.organizationId, organizationId));
+  return !left;
+}
