@@ -3,7 +3,7 @@ import type { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 
 /** Work on what outside systems and tenants give. To add one: its name here, its function in `jobs.ts`. */
-export type ComputeName = "conditions" | "http_look" | "http_result";
+export type ComputeName = "conditions" | "fill" | "http_look" | "http_result";
 
 interface ComputeJob {
   name: ComputeName;

@@ -2,12 +2,14 @@ import type { JsonObject } from "../base/json.ts";
 import { type ConditionsWork, conditionsJob } from "../executors/branch-choice.ts";
 import { type HttpWork, type LookWork, lookJob, resultJob } from "../executors/http-result.ts";
 import type { Computed, ComputeName } from "./contract.ts";
+import { type FillWork, fillJob } from "./fill.ts";
 
 type Job = (input: JsonObject, bytes: Buffer) => Computed | Promise<Computed>;
 
 /** What the child does, by name. */
 export const jobs: Readonly<Record<ComputeName, Job>> = {
   conditions: (input, bytes) => conditionsJob(input as unknown as ConditionsWork, bytes),
+  fill: (input, bytes) => fillJob(input as unknown as FillWork, bytes),
   http_look: (input, bytes) => lookJob(input as unknown as LookWork, bytes),
   http_result: (input, bytes) => resultJob(input as unknown as HttpWork, bytes),
 };

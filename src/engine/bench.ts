@@ -47,6 +47,7 @@ interface Setting {
   executor: Executor;
   definition: () => RunRow["definition"];
   scope: Scope;
+  kept: Bench["kept"];
   signal: AbortSignal;
   /** Ends the run with this as its failure. */
   end(why: AppError): void;
@@ -59,7 +60,7 @@ interface Setting {
 
 /** Lays out what an executor works with. */
 export function openBench(ctx: Context, setting: Setting): OpenBench {
-  const { run, executor, scope, signal } = setting;
+  const { run, executor, scope, kept, signal } = setting;
   const secrets: string[] = [];
   const diary = openDiary(ctx, run, setting.definition, () => secrets);
   const undo = openUndo();
@@ -90,6 +91,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     },
     signal,
     scope,
+    kept,
     clock: ctx.clock,
     egress: ctx.egress,
     sql: sqlFor(ctx),

@@ -5,8 +5,8 @@ import { withoutSecrets } from "../base/hide.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Context } from "../context.ts";
 import type { Done, Waiting } from "../executors/contract.ts";
-import { type CommonFields, checkFilled, fillIn } from "../resources/actions/definition.ts";
-import { scopeOf } from "../resources/automations/scope.ts";
+import { type CommonFields, checkFilled, fillInWhole } from "../resources/actions/definition.ts";
+import { openScope } from "../resources/automations/scope.ts";
 import type { Outcome } from "../resources/runs/finish.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { type OpenBench, openBench } from "./bench.ts";
@@ -52,9 +52,10 @@ export async function execute(
     if (run.cancelRequestedAt !== null) control.abort(new Ended("cancelled")); // while no process had it
     control.signal.throwIfAborted();
     const executor = ctx.executors[run.kind];
-    const scope = await scopeOf(ctx, run);
+    const opened = await openScope(ctx, run);
+    const { scope, kept } = opened;
     isItem = "item" in scope;
-    if (!isResolved) definition = fillIn(executor, run.definition, scope);
+    if (!isResolved) definition = await fillInWhole(ctx, executor, run.definition, opened, control.signal);
     isResolved = true;
     const checked = checkFilled(executor, definition);
     const common = definition as CommonFields;
@@ -67,6 +68,7 @@ export async function execute(
       executor,
       definition: () => definition,
       scope,
+      kept,
       signal: control.signal,
       end: (why) => control.abort(why),
       locks,

@@ -2,6 +2,7 @@ import { holds, openAllowance } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
+import { frameScope, type KeptResult, readScope, type ScopeFrame } from "../base/whole-scope.ts";
 import type { Compute } from "../compute/contract.ts";
 
 /** Conditions to be decided in order, up to the first that holds; the scope is in the job's bytes. */
@@ -9,6 +10,7 @@ export interface ConditionsWork {
   texts: string[];
   /** Milliseconds that they may take together. */
   allowanceMs: number;
+  frame: ScopeFrame;
 }
 
 /** Which one holds; null for none. */
@@ -19,7 +21,7 @@ interface ConditionsFound {
 
 export function conditionsJob(work: ConditionsWork, bytes: Buffer) {
   const allowance = openAllowance(work.allowanceMs);
-  const first = firstThatHolds(work.texts, JSON.parse(bytes.toString()) as Scope, allowance);
+  const first = firstThatHolds(work.texts, readScope(work.frame, bytes), allowance);
   return { output: { first, leftMs: allowance.leftMs } satisfies ConditionsFound, bytes: new Uint8Array() };
 }
 
@@ -33,18 +35,25 @@ export function firstThatHolds(
   return index < 0 ? null : index;
 }
 
-const scopeBytes = (scope: Scope): Uint8Array => Buffer.from(JSON.stringify(scope as JsonObject));
+interface Asked {
+  texts: readonly string[];
+  scope: Scope;
+  kept?: readonly KeptResult[];
+  /** Milliseconds that they may take together. */
+  allowanceMs: number;
+}
 
 /**
  * Which of some conditions is the first that holds, in a child; null for none. Throws `condition_error`.
  */
 export async function decideConditions(
   compute: Compute,
-  { texts, scope, allowanceMs }: { texts: readonly string[]; scope: Scope; allowanceMs: number },
+  { texts, scope, kept = [], allowanceMs }: Asked,
   by: { organizationId: string; signal: AbortSignal },
 ): Promise<ConditionsFound> {
-  const input = { texts: [...texts], allowanceMs };
+  const { frame, pieces } = frameScope(scope, kept);
+  const input = { texts: [...texts], allowanceMs, frame } as unknown as JsonObject;
   const tooMuch = (why: string) => new AppError("condition_error", `The conditions take ${why} to decide.`);
-  const job = { name: "conditions", input, pieces: [scopeBytes(scope)], tooMuch } as const;
+  const job = { name: "conditions", input, pieces, tooMuch } as const;
   return (await compute.run(job, by)).output as unknown as ConditionsFound;
 }

@@ -81,13 +81,16 @@ function decide(definition: Branches, scope: Scope): JsonObject {
 }
 
 /** At once where that goes, and otherwise where nobody waits for it. */
-async function choose({ compute, scope, run, signal }: Bench, definition: Branches): Promise<JsonObject> {
+async function choose(
+  { compute, scope, kept, run, signal }: Bench,
+  definition: Branches,
+): Promise<JsonObject> {
   try {
-    return decide(definition, scope);
+    if (kept.length === 0) return decide(definition, scope);
   } catch (error) {
     if (!(error instanceof ConditionTooLong)) throw error;
   }
-  const asked = { texts: textsOf(definition), scope, allowanceMs: MAX_CONDITIONS_MS };
+  const asked = { texts: textsOf(definition), scope, kept, allowanceMs: MAX_CONDITIONS_MS };
   const { organizationId } = run;
   return taken(definition, (await decideConditions(compute, asked, { organizationId, signal })).first);
 }

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { client } from "../support/app.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { makeAction, runToEnd } from "../support/work.ts";
+import { flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 /** Lists in lists: a thousandth of it as gzip, and some thirty times as much in memory. */
 const NESTED = "[[],[],[],[]],";
@@ -94,5 +94,39 @@ describe("a reply made to break who reads it", () => {
     });
     expect(await worstAnswer(run)).toBeLessThan(1_000);
     expect((await run).error.code).toBe("definition_invalid");
+  });
+
+  test("that is long is read by later steps where nobody waits for it", async () => {
+    const steps = [
+      {
+        key: "long",
+        kind: "http_request",
+        definition: { url: `${peer.url}/large`, responseExtract: "items[-1]" },
+      },
+      {
+        key: "told",
+        dependsOn: ["long"],
+        kind: "http_request",
+        definition: { url: `${peer.url}/told?id={{steps.long.result.extracted.id}}` },
+      },
+      {
+        key: "branch",
+        dependsOn: ["long"],
+        when: "steps.long.result.body.items.exists(item, item.id == 7.0)",
+        kind: "conditional_branch",
+        definition: {
+          branches: [{ key: "all", when: "size(steps.long.result.body.items) == 300000" }],
+          else: "some",
+        },
+      },
+    ];
+    const flow = await makeAutomation(owner(), { steps });
+    const ended = flowToEnd(owner(), flow.id);
+    expect(await worstAnswer(ended)).toBeLessThan(1_000);
+    const run = await ended;
+    expect(run).toMatchObject({ status: "completed", error: null });
+    expect(peer.got.at(-1)?.path).toBe("/told?id=299999");
+    const branch = await owner()("GET", `/api/v1/action-runs/${run.steps[2].actionRunId}`);
+    expect(branch.body.result).toEqual({ branch: "all" });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
-import { scopeOf } from "../../src/resources/automations/scope.ts";
+import { openScope } from "../../src/resources/automations/scope.ts";
 import { automationRunItems, automationRuns } from "../../src/resources/automations/table.ts";
 import { contextForRun } from "../../src/resources/runs/claim.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
@@ -206,7 +206,7 @@ describe("a step with forEach", () => {
     const seen: Record<string, unknown> = {};
     for (const row of await app.app.store.db.select().from(actionRuns).orderBy(actionRuns.id)) {
       const ctx = contextForRun(app.app, row);
-      const scope = await scopeOf({ ...ctx, db: app.app.store.db }, row);
+      const { scope } = await openScope({ ...ctx, db: app.app.store.db }, row);
       if (row.stepKey !== null)
         seen[row.stepKey] ??= [scope.item, scope.input, Object.keys(scope.steps as object)];
     }

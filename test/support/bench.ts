@@ -42,6 +42,7 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
     },
     signal: new AbortController().signal,
     scope: {},
+    kept: [],
     clock: systemClock,
     ids: systemIds,
     compute: openCompute([process.execPath, join(import.meta.dir, "../../src/main.ts")]),

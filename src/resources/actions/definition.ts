@@ -5,7 +5,9 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { object, read } from "../../base/shape.ts";
 import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../../base/template.ts";
 import { newlyTyped } from "../../base/typed-secrets.ts";
-import type { App } from "../../context.ts";
+import type { KeptResult } from "../../base/whole-scope.ts";
+import { fillInChild } from "../../compute/fill.ts";
+import type { App, Context } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../../executors/contract.ts";
 
 /** What every kind takes beside its own fields (decisions, section 4). */
@@ -134,6 +136,20 @@ export function fillIn(executor: Executor, definition: JsonObject, scope: Scope)
   const filled = resolveTemplates(definition, scope, pathsOf(executor));
   if (!isObject(filled)) throw new AppError("definition_invalid", "The definition is not an object.");
   return filled;
+}
+
+/** The same where results of steps are too long to be parsed here. */
+export async function fillInWhole(
+  { compute, organizationId }: Context,
+  executor: Executor,
+  definition: JsonObject,
+  { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  if (kept.length === 0 || !JSON.stringify(definition).includes("{{"))
+    return fillIn(executor, definition, scope);
+  const work = { definition, places: pathsOf(executor) };
+  return fillInChild(compute, work, { scope, kept }, { organizationId, signal });
 }
 
 /** The kind's own fields with their defaults; the common ones are the engine's. Throws `definition_invalid`. */

@@ -12,7 +12,7 @@ import { beginItems } from "./each.ts";
 import { failBroken, mayPass } from "./fail.ts";
 import { finish } from "./finish.ts";
 import { findConfig, type Starting, save } from "./save.ts";
-import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep } from "./scope.ts";
+import { automationScope, failedUnbegun, keptSteps, seenFailure, seenItems, seenStep } from "./scope.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 import type { AutomationRunRow, StepState } from "./table.ts";
 import { decisionOf, stepHolds } from "./whens.ts";
@@ -113,7 +113,7 @@ async function begin(
     const seen = { ...scope, now: timestamp(tx.clock) };
     if (
       step.when !== undefined &&
-      !stepHolds(tx, { decision: decisionOf(tx, run), when: step.when }, seen, patience.whens)
+      !(await stepHolds(tx, { decision: decisionOf(tx, run), when: step.when }, seen, patience.whens))
     )
       return skipped(tx);
     if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, states, scope);
@@ -170,7 +170,8 @@ async function startStep(
   const input = runOfStep(tx, run, { step, work, scope });
   await refuseHeldKey(tx, run.id, input);
   const executor = tx.executors[work.kind];
-  if (!isDecider(executor) || input.concurrencyKey !== null || patience.decideMs <= 0)
+  const readsKept = keptSteps(scope.steps, JSON.stringify(input.definition)).length > 0;
+  if (!isDecider(executor) || input.concurrencyKey !== null || readsKept || patience.decideMs <= 0)
     return enqueueRun(tx, input);
   const startedMs = tx.clock.monotonic();
   try {

@@ -3,11 +3,12 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
+import type { KeptResult } from "../../base/whole-scope.ts";
 import type { App } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { openContent } from "../artifacts/content.ts";
-import { artifacts } from "../artifacts/table.ts";
+import { type ArtifactRow, artifacts } from "../artifacts/table.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
 import { actionRuns, type RunError, type RunRow } from "../runs/table.ts";
 import { itemFailures } from "./item-failures.ts";
@@ -92,11 +93,15 @@ const stepResults = prepared((db: ReadDb) =>
 /**
  * The names that a run's templates see, as far as its definition speaks of them: the run of one item of many is not to
  * read what all of them were given. A result that was kept as an artifact stands here whole; throws `gone` when
- * somebody has deleted that artifact.
+ * somebody has deleted that artifact. One that is too long to be parsed here is in `kept` instead.
  */
-export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<Scope> {
+export async function openScope(
+  ctx: App & { db: ReadDb },
+  run: RunRow,
+): Promise<{ scope: Scope; kept: KeptResult[] }> {
   const own = { run: { id: run.id, startedAt: run.startedAt }, now: timestamp(ctx.clock) };
-  if (run.automationRunId === null) return run.input === null ? own : { ...own, input: run.input };
+  if (run.automationRunId === null)
+    return { scope: run.input === null ? own : { ...own, input: run.input }, kept: [] };
   const names = namesIn(JSON.stringify(run.definition));
   const read = names.trigger || names.input ? seenById : slimById;
   const [seen] = await read(ctx.db).all({ id: run.automationRunId });
@@ -107,28 +112,38 @@ export async function scopeOf(ctx: App & { db: ReadDb }, run: RunRow): Promise<S
     seen.steps.find(({ key }) => key === run.stepKey),
     run.id,
   );
-  return { ...scope, ...item, steps: await wholeSteps(ctx, run, scope.steps), ...own };
+  const { steps, kept } = await wholeSteps(ctx, run, scope.steps);
+  return { scope: { ...scope, ...item, steps, ...own }, kept };
 }
+
+/** A kept result up to this long is parsed where it is read. */
+const MAX_PARSED_BYTES = 1024 * 1024;
 
 /** A template that puts in all steps at once. */
 const ALL_STEPS = /\{\{\s*steps\s*[?}]/;
+
+/** Steps whose results were kept as artifacts, of those that `text` speaks of. */
+export function keptSteps(steps: Json | undefined, text: string): { step: string; artifactId: string }[] {
+  return Object.entries(isObject(steps) ? steps : {}).flatMap(([step, seen]) => {
+    const artifactId = isObject(seen) ? keptAs(seen.result) : null;
+    return artifactId !== null && (text.includes(step) || ALL_STEPS.test(text)) ? [{ step, artifactId }] : [];
+  });
+}
 
 async function wholeSteps(
   ctx: App & { db: ReadDb },
   run: RunRow,
   steps: Json | undefined,
-): Promise<JsonObject> {
-  const definition = JSON.stringify(run.definition);
-  const whole: JsonObject = {};
-  for (const [key, step] of Object.entries(isObject(steps) ? steps : {})) {
-    const kept = isObject(step) ? keptAs(step.result) : null;
-    const isMentioned = definition.includes(key) || ALL_STEPS.test(definition);
-    whole[key] =
-      isObject(step) && kept !== null && isMentioned
-        ? { ...step, result: await contentOf(ctx, run, key, kept) }
-        : (step ?? null);
+): Promise<{ steps: JsonObject; kept: KeptResult[] }> {
+  const whole: JsonObject = { ...(isObject(steps) ? steps : {}) };
+  const long: KeptResult[] = [];
+  for (const { step, artifactId } of keptSteps(steps, JSON.stringify(run.definition))) {
+    const json = await openContent(ctx, await findKept(ctx.db, run.organizationId, { step, artifactId }));
+    const seen = whole[step];
+    if (json.size > MAX_PARSED_BYTES) long.push({ step, json });
+    else if (isObject(seen)) whole[step] = { ...seen, result: await json.json() };
   }
-  return whole;
+  return { steps: whole, kept: long };
 }
 
 /** The artifact that holds a result which was too large for its row. */
@@ -137,19 +152,18 @@ function keptAs(result: Json | null | undefined): string | null {
   return typeof result.artifactId === "string" ? result.artifactId : null;
 }
 
-async function contentOf(
-  ctx: App & { db: ReadDb },
-  { organizationId }: RunRow,
-  step: string,
-  artifactId: string,
-): Promise<Json> {
-  const [row] = await ctx.db
+/** The artifact that holds a result. Throws `gone` where somebody has deleted it. */
+export async function findKept(
+  db: ReadDb,
+  organizationId: string,
+  { step, artifactId }: { step: string; artifactId: string },
+): Promise<ArtifactRow> {
+  const [row] = await db
     .select()
     .from(artifacts)
     .where(and(eq(artifacts.organizationId, organizationId), eq(artifacts.id, artifactId)));
-  if (!row)
-    throw new AppError("gone", `The result of the step ${step} lay in an artifact that has been deleted.`);
-  return (await openContent(ctx, row)).json();
+  if (row) return row;
+  throw new AppError("gone", `The result of the step ${step} lay in an artifact that has been deleted.`);
 }
 
 const ENDED_WITH_RESULTS: readonly string[] = ["completed", "failed", "cancelled"];

@@ -2,8 +2,12 @@ import { ConditionTooLong, holds, MAX_CONDITIONS_MS } from "../../base/condition
 import type { Allowance } from "../../base/condition-program.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Scope } from "../../base/template.ts";
+import type { KeptResult } from "../../base/whole-scope.ts";
 import { DoFirst, type WriteContext } from "../../context.ts";
 import { decideConditions } from "../../executors/branch-choice.ts";
+import { openContent } from "../artifacts/content.ts";
+import type { ArtifactRow } from "../artifacts/table.ts";
+import { findKept, keptSteps } from "./scope.ts";
 
 /** Names what one transaction decides, also where it is done again: a run that it starts has another id then. */
 export const decisionOf = (tx: WriteContext, { automationId }: { automationId: string }): string =>
@@ -13,14 +17,16 @@ export const decisionOf = (tx: WriteContext, { automationId }: { automationId: s
  * Whether the condition of a step holds. One that takes long is decided before the transaction, which then comes here
  * again. Throws `condition_error`, and `DoFirst`.
  */
-export function stepHolds(
+export async function stepHolds(
   tx: WriteContext,
   { decision, when }: { decision: string; when: string },
   scope: Scope,
   allowance: Allowance,
-): boolean {
+): Promise<boolean> {
+  const kept = keptSteps(scope.steps, when);
   try {
-    return holds(when, scope, allowance);
+    if (kept.length === 0) return holds(when, scope, allowance);
+    throw new ConditionTooLong(`The condition ${JSON.stringify(when)} reads too much.`, { condition: when });
   } catch (error) {
     if (!(error instanceof ConditionTooLong)) throw error;
     const { now, ...lasting } = scope;
@@ -30,25 +36,39 @@ export function stepHolds(
     if (outcome instanceof AppError) throw outcome;
     if (outcome !== undefined) return outcome;
     if (known && known.leftMs <= 0) throw error;
-    throw new DoFirst(() => decideFirst(tx, { decision, key, when }, scope));
+    // Read here: the result may be of the step that this very transaction ends.
+    const results: Asked["results"] = [];
+    for (const one of kept)
+      results.push({ step: one.step, row: await findKept(tx.db, tx.organizationId, one) });
+    throw new DoFirst(() => decideFirst(tx, { decision, key, when, results }, scope));
   }
 }
 
+interface Asked {
+  decision: string;
+  key: string;
+  when: string;
+  results: { step: string; row: ArtifactRow }[];
+}
+
 async function decideFirst(
-  { decidedWhens, compute, clock, closing: signal, organizationId }: WriteContext,
-  { decision, key, when }: { decision: string; key: string; when: string },
+  tx: WriteContext,
+  { decision, key, when, results }: Asked,
   scope: Scope,
 ): Promise<void> {
+  const { decidedWhens, compute, clock, closing: signal, organizationId } = tx;
   const decided = decidedWhens.get(decision) ?? { leftMs: MAX_CONDITIONS_MS, outcomes: new Map() };
   decidedWhens.set(decision, decided);
   const startedMs = clock.monotonic();
   try {
-    const asked = { texts: [when], scope, allowanceMs: decided.leftMs };
+    const kept: KeptResult[] = [];
+    for (const { step, row } of results) kept.push({ step, json: await openContent(tx, row) });
+    const asked = { texts: [when], scope, kept, allowanceMs: decided.leftMs };
     const { first, leftMs } = await decideConditions(compute, asked, { organizationId, signal });
     decided.outcomes.set(key, first !== null);
     decided.leftMs = leftMs;
   } catch (fault) {
-    if (!(fault instanceof AppError) || fault.code !== "condition_error") throw fault;
+    if (!(fault instanceof AppError) || !["condition_error", "gone"].includes(fault.code)) throw fault;
     decided.outcomes.set(key, fault);
     decided.leftMs -= clock.monotonic() - startedMs;
   }

@@ -6,7 +6,7 @@ import type { Scope } from "../../base/template.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import type { Executor } from "../../executors/contract.ts";
 import { checkFilled, fillIn } from "../actions/definition.ts";
-import { scopeOf } from "../automations/scope.ts";
+import { openScope } from "../automations/scope.ts";
 import { record } from "../events/service.ts";
 import { entityOf, SYSTEM, startedData } from "./claim.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
@@ -60,7 +60,8 @@ export async function decideClaimed(ctx: Context, run: RunRow): Promise<Completi
   const executor = ctx.executors[run.kind];
   if (!isDecider(executor) || run.cancelRequestedAt !== null) return null;
   try {
-    const scope = await scopeOf(ctx, run);
+    const { scope, kept } = await openScope(ctx, run);
+    if (kept.length > 0) return null;
     const definition = run.isResolved ? run.definition : fillIn(executor, run.definition, scope);
     const result = executor.decide(checkFilled(executor, definition), scope);
     const message = executor.decided?.(result);

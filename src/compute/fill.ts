@@ -1,0 +1,32 @@
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { resolveTemplates, type Scope, type TemplateOptions } from "../base/template.ts";
+import { frameScope, type KeptResult, readScope, type ScopeFrame } from "../base/whole-scope.ts";
+import type { Compute } from "./contract.ts";
+
+/** A definition whose templates are to be filled in; the scope is in the job's bytes. */
+export interface FillWork {
+  definition: JsonObject;
+  places: TemplateOptions;
+  frame: ScopeFrame;
+}
+
+export function fillJob({ definition, places, frame }: FillWork, bytes: Buffer) {
+  const filled = resolveTemplates(definition, readScope(frame, bytes), places);
+  return { output: null, bytes: Buffer.from(JSON.stringify(filled)) };
+}
+
+/** Fills in templates that read results too long to be parsed here. Throws `template_error`. */
+export async function fillInChild(
+  compute: Compute,
+  { definition, places }: Pick<FillWork, "definition" | "places">,
+  { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
+  by: { organizationId: string; signal: AbortSignal },
+): Promise<JsonObject> {
+  const { frame, pieces } = frameScope(scope, kept);
+  const input = { definition, places, frame } as unknown as JsonObject;
+  const tooMuch = (why: string) =>
+    new AppError("template_error", `The templates take ${why} to fill in; pass on less.`);
+  const { bytes } = await compute.run({ name: "fill", input, pieces, tooMuch }, by);
+  return JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
+}
