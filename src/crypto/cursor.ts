@@ -25,14 +25,19 @@ export function makeCursor({ secrets, clock }: Signer, scope: CursorScope, posit
 
 /**
  * The position that `makeCursor` was given. Throws `invalid` for an altered or foreign one, `cursor_expired`
- * for one that is too old or was signed under a master key that is no more.
+ * for one that is too old or was signed under a master key that is no more. `name` is the query's field.
  */
-export function readCursor({ secrets, clock }: Signer, scope: CursorScope, cursor: string): Json {
+export function readCursor(
+  { secrets, clock }: Signer,
+  scope: CursorScope,
+  cursor: string,
+  name = "cursor",
+): Json {
   const [body = "", signature = "", ...rest] = cursor.split(".");
   const isOurs = rest.length === 0 && secrets.verify(`${body}\n${canonicalJson(scope)}`, "cursor", signature);
   const content = isOurs ? (JSON.parse(textOf(body)) as Body) : null;
   if (content === null && !secrets.isRetired(signerOf(body))) {
-    throw invalid(["query", "cursor"], "This cursor is not one that this list gave out", "cursor_invalid");
+    throw invalid(["query", name], "This cursor is not one that this list gave out", "cursor_invalid");
   }
   if (content === null || content[1] < clock.now().getTime()) {
     throw new AppError("cursor_expired", "This cursor is older than 24 hours; start again without one.");

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
+import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import type { FilePage, Files, Link, Provider, Tables } from "../../providers/contract.ts";
 import type { Column } from "../../sql/contract.ts";
 import { providerOf } from "./input.ts";
@@ -10,7 +11,7 @@ import type { ColumnQuery, FileQuery } from "./wire.ts";
 
 const LIMIT_MS = 30_000;
 
-/** A page of a folder. Throws `connection_disabled`, `bad_request` where the provider has no files, `not_found`, `upstream`. */
+/** A page of a folder. Throws `invalid` and `cursor_expired` for the token, `connection_disabled`, `bad_request` where the provider has no files, `not_found`, `upstream`. */
 export async function listFiles(
   ctx: Context,
   id: string,
@@ -18,10 +19,17 @@ export async function listFiles(
   signal: AbortSignal,
 ): Promise<FilePage & { path: string }> {
   const { row, files } = await findWithFiles(ctx, id);
-  const page = await reach(ctx, row, { limitMs: LIMIT_MS, signal }, (_, link) =>
-    files.list(link, path, page_token),
+  const scope = ["connection-files", ctx.organizationId, id, path];
+  const token =
+    page_token === undefined ? undefined : String(readCursor(ctx, scope, page_token, "page_token"));
+  const { items, nextPageToken } = await reach(ctx, row, { limitMs: LIMIT_MS, signal }, (_, link) =>
+    files.list(link, path, token),
   );
-  return { ...page, path };
+  return {
+    items,
+    path,
+    ...(nextPageToken === undefined ? {} : { nextPageToken: makeCursor(ctx, scope, nextPageToken) }),
+  };
 }
 
 /** Throws as `listFiles` does. */

@@ -192,7 +192,7 @@ export const connectionOperations = [
     params,
     query: FileQuery,
     response: FilePage,
-    errors: REMOTE,
+    errors: [...REMOTE, 410],
     handle: ({ ctx, params, query, visit }) =>
       listFiles(ctx, params.connection_id, query, visit.request.signal),
   }),

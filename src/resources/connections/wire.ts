@@ -131,7 +131,7 @@ const path = (options = {}) => Type.String({ minLength: 1, maxLength: 1024, ...o
 
 export const FileQuery = object({
   path: path({ default: "/", description: "A path or the id of a folder" }),
-  page_token: optional(Type.String({ minLength: 1, maxLength: 8192 })),
+  page_token: optional(Type.String({ minLength: 1, maxLength: 12_288 })),
 });
 export type FileQuery = Static<typeof FileQuery>;
 
