@@ -11,6 +11,7 @@ import { openLimiter } from "./base/limit.ts";
 import { openLine } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
 import { openOpenId } from "./base/openid.ts";
+import { withoutSecrets } from "./base/setting.ts";
 import { openSignals } from "./base/signals.ts";
 import { openCharts } from "./charts/charts.ts";
 import { openCompute } from "./compute/compute.ts";
@@ -246,7 +247,7 @@ interface LakeParts {
 
 /** Where a lake is, as processes that share one have to agree on it; empty for that of the data directory. */
 const lakeName = ({ lakeUrl, lakeEndpoint }: Config): string =>
-  lakeUrl === null ? "" : `${lakeUrl}${lakeEndpoint === null ? "" : ` at ${lakeEndpoint}`}`;
+  lakeUrl === null ? "" : `${lakeUrl}${lakeEndpoint === null ? "" : ` at ${withoutSecrets(lakeEndpoint)}`}`;
 
 /** This process, as the others on the store are to know it; its clock is set by theirs from here on. */
 async function openFellows({ store, folder, clock, ids, config }: Omit<Ground, "fellows">): Promise<Fellows> {

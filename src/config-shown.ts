@@ -1,3 +1,4 @@
+import { withoutSecrets } from "./base/setting.ts";
 import { type Config, SECRETS, SETTINGS, type Secrets, schemeOf } from "./config.ts";
 
 /** For `weir config`: each setting's name and value, written as one would set it. */
@@ -11,7 +12,7 @@ export function describeConfig(config: Config, secrets: Secrets): [name: string,
   return [
     ...Object.entries(SETTINGS).map(([key, { env }]): [string, string] => [
       env,
-      String(shown[key as keyof Config] ?? ""), // a list with commas, as it is given
+      shownText(shown[key as keyof Config]),
     ]),
     ...Object.entries(SECRETS).map(([key, name]): [string, string] => [
       name,
@@ -19,6 +20,10 @@ export function describeConfig(config: Config, secrets: Secrets): [name: string,
     ]),
   ];
 }
+
+/** A list has commas, as it is given; an address is shown without what it lets in with. */
+const shownText = (value: unknown): string =>
+  typeof value === "string" ? withoutSecrets(value) : String(value ?? "");
 
 /** Of an address with a password the password alone is hidden. */
 const masked = (key: string, secret: string | null): string =>

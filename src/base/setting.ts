@@ -195,4 +195,16 @@ export function memory(fallback: string) {
   };
 }
 
-const quote = (value: string) => JSON.stringify(value.slice(0, 100));
+const quote = (value: string) => JSON.stringify(withoutSecrets(value).slice(0, 100));
+
+/**
+ * Hides what an address may carry beside its place, also where it is written wrongly: everything before the last @ of
+ * `scheme://user:password@host`, and the values of its query.
+ */
+export function withoutSecrets(address: string): string {
+  const isAddress = /^\s*[a-z][a-z0-9+.-]*:/i.test(address) || /:[^@]*@/.test(address);
+  if (!isAddress) return address;
+  return address
+    .replace(/^(\s*[a-z][a-z0-9+.-]*:\/*)?.*@/is, (_, scheme: string = "") => `${scheme}***@`)
+    .replace(/([?&#][^=&#]*=)[^&#]*/g, "$1***");
+}

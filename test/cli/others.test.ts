@@ -268,3 +268,27 @@ describe("a command that is a client", () => {
     expect([...rooms].sort()).toEqual(["base", "cli", "version.ts"]);
   });
 });
+
+test.each([
+  ["WEIR_DATABASE_URL", "mongodb://ada:hunter2@db.example.com/weir?token=hunter3"],
+  ["WEIR_DATABASE_URL", "ftp://ada:hun/ter2@db.example.com"],
+  ["WEIR_DATABASE_URL", "ada:hunter2@db.example.com"],
+  ["WEIR_SMTP_URL", "smtp://ada:hunter2@mail example.com"],
+  ["WEIR_LAKE_URL", "https://ada:hunter2@bucket.example.com"],
+  ["WEIR_LAKE_ENDPOINT", "ftp://ada:hunter2@s3.example.com"],
+  ["WEIR_BACKUP_URL", "s4://ada:hunter2@bucket"],
+  ["WEIR_OIDC_ISSUER", "https://ada:hunter2@login.example.com"],
+  ["WEIR_LLM_BASE_URL", "ws://ada:hunter2@models.example.com"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://ada:hunter2@otel.example.com"],
+])("%s that is refused is told without its password: %s", async (name, value) => {
+  const { code, out, err } = await shell({ [name]: value })(config);
+  expect(code).toBe(1);
+  expect(err).toContain(name);
+  expect(out + err).not.toMatch(/hun|ter2|hunter/);
+});
+
+test("weir config shows an address without its password", async () => {
+  const { out } = await shell({ WEIR_DATABASE_URL: "https://ada:hunter2@db.example.com/weir" })(config);
+  expect(out).toContain("WEIR_DATABASE_URL=https://***@db.example.com/weir");
+  expect(out).not.toContain("hunter2");
+});
