@@ -39,6 +39,8 @@ export interface Config {
   databaseUrl: string | null;
   egressAllow: readonly string[];
   trustedProxies: readonly string[];
+  /** Who may make organizations. */
+  organizations: "operator" | "anyone";
   defaultPlan: Plan;
   /** Runs at once in this process. */
   concurrency: number;
@@ -176,6 +178,7 @@ export const SETTINGS = {
   databaseUrl: { env: "WEIR_DATABASE_URL", read: url(["libsql:", "http:", "https:"]) },
   egressAllow: { env: "WEIR_EGRESS_ALLOW", read: list(null) },
   trustedProxies: { env: "WEIR_TRUSTED_PROXIES", read: list(isCidr) },
+  organizations: { env: "WEIR_ORGANIZATIONS", read: choice(["operator", "anyone"] as const, "operator") },
   defaultPlan: { env: "WEIR_DEFAULT_PLAN", read: choice(PLANS, "free") },
   concurrency: { env: "WEIR_CONCURRENCY", read: integer(8, 1, 1024) },
   maxBodyBytes: { env: "WEIR_MAX_BODY_BYTES", read: integer(10 * 1024 * 1024, 1024, 1024 ** 3) },

@@ -4,6 +4,7 @@ import type { Loop } from "./loop.ts";
 import { sweepDeadLetters, sweepDeliveries, sweepOutbound, sweepSubscriptions } from "./sweep-deliveries.ts";
 import { sweepArtifacts, sweepScratch } from "./sweep-files.ts";
 import { sweepHistory, sweepLake, sweepReads, sweepRemoved } from "./sweep-lake.ts";
+import { sweepOrganizations } from "./sweep-organizations.ts";
 import {
   sweepChat,
   sweepDeviceCodes,
@@ -55,6 +56,7 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepOutbound),
     chore(app, ROUND_MS, sweepSubscriptions),
     chore(app, ROUND_MS, sweepManifests),
+    chore(app, REMOVED_MS, sweepOrganizations),
   ];
   return {
     name: "sweeper",

@@ -6,7 +6,7 @@ import { hashToken, isWellFormed, TOKEN_PREFIX } from "../crypto/tokens.ts";
 import { accessTokens, type Scope } from "../resources/access-tokens/table.ts";
 import { apiKeys } from "../resources/api-keys/table.ts";
 import { resolveOrganization } from "../resources/organizations/service.ts";
-import { memberships, type Role } from "../resources/organizations/table.ts";
+import { memberships, organizations, type Role } from "../resources/organizations/table.ts";
 import { findHome } from "../resources/organizations/team.ts";
 import { SESSION_COOKIE, slideFrom } from "../resources/sessions/service.ts";
 import { type ClientType, sessions } from "../resources/sessions/table.ts";
@@ -55,9 +55,11 @@ const patByHash = prepared((db: ReadDb) =>
       revokedAt: accessTokens.revokedAt,
       lastUsedAt: accessTokens.lastUsedAt,
       email: users.email,
+      goneAt: organizations.removedAt,
     })
     .from(accessTokens)
     .innerJoin(users, eq(users.id, accessTokens.userId))
+    .innerJoin(organizations, eq(organizations.id, accessTokens.organizationId))
     .where(eq(accessTokens.tokenHash, sql.placeholder("hash")))
     .prepare(),
 );
@@ -70,8 +72,10 @@ const keyByHash = prepared((db: ReadDb) =>
       role: apiKeys.role,
       lastUsedAt: apiKeys.lastUsedAt,
       revokedAt: apiKeys.revokedAt,
+      goneAt: organizations.removedAt,
     })
     .from(apiKeys)
+    .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
     .where(eq(apiKeys.tokenHash, sql.placeholder("hash")))
     .prepare(),
 );
@@ -90,9 +94,11 @@ const sessionByHash = prepared((db: ReadDb) =>
       expiresAt: sessions.expiresAt,
       revokedAt: sessions.revokedAt,
       email: users.email,
+      goneAt: organizations.removedAt,
     })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
+    .leftJoin(organizations, eq(organizations.id, sessions.organizationId))
     .where(eq(sessions.tokenHash, sql.placeholder("hash")))
     .prepare(),
 );
@@ -124,6 +130,8 @@ async function byPat(app: App, token: string): Promise<Identity> {
   const [row] = await patByHash(app.store.db).all({ hash: hashToken(token) });
   const now = timestamp(app.clock);
   if (!row || row.revokedAt !== null || row.expiresAt <= now) throw wrong();
+  const isConfined = row.organizations === "current";
+  if (isConfined && row.goneAt !== null) throw wrong();
   if (isStale(app, row.lastUsedAt)) {
     note(app, row.id, (db) =>
       db.update(accessTokens).set({ lastUsedAt: now }).where(eq(accessTokens.id, row.id)),
@@ -138,8 +146,8 @@ async function byPat(app: App, token: string): Promise<Identity> {
     clientType: "api",
     signedInAt: null,
     expiresAt: row.expiresAt,
-    organizationId: row.organizationId,
-    isConfined: row.organizations === "current",
+    organizationId: row.goneAt === null ? row.organizationId : null,
+    isConfined,
     scopes: row.scopes,
   };
 }
@@ -148,7 +156,7 @@ async function byApiKey(app: App, key: string): Promise<Identity> {
   const wrong = () => refused("This API key is not valid: it is mistyped or revoked.");
   if (!isWellFormed(key, TOKEN_PREFIX.apiKey)) throw wrong();
   const [row] = await keyByHash(app.store.db).all({ hash: hashToken(key) });
-  if (!row || row.revokedAt !== null) throw wrong();
+  if (!row || row.revokedAt !== null || row.goneAt !== null) throw wrong();
   if (isStale(app, row.lastUsedAt)) {
     const now = timestamp(app.clock);
     note(app, row.id, (db) => db.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, row.id)));
@@ -175,6 +183,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
   const [row] = await sessionByHash(app.store.db).all({ hash: hashToken(token) });
   const now = timestamp(app.clock);
   if (!row || row.revokedAt !== null || row.expiresAt <= now) throw wrong();
+  if (row.isConfined && row.goneAt !== null) throw wrong();
   // a browser's session is good in its cookie alone, a client's in its header
   if ((row.clientType === "web") !== (carrier === "cookie")) throw wrong();
   if (isStale(app, row.lastActiveAt)) {
@@ -192,7 +201,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
     clientType: row.clientType,
     signedInAt: row.confirmedAt ?? row.createdAt,
     expiresAt: null,
-    organizationId: row.organizationId,
+    organizationId: row.goneAt === null ? row.organizationId : null,
     isConfined: row.isConfined,
     scopes: null,
   };

@@ -25,8 +25,8 @@ const typesOf = async ({ app }: Started) =>
   (await app.store.db.select().from(events)).map(({ type }) => type);
 
 describe("organizations", () => {
-  test("anyone signed in makes one and owns it; the trail of the new one tells so", async () => {
-    await using app = await startApp({ env: { WEIR_DEFAULT_PLAN: "pro" } });
+  test("anyone signed in makes one where anyone may, and owns it; the trail of the new one tells so", async () => {
+    await using app = await startApp({ env: { WEIR_DEFAULT_PLAN: "pro", WEIR_ORGANIZATIONS: "anyone" } });
     const viewer = await join(app, "viewer");
     const made = await viewer.call("POST", "/api/v1/organizations", { name: "Café Müller & Co." });
     expect(made.status).toBe(201);
@@ -65,7 +65,7 @@ describe("organizations", () => {
   });
 
   test("a slug can't pass for another organization's id", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ env: { WEIR_ORGANIZATIONS: "anyone" } });
     const intruder = await neighbour(app);
     const id = app.ids.organizationId;
     expect((await intruder.call("PATCH", current, { slug: id })).status).toBe(422);
@@ -283,7 +283,7 @@ describe("changing the organization", () => {
     ] as const) {
       const { call } = await join(app, role);
       expect((await call("GET", current)).status).toBe(200);
-      const change = await call("PATCH", current, { plan: "pro" });
+      const change = await call("PATCH", current, { name: `Named by ${role}` });
       expect([role, change.status]).toEqual([role, status]);
     }
     const viewer = await join(app, "viewer");
@@ -389,7 +389,7 @@ describe("the team", () => {
   });
 
   test("whoever is removed is out with the next request, and lands elsewhere by default", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ env: { WEIR_ORGANIZATIONS: "anyone" } });
     const gone = await join(app, "member");
     const own = (await gone.call("POST", "/api/v1/organizations", { name: "Own" })).body;
     const there = { "x-organization-id": own.id };

@@ -339,6 +339,34 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: ["organization.updated organization"],
     call: () => ({ path: api("organizations/current"), body: { name: "Acme & Daughters" } }),
   },
+  "DELETE /api/v1/organizations/current": {
+    events: ["organization.removed organization"],
+    about: (_, { headers }) => headers?.["x-organization-id"] ?? null,
+    call: async ({ weir }) => {
+      const { id } = created(await weir.owner("POST", api("organizations"), { name: "Old" }));
+      return {
+        path: api("organizations/current"),
+        body: { confirm: "Old" },
+        headers: { "x-organization-id": id },
+      };
+    },
+  },
+  "PATCH /api/v1/installation/organizations/{organization_id}": {
+    events: ["organization.updated organization"],
+    call: async ({ weir }) => ({
+      path: api(`installation/organizations/${(await neighbour(weir)).organization.id}`),
+      body: { quotas: { queuedRuns: 5 } },
+    }),
+  },
+  "POST /api/v1/installation/organizations/{organization_id}/restore": {
+    events: ["organization.restored organization"],
+    about: replied(({ id }) => id),
+    call: async ({ weir }) => {
+      const { call, organization } = await neighbour(weir);
+      await call("DELETE", api("organizations/current"), { confirm: organization.name });
+      return { path: api(`installation/organizations/${organization.id}/restore`) };
+    },
+  },
   "PATCH /api/v1/organizations/team/members/{membership_id}/role": {
     events: [REVOKED, GRANTED],
     about: replied(({ membershipId }) => membershipId),

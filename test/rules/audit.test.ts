@@ -140,7 +140,9 @@ describe("the trail of", () => {
       for (const event of found) {
         if (!expected.goesOn || event.actorType === actor.type)
           expect(event.data.requestCorrelationId ?? event.correlationId).toBe(correlationId);
-        const isAbroad = event.type === "organization.created" || /\/(organizations|sync\/run)$/.test(path);
+        const isAbroad =
+          event.type === "organization.created" ||
+          /\/(organizations|organizations\/current|sync\/run)$|\/installation\//.test(path);
         if (weir === world.weir && !isAbroad) expect(event.organizationId).toBe(weir.ids.organizationId);
         expect(event.entityId).not.toBe("");
         if (event.actorType === "user") {

@@ -68,6 +68,13 @@ const LISTS: Readonly<Record<string, CursorList>> = {
       return "/api/v1/api-keys";
     },
   },
+  "/api/v1/installation/organizations": {
+    other: null,
+    async fill({ owner }) {
+      await times((n) => owner("POST", "/api/v1/organizations", { name: `organization ${n}` }));
+      return "/api/v1/installation/organizations";
+    },
+  },
   "/api/v1/organizations/invitations": {
     other: null,
     async fill({ owner }) {

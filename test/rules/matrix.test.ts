@@ -19,6 +19,9 @@ const STATUS = { unauthenticated: 401, forbidden: 403, scope_missing: 403, csrf:
 /** What is open to everyone who is signed in, and yet makes something that acts in an organization. */
 const NEEDS_A_HOME = ["POST /api/v1/access-tokens"];
 
+/** Open to everyone who is signed in only where WEIR_ORGANIZATIONS says so. */
+const OPERATORS_ALONE = ["POST /api/v1/organizations"];
+
 /** What is asked of two organizations at once: the one of its example is nobody's. */
 const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 
@@ -29,9 +32,8 @@ const ASKS_FIRST = ["GET /api/inbound/link-callback"];
 function verdict(operation: Operation, who: Principal): Verdict {
   const byRole = roleVerdict(operation, who);
   const scope = scopeOf(operation);
-  return byRole === "open" && scope !== null && who.scopes?.includes(scope) === false
-    ? "scope_missing"
-    : byRole;
+  const isHeard = byRole === "open" || OPERATORS_ALONE.includes(`${operation.method} ${operation.path}`);
+  return isHeard && scope !== null && who.scopes?.includes(scope) === false ? "scope_missing" : byRole;
 }
 
 function roleVerdict({ audience, method, path, personal, byPeople }: Operation, who: Principal): Verdict {
@@ -42,7 +44,8 @@ function roleVerdict({ audience, method, path, personal, byPeople }: Operation, 
   if (who.carrier === "cookie" && changes && who.site === "cross-site") return "csrf";
   if (who.carrier === "key" && (personal || byPeople)) return "forbidden";
   if (who.isShutOut) return "forbidden";
-  if (audience === "operator") return who.isOperator ? "open" : "forbidden";
+  if (audience === "operator" || OPERATORS_ALONE.includes(`${method} ${path}`))
+    return who.isOperator ? "open" : "forbidden";
   if (audience === "any")
     return who.role === null && NEEDS_A_HOME.includes(`${method} ${path}`) ? "forbidden" : "open";
   return who.role !== null && ROLES.indexOf(who.role) >= ROLES.indexOf(audience as Role)

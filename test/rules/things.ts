@@ -201,6 +201,8 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/organizations/invitations/{invitation_id}": madeBy("/api/v1/organizations/invitations", () => ({
     email: `${fresh("guest")}@example.com`,
   })),
+  "/api/v1/installation/organizations/{organization_id}": async ({ app }) =>
+    (await neighbour(app)).organization.id,
   "/api/v1/installation/users/{user_id}": async ({ app, organizationId }) =>
     (await join(app, "viewer", organizationId)).user.id,
   "/api/v1/users/me/invitations/{invitation_id}": async ({ app, userId }) => {

@@ -45,6 +45,8 @@ export const EVENT_TYPES = [
   "auth.permission_revoked",
   "organization.created",
   "organization.updated",
+  "organization.removed",
+  "organization.restored",
   "organization.invitation_created",
   "organization.invitation_withdrawn",
   "user.updated",

@@ -43,6 +43,7 @@ const hookBy = (organization: typeof organizations.id | typeof organizations.slu
           eq(automations.webhookPath, sql.placeholder("path")),
           eq(automations.status, "active"),
           isNull(automations.deletedAt),
+          isNull(organizations.removedAt),
         ),
       )
       .prepare(),

@@ -6,7 +6,7 @@ import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { record } from "../events/service.ts";
-import { type MembershipRow, memberships, ROLES, type Role } from "../organizations/table.ts";
+import { type MembershipRow, memberships, organizations, ROLES, type Role } from "../organizations/table.ts";
 import { addMember, refuseRoleAbove } from "../organizations/team.ts";
 import { findUserByEmail, normalEmail } from "../users/service.ts";
 import { type InvitationRow, invitations } from "./table.ts";
@@ -146,7 +146,15 @@ async function roleOf({ db }: Reader, organizationId: string, id: string): Promi
   const [key] = await db
     .select({ role: apiKeys.role })
     .from(apiKeys)
-    .where(and(eq(apiKeys.id, id), eq(apiKeys.organizationId, organizationId), isNull(apiKeys.revokedAt)));
+    .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
+    .where(
+      and(
+        eq(apiKeys.id, id),
+        eq(apiKeys.organizationId, organizationId),
+        isNull(apiKeys.revokedAt),
+        isNull(organizations.removedAt),
+      ),
+    );
   return key?.role ?? null;
 }
 

@@ -20,6 +20,7 @@ import * as events from "../events/wire.ts";
 import * as health from "../health/wire.ts";
 import * as inbound from "../inbound/wire.ts";
 import * as installation from "../installation/wire.ts";
+import * as installationOrganizations from "../installation/wire-organizations.ts";
 import * as invitations from "../invitations/wire.ts";
 import * as meta from "../meta/wire.ts";
 import * as openid from "../openid/wire.ts";
@@ -60,6 +61,7 @@ const WIRES: readonly object[] = [
   health,
   inbound,
   installation,
+  installationOrganizations,
   invitations,
   meta,
   openid,

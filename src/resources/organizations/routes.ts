@@ -1,6 +1,9 @@
 import { Type } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
 import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
+import { isOperator } from "../users/service.ts";
+import { removeOrganization } from "./remove.ts";
 import {
   createOrganization,
   findCurrentOrganization,
@@ -16,6 +19,7 @@ import {
   Organization,
   OrganizationChange,
   OrganizationMember,
+  OrganizationRemoval,
   RoleChange,
   Team,
   toMemberRole,
@@ -50,12 +54,22 @@ export const organizationOperations = [
     idempotent: true,
     tag,
     summary: "Makes an organization; the person becomes its owner",
+    description:
+      "For operators; with `WEIR_ORGANIZATIONS=anyone` for everybody who is signed in. The person becomes its owner.",
     body: NewOrganization,
     response: Organization,
     status: 201,
     errors: [409],
     example: exampleOrganization,
-    handle: async ({ ctx, body }) => toOrganization(await createOrganization(ctx, body)),
+    handle: async ({ ctx, body }) => {
+      if (ctx.config.organizations === "operator" && !(await isOperator(ctx.db, ctx.actor.id))) {
+        throw new AppError(
+          "forbidden",
+          "Only an operator of this installation creates organizations. WEIR_ORGANIZATIONS=anyone lets everybody do it.",
+        );
+      }
+      return toOrganization(await createOrganization(ctx, body));
+    },
   }),
   operation({
     method: "GET",
@@ -78,6 +92,19 @@ export const organizationOperations = [
     errors: [409],
     example: exampleOrganization,
     handle: async ({ ctx, body }) => toOrganization(await updateOrganization(ctx, body)),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/organizations/current",
+    audience: "owner",
+    tag,
+    summary: "Remove the organization",
+    description:
+      "Ends at once for everybody: members, tokens and keys, webhooks, schedules, subscriptions and runs under way. An operator can restore it within 7 days; then it is erased with all its data. `confirm` is its name.",
+    body: OrganizationRemoval,
+    bodyExample: { confirm: "Acme (old)" },
+    status: 204,
+    handle: ({ ctx, body }) => removeOrganization(ctx, body),
   }),
   operation({
     method: "GET",

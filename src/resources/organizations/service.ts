@@ -1,4 +1,4 @@
-import { asc, desc, eq, like, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, like, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -8,7 +8,15 @@ import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { HOOKS_TOPIC } from "../automations/table.ts";
 import { changesBetween, record } from "../events/service.ts";
-import { type MembershipRow, memberships, type OrganizationRow, organizations } from "./table.ts";
+import { isOperator } from "../users/service.ts";
+import {
+  type MembershipRow,
+  memberships,
+  type OrganizationRow,
+  organizations,
+  type Plan,
+  type WebhookRate,
+} from "./table.ts";
 import { addMember } from "./team.ts";
 import type { NewOrganization, OrganizationChange } from "./wire.ts";
 
@@ -41,6 +49,10 @@ export async function createOrganization(ctx: Context, input: NewOrganization): 
       slug: input.slug === undefined ? await slugFor(tx, input.name) : await freeOrThrow(tx, input.slug),
       plan: tx.config.defaultPlan,
       webhookRate: null,
+      quotas: null,
+      egressAllow: null,
+      removedAt: null,
+      keptMemberships: null,
       requireFourEyes: false,
       createdAt: at,
       updatedAt: at,
@@ -57,23 +69,37 @@ export async function createOrganization(ctx: Context, input: NewOrganization): 
   });
 }
 
-/** Changes what is given. Throws `slug_taken`, `invalid` for a rate without the plan enterprise. */
+const OPERATORS_ONLY: readonly string[] = ["plan", "webhookRate"];
+
+/** The change, without a webhook rate where the plan has none. Throws `invalid` where one is given nevertheless. */
+export function refuseRateOfPlan<C extends { plan?: Plan; webhookRate?: WebhookRate | null }>(
+  before: OrganizationRow,
+  input: C,
+): C {
+  if ((input.plan ?? before.plan) === "enterprise") return input;
+  if (input.webhookRate) {
+    throw invalid(
+      ["body", "webhookRate"],
+      "Only the plan enterprise has a webhook rate of its own",
+      "plan_required",
+    );
+  }
+  return { ...input, webhookRate: null }; // the plan that it belonged to is gone
+}
+
+/**
+ * Changes what is given. Throws `slug_taken`, `invalid` for a rate without the plan enterprise, `forbidden` for a plan
+ * or rate changed by someone who is no operator.
+ */
 export function updateOrganization(ctx: Context, input: OrganizationChange): Promise<OrganizationRow> {
   return write(ctx, async (tx) => {
     const before = await findCurrentOrganization(tx);
-    const given = { ...input };
-    if ((given.plan ?? before.plan) !== "enterprise") {
-      if (given.webhookRate) {
-        throw invalid(
-          ["body", "webhookRate"],
-          "Only the plan enterprise has a webhook rate of its own",
-          "plan_required",
-        );
-      }
-      given.webhookRate = null; // the plan that it belonged to is gone
-    }
+    const given = refuseRateOfPlan(before, input);
     const changes = changesBetween(before, given);
     if (changes.length === 0) return before;
+    const field = changes.find(({ field }) => OPERATORS_ONLY.includes(field))?.field;
+    if (field !== undefined && !(await isOperator(tx.db, tx.actor.id)))
+      throw new AppError("forbidden", `Only an operator of this installation changes ${field}.`);
     if (given.slug !== undefined && given.slug !== before.slug) await freeOrThrow(tx, given.slug);
     const change = { ...given, updatedAt: timestamp(tx.clock) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, before.id));
@@ -111,7 +137,7 @@ const bySlug = prepared((db: ReadDb) =>
   db
     .select({ id: organizations.id })
     .from(organizations)
-    .where(eq(organizations.slug, sql.placeholder("slug")))
+    .where(and(eq(organizations.slug, sql.placeholder("slug")), isNull(organizations.removedAt)))
     .prepare(),
 );
 
@@ -119,11 +145,11 @@ const byId = prepared((db: ReadDb) =>
   db
     .select({ id: organizations.id })
     .from(organizations)
-    .where(eq(organizations.id, sql.placeholder("id")))
+    .where(and(eq(organizations.id, sql.placeholder("id")), isNull(organizations.removedAt)))
     .prepare(),
 );
 
-/** The id of the organization with this id or slug; null where there is none. */
+/** The id of the organization with this id or slug; null where there is none, or it was removed. */
 export async function resolveOrganization(db: ReadDb, named: string): Promise<string | null> {
   const text = named.toLowerCase();
   const [row] = await (UUID.test(text) ? byId(db).all({ id: text }) : bySlug(db).all({ slug: text }));

@@ -10,6 +10,15 @@ export interface WebhookRate {
   burst: number;
 }
 
+/** What an organization may have of the installation; null or absent: no bound of its own. */
+export interface Quotas {
+  storageBytes?: number | null;
+  queuedRuns?: number | null;
+  concurrentRuns?: number | null;
+  concurrentQueries?: number | null;
+  llmTokensPerDay?: number | null;
+}
+
 export const organizations = sqliteTable("organizations", {
   id: text().primaryKey(),
   name: text().notNull(),
@@ -19,6 +28,14 @@ export const organizations = sqliteTable("organizations", {
   webhookRate: json<WebhookRate | null>(),
   /** True where nobody decides what they asked for. */
   requireFourEyes: integer({ mode: "boolean" }).notNull(),
+  /** Set by operators. */
+  quotas: json<Quotas | null>(),
+  /** Private addresses that its outbound calls may reach, besides those of `WEIR_EGRESS_ALLOW`. */
+  egressAllow: json<readonly string[] | null>(),
+  /** Removed by an owner, and erased seven days later. */
+  removedAt: text(),
+  /** Who was in it when it was removed. */
+  keptMemberships: json<MembershipRow[] | null>(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),
 });

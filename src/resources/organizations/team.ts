@@ -123,7 +123,8 @@ async function refuseLastOwner(tx: WriteContext, { role, organizationId }: Membe
   throw new AppError("last_owner", "This is the only owner; make someone else an owner first.");
 }
 
-async function chooseDefault(tx: WriteContext, userId: string): Promise<void> {
+/** Makes the oldest membership that is left the default one; nothing where none is. */
+export async function chooseDefault(tx: WriteContext, userId: string): Promise<void> {
   const home = await findHome(tx.db, userId);
   if (!home) return;
   await tx.db

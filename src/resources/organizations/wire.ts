@@ -13,7 +13,7 @@ import {
 import type { UserRow } from "../users/table.ts";
 import { type MembershipRow, type OrganizationRow, PLANS, ROLES, type Role } from "./table.ts";
 
-const WebhookRate = object({
+export const WebhookRate = object({
   perMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
   burst: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
 });
@@ -41,6 +41,10 @@ export const OrganizationChange = object({
     described("Nobody decides what they asked for, or what a run asks that they set off", Type.Boolean()),
   ),
 });
+export const OrganizationRemoval = object({
+  confirm: described("The organization's name", Type.String({ maxLength: 255 })),
+});
+
 export type OrganizationChange = Static<typeof OrganizationChange>;
 
 export const Membership = object({

@@ -28,7 +28,8 @@ const MAX_KNOWN = 1_000;
 const activeLines = sql`select group_concat(line, char(10)) as "lines" from (
   select id || json_array(url, events, updated_at, substr(sealed_secret, -24), substr(sealed_previous_secret, -24),
     previous_until, failing_since, after_seq, held_from, held_to) as line
-  from webhooks where status = 'active' and deleted_at is null order by id)`;
+  from webhooks where status = 'active' and deleted_at is null
+    and organization_id not in (select id from organizations where removed_at is not null) order by id)`;
 const ID_LENGTH = 36;
 
 /** Reads the active subscriptions; gives the same map back for as long as nothing has changed. */

@@ -1,0 +1,126 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isNotNull, sql } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import type { App } from "../context.ts";
+import { RESTORABLE_MS, stopWork } from "../resources/organizations/remove.ts";
+import { organizations } from "../resources/organizations/table.ts";
+import { contextForRun, SYSTEM } from "../resources/runs/claim.ts";
+
+const BATCH = 500;
+
+/** Others refer to their rows. */
+const FIRST = ["chat_messages", "chat_turns", "connection_tokens", "actions"];
+
+/** Tables without a column of their own for the organization, by the table that their rows belong to. */
+const PARTS: Readonly<Record<string, readonly (readonly [table: string, column: string])[]>> = {
+  action_runs: [["run_logs", "run_id"]],
+  automation_runs: [["automation_run_items", "automation_run_id"]],
+  automations: [
+    ["automation_versions", "automation_id"],
+    ["webhook_signatures", "automation_id"],
+  ],
+  connections: [
+    ["connection_marks", "connection_id"],
+    ["connection_quotas", "connection_id"],
+  ],
+  outbound_deliveries: [["outbound_attempts", "delivery_id"]],
+  webhook_deliveries: [["delivery_attempts", "delivery_id"]],
+};
+
+/**
+ * Stops what removed organizations have begun while they were removed, and erases those that can't be put back any
+ * more: all rows, with the trail and sealed credentials, and all files. Each step may be done twice.
+ */
+export async function* sweepOrganizations(app: App): AsyncGenerator<void> {
+  const removed = await app.store.db
+    .select({ id: organizations.id, removedAt: organizations.removedAt })
+    .from(organizations)
+    .where(isNotNull(organizations.removedAt));
+  for (const { id, removedAt } of removed) {
+    const correlationId = app.ids.uuid();
+    await stopWork(contextForRun(app, { organizationId: id, actor: { ...SYSTEM }, correlationId }));
+    yield;
+    if (removedAt === null || removedAt > timestamp(app.clock, -RESTORABLE_MS)) continue;
+    yield* erase(app, id);
+    app.log.write("info", "organization erased", { organizationId: id, correlationId });
+  }
+}
+
+async function* erase(app: App, id: string): AsyncGenerator<void> {
+  const run = (statement: ReturnType<typeof sql>) =>
+    app.store.write(async (db) => void (await db.run(statement)));
+  await run(sql`insert or ignore into trail_erasures (organization_id) values (${id})`);
+  await rm(join(app.filesFolder, id), { recursive: true, force: true });
+  yield* eraseFiles(app, id);
+  const tables = await tablesOf(app);
+  for (const table of tables) yield* eraseRows(app, table, id);
+  await run(sql`update sessions set organization_id = null where organization_id = ${id}`);
+  await run(sql`delete from organizations where id = ${id}`);
+  await run(sql`delete from trail_erasures where organization_id = ${id}`);
+}
+
+/** What the lake and the shelf of artifacts hold; the rows that name it go afterwards. */
+async function* eraseFiles(app: App, id: string): AsyncGenerator<void> {
+  for (const [table, remove] of [
+    ["lake_files", (paths: string[]) => app.lake.remove(paths)],
+    [
+      "artifacts",
+      async (paths: string[]) => void (await Promise.all(paths.map((p) => app.artifacts.remove(p)))),
+    ],
+  ] as const) {
+    for (let after = ""; ; ) {
+      const rows = await app.store.db.all<{ id: string; path: string | null }>(
+        sql`select id as "id", path as "path" from ${sql.identifier(table)}
+          where organization_id = ${id} and id > ${after} order by id limit ${BATCH}`,
+      );
+      await remove(rows.flatMap(({ path }) => path ?? []));
+      after = rows.at(-1)?.id ?? "";
+      if (rows.length < BATCH) break;
+      yield;
+    }
+  }
+}
+
+interface Table {
+  name: string;
+  /** False where rows can't be deleted in parts. */
+  hasRowid: number;
+}
+
+/** Every table with rows of organizations, in an order in which they can go; `counts` follows from the others. */
+async function tablesOf(app: App): Promise<Table[]> {
+  const tables = await app.store.db.all<Table>(
+    sql`select m.name as "name", m.sql not like '%WITHOUT ROWID%' as "hasRowid" from sqlite_master m
+      join pragma_table_info(m.name) c on c.name = 'organization_id'
+      where m.type = 'table' and m.name not in ('trail_erasures', 'sessions') order by m.name`,
+  );
+  const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : name === "counts" ? 99 : 50);
+  return tables.sort((a, b) => rank(a.name) - rank(b.name));
+}
+
+async function* eraseRows(app: App, table: Table, id: string): AsyncGenerator<void> {
+  const name = sql.identifier(table.name);
+  const parts = PARTS[table.name] ?? [];
+  if (parts.length === 0 && !table.hasRowid) {
+    await app.store.write(
+      async (db) => void (await db.run(sql`delete from ${name} where organization_id = ${id}`)),
+    );
+    yield;
+    return;
+  }
+  const key = sql.identifier(parts.length > 0 ? "id" : "rowid");
+  for (;;) {
+    const rows = await app.store.db.all<{ key: string | number }>(
+      sql`select ${key} as "key" from ${name} where organization_id = ${id} limit ${BATCH}`,
+    );
+    const keys = sql`(select value from json_each(${JSON.stringify(rows.map((row) => row.key))}))`;
+    await app.store.write(async (db) => {
+      for (const [part, column] of parts)
+        await db.run(sql`delete from ${sql.identifier(part)} where ${sql.identifier(column)} in ${keys}`);
+      await db.run(sql`delete from ${name} where ${key} in ${keys}`);
+    });
+    yield;
+    if (rows.length < BATCH) return;
+  }
+}

@@ -1,0 +1,80 @@
+import { desc, eq, lt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { openGate } from "../../base/egress-gate.ts";
+import { AppError, invalid, notFound } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { type Context, write } from "../../context.ts";
+import { pageOf, readCursor } from "../../crypto/cursor.ts";
+import { HOOKS_TOPIC } from "../automations/table.ts";
+import { changesBetween, record } from "../events/service.ts";
+import { refuseRateOfPlan } from "../organizations/service.ts";
+import { type OrganizationRow, organizations } from "../organizations/table.ts";
+import { allQuotas, type InstallationOrganizationChange } from "./wire-organizations.ts";
+
+/** All organizations, newest first; also removed ones until they are erased. */
+export async function listInstallationOrganizations(
+  ctx: Context,
+  { limit, cursor }: { limit: number; cursor?: string },
+): Promise<{ rows: OrganizationRow[]; nextCursor?: string }> {
+  const scope = ["installation-organizations", ctx.organizationId];
+  const before =
+    cursor === undefined ? undefined : lt(organizations.id, String(readCursor(ctx, scope, cursor)));
+  const rows = await ctx.db
+    .select()
+    .from(organizations)
+    .where(before)
+    .orderBy(desc(organizations.id))
+    .limit(limit + 1);
+  return pageOf(ctx, scope, rows, limit);
+}
+
+/** Throws `not_found`. */
+export async function findInstallationOrganization(
+  { db }: Pick<Context, "db">,
+  id: string,
+): Promise<OrganizationRow> {
+  const [row] = await db.select().from(organizations).where(eq(organizations.id, id));
+  if (!row) throw notFound("organization");
+  return row;
+}
+
+/**
+ * Changes what only operators change of an organization; its own trail records it. Throws `not_found`, and `invalid`
+ * for a webhook rate without the plan enterprise or an address that can't be read.
+ */
+export function changeInstallationOrganization(
+  ctx: Context,
+  id: string,
+  input: InstallationOrganizationChange,
+): Promise<OrganizationRow> {
+  (input.egressAllow ?? []).forEach(refuseUnreadable);
+  return write(ctx, async (tx) => {
+    const before = await findInstallationOrganization(tx, id);
+    const given = refuseRateOfPlan(before, {
+      ...(input.plan === undefined ? {} : { plan: input.plan }),
+      ...(input.webhookRate === undefined ? {} : { webhookRate: input.webhookRate }),
+      ...(input.egressAllow === undefined ? {} : { egressAllow: input.egressAllow ?? [] }),
+      ...(input.quotas === undefined
+        ? {}
+        : { quotas: allQuotas(input.quotas && { ...before.quotas, ...input.quotas }) }),
+    });
+    const now = { ...before, quotas: allQuotas(before.quotas), egressAllow: before.egressAllow ?? [] };
+    const changes = changesBetween(now, given);
+    if (changes.length === 0) return before;
+    const change = { ...given, updatedAt: timestamp(tx.clock) };
+    await tx.db.update(organizations).set(change).where(eq(organizations.id, id));
+    const data = { changes } as unknown as JsonObject;
+    await record({ ...tx, organizationId: id }, "organization.updated", { type: "organization", id }, data);
+    tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+    return { ...before, ...change };
+  });
+}
+
+function refuseUnreadable(entry: string, index: number): void {
+  try {
+    openGate({ allow: [entry], self: () => null });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw invalid(["body", "egressAllow", String(index)], error.message, "address_invalid");
+  }
+}
