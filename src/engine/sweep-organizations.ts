@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isNotNull, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
+import { eraseTrail } from "../resources/events/seals.ts";
 import { RESTORABLE_MS, stopWork } from "../resources/organizations/remove.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import { contextForRun, SYSTEM } from "../resources/runs/claim.ts";
@@ -50,14 +51,13 @@ export async function* sweepOrganizations(app: App): AsyncGenerator<void> {
 async function* erase(app: App, id: string): AsyncGenerator<void> {
   const run = (statement: ReturnType<typeof sql>) =>
     app.store.write(async (db) => void (await db.run(statement)));
-  await run(sql`insert or ignore into trail_erasures (organization_id) values (${id})`);
   await rm(join(app.filesFolder, id), { recursive: true, force: true });
   yield* eraseFiles(app, id);
   const tables = await tablesOf(app);
   for (const table of tables) yield* eraseRows(app, table, id);
+  while (!(await app.store.write((db) => eraseTrail(db, id)))) yield;
   await run(sql`update sessions set organization_id = null where organization_id = ${id}`);
   await run(sql`delete from organizations where id = ${id}`);
-  await run(sql`delete from trail_erasures where organization_id = ${id}`);
 }
 
 /** What the lake and the shelf of artifacts hold; the rows that name it go afterwards. */
@@ -93,7 +93,7 @@ async function tablesOf(app: App): Promise<Table[]> {
   const tables = await app.store.db.all<Table>(
     sql`select m.name as "name", m.sql not like '%WITHOUT ROWID%' as "hasRowid" from sqlite_master m
       join pragma_table_info(m.name) c on c.name = 'organization_id'
-      where m.type = 'table' and m.name not in ('trail_erasures', 'sessions') order by m.name`,
+      where m.type = 'table' and m.name not in ('events', 'trail_erasures', 'trail_heads', 'trail_seals', 'sessions') order by m.name`,
   );
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : name === "counts" ? 99 : 50);
   return tables.sort((a, b) => rank(a.name) - rank(b.name));

@@ -25,7 +25,6 @@ import secondFactor from "../../migrations/0025_second_factor.sql" with { type: 
 import mailedInvitations from "../../migrations/0026_mailed_invitations.sql" with { type: "text" };
 import tokenScopes from "../../migrations/0027_token_scopes.sql" with { type: "text" };
 import removedOrganizations from "../../migrations/0028_removed_organizations.sql" with { type: "text" };
-import trailErasures from "../../migrations/0029_trail_erasures.sql" with { type: "text" };
 import trailSeals from "../../migrations/0030_trail_seals.sql" with { type: "text" };
 import processDeaths from "../../migrations/0033_process_deaths.sql" with { type: "text" };
 import fourEyes from "../../migrations/0035_four_eyes.sql" with { type: "text" };
@@ -61,7 +60,6 @@ export const migrations: readonly Migration[] = [
   { name: "0026_mailed_invitations", sql: mailedInvitations },
   { name: "0027_token_scopes", sql: tokenScopes },
   { name: "0028_removed_organizations", sql: removedOrganizations },
-  { name: "0029_trail_erasures", sql: trailErasures },
   { name: "0030_trail_seals", sql: trailSeals },
   { name: "0033_process_deaths", sql: processDeaths },
   { name: "0035_four_eyes", sql: fourEyes },
