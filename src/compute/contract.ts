@@ -3,9 +3,9 @@ import type { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 
 /** Work on what outside systems and tenants give. To add one: its name here, its function in `jobs.ts`. */
-export type ComputeName = "conditions" | "fill" | "http_look" | "http_result";
+export type ComputeName = "conditions" | "fill" | "http_look" | "http_result" | "search";
 
-interface ComputeJob {
+export interface ComputeJob {
   name: ComputeName;
   input: JsonObject;
   /** Bytes that the input speaks of, as they came: parsing them is the job's own business. */

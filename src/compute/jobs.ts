@@ -1,6 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import { type ConditionsWork, conditionsJob } from "../executors/branch-choice.ts";
 import { type HttpWork, type LookWork, lookJob, resultJob } from "../executors/http-result.ts";
+import { searchJob } from "../providers/http-search.ts";
 import type { Computed, ComputeName } from "./contract.ts";
 import { type FillWork, fillJob } from "./fill.ts";
 
@@ -12,4 +13,5 @@ export const jobs: Readonly<Record<ComputeName, Job>> = {
   fill: (input, bytes) => fillJob(input as unknown as FillWork, bytes),
   http_look: (input, bytes) => lookJob(input as unknown as LookWork, bytes),
   http_result: (input, bytes) => resultJob(input as unknown as HttpWork, bytes),
+  search: (input, bytes) => searchJob({ expression: String(input.expression) }, bytes),
 };

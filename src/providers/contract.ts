@@ -4,6 +4,7 @@ import type { Egress } from "../base/egress.ts";
 import type { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { OddValues } from "../base/odd-values.ts";
+import type { Computed, ComputeJob } from "../compute/contract.ts";
 import type { Column } from "../sql/contract.ts";
 
 /** One opened connection: what a provider gets to work with. */
@@ -15,6 +16,8 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   egress: Egress;
   clock: Clock;
   signal: AbortSignal;
+  /** Does what may take long in a child, as `Compute` has it; absent where nobody waits meanwhile. */
+  compute?(job: ComputeJob): Promise<Computed>;
   /** The organization's own `files/` folder, absolute. */
   filesFolder: string;
   /** Where a token that the credentials were changed for is kept until it expires; absent where nothing is kept. */

@@ -50,6 +50,8 @@ export interface Reply {
   url: string;
   /** Integers beyond 2^53 in it are `bigint`. Null where there is no content. */
   body: Json;
+  /** What the body was read of. */
+  text: string;
   /** The rows, which are not read; in `body` their list is empty then. Null where the body has them. */
   list: JsonList | null;
 }
@@ -143,7 +145,8 @@ async function read(
     const waitMs = retryAfterMs(headers, link) ?? resetMs(headers, link) ?? THROTTLED_MS;
     return { kind: "throttled", waitMs };
   }
-  if (ends.includes(status)) return { kind: "value", value: { status, headers, url, body: null, list } };
+  if (ends.includes(status))
+    return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
   const excess = text === null ? null : excessOf(text);
   const echoed = text === null || excess ? undefined : jsonOf(text);
   const body = echoed === undefined ? undefined : hideSecrets(echoed as Json, asking.secrets);
@@ -158,8 +161,9 @@ async function read(
   const waitMs = isSpent(headers) ? resetMs(headers, link) : null;
   if (waitMs !== null && waitMs <= MAX_NOTED_MS) hold(link, draws, waitMs);
   if (text.trim() === "" && status === 204)
-    return { kind: "value", value: { status, headers, url, body: null, list } };
-  if (body !== undefined) return { kind: "value", value: { status, headers, url, body: body as Json, list } };
+    return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
+  if (body !== undefined)
+    return { kind: "value", value: { status, headers, url, body: body as Json, text, list } };
   return { kind: "failed", error: noJson(asking, text, headers) };
 }
 

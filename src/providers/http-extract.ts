@@ -1,6 +1,5 @@
 import { AppError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
-import { searchJson } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { doubleOf } from "../base/json-numbers.ts";
 import { read } from "../base/shape.ts";
@@ -9,6 +8,7 @@ import type { Extraction, ExtractRequest, HttpAccess, JsonList, Link } from "./c
 import { type Asking, ask } from "./http-ask.ts";
 import { DEFAULT_MAX_PAGES, Endpoint, endpointFaults, type Paginator, specFault } from "./http-endpoint.ts";
 import { errorIn, listPlaceOf, rowsIn } from "./http-rows.ts";
+import { type PageBody, searchPage } from "./http-search.ts";
 import { firstTurn, nextTurn, type Turn } from "./http-turns.ts";
 
 /** So many pages without a row, one after the other, are taken for a list without end. */
@@ -128,10 +128,12 @@ class Reading {
     const reply = await ask(this.asking, { turn, ends, listAt });
     if (ends.includes(reply.status) || reply.status === 204) return { rows: [], next: null };
     const { list } = reply;
-    const { rows, items } = list ? { rows: list, items: list.rows } : rowsIn(this.asking, reply.body);
-    this.#look(reply.body, reply.headers, paginator, countOf(rows));
+    const { rows, items } = list ? { rows: list, items: list.rows } : await rowsIn(this.asking, reply);
+    await this.#look(reply, reply.headers, paginator, countOf(rows));
     const page = { ...reply, items };
-    const next = paginator ? nextTurn(paginator, turn, page, this.request.batchSize) : null;
+    const next = paginator
+      ? await nextTurn(this.asking.link, paginator, turn, page, this.request.batchSize)
+      : null;
     this.#checkMoves(rows, items, next);
     this.rows += countOf(rows);
     return { rows, next };
@@ -154,10 +156,16 @@ class Reading {
   }
 
   /** What a page tells beside its rows. */
-  #look(body: Json, headers: Headers, paginator: Paginator | undefined, rows: number): void {
+  async #look(
+    page: PageBody,
+    headers: Headers,
+    paginator: Paginator | undefined,
+    rows: number,
+  ): Promise<void> {
+    const { body } = page;
     const { link, endpoint, spec, system, secrets } = this.asking;
     if (endpoint.totalPath !== undefined) {
-      const total = doubleOf(searchJson(body, endpoint.totalPath));
+      const total = doubleOf(await searchPage(link, page, endpoint.totalPath));
       if (total !== null) this.total = total;
       else link.warn?.(`The replies have no number at totalPath, so that nothing is compared.`);
     }
@@ -166,7 +174,11 @@ class Reading {
       throw new AppError("upstream", `${system} answered ${spec} with an error and no rows: ${error}`);
     if (error !== null) link.warn?.(`The API gave rows and an error: ${error}`);
     const hasNextPath = paginator && "hasNextPath" in paginator ? paginator.hasNextPath : undefined;
-    if (hasNextPath !== undefined && this.#pages === 1 && searchJson(body, hasNextPath) === null)
+    if (
+      hasNextPath !== undefined &&
+      this.#pages === 1 &&
+      (await searchPage(link, page, hasNextPath)) === null
+    )
       link.warn?.("The first reply has nothing at hasNextPath, so that only one page was read.");
     const hint = paginator === undefined && this.#pages === 1 ? hintOfMore(body, headers) : null;
     if (hint !== null) {

@@ -1,10 +1,11 @@
 import { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
-import { jmespathFault, searchJson } from "../base/jmespath.ts";
+import { jmespathFault } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { type Asking, saidIn } from "./http-ask.ts";
 import type { Endpoint } from "./http-endpoint.ts";
 import { listPathOf } from "./http-list.ts";
+import { type PageBody, PLACE, searchPage } from "./http-search.ts";
 
 /** What a reply that came with a good status says went wrong; null for nothing. */
 export function errorIn(body: Json, dataPath: string, secrets: readonly string[]): string | null {
@@ -18,9 +19,6 @@ export function errorIn(body: Json, dataPath: string, secrets: readonly string[]
   }
   return body.ok === false ? "it says that it is not ok" : null;
 }
-
-/** Names with dots between them: all that such a JMESPath means is where a value stands. */
-const PLACE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 
 /** The names that lead to the rows of a reply; null where more than a place is asked, or something else looks into the rows. */
 export function listPlaceOf({ dataPath, totalPath, paginator }: Endpoint): string[] | null {
@@ -36,14 +34,15 @@ export function listPlaceOf({ dataPath, totalPath, paginator }: Endpoint): strin
 }
 
 /** The rows of a reply, and how many items it has of which they were made. */
-export function rowsIn(asking: Asking, body: Json): { rows: JsonObject[]; items: number } {
+export async function rowsIn(asking: Asking, page: PageBody): Promise<{ rows: JsonObject[]; items: number }> {
+  const { body } = page;
   const { endpoint, system, spec, link, secrets } = asking;
   const { dataPath } = endpoint;
-  const found = dataPath === undefined ? body : searchJson(body, dataPath);
+  const found = dataPath === undefined ? body : await searchPage(link, page, dataPath);
   if (dataPath !== undefined && isObject(found)) return { rows: [found], items: 1 };
   if (!Array.isArray(found)) throw noRows(system, spec, dataPath, body, found, secrets);
   const listPath = dataPath === undefined ? null : listPathOf(dataPath);
-  const list = listPath === null || jmespathFault(listPath) ? found : searchJson(body, listPath);
+  const list = listPath === null || jmespathFault(listPath) ? found : await searchPage(link, page, listPath);
   const rows = found.filter((item) => item !== null);
   if (rows.length < found.length)
     link.warn?.(`${found.length - rows.length} items were null and are left out.`);

@@ -1,12 +1,12 @@
 import { AppError } from "../base/errors.ts";
-import { searchJson } from "../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { isNumeric } from "../base/json-numbers.ts";
 import { withQuery } from "../executors/http-message.ts";
 import { nextLink } from "../executors/http-pages.ts";
 import { instantMs } from "./api-instants.ts";
-import type { ExtractRequest } from "./contract.ts";
+import type { ExtractRequest, Link } from "./contract.ts";
 import { type CURSOR_FORMATS, counterOf, type Endpoint, type Paginator } from "./http-endpoint.ts";
+import { type PageBody, searchPage } from "./http-search.ts";
 
 /** What differs from page to page; credentials are in neither. */
 export interface Turn {
@@ -15,11 +15,10 @@ export interface Turn {
 }
 
 /** A reply whose rows were counted. */
-export interface TakenPage {
+export interface TakenPage extends PageBody {
   /** Of the last hop. */
   url: string;
   headers: Headers;
-  body: Json;
   /** Items that the API gave, those included that are no rows here. */
   items: number;
 }
@@ -63,26 +62,27 @@ function sizeOf(paginator: Exclude<Paginator, { type: "none" }>, batchSize: numb
 }
 
 /** What asks for the next page; null after the last. Throws `upstream` for what leads nowhere, or to another server. */
-export function nextTurn(
+export async function nextTurn(
+  link: Link,
   paginator: Paginator,
   turn: Turn,
   page: TakenPage,
   batchSize: number | null,
-): Turn | null {
+): Promise<Turn | null> {
   if (paginator.type === "none") return null;
   const { hasNextPath } = "hasNextPath" in paginator ? paginator : {};
-  if (hasNextPath !== undefined && !isTrue(searchJson(page.body, hasNextPath))) return null;
+  if (hasNextPath !== undefined && !isTrue(await searchPage(link, page, hasNextPath))) return null;
   switch (paginator.type) {
     case "link_header": {
-      const link = nextLink(page.headers.get("link") ?? "");
-      return link === null ? null : { ...turn, url: linked(link, turn, page) };
+      const address = nextLink(page.headers.get("link") ?? "");
+      return address === null ? null : { ...turn, url: linked(address, turn, page) };
     }
     case "json_link": {
-      const link = placeOf(page.body, paginator.nextPath, "nextPath");
-      return link === null ? null : { ...turn, url: linked(String(link), turn, page) };
+      const address = await placeOf(link, page, paginator.nextPath, "nextPath");
+      return address === null ? null : { ...turn, url: linked(String(address), turn, page) };
     }
     case "cursor": {
-      const cursor = placeOf(page.body, paginator.cursorPath, "cursorPath");
+      const cursor = await placeOf(link, page, paginator.cursorPath, "cursorPath");
       return cursor === null ? null : withParameter(turn, paginator.in, paginator.cursorParam, cursor);
     }
     default:
@@ -114,8 +114,13 @@ const isTrue = (value: Json) =>
   Array.isArray(value) ? value.length > 0 : Boolean(value) && !/^(?:false|no|0)$/i.test(String(value));
 
 /** A cursor or an address; null where there is none. */
-function placeOf(body: Json, expression: string, field: string): string | number | null {
-  const found: unknown = searchJson(body, expression);
+async function placeOf(
+  link: Link,
+  page: PageBody,
+  expression: string,
+  field: string,
+): Promise<string | number | null> {
+  const found: unknown = await searchPage(link, page, expression);
   if (found === null || found === "" || found === false) return null;
   if (typeof found === "string" || typeof found === "number") return found;
   if (isNumeric(found)) return String(found);

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Json, JsonObject } from "../../src/base/json.ts";
+import { openCompute } from "../../src/compute/compute.ts";
+import type { ComputeJob } from "../../src/compute/contract.ts";
 import type { ExtractRequest } from "../../src/providers/contract.ts";
 import { httpTemplateProvider } from "../../src/providers/http-template.ts";
 import { type Asked, SECRETS, startJsonApi, type TestJsonApi } from "../peers/json-api.ts";
@@ -148,6 +151,25 @@ describe("pages", () => {
     }
     const limited = await providerOf().extract?.(to(), asks("/x", { dataPath: "rows" }, { maxRows: 5 }));
     expect(limited).not.toHaveProperty("texts");
+  });
+
+  test("are searched in a child where that takes much, and keep all of their digits", async () => {
+    const compute = openCompute([process.execPath, join(import.meta.dir, "../../src/main.ts")]);
+    const done: string[] = [];
+    const link = {
+      ...to(),
+      compute(job: ComputeJob) {
+        done.push(job.name);
+        return compute.run(job, { organizationId: "one", signal: new AbortController().signal });
+      },
+    };
+    const text = "x".repeat(1000);
+    const rows = many(2000, (id) => `{"id":${id},"amount":12345678901234567890,"text":"${text}"}`).join();
+    first({ status: 200, body: `{"rows":[${rows}]}` });
+    const found = await read("/x", { dataPath: "rows[?id > `0`]" }, {}, link);
+    expect(found).toHaveLength(2000);
+    expect(found[1999]).toEqual({ id: 2000, amount: 12345678901234567890n as never, text });
+    expect(done).toEqual(["search"]);
   });
 
   test("may be one: a list, an object that is a row, a list of plain values, no content", async () => {

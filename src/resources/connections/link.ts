@@ -52,6 +52,7 @@ export async function linkOf(
     egress: ctx.egress,
     clock: ctx.clock,
     signal,
+    compute: (job) => ctx.compute.run(job, { organizationId: row.organizationId, signal }),
     filesFolder,
     tokens: tokensOf(ctx, row, runId),
     quotas: quotasOf(ctx, row.id),
