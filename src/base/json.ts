@@ -10,11 +10,20 @@ export const isObject = (value: unknown): value is JsonObject =>
 /** Deeper JSON than this is refused (decisions, section 1). */
 export const MAX_DEPTH = 64;
 
+/** Each list and object takes far more memory than its two brackets. */
+const MAX_OBJECTS = 500_000;
+/** No shorter text has so many. */
+const SHORT_CHARACTERS = 2 * MAX_OBJECTS;
+
 /**
- * Parses JSON text strictly: no more than 64 levels, no key twice in one object.
+ * Parses JSON text strictly: no more than 64 levels and 500,000 lists and objects, no key twice in one object.
  * Throws `invalid` with `type: "json_invalid"` at `loc`.
  */
 export function parseJson(text: string, loc: readonly string[] = ["body"]): Json {
+  if (text.length > SHORT_CHARACTERS && objectsIn(text) > MAX_OBJECTS) {
+    const message = `JSON may have at most ${MAX_OBJECTS.toLocaleString("en-US")} lists and objects. Send fewer at a time.`;
+    throw invalid(loc, message, "json_too_large");
+  }
   let value: Json;
   try {
     value = JSON.parse(text);
@@ -27,6 +36,17 @@ export function parseJson(text: string, loc: readonly string[] = ["body"]): Json
 
 const reason = (error: unknown) =>
   error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "unreadable";
+
+function objectsIn(text: string): number {
+  let objects = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 0x22) {
+      for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++;
+    } else if (c === 0x5b || c === 0x7b) objects++;
+  }
+  return objects;
+}
 
 /** Walks valid JSON text once, counting levels and remembering the keys of each open object. */
 function checkShape(text: string, loc: readonly string[]): void {

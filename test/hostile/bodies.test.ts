@@ -73,3 +73,16 @@ test("names that objects carry by themselves are fields like any other", async (
     ]);
   }
 });
+
+test("a body of millions of lists is refused before they take their memory", async () => {
+  const nested = `{"name":"a","kind":"http_request","definition":{"body":[${"[],".repeat(3_000_000)}[]]}}`;
+  const answer = await app.owner("POST", ACTIONS, nested, { "content-type": "application/json" });
+  expect(answer.status).toBe(422);
+  expect(answer.body.detail).toEqual([
+    {
+      loc: ["body"],
+      msg: "JSON may have at most 500,000 lists and objects. Send fewer at a time.",
+      type: "json_too_large",
+    },
+  ]);
+});
