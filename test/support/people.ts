@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { contextFor, write } from "../../src/context.ts";
 import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
+import { record } from "../../src/resources/events/service.ts";
 import { organizations, type Role } from "../../src/resources/organizations/table.ts";
 import { addMember } from "../../src/resources/organizations/team.ts";
 import { newUser } from "../../src/resources/users/service.ts";
@@ -55,6 +56,9 @@ export async function neighbour(started: Started) {
     } as const;
     await db.insert(organizations).values({ ...facts, id, slug: `neighbour-${id.slice(-12)}` });
   });
+  const actor = { type: "system", id: "test" } as const;
+  const ctx = contextFor(app, { organizationId: id, role: "owner", actor, correlationId: "test-neighbour" });
+  await write(ctx, (tx) => record(tx, "organization.created", { type: "organization", id }));
   const [organization] = await app.store.db.select().from(organizations).where(eq(organizations.id, id));
   return { ...(await join(started, "owner", id)), organization: organization! };
 }
