@@ -77,6 +77,8 @@ export interface Config {
   /** `s3://BUCKET/PREFIX` that scheduled backups are put into; null: they stay in the data directory. */
   backupUrl: string | null;
   /** Address of a store that is not Amazon's. */
+  /** File whose line encrypts backups; null: they stay open. */
+  backupPassphraseFile: string | null;
   backupEndpoint: string | null;
   backupRegion: string | null;
   /** Who mails come from: an address, also with a name. */
@@ -200,6 +202,7 @@ export const SETTINGS = {
   backupEvery: { env: "WEIR_BACKUP_EVERY", read: integer(0, 0, 8_760) },
   backupKeep: { env: "WEIR_BACKUP_KEEP", read: integer(7, 1, 10_000) },
   backupUrl: { env: "WEIR_BACKUP_URL", read: bucketUrl },
+  backupPassphraseFile: { env: "WEIR_BACKUP_PASSPHRASE_FILE", read: maybe },
   backupEndpoint: { env: "WEIR_BACKUP_ENDPOINT", read: url(["http:", "https:"]) },
   backupRegion: { env: "WEIR_BACKUP_REGION", read: maybe },
   mailFrom: { env: "WEIR_MAIL_FROM", read: sender },

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import type { Parts } from "../app.ts";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { readPassphrase } from "../crypto/age.ts";
+import { isEncryptedBackup } from "../engine/backup/archive.ts";
 import type { Away } from "../lake/away.ts";
 import { awayFrom } from "../lake/away-from.ts";
 import { type Host, UsageError } from "./host.ts";
@@ -59,4 +61,17 @@ function opened({ config, secrets }: Parts, url: string, signal: AbortSignal): {
     throw new UsageError("A backup in a bucket is named s3://BUCKET/FILE or s3://BUCKET/PREFIX/FILE.");
   const egress = { allow: config.egressAllow, self: () => null, clock: systemClock };
   return { away: awayFrom(folder, { ...config, ...secrets }, { egress, clock: systemClock, signal }), name };
+}
+
+/** The passphrase that was given or is set; an encrypted file without one is asked for at the terminal. */
+export async function passphraseFor(
+  host: Host,
+  parts: Parts,
+  given: string | undefined,
+  path: string | null,
+): Promise<string | null> {
+  const file = given ?? parts.config.backupPassphraseFile;
+  if (file !== null) return readPassphrase(file);
+  if (path === null || host.ask === null || !(await isEncryptedBackup(path))) return null;
+  return host.ask(`Passphrase of ${path}: `, true);
 }

@@ -8,7 +8,7 @@ import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
 import { verifyBackup } from "../engine/backup/verify.ts";
 import { checkInstallation } from "../installation.ts";
-import { freePlace, isAway, withFile } from "./backup-away.ts";
+import { freePlace, isAway, passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -21,6 +21,7 @@ export const backup = (args: readonly string[], host: Host) =>
       options: {
         data: { type: "string" },
         "include-key": { type: "boolean" },
+        "passphrase-file": { type: "string" },
         json: { type: "boolean" },
       },
     });
@@ -28,8 +29,16 @@ export const backup = (args: readonly string[], host: Host) =>
     if (!isCheck && positionals.length !== 1) throw new UsageError("Say which file: weir backup FILE.");
     const parts = await host.parts({ data: flags.data });
     if (isCheck)
-      return withFile(host, parts, { path: positionals[1] ?? "", room: tmpdir() }, (file) =>
-        verify(host, { file, path: positionals[1] ?? "" }, flags),
+      return withFile(host, parts, { path: positionals[1] ?? "", room: tmpdir() }, async (file) =>
+        verify(
+          host,
+          {
+            file,
+            path: positionals[1] ?? "",
+            passphrase: await passphraseFor(host, parts, flags["passphrase-file"], file),
+          },
+          flags,
+        ),
       );
     checkInstallation(parts);
     const { dataFolder, databaseUrl, lakeUrl } = parts.config;
@@ -38,6 +47,7 @@ export const backup = (args: readonly string[], host: Host) =>
         "The database lies on a libSQL server (WEIR_DATABASE_URL): back it up there, with its own tools.",
       );
     }
+    const passphrase = await passphraseFor(host, parts, flags["passphrase-file"], null);
     const stop = new AbortController();
     host.onStop(() => stop.abort());
     const to = positionals[0] ?? "";
@@ -50,13 +60,16 @@ export const backup = (args: readonly string[], host: Host) =>
       ids: systemIds,
       key: flags["include-key"] ? keyToInclude(dataFolder, parts.secrets.secretKey) : null,
       lakeUrl,
+      passphrase,
       signal: stop.signal,
     }).finally(() => host.status(""));
     const { manifest } = made;
     if (away) await away.store(made.path).finally(() => rm(made.path, { force: true }));
     const path = away ? to : made.path;
     if (flags.json) return host.out(JSON.stringify({ ...told(path, manifest), bytes: made.bytes }));
-    host.out(`${path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, read again and good.`);
+    host.out(
+      `${path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, ${passphrase === null ? "" : "encrypted, "}read again and good.`,
+    );
     if (!manifest.hasKey && manifest.keyId !== null)
       host.out(`The secret key (${manifest.keyId}) is not in it: keep ${dataFolder}/secret.key elsewhere.`);
     if (manifest.lakeUrl !== null)
@@ -66,11 +79,11 @@ export const backup = (args: readonly string[], host: Host) =>
 
 async function verify(
   host: Host,
-  { file, path }: { file: string; path: string },
+  { file, path, passphrase }: { file: string; path: string; passphrase: string | null },
   flags: { data?: string | undefined; "include-key"?: boolean | undefined; json?: boolean | undefined },
 ): Promise<void> {
   if (flags["include-key"]) throw new UsageError("--include-key is for making a backup.");
-  const manifest = await verifyBackup(file);
+  const manifest = await verifyBackup(file, { passphrase });
   if (flags.json) return host.out(JSON.stringify({ valid: true, ...told(path, manifest) }));
   host.out(`${path} is good: Weir ${manifest.version}, of ${manifest.createdAt}.`);
   for (const { slug, events } of manifest.organizations) host.out(`${slug}: ${events} events, trail valid`);

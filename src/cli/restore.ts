@@ -6,7 +6,7 @@ import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
 import { checkPlaces, wrongPlace } from "../installation.ts";
 import { told } from "./backup.ts";
-import { withFile } from "./backup-away.ts";
+import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -16,7 +16,12 @@ export const restore = (args: readonly string[], host: Host) =>
     const { values: flags, positionals } = readArgs({
       args: [...args],
       allowPositionals: true,
-      options: { data: { type: "string" }, "key-file": { type: "string" }, json: { type: "boolean" } },
+      options: {
+        data: { type: "string" },
+        "key-file": { type: "string" },
+        "passphrase-file": { type: "string" },
+        json: { type: "boolean" },
+      },
     });
     const [path, ...more] = positionals;
     if (path === undefined || more.length > 0) throw new UsageError("Say which file: weir restore FILE.");
@@ -35,8 +40,9 @@ export const restore = (args: readonly string[], host: Host) =>
       host,
       parts,
       { path, room: dirname(resolve(dataFolder)) },
-      (file) =>
+      async (file) =>
         restoreBackup({
+          passphrase: await passphraseFor(host, parts, flags["passphrase-file"], file),
           path: file,
           dataFolder,
           key,

@@ -8,7 +8,7 @@ const ORG = "  --org ORG          id or slug of the organization; the token's ow
 /** Commands that look after an installation, and its configuration as files. */
 export const upkeepUsage = {
   backup: {
-    line: "weir backup FILE [--include-key] [--data DIR] [--json], or weir backup verify FILE [--json]",
+    line: "weir backup FILE [--include-key] [--passphrase-file FILE] [--data DIR] [--json], or weir backup verify FILE [--passphrase-file FILE] [--json]",
     gist: "write everything to one file",
     text: `Writes database, lake, files and artifacts to one new file (tar, compressed with zstd), also while a server runs,
 which goes on writing meanwhile. It is opened and checked before it gets its name. An existing file is never written
@@ -20,6 +20,9 @@ WEIR_BACKUP_ENDPOINT where the store is not Amazon's.
 The secret key is not in it: without secret.key, or WEIR_SECRET_KEY, it can't be restored. Keep that elsewhere.
 
   --include-key      put the secret key in as well; then the file alone is all that a thief needs
+  --passphrase-file FILE
+                     encrypt it with the passphrase in FILE, as age -p does (age -d opens it); of verify: open it with
+                     that. Default: WEIR_BACKUP_PASSPHRASE_FILE. verify asks for it on a terminal
 ${DATA}
   --json             {path, version, schemaVersion, createdAt, keyId, hasKey, lakeUrl, organizations, leftOut, files,
                      contentBytes, bytes}
@@ -28,7 +31,7 @@ A server does it by itself, into backups/ of the data directory, with WEIR_BACKU
 WEIR_BACKUP_KEEP of them are kept (7). With WEIR_BACKUP_URL=s3://BUCKET/PREFIX they are kept there instead.`,
   },
   restore: {
-    line: "weir restore FILE [--data DIR] [--key-file FILE] [--json]",
+    line: "weir restore FILE [--data DIR] [--key-file FILE] [--passphrase-file FILE] [--json]",
     gist: "put a backup back",
     text: `Puts a backup in the place of the data directory, on which no server may run. What was there before is kept beside
 it, as DIR.before-INSTANT; its weir.toml stays in use. Refused, with nothing changed, for a file that is damaged or not
@@ -36,6 +39,9 @@ Weir's, for one of a newer version, and without the key that its secrets are sea
 
 ${DATA}
   --key-file FILE    the secret.key of back then; else WEIR_SECRET_KEY counts, then the key in the backup
+  --passphrase-file FILE
+                     what an encrypted backup was made with (default: WEIR_BACKUP_PASSPHRASE_FILE); asked for on a
+                     terminal
   --json             {path, dataFolder, previousFolder, version, schemaVersion, createdAt, keyId, hasKey, …}`,
   },
   upgrade: {

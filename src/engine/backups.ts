@@ -37,7 +37,8 @@ export function backups(app: App): Loop {
       if (config.backupEvery === 0 || app.store.remote || app.stopping.aborted) return "idle";
       if (clock.monotonic() < notBefore) return "idle";
       const until = AbortSignal.any([signal, app.stopping]);
-      const path = join(folder, `weir-${timestamp(clock).replaceAll(/[:.]/g, "-")}.tar.zst`);
+      const ending = config.backupPassphraseFile === null ? "tar.zst" : "tar.zst.age";
+      const path = join(folder, `weir-${timestamp(clock).replaceAll(/[:.]/g, "-")}.${ending}`);
       try {
         const newest = await place.newest();
         tellNewestBackup(app, newest);
@@ -113,7 +114,9 @@ function isDue({ clock, config }: App, newest: string | undefined): boolean {
 
 /** Throws `unavailable` with what the command says. */
 async function backUp({ config, self }: App, path: string, signal: AbortSignal): Promise<void> {
-  const child = Bun.spawn([...self, "backup", path, "--data", config.dataFolder], {
+  const { dataFolder, backupPassphraseFile: file } = config;
+  const passphrase = file === null ? [] : ["--passphrase-file", file];
+  const child = Bun.spawn([...self, "backup", path, "--data", dataFolder, ...passphrase], {
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",

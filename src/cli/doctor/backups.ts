@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { eq, min, sql } from "drizzle-orm";
 import type { Parts } from "../../app.ts";
 import type { Clock } from "../../base/clock.ts";
+import { ConfigError } from "../../base/config-error.ts";
+import { readPassphrase } from "../../crypto/age.ts";
 import { awayFrom } from "../../lake/away-from.ts";
 import { events } from "../../resources/events/table.ts";
 import { backupInstant } from "../../resources/health/backups.ts";
@@ -21,7 +23,12 @@ export async function checkBackups(
   clock: Clock,
   isServed: boolean,
 ): Promise<Finding> {
-  const { backupEvery, dataFolder, backupUrl } = given.config;
+  const { backupEvery, dataFolder, backupUrl, backupPassphraseFile } = given.config;
+  if (backupPassphraseFile !== null) {
+    const fault = passphraseFault(backupPassphraseFile);
+    if (fault !== null)
+      return wrong("backups", fault, "Put the file back, and let the user that the server runs as read it.");
+  }
   const where = backupUrl ?? join(dataFolder, "backups");
   const newest = Math.max(...(await namesIn(given, clock)).map((name) => backupInstant(name) ?? 0), 0);
   const [failure] = await db
@@ -45,6 +52,16 @@ export async function checkBackups(
       remedyOf(backupUrl),
     );
   return fine("backups", `${told}.`);
+}
+
+function passphraseFault(file: string): string | null {
+  try {
+    readPassphrase(file);
+    return null;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
 }
 
 const remedyOf = (backupUrl: string | null) =>

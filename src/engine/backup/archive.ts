@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import { AppError } from "../../base/errors.ts";
+import { AGE_MAGIC, ageDecrypt, ageEncrypt } from "../../crypto/age.ts";
 import { storeFault } from "../../store/faults.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -29,8 +30,8 @@ export interface ArchiveWriter {
   abandon(): Promise<void>;
 }
 
-/** Writes a tar file, compressed by zstd, as a stream. Throws `conflict` where there is a file at `path` already. */
-export async function writeArchive(path: string): Promise<ArchiveWriter> {
+/** Writes a tar file, compressed by zstd and encrypted where there is a passphrase, as a stream. Throws `conflict` where there is a file at `path` already. */
+export async function writeArchive(path: string, passphrase: string | null = null): Promise<ArchiveWriter> {
   const { pack: openPack } = await import("tar-stream");
   const pack = openPack({ highWaterMark: CHUNK_BYTES });
   const zstd = createZstdCompress({
@@ -38,7 +39,9 @@ export async function writeArchive(path: string): Promise<ArchiveWriter> {
   });
   const handle = await open(path, "wx", FILE_MODE);
   const file = handle.createWriteStream({ highWaterMark: CHUNK_BYTES });
-  const written = pipeline(pack as unknown as NodeJS.ReadableStream, zstd, file);
+  const packed = pack as unknown as NodeJS.ReadableStream;
+  const written =
+    passphrase === null ? pipeline(packed, zstd, file) : pipeline(packed, zstd, ageEncrypt(passphrase), file);
   let unsynced = 0;
   let fault: unknown = null;
   written.catch((error: unknown) => {
@@ -111,20 +114,25 @@ const drained = (sink: Pick<NodeJS.EventEmitter, "on" | "off">) =>
 
 /**
  * Reads an archive from its beginning to its end; `visit` gets each file in its order, and reads as much of it as it
- * likes. Throws `invalid_state` for a file that is no archive, and for one that is damaged or cut off.
+ * likes. Throws `invalid_state` for a file that is no archive, for one that is damaged or cut off, and for an encrypted
+ * one without its passphrase.
  */
 export async function readArchive(
   path: string,
   visit: (entry: Entry, chunks: AsyncIterable<Uint8Array>) => Promise<void>,
+  passphrase: string | null = null,
 ): Promise<void> {
-  await refuseOther(path);
+  const isEncrypted = await isEncryptedBackup(path);
+  if (isEncrypted && passphrase === null) throw locked(path);
   const { extract: openExtract } = await import("tar-stream");
   const extract = openExtract();
   let fault: unknown = null;
-  const read = pipeline(
-    createReadStream(path, { highWaterMark: CHUNK_BYTES }),
-    createZstdDecompress(),
-    extract as unknown as NodeJS.WritableStream,
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  const unpacked = extract as unknown as NodeJS.WritableStream;
+  const read = (
+    isEncrypted
+      ? pipeline(file, ageDecrypt(passphrase ?? "", path), createZstdDecompress(), unpacked)
+      : pipeline(file, createZstdDecompress(), unpacked)
   ).catch((error: unknown) => {
     fault = error;
     extract.destroy(error instanceof Error ? error : new Error(String(error)));
@@ -145,6 +153,7 @@ export async function readArchive(
   if (refused instanceof AppError) throw refused;
   const cause = fault ?? refused;
   if (cause === null) return;
+  if (cause instanceof AppError) throw cause;
   const known = storeFault(cause);
   if (known instanceof AppError && known.code === "disk_full") throw known;
   throw damaged(path, cause);
@@ -153,8 +162,15 @@ export async function readArchive(
 export const damaged = (path: string, cause?: unknown) =>
   new AppError("invalid_state", `${path} is damaged or not whole; take another backup.`, { cause });
 
-async function refuseOther(path: string): Promise<void> {
-  const head = new Uint8Array(ZSTD_MAGIC.length);
+const locked = (path: string) =>
+  new AppError(
+    "invalid_state",
+    `${path} is encrypted. Give its passphrase with --passphrase-file FILE, or set WEIR_BACKUP_PASSPHRASE_FILE.`,
+  );
+
+/** True for an encrypted backup. Throws `invalid_state` for what is none at all, `not_found`. */
+export async function isEncryptedBackup(path: string): Promise<boolean> {
+  const head = new Uint8Array(AGE_MAGIC.length);
   try {
     const handle = await open(path, "r");
     try {
@@ -166,7 +182,9 @@ async function refuseOther(path: string): Promise<void> {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
     throw new AppError("not_found", `The backup ${path} can't be read (${code}).`, { cause });
   }
+  if (Buffer.from(head).toString("latin1") === AGE_MAGIC) return true;
   if (!ZSTD_MAGIC.every((byte, at) => head[at] === byte)) throw foreign(path);
+  return false;
 }
 
 export const foreign = (path: string) =>

@@ -32,6 +32,8 @@ export interface BackupRequest {
   key: Uint8Array | null;
   /** Null for a lake in the data directory; the files of one in a bucket stay there. */
   lakeUrl: string | null;
+  /** Encrypts it; null leaves it open. */
+  passphrase: string | null;
   signal?: AbortSignal;
 }
 
@@ -65,7 +67,7 @@ export async function makeBackup(request: BackupRequest): Promise<Made> {
     await mkdir(dirname(to), { recursive: true });
     await rm(part, { force: true });
     await copyDatabase(join(dataFolder, DATABASE), join(work, DATABASE));
-    const archive = await writeArchive(part);
+    const archive = await writeArchive(part, request.passphrase);
     try {
       await fill(archive, request, work);
       await archive.finish();
@@ -73,7 +75,12 @@ export async function makeBackup(request: BackupRequest): Promise<Made> {
       await archive.abandon();
       throw error;
     }
-    const manifest = await verifyBackup(part, { work, isOwn: true, signal: request.signal });
+    const manifest = await verifyBackup(part, {
+      work,
+      isOwn: true,
+      passphrase: request.passphrase,
+      signal: request.signal,
+    });
     await publish(part, to);
     return { path: to, bytes: (await stat(to)).size, manifest };
   } catch (error) {

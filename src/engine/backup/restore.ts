@@ -24,6 +24,8 @@ export interface RestoreRequest {
   /** As it is set; null for the data directory. */
   lakeUrl: string | null;
   lakeEndpoint: string | null;
+  /** Opens an encrypted backup; null where none was given. */
+  passphrase: string | null;
   clock: Clock;
   ids: Ids;
 }
@@ -53,7 +55,11 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const held = isThere ? openDataFolder(target) : null;
   try {
     await mkdir(fresh, { recursive: true, mode: 0o700 });
-    const manifest = await unpack(path, { into: fresh, isWanted: () => true });
+    const manifest = await unpack(path, {
+      into: fresh,
+      isWanted: () => true,
+      passphrase: request.passphrase,
+    });
     await checkDatabase(path, join(fresh, DATABASE), manifest);
     await settleKey(request, manifest, fresh);
     for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });

@@ -18,6 +18,8 @@ interface VerifyOptions {
   work?: string;
   /** It was made just now of this very database, so that its trails need not be reckoned again. */
   isOwn?: boolean;
+  /** Opens an encrypted one. */
+  passphrase?: string | null;
   signal?: AbortSignal;
 }
 
@@ -42,13 +44,18 @@ export async function verifyBackup(path: string, options: VerifyOptions = {}): P
  */
 export async function unpack(
   path: string,
-  options: { into: string; isWanted: (name: string) => boolean; signal?: AbortSignal },
+  options: {
+    into: string;
+    isWanted: (name: string) => boolean;
+    passphrase?: string | null;
+    signal?: AbortSignal;
+  },
 ): Promise<Manifest> {
-  const { into, isWanted, signal } = options;
+  const { into, isWanted, passphrase = null, signal } = options;
   const seen = new Map<string, Manifest["parts"][number]>();
   let hasHead = false;
   let manifest: Manifest | null = null;
-  await readArchive(path, async (entry, chunks) => {
+  const visit = async (entry: Entry, chunks: AsyncIterable<Uint8Array>) => {
     if (signal?.aborted) throw new AppError("cancelled", "Nobody waits for it any more.");
     if (!hasHead) {
       if (entry.name !== HEAD) throw foreign(path);
@@ -62,7 +69,8 @@ export async function unpack(
       const target = isWanted(entry.name) ? join(into, ...entry.name.split("/")) : null;
       seen.set(entry.name, await take(entry, chunks, target));
     }
-  });
+  };
+  await readArchive(path, visit, passphrase);
   if (!hasHead) throw foreign(path);
   // what a callback has set is lost on the compiler
   const told = manifest as Manifest | null;

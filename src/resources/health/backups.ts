@@ -30,7 +30,7 @@ export function backupAgeSeconds(app: App): number | null {
   return newestAt === null ? null : Math.max(0, (app.clock.now().getTime() - newestAt) / 1000);
 }
 
-const NAME = /^weir-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z\.tar\.zst$/;
+const NAME = /^weir-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z\.tar\.zst(\.age)?$/;
 
 /** When a scheduled backup was made, by its name; null for a file that is none. */
 export function backupInstant(name: string): number | null {
