@@ -7,6 +7,7 @@ import type { Bench, Executor, LakeBench, Progress } from "../executors/contract
 import type { Link } from "../providers/contract.ts";
 import { openAgentNamed } from "../resources/agents/open.ts";
 import { openUse } from "../resources/api-catalog/use.ts";
+import { type Purpose, requireApproval } from "../resources/connections/approval.ts";
 import { openLink } from "../resources/connections/link.ts";
 import { findCursor } from "../resources/datasets/cursors.ts";
 import { readPast } from "../resources/datasets/past.ts";
@@ -65,20 +66,29 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
   const diary = openDiary(ctx, run, setting.definition, () => secrets);
   const undo = openUndo();
   let folder: Promise<string> | null = null;
-  const links = new Map<string | null, ReturnType<typeof openLink>>();
-  const open = (connectionId: string | null) => {
-    const known = links.get(connectionId);
+  const links = new Map<string, ReturnType<typeof openLink>>();
+  const open = (connectionId: string | null, purpose: Purpose) => {
+    const key = `${connectionId} ${purpose}`;
+    const known = links.get(key);
     if (known) return known;
     const opening = openLink(ctx, {
       runId: run.id,
       connectionId,
       providers: executor.providers,
       signal,
-    }).then(({ provider, link }) => {
+      purpose,
+      requireApproval: (row) =>
+        requireApproval(ctx, row, {
+          runId: run.id,
+          kind: run.kind,
+          definition: setting.definition(),
+          purpose,
+        }),
+    }).then(({ link, ...opened }) => {
       secrets.push(...Object.values(link.credentials));
-      return { provider, link: { ...link, rest: setting.rest } };
+      return { ...opened, link: { ...link, rest: setting.rest } };
     });
-    links.set(connectionId, opening);
+    links.set(key, opening);
     return opening;
   };
 
@@ -116,12 +126,12 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
       return folder;
     },
     hasConnection: run.connectionId !== null,
-    connection: () => open(run.connectionId),
+    connection: (purpose) => open(run.connectionId, purpose),
     openConnection: open,
     catalog: (reference) => {
       const openOwn = async (id: string | null) => {
         const connectionId = id ?? run.connectionId;
-        return connectionId === null ? null : open(connectionId);
+        return connectionId === null ? null : open(connectionId, "approved"); // a call of the catalog asks itself
       };
       return openUse(ctx, reference, openOwn);
     },

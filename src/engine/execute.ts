@@ -7,6 +7,7 @@ import type { Context } from "../context.ts";
 import type { Done, Waiting } from "../executors/contract.ts";
 import { type CommonFields, checkFilled, fillInWhole } from "../resources/actions/definition.ts";
 import { openScope } from "../resources/automations/scope.ts";
+import { ApprovalNeeded } from "../resources/connections/approval.ts";
 import type { Outcome } from "../resources/runs/finish.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { type OpenBench, openBench } from "./bench.ts";
@@ -81,6 +82,10 @@ export async function execute(
       "wait" in done ? { status: "waiting", wait: done } : { status: "completed", ...done };
     return { outcome, definition, isResolved, isItem, bench };
   } catch (error) {
+    if (error instanceof ApprovalNeeded && !control.signal.aborted) {
+      const wait: Waiting = { wait: "approval", request: error.request };
+      return { outcome: { status: "waiting", wait }, definition, isResolved, isItem, bench };
+    }
     const secrets = bench?.secrets() ?? [];
     const { aborted, reason } = control.signal;
     const told = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that

@@ -98,6 +98,9 @@ export interface NamedConnection {
   refusal(provider: Provider): string | null;
 }
 
+/** `write` is whatever may change the other side. */
+export type ConnectionUse = "read" | "write";
+
 /** What an executor may reach while it runs: its bench, and nothing beyond it. */
 export interface Bench {
   readonly run: { id: string; organizationId: string; attempt: number; startedAt: string };
@@ -128,10 +131,14 @@ export interface Bench {
   readonly lake: LakeBench;
   /** A fresh 0700 folder that goes when the run ends. */
   workFolder(): Promise<string>;
-  /** Opens the connection of the action or step; throws `connection_disabled`, `not_found`, or `definition_invalid` when it has none. */
-  connection(): Promise<{ provider: Provider; link: Link }>;
+  /**
+   * Opens the connection of the action or step, to read or to change the other side; throws `connection_disabled`,
+   * `not_found`, or `definition_invalid` when it has none. Where that needs approval it throws what lets the run wait:
+   * open what is needed before anything is done.
+   */
+  connection(purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
   /** Opens another connection of the organization, that the definition names; throws as `connection` does. */
-  openConnection(id: string): Promise<{ provider: Provider; link: Link }>;
+  openConnection(id: string, purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
   readonly manifest: ManifestBench;
   /** An endpoint or tool of the API catalog; throws `not_found`, and `invalid_state` for what may not be called. */
   catalog(reference: ApiReference): Promise<CatalogUse>;

@@ -25,6 +25,7 @@ import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
 import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
 import { sourceKindOf } from "./extract/wildcard.ts";
+import { isSafeMethod } from "./http-definition.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.
@@ -64,11 +65,14 @@ interface Extracted {
 }
 
 async function execute(bench: Bench, given: Definition): Promise<Done> {
-  const source = await bench.connection();
+  const mayChange = given.resources.some(({ endpoint }) => !isSafeMethod(endpoint?.method ?? "GET"));
+  const purpose = mayChange ? "write" : "read";
+  const source = await bench.connection(purpose);
   const [fault] = faultsOf(given, sourceKindOf(source.provider));
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
   const began = bench.clock.monotonic();
   const options: Options = {
+    purpose,
     layer: given.layer ?? "raw",
     dataset: given.dataset,
     contract: contractOf(given.schemaContract),

@@ -116,6 +116,9 @@ export function bodyFault({ method = "GET", body }: Pick<Definition, "method" | 
   return `A ${method} request has no body; give a method such as POST.`;
 }
 
+/** By RFC 9110: nothing is changed by it. */
+export const isSafeMethod = (method: string) => /^(get|head|options)$/i.test(method);
+
 export const isBodiless = (method: string) => method === "GET" || method === "HEAD";
 
 /** Not known before the run. */

@@ -4,7 +4,14 @@ import { withoutSecrets } from "../base/hide.ts";
 import { anything, map, nullable, object } from "../base/shape.ts";
 import { type Bench, type Done, defineExecutor, type Waiting } from "./contract.ts";
 import { approvalOf, callApi, callHash, checkInput } from "./http-api.ts";
-import { type ApiCall, bodyFault, Definition, definitionFaults, type Request } from "./http-definition.ts";
+import {
+  type ApiCall,
+  bodyFault,
+  Definition,
+  definitionFaults,
+  isSafeMethod,
+  type Request,
+} from "./http-definition.ts";
 import type { Reply } from "./http-message.ts";
 import {
   checkNew,
@@ -41,7 +48,7 @@ export const httpRequest = defineExecutor({
   providers: null,
   hasEffects: ({ method = "GET", url, body, api }) =>
     typeof method !== "string" ||
-    !/^(get|head|options)$/i.test(method) ||
+    !isSafeMethod(method) ||
     body !== undefined ||
     api !== undefined ||
     !isFixedAddress(url),
@@ -72,11 +79,17 @@ export const httpRequest = defineExecutor({
   },
 });
 
+/** A header can make another method of a GET. */
+const mayChange = ({ method = "GET", body, headers = {} }: Request): boolean =>
+  !isSafeMethod(method) ||
+  body !== undefined ||
+  Object.keys(headers).some((name) => /^x-(http-)?method(-override)?$/i.test(name));
+
 async function request(bench: Bench, definition: Request): Promise<Done> {
   const { pagination } = definition;
   const fault = bodyFault(definition);
   if (fault) throw new AppError("definition_invalid", fault);
-  const access = await openAccess(bench);
+  const access = await openAccess(bench, mayChange(definition) ? "write" : "read");
   try {
     const start = startOf(definition, access);
     const send = sender(bench, definition, access);

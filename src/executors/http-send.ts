@@ -1,7 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import type { Authority } from "../catalog/contract.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../providers/contract.ts";
-import type { Bench } from "./contract.ts";
+import type { Bench, ConnectionUse } from "./contract.ts";
 import { isBodiless, type Request, urlFault } from "./http-definition.ts";
 import { bodyOf, headersOf, type Reply, readReply, unexpectedStatus, withQuery } from "./http-message.ts";
 import { multipartOf } from "./http-multipart.ts";
@@ -21,8 +21,8 @@ export interface Access {
 }
 
 /** Null without a connection; throws `definition_invalid` for one that HTTP requests can't be made with. */
-export async function openAccess(bench: Bench): Promise<Access | null> {
-  return bench.hasConnection ? accessOf(await bench.connection()) : null;
+export async function openAccess(bench: Bench, purpose: ConnectionUse): Promise<Access | null> {
+  return bench.hasConnection ? accessOf(await bench.connection(purpose)) : null;
 }
 
 /** Throws `definition_invalid` for a connection that HTTP requests can't be made with. */

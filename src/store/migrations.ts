@@ -28,6 +28,7 @@ import removedOrganizations from "../../migrations/0028_removed_organizations.sq
 import trailSeals from "../../migrations/0030_trail_seals.sql" with { type: "text" };
 import processDeaths from "../../migrations/0033_process_deaths.sql" with { type: "text" };
 import fourEyes from "../../migrations/0035_four_eyes.sql" with { type: "text" };
+import connectionApproval from "../../migrations/0036_connection_approval.sql" with { type: "text" };
 import webhookSenders from "../../migrations/0037_webhook_senders.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -63,5 +64,6 @@ export const migrations: readonly Migration[] = [
   { name: "0030_trail_seals", sql: trailSeals },
   { name: "0033_process_deaths", sql: processDeaths },
   { name: "0035_four_eyes", sql: fourEyes },
+  { name: "0036_connection_approval", sql: connectionApproval },
   { name: "0037_webhook_senders", sql: webhookSenders },
 ];

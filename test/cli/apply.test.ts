@@ -77,6 +77,7 @@ async function fill({ owner }: Pick<Started, "owner">) {
     await owner("POST", "/api/v1/connections", {
       name: "Files",
       provider: "local_files",
+      approvalRequired: "writes",
       config: {},
       credentials: {},
     }),
@@ -216,6 +217,7 @@ describe("weir export and weir apply", () => {
     expect((await from.export()).out).toBe(text.trimEnd());
     for (const secret of Object.values(SECRETS).filter((value) => value !== "ada"))
       expect(text).not.toContain(secret);
+    expect(text).toContain("approvalRequired: writes");
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-7/);
     for (const name of Object.keys(SECRETS)) expect(text).toContain(`\${${name}}`);
 

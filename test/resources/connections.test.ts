@@ -18,6 +18,7 @@ describe("creating a connection", () => {
     const made = await started.owner("POST", CONNECTIONS, database());
     expect(made.status).toBe(201);
     expect(made.body).toEqual({
+      approvalRequired: "none",
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       name: "Shop database",
       slug: "shop-database",

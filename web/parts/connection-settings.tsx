@@ -4,6 +4,7 @@ import { useChange, useMay } from "../data.ts";
 import { Mono } from "./copy.tsx";
 import { SchemaForm, type Values } from "./form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "./form-frame.tsx";
+import { Labelled } from "./labelled.tsx";
 import { Facts, Section } from "./page.tsx";
 import { propertiesOf } from "./schema.ts";
 import { When } from "./time.tsx";
@@ -30,7 +31,9 @@ export function ConnectionSettings({
   provider: Provider | null;
 }) {
   const may = useMay("member");
-  const { name, slug } = connection;
+  const { name, slug, approvalRequired } = connection;
+  const maySet = useMay("admin");
+  const [rule, setRule] = useState(approvalRequired);
   const [named, setNamed] = useState({ name, slug });
   const [config, setConfig] = useState<Values>(connection.config);
   const [credentials, setCredentials] = useState<Values>({});
@@ -53,7 +56,7 @@ export function ConnectionSettings({
     );
   }
   const body = {
-    ...changesOf({ name, slug }, named),
+    ...changesOf({ name, slug, approvalRequired }, { ...named, approvalRequired: rule }),
     ...ifAny("config", changesOf(connection.config, config)),
     ...ifAny("credentials", credentials),
   };
@@ -61,7 +64,7 @@ export function ConnectionSettings({
     <FormFrame
       title="Settings"
       call={save}
-      drawn={["name", "slug", "config", "credentials"]}
+      drawn={["name", "slug", "approvalRequired", "config", "credentials"]}
       isChanged={Object.keys(body).length > 0}
       onSend={() => save.mutate({ path: { connection_id: connection.id }, body: body as never })}
       more={
@@ -93,7 +96,27 @@ export function ConnectionSettings({
         </>
       }
     >
-      <NameFields value={named} onChange={setNamed} told={toldBy(save.error)} />
+      <NameFields value={named} onChange={setNamed} told={toldBy(save.error)}>
+        <Labelled
+          label="Approval required"
+          about={maySet ? "Runs wait for a decision." : "Only admins can change this."}
+          fault={toldBy(save.error)("approvalRequired")}
+        >
+          {(wiring) => (
+            <select
+              {...wiring}
+              className="field"
+              value={rule}
+              disabled={!maySet}
+              onChange={(event) => setRule(event.target.value as Connection["approvalRequired"])}
+            >
+              <option value="none">None</option>
+              <option value="writes">Writes</option>
+              <option value="all">Every use</option>
+            </select>
+          )}
+        </Labelled>
+      </NameFields>
       <SchemaForm
         schema={provider.configSchema}
         value={config}

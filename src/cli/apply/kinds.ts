@@ -59,6 +59,7 @@ export const KINDS: readonly Kind[] = [
       template: optional({ ...fixed, names: "template" }),
       disabled: flag,
       default: flag,
+      approvalRequired: text({ fallback: "none" }),
       config: settings,
       credentials: settings,
     },

@@ -74,7 +74,7 @@ export function openRequests(api: Api, things: readonly There[]) {
             : pick(body, ["provider"]);
         const { id } = await post(at, {
           slug: key,
-          ...pick(body, ["name", "config", "credentials"]),
+          ...pick(body, ["name", "approvalRequired", "config", "credentials"]),
           ...origin,
         });
         await settleConnection(id, body, null);
@@ -161,7 +161,7 @@ export function openRequests(api: Api, things: readonly There[]) {
       case "connection": {
         const credentials = isObject(body.credentials) ? body.credentials : {};
         const patch: JsonObject = {
-          ...changed(["name"]),
+          ...changed(["name", "approvalRequired"]),
           ...(differs("config") ? { config: replacing(raw(before.config), raw(body.config)) } : {}),
           ...(Object.keys(credentials).length > 0 ? { credentials: raw(credentials) } : {}),
         };

@@ -67,7 +67,7 @@ async function land(
   isTrusting: boolean,
 ): Promise<Landed> {
   const { plan, staging } = given;
-  const { provider, link } = await bench.connection();
+  const { provider, link } = await bench.connection(options.purpose);
   if (!provider.extract)
     throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
   if (plan.request.endpoint && !provider.http) {

@@ -4,6 +4,7 @@ import type { CursorState } from "../../lake/contract.ts";
 import type { ExtractRequest } from "../../providers/contract.ts";
 import { FILE_ENDINGS } from "../../providers/file-kinds.ts";
 import type { Endpoint } from "../../providers/http-endpoint.ts";
+import type { ConnectionUse } from "../contract.ts";
 import { beforeLag } from "./cursor.ts";
 import type { FileOptions } from "./file-options.ts";
 import { asciiName, normaliseName } from "./naming.ts";
@@ -45,6 +46,8 @@ export interface ResourceDefinition {
 
 /** What holds for all resources of one definition. */
 export interface Options {
+  /** What the connection is opened for. */
+  purpose: ConnectionUse;
   layer: string;
   dataset: string;
   contract: SchemaContract;

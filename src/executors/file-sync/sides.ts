@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { LakeLoad } from "../../lake/contract.ts";
 import type { Link, Opened, Stamp, Tree, TreeFile } from "../../providers/contract.ts";
-import type { Bench, ManifestEntry } from "../contract.ts";
+import type { Bench, ConnectionUse, ManifestEntry } from "../contract.ts";
 import { type Definition, LAKE, partsOf } from "./definition.ts";
 import { lakeSource } from "./lake-source.ts";
 import { openLakeTarget } from "./lake-target.ts";
@@ -52,7 +52,7 @@ export async function openSource(
   mode: Definition["mode"],
 ): Promise<Source> {
   if (connectionId === LAKE) return lakeSource(bench, path);
-  const { tree, link, title } = await openTree(bench, connectionId);
+  const { tree, link, title } = await openTree(bench, connectionId, "read");
   if (!tree) throw new AppError("definition_invalid", `A connection of ${title} has no files to copy.`);
   const folder = folderOf(path);
   return {
@@ -83,7 +83,7 @@ export async function openTarget(
   { connectionId, path = "/" }: Definition["destination"],
 ): Promise<Target> {
   if (connectionId === LAKE) return openLakeTarget(bench, path);
-  const { tree, link, title } = await openTree(bench, connectionId);
+  const { tree, link, title } = await openTree(bench, connectionId, "write");
   const writes = tree?.writes;
   if (!tree || !writes) throw new AppError("definition_invalid", readOnly(title));
   const folder = folderOf(path);
@@ -110,10 +110,10 @@ export async function openTarget(
   };
 }
 
-async function openTree(bench: Bench, connectionId: string | undefined) {
+async function openTree(bench: Bench, connectionId: string | undefined, purpose: ConnectionUse) {
   const { provider, link } = await (connectionId === undefined
-    ? bench.connection()
-    : bench.openConnection(connectionId));
+    ? bench.connection(purpose)
+    : bench.openConnection(connectionId, purpose));
   return { tree: provider.tree, link, title: provider.title };
 }
 

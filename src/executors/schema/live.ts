@@ -98,7 +98,7 @@ async function ofConnection(
   id: string,
   named: readonly string[] | undefined,
 ): Promise<LiveSchema> {
-  const { provider, link } = await bench.openConnection(id);
+  const { provider, link } = await bench.openConnection(id, "read");
   const source = provider.tables;
   if (!source) throw new AppError("definition_invalid", `${provider.title} has no tables to look at.`);
   const found = await source.tables(link, false);

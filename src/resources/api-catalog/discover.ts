@@ -47,7 +47,7 @@ export async function discover(
   signal: AbortSignal,
 ): Promise<DiscoveryResult> {
   const limited = within(BUDGET_MS, "The search for what the API can do", signal);
-  const access = await accessFor(ctx, input.connectionId, limited);
+  const access = await accessFor(ctx, input.connectionId, { signal: limited, purpose: "read" });
   try {
     return await (input.sourceType === "http"
       ? discoverApi(ctx, input, access, limited)

@@ -1,5 +1,6 @@
-import type { EndpointDefinition } from "../../catalog/contract.ts";
+import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import type { Context } from "../../context.ts";
+import { isSafeMethod } from "../../executors/http-definition.ts";
 import { ROLES } from "../organizations/table.ts";
 import type { ItemRow } from "./table.ts";
 
@@ -8,6 +9,13 @@ export const isAdmin = ({ role }: Pick<Context, "role">): boolean =>
 
 /** True for what an admin has put under approval, and for a tool that is held back. */
 export const isHeld = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
+
+/** True where a call may change something, by its method or by what its server says of it. A hint is the server's word alone. */
+export function mayChange({ definition, trusted }: ItemRow): boolean {
+  const { method } = definition as Partial<EndpointDefinition>;
+  if (method !== undefined) return !isSafeMethod(method);
+  return !(trusted && (definition as ToolDefinition).annotations?.readOnlyHint === true);
+}
 
 /** What an endpoint or tool calls, whatever it is named here. */
 export function calledBy({ name, definition }: ItemRow): string {

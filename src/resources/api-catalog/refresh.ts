@@ -30,7 +30,7 @@ export async function refreshApi(
       `${row.name} is an HTTP API; only MCP servers are asked for their tools.`,
     );
   const limited = within(BUDGET_MS, new URL(row.url).host, signal);
-  const access = await accessFor(ctx, row.connectionId, limited);
+  const access = await accessFor(ctx, row.connectionId, { signal: limited, purpose: "verify" });
   const authority = access ? authorityOf(access) : signInAuthority(ctx, { url: row.url, entryId: row.id });
   try {
     const client = await openMcp({

@@ -1,12 +1,14 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import { modelName } from "../../catalog/names.ts";
 import type { Context } from "../../context.ts";
 import { callApi, checkInput } from "../../executors/http-api.ts";
 import { type CallResult, small } from "../../executors/http-result.ts";
+import { needsApproval } from "../connections/approval.ts";
+import { type ApprovalRule, connections } from "../connections/table.ts";
 import { approvedBeside } from "./beside.ts";
+import { mayChange } from "./protect.ts";
 import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import { fingerprintOf, openUseFor, outboxOf } from "./use.ts";
 
@@ -51,12 +53,27 @@ export async function listCatalogTools(ctx: Context, apiName?: string): Promise<
     .where(inArray(apiCatalogItems.apiId, [...byId.keys()]))
     .orderBy(asc(apiCatalogItems.apiId), asc(apiCatalogItems.position));
   const isApprovedBeside = await approvedBeside(ctx, rows);
+  const rules = await rulesOf(ctx, rows);
   return items.flatMap((item) => {
     const row = byId.get(item.apiId);
     if (!row || !item.enabled || item.status !== "active") return [];
-    const approvalRequired = row.approvalRequired || item.approvalRequired || isApprovedBeside(row, item);
+    const approvalRequired =
+      row.approvalRequired ||
+      item.approvalRequired ||
+      needsApproval(rules.get(row.connectionId) ?? "none", mayChange(item) ? "write" : "read") ||
+      isApprovedBeside(row, item);
     return [toolOf(row, item, approvalRequired)];
   });
+}
+
+/** Of the connections that these entries are called with. */
+async function rulesOf(ctx: Context, rows: readonly ApiRow[]): Promise<Map<string | null, ApprovalRule>> {
+  const ids = rows.flatMap(({ connectionId }) => connectionId ?? []);
+  const found = await ctx.db
+    .select({ id: connections.id, rule: connections.approvalRequired })
+    .from(connections)
+    .where(and(eq(connections.organizationId, ctx.organizationId), inArray(connections.id, ids)));
+  return new Map(found.map(({ id, rule }) => [id, rule]));
 }
 
 function toolOf(row: ApiRow, item: ItemRow, approvalRequired: boolean): CatalogTool {
@@ -68,17 +85,12 @@ function toolOf(row: ApiRow, item: ItemRow, approvalRequired: boolean): CatalogT
     approvalRequired,
     apiName: row.name,
     fingerprint: fingerprintOf(row, item),
+    writes: mayChange(item),
   };
-  if (row.type === "http") {
-    const { method } = item.definition as EndpointDefinition;
-    const writes = method !== "GET" && method !== "HEAD" && method !== "OPTIONS";
-    return { ...common, writes, reference: { apiId: row.id, endpoint: item.name } };
-  }
-  const { annotations } = item.definition as ToolDefinition;
   return {
     ...common,
-    writes: !(item.trusted && annotations?.readOnlyHint === true), // a hint is the server's word alone
-    reference: { apiId: row.id, tool: item.name },
+    reference:
+      row.type === "http" ? { apiId: row.id, endpoint: item.name } : { apiId: row.id, tool: item.name },
   };
 }
 

@@ -7,12 +7,14 @@ import type { ApiReference } from "../../executors/contract.ts";
 import { callApi, checkInput } from "../../executors/http-api.ts";
 import { type CallResult, small } from "../../executors/http-result.ts";
 import type { Outbox } from "../../executors/http-send.ts";
-import type { Link, Provider } from "../../providers/contract.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
+import { needsApproval } from "../connections/approval.ts";
+import type { OpenedConnection } from "../connections/link.ts";
 import { record } from "../events/service.ts";
 import { approvedBeside } from "./beside.ts";
 import { holdTools } from "./drift.ts";
 import { entity, findApi, findItem } from "./find.ts";
+import { mayChange } from "./protect.ts";
 import { openConnection } from "./reach.ts";
 import type { ApiRow, ItemRow } from "./table.ts";
 
@@ -49,7 +51,7 @@ export function fingerprintOf(row: ApiRow, { definition }: ItemRow): string {
   return Bun.SHA256.hash(text, "hex");
 }
 
-type Open = (connectionId: string | null) => Promise<{ provider: Provider; link: Link } | null>;
+type Open = (connectionId: string | null) => Promise<OpenedConnection | null>;
 
 /**
  * An endpoint or tool, ready to be called by whoever opens its connection. Throws `not_found`, and `invalid_state` for
@@ -58,8 +60,12 @@ type Open = (connectionId: string | null) => Promise<{ provider: Provider; link:
 export async function openUse(ctx: Context, reference: ApiReference, open: Open): Promise<CatalogUse> {
   const { row, item } = await findCallable(ctx, reference);
   const { type, url, baseUrl, transport, connectionId } = row;
+  const connection = await open(connectionId);
   const approvalRequired =
-    row.approvalRequired || item.approvalRequired || (await approvedBeside(ctx, [row]))(row, item);
+    row.approvalRequired ||
+    item.approvalRequired ||
+    (connection !== null && needsApproval(connection.approvalRequired, mayChange(item) ? "write" : "read")) ||
+    (await approvedBeside(ctx, [row]))(row, item);
   if (approvalRequired && type === "mcp" && item.definitionHash === null) {
     const message = `Nothing is known of ${item.name} yet, so that nobody can approve it: refresh ${row.name} first.`;
     throw new AppError("invalid_state", message);
@@ -79,7 +85,7 @@ export async function openUse(ctx: Context, reference: ApiReference, open: Open)
     target,
     approvalRequired,
     fingerprint: fingerprintOf(row, item),
-    connection: await open(connectionId),
+    connection,
     signIn:
       type === "mcp" && connectionId === null && url !== null
         ? signInAuthority(ctx, { url, entryId: row.id })
@@ -109,7 +115,9 @@ async function verified(
 
 /** For a call that no run makes. */
 export const openUseFor = (ctx: Context, reference: ApiReference, signal: AbortSignal): Promise<CatalogUse> =>
-  openUse(ctx, reference, async (id) => (id === null ? null : openConnection(ctx, id, signal)));
+  openUse(ctx, reference, async (id) =>
+    id === null ? null : openConnection(ctx, id, { signal, purpose: "approved" }),
+  );
 
 const TEST_MS = 30_000;
 const MAX_TEST_BYTES = 1024 * 1024;

@@ -16,7 +16,7 @@ export async function putSampleFiles(ctx: Context, { bundle, components }: Insta
     if (own.length === 0) continue;
     const row = await findConnection(ctx, entity.id);
     if (row.status === "disabled") continue;
-    await reach(ctx, row, { limitMs: LIMIT_MS }, async ({ files }, link) => {
+    await reach(ctx, row, { limitMs: LIMIT_MS, purpose: "write" }, async ({ files }, link) => {
       for (const { name, text } of own) if (files) await put(files, link, `/${name}`, text);
     });
   }

@@ -3,6 +3,7 @@ import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import type { FilePage, Files, Link, Provider, Tables } from "../../providers/contract.ts";
 import type { Column } from "../../sql/contract.ts";
+import type { Purpose } from "./approval.ts";
 import { providerOf } from "./input.ts";
 import { reach } from "./reach.ts";
 import { findConnection } from "./service.ts";
@@ -17,12 +18,13 @@ export async function listFiles(
   id: string,
   { path, page_token }: FileQuery,
   signal: AbortSignal,
+  purpose: Purpose = "read",
 ): Promise<FilePage & { path: string }> {
   const { row, files } = await findWithFiles(ctx, id);
   const scope = ["connection-files", ctx.organizationId, id, path];
   const token =
     page_token === undefined ? undefined : String(readCursor(ctx, scope, page_token, "page_token"));
-  const { items, nextPageToken } = await reach(ctx, row, { limitMs: LIMIT_MS, signal }, (_, link) =>
+  const { items, nextPageToken } = await reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose }, (_, link) =>
     files.list(link, path, token),
   );
   return {
@@ -33,8 +35,14 @@ export async function listFiles(
 }
 
 /** Throws as `listFiles` does. */
-export function listTables(ctx: Context, id: string, includeSystem: boolean, signal: AbortSignal) {
-  return withTables(ctx, id, signal, (tables, link) => tables.tables(link, includeSystem));
+export function listTables(
+  ctx: Context,
+  id: string,
+  includeSystem: boolean,
+  signal: AbortSignal,
+  purpose: Purpose = "read",
+) {
+  return withTables(ctx, id, signal, (tables, link) => tables.tables(link, includeSystem), purpose);
 }
 
 /** In ordinal order. Throws as `listFiles` does. */
@@ -43,8 +51,9 @@ export function listColumns(
   id: string,
   { schema, table }: ColumnQuery,
   signal: AbortSignal,
+  purpose: Purpose = "read",
 ): Promise<Column[]> {
-  return withTables(ctx, id, signal, (tables, link) => tables.columns(link, schema, table));
+  return withTables(ctx, id, signal, (tables, link) => tables.columns(link, schema, table), purpose);
 }
 
 /** A connection that may be used, and its provider's files. Throws as `listFiles` does. */
@@ -60,11 +69,12 @@ export async function withTables<T>(
   id: string,
   signal: AbortSignal,
   work: (tables: Tables, link: Link) => Promise<T>,
+  purpose: Purpose = "read",
 ): Promise<T> {
   const { row, provider } = await findUsable(ctx, id);
   const { tables } = provider;
   if (!tables) throw lacks(provider, "tables");
-  return reach(ctx, row, { limitMs: LIMIT_MS, signal }, (_, link) => work(tables, link));
+  return reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose }, (_, link) => work(tables, link));
 }
 
 async function findUsable(ctx: Context, id: string): Promise<{ row: ConnectionRow; provider: Provider }> {

@@ -3,6 +3,7 @@ import type { HttpTemplate } from "../../providers/http-definition.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { record } from "../events/service.ts";
 import { refuseUnpublished } from "../templates/find.ts";
+import { checkMaySet } from "./approval.ts";
 import { checkCreation, merged } from "./input.ts";
 import { sealCredentials } from "./link.ts";
 import { entity } from "./service.ts";
@@ -15,10 +16,11 @@ import type { ConnectionCreate } from "./wire.ts";
  * versions don't change it.
  *
  * Throws `InvalidInput` for a provider or template that is not there and for config and credentials that it does
- * not take, `slug_taken`, `invalid_state` for a template that is not published.
+ * not take, `forbidden` for an `approvalRequired` by who is no admin, `slug_taken`, `invalid_state` for a template that is not published.
  */
 export function createConnection(ctx: Context, input: ConnectionCreate): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
+    checkMaySet(tx, "none", input.approvalRequired);
     const template = await checkCreation(tx, input);
     if (template) refuseUnpublished(template);
     return insertConnection(tx, input, {
@@ -31,7 +33,7 @@ export function createConnection(ctx: Context, input: ConnectionCreate): Promise
 /** Stores a connection whose settings have been checked. Throws `slug_taken`; `invalid_state` for files that others can't see. */
 export async function insertConnection(
   tx: WriteContext,
-  input: Pick<ConnectionCreate, "name" | "slug" | "provider" | "config" | "credentials">,
+  input: Pick<ConnectionCreate, "name" | "slug" | "provider" | "config" | "credentials" | "approvalRequired">,
   origin: Pick<ConnectionRow, "templateId" | "definition">,
 ): Promise<ConnectionRow> {
   if (tx.providers.get(input.provider ?? "")?.isLocal)
@@ -47,6 +49,7 @@ export async function insertConnection(
     config: merged({}, input.config ?? {}),
     ...sealCredentials(tx, at, input.credentials ?? {}),
     isDefault: false,
+    approvalRequired: input.approvalRequired ?? "none",
     ...origin,
     lastUsedAt: null,
     lastVerifiedAt: null,

@@ -6,11 +6,19 @@ import { AppError } from "../../base/errors.ts";
 import { storedJson } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
+import { approvalMissing, needsApproval, type Purpose } from "./approval.ts";
 import { providerOf } from "./input.ts";
 import { marksOf } from "./marks.ts";
 import { quotasOf } from "./quotas.ts";
-import { type ConnectionRow, connections } from "./table.ts";
+import { type ApprovalRule, type ConnectionRow, connections } from "./table.ts";
 import { tokensOf } from "./tokens.ts";
+
+/** A link, and the rule of its connection for those who ask for approval by themselves. */
+export interface OpenedConnection {
+  provider: Provider;
+  link: Link;
+  approvalRequired: ApprovalRule;
+}
 
 /** The label that a connection's credentials are sealed under. */
 export const credentialsLabel = (row: { id: string; organizationId: string }) =>
@@ -35,12 +43,16 @@ export function sealCredentials(
   };
 }
 
-/** What a provider needs to work with a connection; `runId` names the run that does. */
+/**
+ * What a provider needs to work with a connection; `runId` names the run that does. Nothing reaches out with a connection
+ * but by this: throws `invalid_state` for a purpose that needs approval.
+ */
 export async function linkOf(
   ctx: Context,
   row: ConnectionRow,
-  { signal, runId = null }: { signal: AbortSignal; runId?: string | null },
-): Promise<{ provider: Provider; link: Link }> {
+  { signal, purpose, runId = null }: { signal: AbortSignal; purpose: Purpose; runId?: string | null },
+): Promise<OpenedConnection> {
+  if (needsApproval(row.approvalRequired, purpose)) throw approvalMissing(row);
   const provider = providerOf(ctx, row);
   if (provider.isLocal) await ctx.fellows?.requireTogether("The files of this connection");
   const filesFolder = join(ctx.filesFolder, row.organizationId);
@@ -58,7 +70,7 @@ export async function linkOf(
     quotas: quotasOf(ctx, row.id),
     marks: marksOf(ctx, row),
   };
-  return { provider, link };
+  return { provider, link, approvalRequired: row.approvalRequired };
 }
 
 /** Times of use are written at most this often. */
@@ -75,8 +87,11 @@ export async function openLink(
     connectionId: string | null;
     providers: readonly string[] | null;
     signal: AbortSignal;
+    purpose: Purpose;
+    /** Called where the purpose needs approval; throws unless there is one. */
+    requireApproval(row: ConnectionRow): Promise<void>;
   },
-): Promise<{ provider: Provider; link: Link }> {
+): Promise<OpenedConnection> {
   const row =
     wanted.connectionId === null
       ? await findDefault(ctx, wanted.providers)
@@ -96,8 +111,11 @@ export async function openLink(
       `This kind takes connections of ${wanted.providers.join(", ")}; ${row.name} is one of ${row.provider}.`,
     );
   }
+  const { purpose, ...rest } = wanted;
+  const isAsked = needsApproval(row.approvalRequired, purpose);
+  if (isAsked) await wanted.requireApproval(row);
   noteUse(ctx, row);
-  return linkOf(ctx, row, wanted);
+  return linkOf(ctx, row, { ...rest, purpose: isAsked ? "approved" : purpose });
 }
 
 async function find(ctx: Context, id: string): Promise<ConnectionRow> {

@@ -39,7 +39,7 @@ export async function previewFile(
   signal: AbortSignal,
 ): Promise<{ path: string; text: string | null; truncated: boolean }> {
   const { row, files } = await findWithFiles(ctx, id);
-  return reach(ctx, row, { limitMs: LIMIT_MS, signal }, async (_, link) => {
+  return reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose: "read" }, async (_, link) => {
     const { bytes, truncated } = await startOf(await files.read(link, path));
     return { path, text: textIn(bytes, truncated), truncated };
   });

@@ -2,10 +2,12 @@ import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
+import type { Purpose } from "./approval.ts";
 import { linkOf, openCredentials } from "./link.ts";
 import type { ConnectionRow } from "./table.ts";
 
 interface Limits {
+  purpose: Purpose;
   /** Null for work that may take its time. */
   limitMs: number | null;
   /** The caller's own, where the work is only for them. */
@@ -19,7 +21,7 @@ interface Limits {
 export async function reach<T>(
   ctx: Context,
   row: ConnectionRow,
-  { limitMs, signal }: Limits,
+  { limitMs, signal, purpose }: Limits,
   work: (provider: Provider, link: Link) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController();
@@ -36,7 +38,7 @@ export async function reach<T>(
     });
   }
   try {
-    const { provider, link } = await linkOf(ctx, row, { signal: stop.signal });
+    const { provider, link } = await linkOf(ctx, row, { signal: stop.signal, purpose });
     return await Promise.race([work(provider, link), stopped.promise]);
   } catch (error) {
     const secrets = Object.values(openCredentials(ctx, row));

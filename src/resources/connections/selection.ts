@@ -25,7 +25,7 @@ export async function validateSelection(
   signal: AbortSignal,
 ): Promise<SelectionReport> {
   const { row, files } = await findWithFiles(ctx, id);
-  return reach(ctx, row, { limitMs: LIMIT_MS, signal }, async (_, link) => {
+  return reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose: "read" }, async (_, link) => {
     const walk = new Walk(files, link, rootPath ?? "/");
     const paths = new Set(selectedItems.map(pathOf));
     if (paths.size > MAX_ITEMS) walk.refuse(paths.size, [...paths][MAX_ITEMS] ?? "");

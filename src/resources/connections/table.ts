@@ -10,6 +10,10 @@ export const CONNECTION_STATUSES = ["needs_verification", "active", "error", "di
  */
 export type ConnectionStatus = (typeof CONNECTION_STATUSES)[number];
 
+/** What a person has to approve each time: nothing, what may change the other side, or every use. */
+export const APPROVAL_RULES = ["none", "writes", "all"] as const;
+export type ApprovalRule = (typeof APPROVAL_RULES)[number];
+
 export const connections = sqliteTable("connections", {
   ...owned(),
   name: text().notNull(),
@@ -22,6 +26,7 @@ export const connections = sqliteTable("connections", {
   hasCredentials: integer({ mode: "boolean" }).notNull(),
   /** The one that its provider's actions take when they name none; one for each provider. */
   isDefault: integer({ mode: "boolean" }).notNull(),
+  approvalRequired: text().$type<ApprovalRule>().notNull(),
   templateId: text(),
   /** Of the template that it was made of, as it was then; null for a connection of a provider. */
   definition: json<HttpTemplate>(),

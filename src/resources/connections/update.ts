@@ -2,6 +2,7 @@ import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { addressesOf } from "../../providers/http-definition.ts";
+import { checkMaySet } from "./approval.ts";
 import { configFaults, credentialsFaults, effective, merged, type Taker, takerFor } from "./input.ts";
 import { openCredentials, sealCredentials } from "./link.ts";
 import { findConnection, saveChange } from "./service.ts";
@@ -17,7 +18,7 @@ type Origin = Pick<ConnectionRow, "templateId" | "definition">;
  * a disabled connection stays disabled.
  *
  * Throws `InvalidInput`, also where the credentials would go to a new destination and are not given again;
- * `slug_taken`.
+ * `forbidden` where another than an admin changes `approvalRequired`; `slug_taken`.
  */
 export function updateConnection(
   ctx: Context,
@@ -27,8 +28,10 @@ export function updateConnection(
 ): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const before = await findConnection(tx, id);
+    checkMaySet(tx, before.approvalRequired, patch.approvalRequired);
     const change: Partial<ConnectionRow> = { ...origin, ...settingsChange(tx, before, patch, origin) };
     if (patch.name !== undefined) change.name = patch.name;
+    if (patch.approvalRequired !== undefined) change.approvalRequired = patch.approvalRequired;
     if (patch.slug !== undefined && patch.slug !== before.slug) change.slug = await claimSlug(tx, patch.slug);
     return saveChange(tx, before, change);
   });

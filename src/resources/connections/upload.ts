@@ -23,7 +23,7 @@ export async function uploadFile(
   const { row, files } = await findWithFiles(ctx, id);
   const put = files.write;
   if (!put) throw new AppError("bad_request", "Files can be read from this connection, not written.");
-  const file = await reach(ctx, row, { limitMs: null, signal }, (_, link) =>
+  const file = await reach(ctx, row, { limitMs: null, signal, purpose: "write" }, (_, link) =>
     put.call(files, link, path, open(), MAX_UPLOAD_BYTES),
   );
   await write(ctx, (tx) =>

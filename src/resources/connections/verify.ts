@@ -51,7 +51,7 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
 /** Null where the provider is content, else why not. */
 async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null> {
   try {
-    await reach(ctx, row, { limitMs: LIMIT_MS }, (provider, { tokens, ...link }) =>
+    await reach(ctx, row, { limitMs: LIMIT_MS, purpose: "verify" }, (provider, { tokens, ...link }) =>
       provider.verify({ ...link, ...(tokens ? { tokens: { ...tokens, refused: undefined } } : {}) }),
     );
     return null;

@@ -15,7 +15,11 @@ import {
 import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { providers } from "../../providers/registry.ts";
 import { People } from "../users/wire.ts";
-import { CONNECTION_STATUSES, type ConnectionRow } from "./table.ts";
+import { APPROVAL_RULES, CONNECTION_STATUSES, type ConnectionRow } from "./table.ts";
+
+const ApprovalRule = oneOf(APPROVAL_RULES, {
+  description: "What a person has to approve each time. Set by admins",
+});
 
 export const Connection = object({
   id: uuid(),
@@ -26,6 +30,7 @@ export const Connection = object({
   config: jsonObject(),
   hasCredentials: Type.Boolean(),
   isDefault: Type.Boolean(),
+  approvalRequired: ApprovalRule,
   isFromTemplate: Type.Boolean(),
   templateId: nullable(uuid()),
   lastUsedAt: nullable(instant()),
@@ -46,6 +51,7 @@ export const ConnectionCreate = object({
   config: optional(nullable(jsonObject())),
   /** May be absent where the provider takes none. */
   credentials: optional(map(Type.String())),
+  approvalRequired: optional(ApprovalRule),
   slug: optional(nullable(slug())),
   kind: optional(nullable(Type.Literal("from_template"))),
   templateId: optional(nullable(uuid())),
@@ -57,6 +63,7 @@ export type ConnectionCreate = Static<typeof ConnectionCreate>;
 export const ConnectionPatch = object({
   name: optional(named()),
   slug: optional(slug()),
+  approvalRequired: optional(ApprovalRule),
   config: optional(
     Type.Union([jsonObject(), Type.Null()], {
       description: "Only the keys given change, each as a whole; null removes one",
@@ -231,6 +238,7 @@ export const toConnection = (row: ConnectionRow): Static<typeof Connection> => (
   config: row.config,
   hasCredentials: row.hasCredentials,
   isDefault: row.isDefault,
+  approvalRequired: row.approvalRequired,
   isFromTemplate: row.templateId !== null,
   templateId: row.templateId,
   lastUsedAt: row.lastUsedAt,
@@ -251,6 +259,7 @@ export const exampleConnection: Static<typeof Connection> = {
   config: { host: "db.example.com", database: "shop" },
   hasCredentials: true,
   isDefault: false,
+  approvalRequired: "none",
   isFromTemplate: false,
   templateId: null,
   lastUsedAt: null,

@@ -20,7 +20,11 @@ export const connectionTool: ToolSource = {
     if (row.status === "disabled")
       throw new AppError("connection_disabled", `the connection ${slug} is disabled`);
     const provider = providerOf(ctx, row);
-    const common = { approvalRequired: false, fingerprint: `${row.id} ${row.updatedAt}` };
+    const purposeOf = (isApproved: boolean) => (isApproved ? "approved" : "read");
+    const common = {
+      approvalRequired: row.approvalRequired === "all",
+      fingerprint: `${row.id} ${row.updatedAt}`,
+    };
     const of = `of the connection "${row.name}" (${provider.title})`;
     const tools: AgentTool[] = [];
     if (provider.files)
@@ -36,9 +40,15 @@ export const connectionTool: ToolSource = {
           },
           additionalProperties: false,
         },
-        async call({ input: { path = "/", pageToken }, signal }) {
+        async call({ input: { path = "/", pageToken }, signal, isApproved }) {
           const page = typeof pageToken === "string" ? { page_token: pageToken } : {};
-          return (await listFiles(ctx, row.id, { path: String(path), ...page }, signal)) as unknown as Json;
+          return (await listFiles(
+            ctx,
+            row.id,
+            { path: String(path), ...page },
+            signal,
+            purposeOf(isApproved),
+          )) as unknown as Json;
         },
       });
     if (provider.tables)
@@ -48,8 +58,8 @@ export const connectionTool: ToolSource = {
           name: toolName("connection", slug, "tables"),
           description: `Lists the tables ${of}.`,
           inputSchema: { type: "object", properties: {}, additionalProperties: false },
-          async call({ signal }) {
-            const tables = await listTables(ctx, row.id, false, signal);
+          async call({ signal, isApproved }) {
+            const tables = await listTables(ctx, row.id, false, signal, purposeOf(isApproved));
             return { tables: tables.slice(0, MAX_TABLES), total: tables.length } as unknown as Json;
           },
         },
@@ -66,9 +76,12 @@ export const connectionTool: ToolSource = {
             required: ["schema", "table"],
             additionalProperties: false,
           },
-          async call({ input, signal }) {
+          async call({ input, signal, isApproved }) {
             const place = { schema: String(input.schema), table: String(input.table) };
-            return { ...place, columns: await listColumns(ctx, row.id, place, signal) } as unknown as Json;
+            return {
+              ...place,
+              columns: await listColumns(ctx, row.id, place, signal, purposeOf(isApproved)),
+            } as unknown as Json;
           },
         },
       );
