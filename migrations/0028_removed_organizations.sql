@@ -7,3 +7,5 @@ ALTER TABLE organizations ADD COLUMN quotas TEXT;
 ALTER TABLE organizations ADD COLUMN egress_allow TEXT;
 --> statement-breakpoint
 CREATE INDEX organizations_removed ON organizations (removed_at) WHERE removed_at IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX organizations_with_quotas ON organizations (id) WHERE quotas IS NOT NULL;

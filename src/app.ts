@@ -35,6 +35,7 @@ import { providers } from "./providers/registry.ts";
 import type { S3Config, S3Credentials } from "./providers/s3-shape.ts";
 import { openReader } from "./reader/reader.ts";
 import { lakeFiles } from "./resources/datasets/table.ts";
+import { openOrganizationEgress } from "./resources/organizations/egress.ts";
 import { openSearch } from "./search/search.ts";
 import { openSheets } from "./sheets/sheets.ts";
 import { bytesOf, openSql } from "./sql/sql.ts";
@@ -136,6 +137,7 @@ async function build(parts: Ground): Promise<Opened> {
     self: () => (listening ? { address: listening.host, port: listening.port } : null),
     clock,
   };
+  const out = openEgress(egress);
   const tracer = openTracer({ config, secrets, egress, clock, log, bootId });
   const app: App = {
     config,
@@ -148,7 +150,8 @@ async function build(parts: Ground): Promise<Opened> {
     log,
     tracer,
     secrets: box,
-    egress: openEgress(egress),
+    egress: out,
+    egressFor: openOrganizationEgress(store, out, egress),
     models: openModels({
       baseUrl: config.llmBaseUrl,
       apiKey: secrets.llmApiKey,

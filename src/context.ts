@@ -49,6 +49,8 @@ export interface App {
   readonly tracer: Tracer;
   readonly secrets: SecretBox;
   readonly egress: Egress;
+  /** The way out of an organization, with the private addresses that an operator allows it. */
+  readonly egressFor: (organizationId: string) => Egress;
   /** The operator's language model; most take it by `modelFor` of resources/usage, which counts. */
   readonly models: Models;
   /** What Slack signs its requests with, and what it lets a bot answer with; null where that is not set up. */
@@ -219,7 +221,11 @@ export const contextFor = (
     isConfined?: boolean | undefined;
     scopes?: readonly Scope[] | null | undefined;
   },
-): Context => ({ ...app, db: app.store.db, ...who });
+): Context => ({ ...app, db: app.store.db, egress: egressOf(app, who.organizationId), ...who });
+
+/** Work within a context stays on its way out, which may be traced. */
+const egressOf = (app: App & Partial<Context>, organizationId: string): Egress =>
+  app.organizationId === organizationId ? app.egress : app.egressFor(organizationId);
 
 /** Moves a context into the chain of a run that its request cancels, and keeps the request's own chain beside it. */
 export const inChainOf = <C extends Context>(ctx: C, { correlationId }: { correlationId: string }): C => ({

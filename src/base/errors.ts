@@ -32,6 +32,7 @@ export type ErrorCode =
   | "payload_too_large"
   | "unsupported_media_type"
   | "rate_limited"
+  | "quota_exceeded" // the organization has all that an operator allows it
   | "internal"
   | "unavailable"
   | "llm_not_configured"

@@ -27,6 +27,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
+  quota_exceeded: 429,
   internal: 500,
   unavailable: 503,
   llm_not_configured: 503,

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join as path } from "node:path";
+import { Glob } from "bun";
 import { sweeper } from "../../src/engine/sweeper.ts";
 import { client, startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";
@@ -150,9 +151,12 @@ test("seven days after its removal an organization is erased, rows, trail and fi
   await call("PUT", `/api/v1/connections/${files.body.id}/files?path=a.csv`, "id\n1\n", {
     "content-type": "application/octet-stream",
   });
-  await call("PUT", "/api/v1/datasets/raw/shop/upload?file=a.csv", "id\n1\n", {
+  const uploaded = await call("PUT", "/api/v1/datasets/raw/shop/upload?format=csv", "id\n1\n", {
     "content-type": "text/csv",
   });
+  expect(uploaded.status).toBe(201);
+  const parquet = () => [...new Glob("**/*.parquet").scanSync(path(app.dataFolder, "lake"))].length;
+  expect(parquet()).toBe(1);
   const action = (await call("POST", "/api/v1/actions", slow)).body;
   const run = (await call("POST", `/api/v1/actions/${action.id}/run`)).body;
   await eventually(
@@ -192,6 +196,7 @@ test("seven days after its removal an organization is erased, rows, trail and fi
       db.query(`select count(*) from ${part} where ${column} not in (select id from ${whole})`).values(),
     ]).toEqual([part, [[0]]]);
   expect(existsSync(path(app.dataFolder, "files", id))).toBe(false);
+  expect(parquet()).toBe(0);
   const verified = (await app.owner("GET", "/api/v1/events/verify")).body;
   expect(verified.valid).toBe(true);
   const reused = await app.owner("POST", "/api/v1/organizations", { name: "New", slug: "second" });

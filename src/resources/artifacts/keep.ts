@@ -2,6 +2,7 @@ import { timestamp } from "../../base/clock.ts";
 import type { Json } from "../../base/json.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
+import { withinStorage } from "../usage/quotas.ts";
 import { type ArtifactKind, type ArtifactRow, artifacts } from "./table.ts";
 
 /** Larger content lies in a file (safety: values over 256 KiB). */
@@ -88,8 +89,9 @@ function newRow(ctx: Context, actionRunId: string, facts: Facts) {
 }
 
 /** Stores a staged artifact, with its event. */
+/** Throws `quota_exceeded`. */
 export async function insertArtifact(tx: WriteContext, row: ArtifactRow): Promise<void> {
-  await tx.db.insert(artifacts).values(row);
+  await withinStorage(tx, async () => void (await tx.db.insert(artifacts).values(row)));
   const { actionRunId, title, kind, bytes } = row;
   await record(tx, "artifact.created", { type: "artifact", id: row.id }, { actionRunId, title, kind, bytes });
 }

@@ -7,6 +7,7 @@ import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
 import { SYSTEM } from "../runs/claim.ts";
 import type { Trigger } from "../runs/enqueue.ts";
 import type { RunError } from "../runs/table.ts";
+import { refuseQueue } from "../usage/quotas.ts";
 import { advance } from "./advance.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { type AutomationConfig, type Concurrency, stepsOf } from "./config.ts";
@@ -43,9 +44,18 @@ type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
 const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject =>
   triggerType === "schedule" || triggerType === "event" ? { payload: input } : {};
 
+/** Nobody would hear a refusal: the run tells of it. */
+const UNASKED: readonly string[] = ["schedule", "event"];
+
+function quotaOnly(error: unknown): AppError {
+  if (error instanceof AppError && error.code === "quota_exceeded") return error;
+  throw error;
+}
+
 /**
  * Starts a run of the automation, up to the first steps being in line; where its `concurrency` leaves no room, the run
- * waits in line itself, or comes back cancelled.
+ * waits in line itself, or comes back cancelled. Past the quota of queued runs one that a person or a sender asks for
+ * throws `quota_exceeded`, and one that a schedule or an event starts fails with it.
  */
 export async function startAutomationRun(
   tx: WriteContext,
@@ -53,6 +63,14 @@ export async function startAutomationRun(
   start: NewAutomationRun,
 ): Promise<AutomationRunRow> {
   const config = automation.config as AutomationConfig;
+  const { method } = start.trigger;
+  const full = method === "automation" ? null : await refuseQueue(tx).catch(quotaOnly);
+  if (full && UNASKED.includes(method)) {
+    const { code, message } = full;
+    const error = { code, message, details: { quota: "queuedRuns" }, retryable: false, attempt: 1 };
+    return refuseAutomationRun(tx, automation, start, { error, isCutOff: false });
+  }
+  if (full) throw full;
   const row = newAutomationRun(tx, automation, start);
   await recordTriggered(tx, row);
   const { concurrency } = config;

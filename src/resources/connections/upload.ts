@@ -2,6 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import type { FileItem } from "../../providers/contract.ts";
 import { record } from "../events/service.ts";
+import { quotaExceeded, roomForFile } from "../usage/quotas.ts";
 import { findWithFiles } from "./browse.ts";
 import { reach } from "./reach.ts";
 import { entity } from "./service.ts";
@@ -13,7 +14,8 @@ export const MAX_UPLOAD_BYTES = 1024 ** 3;
  * Writes a file whole, or nothing of it; one that is there already is replaced. `open` begins to read the bytes,
  * and is asked for them only once the connection is known to take them.
  *
- * Throws `connection_disabled`, `bad_request` where the provider takes no files, `payload_too_large`, `disk_full`.
+ * Throws `connection_disabled`, `bad_request` where the provider takes no files, `payload_too_large`, `quota_exceeded`,
+ * `disk_full`.
  */
 export async function uploadFile(
   ctx: Context,
@@ -23,9 +25,16 @@ export async function uploadFile(
   const { row, files } = await findWithFiles(ctx, id);
   const put = files.write;
   if (!put) throw new AppError("bad_request", "Files can be read from this connection, not written.");
+  const room =
+    row.provider === "local_files"
+      ? await roomForFile(ctx, MAX_UPLOAD_BYTES)
+      : { bytes: MAX_UPLOAD_BYTES, quota: null };
   const file = await reach(ctx, row, { limitMs: null, signal, purpose: "write" }, (_, link) =>
-    put.call(files, link, path, open(), MAX_UPLOAD_BYTES),
-  );
+    put.call(files, link, path, open(), room.bytes),
+  ).catch((error: unknown) => {
+    const isFull = room.quota !== null && error instanceof AppError && error.code === "payload_too_large";
+    throw isFull ? quotaExceeded("storageBytes", room.quota ?? 0) : error;
+  });
   await write(ctx, (tx) =>
     record(tx, "connection.updated", entity(row.id), {
       changes: [{ field: "files", from: null, to: { id: file.id, name: file.name, size: file.size } }],

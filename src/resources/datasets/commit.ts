@@ -4,6 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import { SMALL_FILE_BYTES } from "../../lake/compact.ts";
 import type { LakeFile, LakeLoad, TableChange } from "../../lake/contract.ts";
+import { withinStorage } from "../usage/quotas.ts";
 import { extractCursors, lakeFiles, lakeLoads, lakeSchemas, lakeTables } from "./table.ts";
 
 /** Whose load it is: the kind of the action that made it, or `upload`. */
@@ -17,7 +18,7 @@ export interface Origin {
  * the cursors of `ownerId`, all in the caller's transaction.
  *
  * Throws `dataset_changed` (retryable) when a table has moved on from the version that the load was
- * worked out from.
+ * worked out from, and `quota_exceeded`.
  */
 export async function commitLoad(
   tx: WriteContext,
@@ -39,7 +40,9 @@ export async function commitLoad(
     kind,
     actionId,
   });
-  for (const change of load.tables) await commitTable(tx, place, change, moment);
+  await withinStorage(tx, async () => {
+    for (const change of load.tables) await commitTable(tx, place, change, moment);
+  });
   for (const [resource, cursor] of Object.entries(load.cursors ?? {})) {
     const values = {
       cursorField: cursor.cursorField,

@@ -160,7 +160,7 @@ async function post(
   if (!row?.sealedSecret) throw new Error("the automation or its secret is gone");
   const secrets = [app.secrets.open(row.sealedSecret, secretLabel(row))] as const;
   const reply = await postSigned(
-    app,
+    { clock: app.clock, egress: app.egressFor(row.organizationId) },
     { url: notifyUrl, id, body, secrets },
     { timeoutMs: Math.min(app.config.webhookTimeout, MAX_TIMEOUT_SECONDS) * 1000, signal },
   );

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Context } from "../../context.ts";
 import { toStream } from "../../providers/streams.ts";
 import type { SaveFormat } from "../../sql/contract.ts";
+import { beginQuery } from "../usage/quotas.ts";
 import { jobOf, toldAtSql } from "./service.ts";
 import type { QueryRequest } from "./wire.ts";
 
@@ -23,6 +24,20 @@ const CHUNK_BYTES = 256 * 1024;
  * `limit_exceeded` for more than 1 GiB.
  */
 export async function downloadQuery(
+  ctx: Context,
+  { sql, parameters, limit }: QueryRequest,
+  format: SaveFormat,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const ended = await beginQuery(ctx);
+  try {
+    return await save(ctx, { sql, parameters, limit }, format, signal);
+  } finally {
+    ended();
+  }
+}
+
+async function save(
   ctx: Context,
   { sql, parameters, limit }: QueryRequest,
   format: SaveFormat,

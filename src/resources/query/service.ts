@@ -5,6 +5,7 @@ import { takeAsOf } from "../../sql/as-of.ts";
 import type { SqlJob } from "../../sql/contract.ts";
 import { readPast } from "../datasets/past.ts";
 import { readTables } from "../datasets/tables.ts";
+import { beginQuery } from "../usage/quotas.ts";
 import type { QueryRequest, QueryResult } from "./wire.ts";
 
 /** Rows of a reply in JSON where `limit` says nothing. */
@@ -15,11 +16,24 @@ const SQL_FAULTS: readonly string[] = ["sql_error", "sql_timeout", "sql_memory",
 
 /**
  * Runs SQL over the organization's tables; `signal` cancels it. Throws `sql_error` with DuckDB's message,
- * `sql_timeout` and `sql_memory`, all at `body.sql`.
+ * `sql_timeout` and `sql_memory`, all at `body.sql`, and `quota_exceeded`.
  */
 export async function runQuery(
   ctx: Context,
   { sql, parameters, limit = DEFAULT_ROWS }: QueryRequest,
+  signal: AbortSignal,
+): Promise<QueryResult> {
+  const ended = await beginQuery(ctx);
+  try {
+    return await answer(ctx, { sql, parameters, limit }, signal);
+  } finally {
+    ended();
+  }
+}
+
+async function answer(
+  ctx: Context,
+  { sql, parameters, limit }: QueryRequest & { limit: number },
   signal: AbortSignal,
 ): Promise<QueryResult> {
   const startedAt = ctx.clock.monotonic();

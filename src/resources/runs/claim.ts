@@ -13,6 +13,7 @@ import type { WriteDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { type Entity, record } from "../events/service.ts";
 import { organizations } from "../organizations/table.ts";
+import { roomToRun } from "../usage/quotas.ts";
 import { runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
@@ -212,8 +213,11 @@ export function claimRuns(app: App, room: Room, complete: Complete | null = null
     const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
     const isShared = ((await hasNeighbours(db).all())[0]?.n ?? 0) > 1;
     const most = isShared ? mostOfOne(of) : of;
-    const roomOf = (id: string) => most - (held.get(id) ?? 0);
-    const full = JSON.stringify([...held.keys()].filter((id) => roomOf(id) <= 0));
+    const quotas = await roomToRun(db);
+    const roomOf = (id: string) =>
+      Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
+    const known = new Set([...held.keys(), ...quotas.keys()]);
+    const full = JSON.stringify([...known].filter((id) => roomOf(id) <= 0));
     const turns = suspect ? [] : await inTurn(db).all({ now: claim.now, limit: places, last, full });
     let left = places;
     for (const [index, { id: organizationId }] of turns.entries()) {

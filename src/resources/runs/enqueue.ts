@@ -5,6 +5,7 @@ import type { Actor, WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 import { changing, insertInto } from "../../store/prepared.ts";
 import { actions } from "../actions/table.ts";
+import { refuseQueue } from "../usage/quotas.ts";
 import { actionRuns, type RunRow, type TriggerMethod, type TriggerSourceType } from "./table.ts";
 
 /** What starts a run. */
@@ -50,8 +51,12 @@ const setLatest = changing((db) =>
     .where(eq(actions.id, sql.placeholder("actionId"))),
 );
 
-/** Puts a run in line; the worker takes it up once the transaction is durable. */
+/**
+ * Puts a run in line; the worker takes it up once the transaction is durable. Throws `quota_exceeded`, but for steps of
+ * an automation run, which was let in as a whole.
+ */
 export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow> {
+  if (!run.automationRunId) await refuseQueue(tx);
   const row = newRun(tx, run);
   await insertRunRow(tx, row);
   tx.afterCommit(() => tx.signals.notify(RUNS_TOPIC));

@@ -3,6 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import type { Model, ModelRequest, Usage } from "../../models/contract.ts";
+import { quotaExceeded, quotaOf } from "./quotas.ts";
 import { llmUsage } from "./table.ts";
 
 /** What an endpoint does not count is counted roughly: so many characters are a token. */
@@ -46,21 +47,25 @@ const today = (ctx: Context) => timestamp(ctx.clock).slice(0, 10);
 const ofToday = (ctx: Context) =>
   and(eq(llmUsage.organizationId, ctx.organizationId), eq(llmUsage.day, today(ctx)));
 
-/** Throws `llm_budget_exceeded` where the organization has used up its tokens of the day. */
+/** Throws `quota_exceeded` past the organization's own quota, and `llm_budget_exceeded` where the organization has used up its tokens of the day. */
 export async function checkBudget(ctx: Context): Promise<void> {
+  const quota = await quotaOf(ctx, "llmTokensPerDay");
   const budget = ctx.config.llmTokensPerDay;
-  if (budget === 0) return;
+  if (budget === 0 && quota === null) return;
   const [row] = await ctx.db
     .select({ used: sql<number>`${llmUsage.inputTokens} + ${llmUsage.outputTokens}` })
     .from(llmUsage)
     .where(ofToday(ctx));
-  if ((row?.used ?? 0) < budget) return;
+  const used = row?.used ?? 0;
   const now = ctx.clock.now().getTime();
   const midnight = Date.parse(`${today(ctx)}T24:00:00.000Z`);
+  const retryAfterSeconds = Math.max(1, Math.ceil((midnight - now) / 1000));
+  if (quota !== null && used >= quota) throw quotaExceeded("llmTokensPerDay", quota, retryAfterSeconds);
+  if (budget === 0 || used < budget) return;
   throw new AppError(
     "llm_budget_exceeded",
     `This organization has used its ${budget.toLocaleString("en")} tokens of today; it has new ones at midnight UTC.`,
-    { retryAfterSeconds: Math.max(1, Math.ceil((midnight - now) / 1000)) },
+    { retryAfterSeconds },
   );
 }
 

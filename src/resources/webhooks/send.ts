@@ -30,7 +30,7 @@ const decoder = new TextDecoder();
 
 /** Posts a JSON text under signatures of this moment. Follows no redirect. */
 export function postSigned(
-  app: App,
+  app: Pick<App, "clock" | "egress">,
   message: { url: string; id: string; body: string; secrets: Secrets },
   options: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<EgressResponse> {
@@ -60,7 +60,7 @@ export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Pr
   const attempt = delivery.attempts + 1;
   try {
     const message = { url: hook.url, id: event.id, body: event.body, secrets };
-    const reply = await postSigned(tracedApp(app, event.correlationId), message, {
+    const reply = await postSigned(outFor(app, event), message, {
       timeoutMs: app.config.webhookTimeout * 1000,
       signal,
     });
@@ -86,10 +86,11 @@ export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Pr
 }
 
 /** What is sent of an event belongs to the trace of its cause. */
-function tracedApp(app: App, correlationId: string): App {
-  if (!app.tracer.isOn) return app;
+function outFor(app: App, { organizationId, correlationId }: Taken["event"]): Pick<App, "clock" | "egress"> {
+  const egress = app.egressFor(organizationId);
+  if (!app.tracer.isOn) return { clock: app.clock, egress };
   const place = { traceId: traceIdOf(correlationId), spanId: null };
-  return { ...app, egress: tracedEgress(app.egress, app.tracer, app.clock, place) };
+  return { clock: app.clock, egress: tracedEgress(egress, app.tracer, app.clock, place) };
 }
 
 function unexpected(status: number, attempt: number): RunError {

@@ -1,0 +1,146 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { eq, isNotNull, sql } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import type { App, Context, WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { artifacts } from "../artifacts/table.ts";
+import { lakeTables } from "../datasets/table.ts";
+import { organizations, type Quotas } from "../organizations/table.ts";
+import { actionRuns } from "../runs/table.ts";
+
+type Quota = keyof Quotas;
+
+const quotasById = prepared((db: ReadDb) =>
+  db
+    .select({ quotas: organizations.quotas })
+    .from(organizations)
+    .where(eq(organizations.id, sql.placeholder("organizationId")))
+    .prepare(),
+);
+
+/** Null where an operator has set none. */
+export async function quotaOf(
+  { db, organizationId }: Pick<Context, "db" | "organizationId">,
+  name: Quota,
+): Promise<number | null> {
+  const [row] = await quotasById(db).all({ organizationId });
+  return row?.quotas?.[name] ?? null;
+}
+
+const REMEDY: Readonly<Record<Quota, string>> = {
+  storageBytes: "Delete data, or ask an operator to raise it.",
+  queuedRuns: "Try again when runs have ended, or ask an operator to raise it.",
+  concurrentRuns: "Try again when runs have ended, or ask an operator to raise it.",
+  concurrentQueries: "Try again when queries have ended, or ask an operator to raise it.",
+  llmTokensPerDay: "It starts anew at midnight UTC; an operator can raise it.",
+};
+
+export const quotaExceeded = (name: Quota, limit: number, retryAfterSeconds?: number) =>
+  new AppError(
+    "quota_exceeded",
+    `This organization has reached its quota ${name} of ${limit.toLocaleString("en")}. ${REMEDY[name]}`,
+    { details: { quota: name, limit }, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+  );
+
+/** Throws `quota_exceeded` where as many runs wait as may. */
+export async function refuseQueue(tx: WriteContext): Promise<void> {
+  const limit = await quotaOf(tx, "queuedRuns");
+  if (limit === null) return;
+  const queued = await tx.db.$count(
+    actionRuns,
+    // as the index by status has it
+    sql`${actionRuns.organizationId} = ${tx.organizationId} and ${actionRuns.status} = 'pending'
+      and ${actionRuns.status} <> 'completed'`,
+  );
+  if (queued >= limit) throw quotaExceeded("queuedRuns", limit, 5);
+}
+
+/** How many more runs of organizations with such a quota may run now, by organization. */
+export async function roomToRun(db: ReadDb): Promise<Map<string, number>> {
+  const limited = await db
+    .select({ id: organizations.id, quotas: organizations.quotas })
+    .from(organizations)
+    .where(isNotNull(organizations.quotas));
+  const room = new Map<string, number>();
+  for (const { id, quotas } of limited) {
+    const limit = quotas?.concurrentRuns ?? null;
+    if (limit === null) continue;
+    const running = await db.$count(
+      actionRuns,
+      sql`${actionRuns.organizationId} = ${id} and ${actionRuns.status} = 'running' and ${actionRuns.status} <> 'completed'`,
+    );
+    room.set(id, Math.max(0, limit - running));
+  }
+  return room;
+}
+
+/** Queries under way, by organization, of each App. */
+const underWay = new WeakMap<App["store"], Map<string, number>>();
+
+/** Counts a query until the function that comes back is called. Throws `quota_exceeded`. */
+export async function beginQuery(ctx: Context): Promise<() => void> {
+  const limit = await quotaOf(ctx, "concurrentQueries");
+  const counts = underWay.get(ctx.store) ?? new Map<string, number>();
+  underWay.set(ctx.store, counts);
+  const { organizationId } = ctx;
+  const count = counts.get(organizationId) ?? 0;
+  if (limit !== null && count >= limit) throw quotaExceeded("concurrentQueries", limit, 5);
+  counts.set(organizationId, count + 1);
+  return () => {
+    const left = (counts.get(organizationId) ?? 1) - 1;
+    if (left > 0) counts.set(organizationId, left);
+    else counts.delete(organizationId);
+  };
+}
+
+/** Bytes of tables and artifacts. */
+async function storedBytes({ db, organizationId }: Pick<Context, "db" | "organizationId">): Promise<number> {
+  const [tables] = await db
+    .select({ bytes: sql<number>`coalesce(sum(${lakeTables.bytes}), 0)` })
+    .from(lakeTables)
+    .where(eq(lakeTables.organizationId, organizationId));
+  const [others] = await db
+    .select({ bytes: sql<number>`coalesce(sum(${artifacts.bytes}), 0)` })
+    .from(artifacts)
+    .where(eq(artifacts.organizationId, organizationId));
+  return (tables?.bytes ?? 0) + (others?.bytes ?? 0);
+}
+
+/** Does work that may store more. Throws `quota_exceeded` where there is more than may be, and more than before. */
+export async function withinStorage<T>(tx: WriteContext, work: () => Promise<T>): Promise<T> {
+  const limit = await quotaOf(tx, "storageBytes");
+  if (limit === null) return work();
+  const before = await storedBytes(tx);
+  const done = await work();
+  const after = await storedBytes(tx);
+  if (after > limit && after > before) throw quotaExceeded("storageBytes", limit);
+  return done;
+}
+
+/** What an uploaded file may have, at most `most` bytes. Throws `quota_exceeded` where that is nothing. */
+export async function roomForFile(
+  ctx: Context,
+  most: number,
+): Promise<{ bytes: number; quota: number | null }> {
+  const limit = await quotaOf(ctx, "storageBytes");
+  if (limit === null) return { bytes: most, quota: null };
+  const used = (await storedBytes(ctx)) + (await folderBytes(join(ctx.filesFolder, ctx.organizationId)));
+  if (used >= limit) throw quotaExceeded("storageBytes", limit);
+  return limit - used < most ? { bytes: limit - used, quota: limit } : { bytes: most, quota: null };
+}
+
+async function folderBytes(folder: string): Promise<number> {
+  let bytes = 0;
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(noFolder);
+  for (const entry of entries) {
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;
+  }
+  return bytes;
+}
+
+function noFolder(error: NodeJS.ErrnoException): [] {
+  if (error.code === "ENOENT") return [];
+  throw error;
+}
