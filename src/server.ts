@@ -38,6 +38,7 @@ import { organizationTokenOperations } from "./resources/organization-tokens/rou
 import { organizationOperations } from "./resources/organizations/routes.ts";
 import { passwordResetPageOperations } from "./resources/password-reset/page.ts";
 import { passwordResetOperations } from "./resources/password-reset/routes.ts";
+import { personalDataOperations } from "./resources/personal-data/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
 import { secondFactorOperations } from "./resources/second-factor/routes.ts";
@@ -63,6 +64,7 @@ export const operations: readonly Operation[] = [
   ...userOperations,
   ...secondFactorOperations,
   ...organizationTokenOperations,
+  ...personalDataOperations,
   ...organizationOperations,
   ...installationOperations,
   ...invitationOperations,

@@ -26,6 +26,7 @@ import mailedInvitations from "../../migrations/0026_mailed_invitations.sql" wit
 import tokenScopes from "../../migrations/0027_token_scopes.sql" with { type: "text" };
 import removedOrganizations from "../../migrations/0028_removed_organizations.sql" with { type: "text" };
 import trailSeals from "../../migrations/0030_trail_seals.sql" with { type: "text" };
+import personalData from "../../migrations/0031_personal_data.sql" with { type: "text" };
 import processDeaths from "../../migrations/0033_process_deaths.sql" with { type: "text" };
 import fourEyes from "../../migrations/0035_four_eyes.sql" with { type: "text" };
 import connectionApproval from "../../migrations/0036_connection_approval.sql" with { type: "text" };
@@ -62,6 +63,7 @@ export const migrations: readonly Migration[] = [
   { name: "0027_token_scopes", sql: tokenScopes },
   { name: "0028_removed_organizations", sql: removedOrganizations },
   { name: "0030_trail_seals", sql: trailSeals },
+  { name: "0031_personal_data", sql: personalData },
   { name: "0033_process_deaths", sql: processDeaths },
   { name: "0035_four_eyes", sql: fourEyes },
   { name: "0036_connection_approval", sql: connectionApproval },

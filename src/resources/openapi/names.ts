@@ -27,6 +27,7 @@ import * as openid from "../openid/wire.ts";
 import * as organizationTokens from "../organization-tokens/wire.ts";
 import * as organizations from "../organizations/wire.ts";
 import * as passwordReset from "../password-reset/wire.ts";
+import * as personalData from "../personal-data/wire.ts";
 import * as query from "../query/wire.ts";
 import * as runs from "../runs/wire.ts";
 import * as secondFactor from "../second-factor/wire.ts";
@@ -75,6 +76,7 @@ const WIRES: readonly object[] = [
   sync,
   templates,
   organizationTokens,
+  personalData,
   secondFactor,
   users,
   webhooks,

@@ -1,0 +1,53 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { instant, nullable, object, oneOf, uuid } from "../../base/shape.ts";
+import { AccessToken } from "../access-tokens/wire.ts";
+import { Message, Thread } from "../chat/wire.ts";
+import { Decision } from "../decisions/wire.ts";
+import { ROLES } from "../organizations/table.ts";
+import { exampleSession, Session } from "../sessions/wire.ts";
+import { exampleUser, User } from "../users/wire.ts";
+
+const ExportedMembership = object({
+  id: uuid(),
+  organizationId: uuid(),
+  role: oneOf(ROLES),
+  joinedAt: instant(),
+});
+
+const ExportedIdentity = object({
+  id: uuid(),
+  issuer: Type.String(),
+  subject: Type.String(),
+  createdAt: instant(),
+});
+
+export const PersonalData = object({
+  exportedAt: instant(),
+  user: User,
+  addressProvenAt: nullable(instant()),
+  memberships: Type.Array(ExportedMembership),
+  identities: Type.Array(ExportedIdentity),
+  sessions: Type.Array(Session),
+  accessTokens: Type.Array(AccessToken),
+  chats: Type.Array(object({ thread: Thread, messages: Type.Array(Message) }), {
+    description: "Chats that the person began, in the organizations that the credential acts in.",
+  }),
+  decisions: Type.Array(Decision, {
+    description: "Decisions that the person made, in the organizations that the credential acts in.",
+  }),
+});
+export type PersonalData = Static<typeof PersonalData>;
+
+/** Operators see no organization's data: theirs lacks chats and decisions. */
+export const AccountData = Type.Omit(PersonalData, ["chats", "decisions"], { additionalProperties: false });
+export type AccountData = Static<typeof AccountData>;
+
+export const exampleAccountData: AccountData = {
+  exportedAt: "2026-01-01T00:00:00.000Z",
+  user: exampleUser,
+  addressProvenAt: null,
+  memberships: [],
+  identities: [],
+  sessions: [exampleSession],
+  accessTokens: [],
+};
