@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { desc, isNull } from "drizzle-orm";
@@ -13,6 +13,7 @@ import type { Log } from "./base/log.ts";
 import { openOpenId } from "./base/openid.ts";
 import { withoutSecrets } from "./base/setting.ts";
 import { openSignals } from "./base/signals.ts";
+import type { Places } from "./base/walls.ts";
 import { openCharts } from "./charts/charts.ts";
 import { openCompute } from "./compute/compute.ts";
 import { type Config, ConfigError, type Secrets, schemeOf } from "./config.ts";
@@ -25,7 +26,7 @@ import { type DataFolder, openDataFolder } from "./folder.ts";
 import { checkInstallation, placesOf, readInstallation, recordInstallation } from "./installation.ts";
 import { awayFrom } from "./lake/away-from.ts";
 import { type BucketLake, openBucketLake } from "./lake/bucket.ts";
-import { openFolderLake } from "./lake/folder.ts";
+import { openFolderLake, WORK } from "./lake/folder.ts";
 import { openFolderShelf } from "./lake/shelf.ts";
 import { lakeTogether, shelfTogether } from "./lake/together.ts";
 import { openSmtp } from "./mail/smtp.ts";
@@ -128,6 +129,7 @@ async function build(parts: Ground): Promise<Opened> {
     memory: config.sqlMemory,
     timeoutMs: config.sqlTimeoutSeconds * 1000,
     cacheDir: join(folder.scratch, "cache"),
+    places: lakePlaces(folder),
   });
   let listening: { host: string; port: number } | null = null;
   const phases = { stopping: new AbortController(), closing: new AbortController() };
@@ -230,6 +232,14 @@ async function build(parts: Ground): Promise<Opened> {
       folder.unlock();
     },
   };
+}
+
+/** What SQL reaches: the lake's files, or the copies of a bucket's, and the work folders there. */
+function lakePlaces({ lake, scratch }: DataFolder): Places {
+  const copies = join(scratch, "lake");
+  const write = [join(lake, WORK), join(copies, "work", WORK)];
+  for (const path of write) mkdirSync(path, { recursive: true, mode: 0o700 });
+  return { read: [lake, copies], write };
 }
 
 /** After the statement's own time a copy of a file is kept for the work around it. */

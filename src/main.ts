@@ -2,6 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
+import { join } from "node:path";
+import type { Wall } from "./base/walls.ts";
 import type { Host } from "./cli/host.ts";
 
 type Command = (args: readonly string[], host: Host) => Promise<number>;
@@ -56,6 +58,9 @@ const OWN_FILE = "/proc/self/exe";
 const program = isCompiled && existsSync(OWN_FILE) ? OWN_FILE : process.execPath;
 const self = isCompiled ? [program] : [program, Bun.main];
 
+/** What a child of a source tree reads of it. */
+const SOURCES = ["src", "web", "node_modules", "package.json", "tsconfig.json"];
+
 /** What commands see of this process. */
 async function openHost(): Promise<Host> {
   const { personOf } = await import("./cli/credentials.ts");
@@ -92,33 +97,28 @@ async function openHost(): Promise<Host> {
   };
 }
 
+/** Children, which take what tenants give; each word is its own command. */
+const children: Readonly<Record<string, (walls: readonly Wall[]) => Promise<number | null>>> = {
+  __sql: async () => (await import("./sql/child.ts")).sqlChild(),
+  __draw: async () => (await import("./charts/child.ts")).drawChild(),
+  __read: async () => (await import("./reader/child.ts")).readChild(),
+  __sheet: async () => (await import("./sheets/child.ts")).sheetChild(),
+  __compute: async () => (await import("./compute/child.ts")).computeChild(),
+  __api: async () => (await import("./catalog/reader.ts")).readerChild(),
+  __walls: async (walls) => {
+    process.stdout.write(`${JSON.stringify(walls)}\n`);
+    return 0;
+  },
+};
+
 /** The exit code; null for a child that lives as long as its parent wants it. */
 async function main(): Promise<number | null> {
   const [name = "help", ...rest] = process.argv.slice(2);
-  if (name === "__sql") {
-    const { sqlChild } = await import("./sql/child.ts");
-    await sqlChild();
-    return null;
-  }
-  if (name === "__draw") {
-    const { drawChild } = await import("./charts/child.ts");
-    return drawChild();
-  }
-  if (name === "__read") {
-    const { readChild } = await import("./reader/child.ts");
-    return readChild();
-  }
-  if (name === "__sheet") {
-    const { sheetChild } = await import("./sheets/child.ts");
-    return sheetChild();
-  }
-  if (name === "__compute") {
-    const { computeChild } = await import("./compute/child.ts");
-    return computeChild();
-  }
-  if (name === "__api") {
-    const { readerChild } = await import("./catalog/reader.ts");
-    return readerChild();
+  const child = Object.hasOwn(children, name) ? children[name] : undefined;
+  if (child) {
+    const { standBehindWalls } = await import("./base/walls.ts");
+    const sources = isCompiled ? [] : SOURCES.map((name) => join(import.meta.dir, "..", name));
+    return child(standBehindWalls([...self, name, ...rest], sources, process.env));
   }
   const asked = ALIASES[name] ?? name;
   const wantsHelp = rest.includes("--help") || rest.includes("-h");

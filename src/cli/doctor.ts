@@ -19,7 +19,7 @@ import {
 } from "./doctor/database.ts";
 import { type Finding, fine, looking, wrong } from "./doctor/finding.ts";
 import { checkDisk, checkPermissions, checkWal, isTaken } from "./doctor/folder.ts";
-import { checkClock, checkEgress, checkTls } from "./doctor/machine.ts";
+import { checkClock, checkEgress, checkTls, checkWalls } from "./doctor/machine.ts";
 import { checkTrails, checkTriggers } from "./doctor/trail.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
@@ -59,9 +59,13 @@ export async function doctor(args: readonly string[], host: Host): Promise<numbe
   return code === 0 && !isWell ? 1 : code;
 }
 
-async function examine({ config, secrets }: Parts): Promise<Finding[]> {
+async function examine({ config, secrets, self }: Parts): Promise<Finding[]> {
   const { dataFolder, databaseUrl, egressAllow } = config;
-  const findings = [await checkClock(systemClock), checkEgress(egressAllow)];
+  const findings = [
+    await checkClock(systemClock),
+    checkEgress(egressAllow),
+    await looking("children", LOOK_AGAIN, () => checkWalls(self)),
+  ];
   if (config.tlsCert !== null)
     findings.push(await looking("tls", LOOK_AGAIN, () => checkTls(config, systemClock)));
   if (!existsSync(dataFolder)) {

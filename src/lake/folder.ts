@@ -8,7 +8,7 @@ import { entriesOf, filesBelow, touchedAt } from "./leftovers.ts";
 import { checkId, checkPath, folderOf } from "./names.ts";
 
 /** Below the root: folders of runs that are at work, on the same disk as the files. */
-const WORK = ".work";
+export const WORK = ".work";
 
 /** A lake on a folder of this machine; the folder is made where it is missing. */
 export function openFolderLake(root: string, ids: Ids = systemIds): Lake {

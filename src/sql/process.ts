@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { residentBytes } from "../base/resident.ts";
 import { stepBack } from "../base/step-back.ts";
+import { type Places, placesFor } from "../base/walls.ts";
 import type { FromChild, Outcome, ToChild } from "./protocol.ts";
 
 /** How often a working child's memory is looked at. */
@@ -25,6 +26,8 @@ export interface ChildOptions {
   tempBytes: number;
   threads: number;
   cacheDir: string;
+  /** What it may reach besides. */
+  places: Places;
 }
 
 /** One DuckDB process, in a process group of its own. */
@@ -46,7 +49,7 @@ interface Waiting {
 
 /** Starts a child that loads DuckDB while nobody waits for it. */
 export function startChild(options: ChildOptions): Child {
-  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir } = options;
+  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir, places } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   let waiting: Waiting | null = null;
   let death: AppError | null = null;
@@ -72,6 +75,11 @@ export function startChild(options: ChildOptions): Child {
       TMPDIR: folder,
       WEIR_CACHE_DIR: cacheDir,
       TZ: "UTC",
+      ...placesFor({
+        read: [...places.read, cacheDir],
+        // the first child lays DuckDB's library down; what others load is nobody's to change
+        write: [...places.write, folder, ...(isEmpty(cacheDir) ? [cacheDir] : [])],
+      }),
     },
     stdio: ["ignore", "ignore", "pipe"],
     serialization: "advanced",
@@ -163,6 +171,11 @@ function clear(folder: string): void {
   } catch {
     return; // as on a disk that has failed: there is nobody to tell, and no statement that minds
   }
+}
+
+function isEmpty(folder: string): boolean {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return readdirSync(folder).length === 0;
 }
 
 /** What lies in the folder and below, in bytes; files that go meanwhile count nothing. */

@@ -58,6 +58,7 @@ async function installed(path: string, turnMs = 0): Promise<{ file: string }> {
 const CHECKS = [
   "clock",
   "egress",
+  "children",
   "permissions",
   "disk",
   "wal",
@@ -82,10 +83,10 @@ describe("weir doctor", () => {
       expect(json.findings.map(({ check, ok, remedy }: Finding) => [check, ok, remedy])).toEqual(
         CHECKS.map((check) => [check, true, null]),
       );
-      expect(json.findings[5].message).toBe("A server runs on the data directory.");
+      expect(json.findings[6].message).toBe("A server runs on the data directory.");
     }
     const { json } = await examine(dataFolder);
-    expect(json.findings[5].message).toBe("No server runs on the data directory.");
+    expect(json.findings[6].message).toBe("No server runs on the data directory.");
     const { code, out } = await weir(doctor, "--data", dataFolder);
     expect(code).toBe(0);
     expect(out.split("\n").every((line) => line.startsWith("ok "))).toBe(true);

@@ -1,5 +1,6 @@
 import { contains, parseCidr } from "../../base/cidr.ts";
 import { type Clock, timestamp } from "../../base/clock.ts";
+import type { Wall } from "../../base/walls.ts";
 import type { Config } from "../../config.ts";
 import { readTls } from "../tls.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
@@ -35,6 +36,35 @@ export async function checkClock(clock: Clock): Promise<Finding> {
     );
   }
   return fine("clock", `It is ${timestamp(clock)}; time zones are known.`);
+}
+
+const WALL_NAMES: Readonly<Record<Wall["name"], string>> = {
+  privileges: "no new privileges",
+  limits: "resource limits",
+  network: "no network",
+  files: "only their own files (Landlock)",
+  calls: "few system calls (seccomp)",
+  capabilities: "no capabilities",
+  programs: "no other programs",
+};
+
+/** What stands around the processes that run SQL, draw charts and read files, and what doesn't, and why. */
+export async function checkWalls(self: readonly string[]): Promise<Finding> {
+  const child = Bun.spawn([...self, "__walls"], {
+    env: {},
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const walls: Wall[] = JSON.parse(await new Response(child.stdout).text());
+  const named = (is: boolean) => walls.filter(({ lacks }) => (lacks === null) === is);
+  const standing = named(true).map(({ name }) => WALL_NAMES[name]);
+  const missing = named(false).map(({ name, lacks }) => `${WALL_NAMES[name]}: ${lacks}`);
+  const parts = [
+    standing.length > 0 ? `Processes for SQL, charts and files have ${standing.join(", ")}.` : "",
+    missing.length > 0 ? `Not in effect: ${missing.join("; ")}.` : "",
+  ];
+  return fine("children", parts.filter(Boolean).join(" "));
 }
 
 const DAY_MS = 86_400_000;

@@ -33,6 +33,7 @@ export async function exportAccount({ db, clock }: Context, userId: string): Pro
     .from(accessTokens)
     .where(eq(accessTokens.userId, userId))
     .orderBy(asc(accessTokens.id));
+  const roleIn = (id: string) => own.find(({ organizationId }) => organizationId === id)?.role ?? "viewer";
   return {
     exportedAt: at,
     user: toUser(user),
@@ -45,7 +46,7 @@ export async function exportAccount({ db, clock }: Context, userId: string): Pro
     })),
     identities: linked.map(({ id, issuer, subject, createdAt }) => ({ id, issuer, subject, createdAt })),
     sessions: signedIn.map((row) => toSession(row, at)),
-    accessTokens: tokens.map(toAccessToken),
+    accessTokens: tokens.map((row) => toAccessToken(row, roleIn(row.organizationId))),
   };
 }
 

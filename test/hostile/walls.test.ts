@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { placesFor } from "../../src/base/walls.ts";
+import { startApp } from "../support/app.ts";
+import { startReceiver } from "../support/receiver.ts";
+
+const CHILD = join(import.meta.dir, "..", "support", "walled.ts");
+
+describe.skipIf(process.platform !== "linux")("a child that a bug has handed to a tenant", () => {
+  let data: string;
+  const at = (name: string) => join(data, name);
+  beforeAll(() => {
+    data = mkdtempSync(join(tmpdir(), "weir-walls-"));
+    mkdirSync(at("lake/.work"), { recursive: true });
+    writeFileSync(at("secret.key"), "the key");
+    writeFileSync(at("lake/rows.parquet"), "rows");
+  });
+  afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+  /** What came of each try: `ok` with its value, or `failed`. */
+  async function tryAll(...tries: [what: string, by?: string][]) {
+    const child = Bun.spawn([process.execPath, CHILD, JSON.stringify(tries)], {
+      env: { ...placesFor({ read: [at("lake")], write: [at("lake/.work")] }), WEIR_CANARY: "not for it" },
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    const { outcomes } = JSON.parse(await new Response(child.stdout).text());
+    await child.exited;
+    return outcomes as ({ ok: unknown } | { failed: string })[];
+  }
+  const failed = { failed: expect.any(String) };
+
+  test("reads and writes what it was given, and no other file", async () => {
+    const [rows, written, ...others] = await tryAll(
+      ["read", at("lake/rows.parquet")],
+      ["write", at("lake/.work/mine")],
+      ["read", at("secret.key")],
+      ["list", data],
+      ["write", at("lake/rows.parquet")],
+      ["write", at("lake/more")],
+      ["write", at("secret.key")],
+      ["read", "/etc/passwd"],
+      ["read", `/proc/${process.pid}/environ`],
+      ["list", "/home"],
+      ["list", "/"],
+    );
+    expect([rows, written]).toEqual([{ ok: "rows" }, { ok: null }]);
+    expect(others).toEqual(others.map(() => failed));
+    expect(readFileSync(at("secret.key"), "utf8")).toBe("the key");
+  });
+
+  test("reaches no network", async () => {
+    await using receiver = startReceiver();
+    const { port } = new URL(receiver.url);
+    expect(await tryAll(["connect", port], ["fetch", port])).toEqual([failed, failed]);
+    expect(receiver.got).toEqual([]);
+  });
+
+  test("runs no program, makes no process and signals none", async () => {
+    const bystander = Bun.spawn(["sleep", "60"]);
+    const tries = await tryAll(
+      ["run", "/bin/true"],
+      ["fork"],
+      ["kill", String(bystander.pid)],
+      ["kill", String(process.pid)],
+      ["exec", "/bin/true"],
+    );
+    expect(tries).toEqual(tries.map(() => failed));
+    expect(bystander.exitCode).toBe(null);
+    bystander.kill();
+  });
+
+  test("stands behind them with all of its threads, where it runs SQL", async () => {
+    await using weir = await startApp({ engine: false });
+    const answer = await weir.owner("POST", "/api/v1/query", { sql: "SELECT 42 AS n" });
+    expect([answer.status, answer.body.rows]).toEqual([200, [{ n: 42 }]]);
+    const isBehind = (status: string) =>
+      /^NoNewPrivs:\t1$/m.test(status) && /^Seccomp_filters:\t2$/m.test(status);
+    const standing = async (): Promise<unknown> => {
+      const threads = sqlChildren().flatMap((child) => statusesOf(child));
+      return (threads.length > 3 && threads.every(isBehind)) || Bun.sleep(20).then(standing);
+    };
+    await standing(); // the next statement's process, which is kept ready
+  }, 30_000);
+});
+
+/** SQL processes of this one. */
+const sqlChildren = () =>
+  readdirSync("/proc").filter((name) => {
+    const read = (file: string) => readFileSync(`/proc/${name}/${file}`, "utf8");
+    try {
+      return read("cmdline").includes("__sql") && read("status").includes(`\nPPid:\t${process.pid}\n`);
+    } catch {
+      return false; // no process, or one that has gone
+    }
+  });
+
+const statusesOf = (pid: string) =>
+  readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/status`, "utf8"));
