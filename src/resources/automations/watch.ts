@@ -32,6 +32,7 @@ const isExpecting = and(
   sql`json_extract(${automations.config}, '$.expect') is not null`,
   isNull(automations.deletedAt),
   eq(automations.status, "active"),
+  sql`${automations.organizationId} not in (select id from organizations where removed_at is not null)`,
 );
 const lastCompleted = sql`(
   select r.id from automation_runs r where r.automation_id = ${automations.id} and r.is_watched = 1
