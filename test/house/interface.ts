@@ -151,6 +151,11 @@ const TEXTS: Readonly<Record<string, string>> = {
     POST   /api/v1/auth/forgot
     POST   /api/v1/auth/reset
     PATCH  /api/v1/installation/users/{user_id}
+    GET    /api/v1/installation/organizations
+    GET    /api/v1/installation/organizations/{organization_id}
+    PATCH  /api/v1/installation/organizations/{organization_id}
+    POST   /api/v1/installation/organizations/{organization_id}/restore
+    DELETE /api/v1/organizations/current
     DELETE /api/v1/organizations/team/members/{membership_id}`,
   "decisions §4": `
     GET    /api/v1/action-kinds
