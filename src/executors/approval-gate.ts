@@ -58,6 +58,7 @@ const Definition = object({
  */
 export const approvalGate = defineExecutor({
   kind: "approval_gate",
+  isInside: true,
   title: "Approval",
   description: "Waits until a person approves or rejects, or fills in a form.",
   providers: [],

@@ -28,6 +28,7 @@ const Usage = object({ inputTokens: Type.Integer(), outputTokens: Type.Integer()
  */
 export const callAgent = defineExecutor({
   kind: "call_agent",
+  isInside: true, // its tools ask by themselves: what another agent says counts as data
   title: "Call an agent",
   description: "Lets an agent answer a prompt with its tools, as text or in the shape of a schema.",
   providers: [],

@@ -255,6 +255,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
    * connection is saved.
    */
   checkSource?(definition: JsonObject, provider: Provider): { path: readonly string[]; message: string }[];
+  /** True where nobody outside of the organization hears what it is given. */
+  readonly isInside?: boolean;
   /**
    * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
    * automation they are decided inside the transaction that reaches them; those that stand in line are decided many

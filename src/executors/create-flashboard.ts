@@ -72,6 +72,7 @@ type Panel = NonNullable<Definition["panels"]>[number];
  */
 export const createFlashboard = defineExecutor({
   kind: "create_flashboard",
+  isInside: true,
   title: "Flashboard",
   description: "Makes a dashboard of panels, each bound to its SQL, as a page that works without a server.",
   providers: [],

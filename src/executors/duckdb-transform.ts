@@ -83,6 +83,7 @@ const columnShape = object({ name: Type.String(), dataType: Type.String(), nulla
  */
 export const duckdbTransform = defineExecutor({
   kind: "duckdb_transform",
+  isInside: true,
   title: "SQL transform",
   description:
     "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset or an artifact.",

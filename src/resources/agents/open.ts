@@ -9,6 +9,7 @@ import { readTool } from "./grammar.ts";
 import { requireSpec } from "./markdown.ts";
 import { findAgentNamed } from "./service.ts";
 import type { AgentSpecRow } from "./table.ts";
+import type { OpenedTool } from "./tools/contract.ts";
 import { toolSources } from "./tools/registry.ts";
 
 /**
@@ -46,10 +47,17 @@ export async function openAgent(
 
 async function openTools(ctx: Context, text: string, { id, name }: AgentSpecRow): Promise<AgentTool[]> {
   const read = readTool(text);
-  const source = read && toolSources[read.kind];
-  if (!read || !source) throw new AppError("not_available", "this version of Weir does not have it");
-  return source.open(ctx, read.named, { id, name });
+  if (!read) throw new AppError("not_available", "this version of Weir does not have it");
+  const { source, audience } = toolSources[read.kind];
+  const tools = await source.open(ctx, read.named, { id, name });
+  return tools.map((tool) => (audience === "outside" ? heldBack(tool) : tool));
 }
+
+/** What has heard data asks before it reaches out, whatever the tool. */
+const heldBack = ({ isInside = false, ...tool }: OpenedTool): AgentTool =>
+  isInside
+    ? tool
+    : { ...tool, asksFor: (input, heard) => heard.hasData || tool.asksFor?.(input, heard) === true };
 
 /** For a run: by the id or slug of its spec. Throws `definition_invalid` where there is none. */
 export async function openAgentNamed(ctx: Context, named: string): Promise<OpenAgent> {

@@ -51,7 +51,7 @@ const mayRun = ({ role, scopes }: Context) =>
 function fixedOffers(ctx: Context, user: ToolUser): Offer[] {
   const reading = (["query", "datasets"] as const).map((name) => ({
     name,
-    open: () => opened(ctx, toolSources[name], "", user, true),
+    open: () => opened(ctx, toolSources[name].source, "", user, true),
   }));
   const approvals = approvalList(ctx);
   return [...reading, { name: approvals.name, open: async () => [approvals] }];
@@ -83,7 +83,7 @@ async function runOffers(
     for (const { slug } of rows)
       offers.push({
         name: toolName(kind, slug),
-        open: () => opened(ctx, toolSources[kind], slug, user, false),
+        open: () => opened(ctx, toolSources[kind].source, slug, user, false),
       });
   }
   return offers;
@@ -92,12 +92,12 @@ async function runOffers(
 /** `isReading`: of a tool that only reads; of others those that nobody has to agree to are. */
 async function opened(
   ctx: Context,
-  source: ToolSource | undefined,
+  source: ToolSource,
   named: string,
   user: ToolUser,
   isReading: boolean,
 ): Promise<OutsideTool[]> {
-  const tools = source ? await source.open(ctx, named, user) : [];
+  const tools = await source.open(ctx, named, user);
   return tools.map((tool) => outside(tool, isReading || !tool.approvalRequired));
 }
 

@@ -33,6 +33,7 @@ export const actionTool: ToolSource = {
           additionalProperties: false,
         },
         approvalRequired: ctx.executors[kind].hasEffects?.(definition) ?? true,
+        isInside: ctx.executors[kind].isInside ?? false,
         fingerprint,
         waitsForRun: true,
         call: ({ id, input, signal }) =>

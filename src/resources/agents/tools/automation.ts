@@ -46,6 +46,7 @@ export const automationTool: ToolSource = {
           additionalProperties: false,
         },
         approvalRequired: writes(ctx, steps),
+        isInside: staysInside(ctx, steps),
         fingerprint,
         waitsForRun: true,
         async call({ input, signal }) {
@@ -101,4 +102,10 @@ const writes = (ctx: Context, steps: Steps): boolean =>
     const kind = step.kind ?? action?.kind;
     const hasEffects = kind && ctx.executors[kind].hasEffects;
     return hasEffects ? hasEffects({ ...action?.definition, ...step.definition }) : true;
+  });
+
+const staysInside = (ctx: Context, steps: Steps): boolean =>
+  steps.every(({ step, action }) => {
+    const kind = step.kind ?? action?.kind;
+    return kind !== undefined && ctx.executors[kind].isInside === true;
   });

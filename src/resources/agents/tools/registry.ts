@@ -6,44 +6,50 @@ import { actionTool } from "./action.ts";
 import { apiTool } from "./api.ts";
 import { automationTool } from "./automation.ts";
 import { connectionTool } from "./connection.ts";
-import type { ToolSource } from "./contract.ts";
+import type { Audience, ToolSource } from "./contract.ts";
 import { datasetsTool } from "./datasets.ts";
 import { kindTool } from "./kind.ts";
 import { queryTool } from "./query.ts";
 
-/** Each kind of tool that specs may name; one without a line is told to be missing when the agent is opened. */
-export const toolSources: Readonly<Partial<Record<ToolKind, ToolSource>>> = {
-  query: queryTool,
-  datasets: datasetsTool,
-  api: apiTool,
-  action: actionTool,
-  automation: automationTool,
-  connection: connectionTool,
-  web_search: kindTool(
-    "web_search",
-    "Searches the web and gives titles, addresses and snippets.",
-    {
-      type: "object",
-      properties: {
-        query: { type: "string", minLength: 1, maxLength: 500 },
-        maxResults: { type: "integer", minimum: 1, maximum: 20 },
+/** Each kind of tool that specs may name, and who hears what it is called with. */
+export const toolSources: Readonly<Record<ToolKind, { source: ToolSource; audience: Audience }>> = {
+  query: { source: queryTool, audience: "inside" },
+  datasets: { source: datasetsTool, audience: "inside" },
+  api: { source: apiTool, audience: "outside" },
+  action: { source: actionTool, audience: "outside" },
+  automation: { source: automationTool, audience: "outside" },
+  connection: { source: connectionTool, audience: "inside" }, // names in the organization's own systems
+  web_search: {
+    audience: "outside",
+    source: kindTool(
+      "web_search",
+      "Searches the web and gives titles, addresses and snippets. Once you have read data of the organization, a person is asked first.",
+      {
+        type: "object",
+        properties: {
+          query: { type: "string", minLength: 1, maxLength: 500 },
+          maxResults: { type: "integer", minimum: 1, maximum: 20 },
+        },
+        required: ["query"],
+        additionalProperties: false,
       },
-      required: ["query"],
-      additionalProperties: false,
-    },
-    { isSearch: true },
-  ),
-  fetch_page: kindTool(
-    "fetch_page",
-    "Reads a public web page as Markdown. Addresses that a person wrote, and hits of a search, are read at once; for others, such as links of a page, a person is asked.",
-    {
-      type: "object",
-      properties: { url: { type: "string", minLength: 1, maxLength: 2048, pattern: "^https?://" } },
-      required: ["url"],
-      additionalProperties: false,
-    },
-    { asksFor: isChosen },
-  ),
+      { isSearch: true },
+    ),
+  },
+  fetch_page: {
+    audience: "address",
+    source: kindTool(
+      "fetch_page",
+      "Reads a public web page as Markdown. Addresses that a person wrote, and hits of a search, are read at once; for others, such as links of a page, a person is asked.",
+      {
+        type: "object",
+        properties: { url: { type: "string", minLength: 1, maxLength: 2048, pattern: "^https?://" } },
+        required: ["url"],
+        additionalProperties: false,
+      },
+      { asksFor: isChosen },
+    ),
+  },
 };
 
 /** Pages that are read in one turn without a person's yes. */
