@@ -3,9 +3,11 @@ import { toolSources } from "../../src/resources/agents/tools/registry.ts";
 import { json, startApi } from "../peers/api.ts";
 import { calls, says } from "../peers/model.ts";
 import { addHttp, endpoint, httpApi } from "../support/catalog.ts";
-import { type Chat, makeThread, open, readStream, startChat } from "../support/chat.ts";
+import { type Chat, makeThread, open, readStream, SPECS, startChat, THREADS } from "../support/chat.ts";
 import { connect, localFiles } from "../support/connections.ts";
-import { branch, makeAction, makeAutomation } from "../support/work.ts";
+import { DECISIONS } from "../support/decisions.ts";
+import { join } from "../support/people.ts";
+import { branch, created, makeAction, makeAutomation, until } from "../support/work.ts";
 
 let chat: Chat;
 let peer: ReturnType<typeof startApi>;
@@ -86,4 +88,49 @@ test("what stays inside never asks: SQL, an action that only computes, names in 
   expect(await asksFor("action:route", "action_route", {})).toEqual(FREE);
   expect(await asksFor("automation:inside", "automation_inside", {})).toEqual(FREE);
   expect(await asksFor(`connection:${slug}`, `connection_${slug}_files`, {})).toEqual(FREE);
+});
+
+const markdownWith = (name: string, tools: string[], prompt = "You answer.") =>
+  `---\nname: ${name}\ntools: [${tools.map((tool) => `'${tool}'`).join(", ")}]\n---\n${prompt}\n`;
+
+test("a thread whose agent somebody else changed asks before each call that is heard outside; a new one does not", async () => {
+  const { owner, origin } = chat.app;
+  const entry = await addHttp(owner, httpApi("Late", { baseUrl: peer.url, endpoints: [endpoint()] }));
+  const { modelName } = entry.endpoints[0];
+  const bob = await join(chat.app, "member");
+  const asksIn = async (at: string) => {
+    chat.play([calls(modelName, {}), says("Done.")]);
+    const { types } = await readStream(
+      await open({ app: { origin, token: bob.token } }, at, { content: "Go" }),
+    );
+    return types.includes("tool-approval-request");
+  };
+  const { at, spec } = await makeThread(chat, ["query"], bob.call);
+  const change = (call: typeof owner, prompt: string) =>
+    call("PATCH", `${SPECS}/${spec.id}`, { markdown: markdownWith("Shared", ["query", "api:Late"], prompt) });
+  expect((await change(bob.call, "His own.")).status).toBe(200);
+  expect(await asksIn(at)).toBe(false);
+  const own = created(await bob.call("POST", THREADS, { agentSpecId: spec.id }));
+  expect((await change(owner, "Somebody else's.")).status).toBe(200);
+  expect(await asksIn(`${THREADS}/${own.id}`)).toBe(true);
+  const fresh = created(await bob.call("POST", THREADS, { agentSpecId: spec.id }));
+  expect(await asksIn(`${THREADS}/${fresh.id}`)).toBe(false);
+});
+
+test("a yes is for the agent as it was: changed while the call waits, nothing is sent", async () => {
+  const { owner } = chat.app;
+  const entry = await addHttp(
+    owner,
+    httpApi("Bound", { baseUrl: peer.url, endpoints: [endpoint("pay", { method: "POST" })] }),
+  );
+  chat.play([calls(entry.endpoints[0].modelName, {}), says("Done.")]);
+  const { at, spec } = await makeThread(chat, ["api:Bound"]);
+  const { text } = await readStream(await open(chat, at, { content: "Pay" }));
+  const [, id] = /"approvalId":"([^"]+)"/.exec(text) ?? [];
+  peer.heard.splice(0);
+  await owner("PATCH", `${SPECS}/${spec.id}`, { markdown: markdownWith("Bound", ["api:Bound", "query"]) });
+  expect((await owner("POST", `${DECISIONS}/${id}/decide`, { decisionValue: "approved" })).status).toBe(200);
+  await until(owner, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
+  expect(peer.heard).toEqual([]);
+  expect(JSON.stringify(await owner("GET", `${at}/messages`))).toContain("not what was approved");
 });

@@ -124,7 +124,12 @@ describe("a call that was approved", () => {
       ({ idempotencyKey }: { idempotencyKey: string }) => idempotencyKey === called.data.callId,
     );
     const { arguments: given, fingerprint } = run.definition.api;
-    const recomputed = Bun.SHA256.hash(JSON.stringify({ fingerprint, input: given, toolName: tool }), "hex");
+    const { body: spec } = await owner("GET", `/api/v1/agents/specs/${thread.agentSpecId}`);
+    const of = `${Bun.SHA256.hash(spec.markdown, "hex")} ${fingerprint}`; // the agent as it was, and the call
+    const recomputed = Bun.SHA256.hash(
+      JSON.stringify({ fingerprint: of, input: given, toolName: tool }),
+      "hex",
+    );
     expect([given, recomputed]).toEqual([{ amount: 12 }, context.hash]);
   });
 

@@ -1,7 +1,7 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
-import type { AgentTool, OpenAgent } from "../../models/contract.ts";
+import type { AgentTool, Heard, OpenAgent } from "../../models/contract.ts";
 import { MARK } from "../../models/history.ts";
 import { automationRuns } from "../automations/table.ts";
 import { actionRuns } from "../runs/table.ts";
@@ -9,24 +9,35 @@ import { readTool } from "./grammar.ts";
 import { requireSpec } from "./markdown.ts";
 import { findAgentNamed } from "./service.ts";
 import type { AgentSpecRow } from "./table.ts";
-import type { OpenedTool } from "./tools/contract.ts";
+import type { Audience, OpenedTool } from "./tools/contract.ts";
 import { toolSources } from "./tools/registry.ts";
+
+interface Opening {
+  timezone?: string | null;
+  isAskedByAgent?: boolean;
+  /** When its user began to talk with it; null where nobody does. */
+  trustedSince?: string | null;
+}
 
 /**
  * Makes an agent ready to act for the person of `ctx`, with the tools that can be used at this moment; of the others
- * its warnings tell why not.
+ * its warnings tell why not. Where somebody else has changed it since `trustedSince`, each call that is heard outside asks.
  */
 export async function openAgent(
   ctx: Context,
   row: AgentSpecRow,
-  { timezone = null, isAskedByAgent = false }: { timezone?: string | null; isAskedByAgent?: boolean } = {},
+  { timezone = null, isAskedByAgent = false, trustedSince = null }: Opening = {},
 ): Promise<OpenAgent> {
   const { fields, prompt } = await requireSpec(row.markdown);
   const tools = new Map<string, AgentTool>();
   const warnings: string[] = [];
+  const isChanged = trustedSince !== null && row.updatedAt > trustedSince && row.updatedBy !== ctx.actor.id;
+  if (isChanged) warnings.push(CHANGED);
+  const spec = Bun.SHA256.hash(row.markdown, "hex");
   for (const text of fields.tools) {
     try {
-      for (const tool of await openTools(ctx, text, row)) tools.set(tool.name, tool);
+      for (const tool of await openTools(ctx, text, row, isChanged))
+        tools.set(tool.name, { ...tool, fingerprint: `${spec} ${tool.fingerprint}` });
     } catch (error) {
       if (!(error instanceof AppError) || error.code === "internal") throw error;
       warnings.push(`The tool ${text} can't be used now: ${error.message.replace(/\.$/, "")}.`);
@@ -45,19 +56,35 @@ export async function openAgent(
   };
 }
 
-async function openTools(ctx: Context, text: string, { id, name }: AgentSpecRow): Promise<AgentTool[]> {
+const CHANGED =
+  "Someone else changed this agent after this thread began, so each call that reaches out asks. To accept the agent as it is now, start a new thread.";
+
+async function openTools(
+  ctx: Context,
+  text: string,
+  { id, name }: AgentSpecRow,
+  isChanged: boolean,
+): Promise<AgentTool[]> {
   const read = readTool(text);
   if (!read) throw new AppError("not_available", "this version of Weir does not have it");
   const { source, audience } = toolSources[read.kind];
   const tools = await source.open(ctx, read.named, { id, name });
-  return tools.map((tool) => (audience === "outside" ? heldBack(tool) : tool));
+  return tools.map((tool) => heldBack(tool, audience, isChanged));
 }
 
-/** What has heard data asks before it reaches out, whatever the tool. */
-const heldBack = ({ isInside = false, ...tool }: OpenedTool): AgentTool =>
-  isInside
-    ? tool
-    : { ...tool, asksFor: (input, heard) => heard.hasData || tool.asksFor?.(input, heard) === true };
+/** What has heard data asks before it reaches out, whatever the tool; what its user has not seen as it is, always. */
+function heldBack(
+  { isInside = false, ...tool }: OpenedTool,
+  audience: Audience,
+  isChanged: boolean,
+): AgentTool {
+  if (isInside || audience === "inside") return tool;
+  const hasHeard = ({ hasData }: Heard) => audience === "outside" && hasData;
+  return {
+    ...tool,
+    asksFor: (input, heard) => isChanged || hasHeard(heard) || tool.asksFor?.(input, heard) === true,
+  };
+}
 
 /** For a run: by the id or slug of its spec. Throws `definition_invalid` where there is none. */
 export async function openAgentNamed(ctx: Context, named: string): Promise<OpenAgent> {

@@ -45,7 +45,7 @@ export async function beginTurn(
   if (!spec)
     throw new AppError("invalid_state", "The agent of this thread was deleted; give the thread another.");
   refuseSecond(thread);
-  const agent = await openAgent(ctx, spec, { timezone });
+  const agent = await openAgent(ctx, spec, { timezone, trustedSince: thread.createdAt });
   await checkBudget(ctx);
   const { turn, message, before } = await write(ctx, (tx) => store(tx, thread.id, asked, timezone));
   const said = await ctx.db

@@ -15,6 +15,7 @@ import { type LiveTurn, liveTurns, TurnEnded } from "./live.ts";
 import { LEASE_MS, launch } from "./run.ts";
 import { close, settleTurn } from "./settle.ts";
 import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
+import { findThread } from "./threads.ts";
 
 const BATCH = 50;
 const MAX_MESSAGES = 400;
@@ -127,7 +128,8 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
   const spec = await findAgentNamed(ctx, turn.agentSpecId);
   if (!spec)
     throw new AppError("invalid_state", "The agent was deleted while its call waited for a decision.");
-  const agent = await openAgent(ctx, spec, { timezone: turn.timezone });
+  const { createdAt: trustedSince } = await findThread(ctx, turn.threadId);
+  const agent = await openAgent(ctx, spec, { timezone: turn.timezone, trustedSince });
   const said = await ctx.db
     .select()
     .from(chatMessages)
