@@ -4,7 +4,6 @@ import { residentBytes } from "./resident.ts";
 import { stepBack } from "./step-back.ts";
 import { type Places, placesFor } from "./walls.ts";
 
-
 const WATCH_MS = 50;
 /** What a child says is held here, where nothing else goes on meanwhile. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
