@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { desc, isNull } from "drizzle-orm";
+import { readAuthorities, trustAuthorities } from "./authorities.ts";
 import { type Clock, type CorrectableClock, correctable, systemClock } from "./base/clock.ts";
 import { type EgressOptions, openEgress } from "./base/egress.ts";
 import { toOwn } from "./base/egress-gate.ts";
@@ -133,7 +134,10 @@ async function build(parts: Ground): Promise<Opened> {
   });
   let listening: { host: string; port: number } | null = null;
   const phases = { stopping: new AbortController(), closing: new AbortController() };
+  const ca = readAuthorities(config);
+  trustAuthorities(ca);
   const egress = {
+    ca,
     allow: config.egressAllow,
     own: ownServices(config, secrets),
     self: () => (listening ? { address: listening.host, port: listening.port } : null),
@@ -395,6 +399,7 @@ function storeOf(folder: DataFolder, { config, secrets, clock, log }: StoreParts
     : openRemoteStore({
         url: config.databaseUrl,
         token: secrets.databaseToken ?? undefined,
+        ca: readAuthorities(config),
         migrations,
         clock,
       });

@@ -35,6 +35,7 @@ export interface Config {
   baseUrl: string | null;
   /** PEM files of the certificate and its key; null: HTTP is spoken. */
   tlsCert: string | null;
+  caCerts: string | null;
   tlsKey: string | null;
   databaseUrl: string | null;
   egressAllow: readonly string[];
@@ -176,6 +177,7 @@ export const SETTINGS = {
   port: { env: "WEIR_PORT", read: integer(8484, 0, 65_535) },
   baseUrl: { env: "WEIR_BASE_URL", read: site(OWN_NAMES) },
   tlsCert: { env: "WEIR_TLS_CERT", read: maybe },
+  caCerts: { env: "WEIR_CA_CERTS", read: maybe },
   tlsKey: { env: "WEIR_TLS_KEY", read: maybe },
   databaseUrl: { env: "WEIR_DATABASE_URL", read: url(["libsql:", "http:", "https:"]) },
   egressAllow: { env: "WEIR_EGRESS_ALLOW", read: list(null) },

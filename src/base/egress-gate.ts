@@ -13,6 +13,8 @@ export interface EgressOptions {
   /** What Weir itself uses; refused whatever `allow` says. */
   own?: readonly OwnService[];
   clock?: Clock;
+  /** The certificates that are trusted, as PEM; those of the runtime by default. */
+  ca?: string | undefined;
   /** All addresses of a name; the system's resolver by default. */
   resolve?: (host: string) => Promise<string[]>;
 }

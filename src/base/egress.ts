@@ -76,8 +76,8 @@ const CREDENTIALS =
 /** What `fetch` of Bun decodes; a list of two codings stays as it is. */
 const DECODED = /^(gzip|x-gzip|deflate|br|zstd)$/i;
 
-/** A bad entry of `allow` throws `bad_request`. `ca` replaces the certificates that are trusted. */
-export function openEgress(options: EgressOptions & { ca?: string }): Egress {
+/** A bad entry of `allow` throws `bad_request`. */
+export function openEgress(options: EgressOptions): Egress {
   const gate = openGate(options);
   return {
     fetch: (url, request = {}) => exchange(gate, options.ca, url, request),

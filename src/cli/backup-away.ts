@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Parts } from "../app.ts";
+import { readAuthorities } from "../authorities.ts";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { readPassphrase } from "../crypto/age.ts";
@@ -59,7 +60,12 @@ function opened({ config, secrets }: Parts, url: string, signal: AbortSignal): {
   const [, folder, name] = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/.exec(url) ?? [];
   if (!folder || !name || name === "." || name === "..")
     throw new UsageError("A backup in a bucket is named s3://BUCKET/FILE or s3://BUCKET/PREFIX/FILE.");
-  const egress = { allow: config.egressAllow, self: () => null, clock: systemClock };
+  const egress = {
+    allow: config.egressAllow,
+    ca: readAuthorities(config),
+    self: () => null,
+    clock: systemClock,
+  };
   return { away: awayFrom(folder, { ...config, ...secrets }, { egress, clock: systemClock, signal }), name };
 }
 

@@ -26,7 +26,7 @@ export async function verifyHere(
   kept: readonly KeptSeal[],
   onChain: (slug: string, found: Verification) => void,
 ): Promise<Verification> {
-  const whole: Verification = { valid: true, checked: 0, firstBadId: null, reason: null };
+  const whole: Verification = { valid: true, checked: 0, firstBadId: null };
   const { dataFolder, databaseUrl } = parts.config;
   const verify = async (db: ReadDb, secrets: Verifier) => {
     const beside = databaseUrl === null ? readHeadFile(dataFolder, secrets) : null;
@@ -38,7 +38,7 @@ export async function verifyHere(
       whole.valid &&= found.valid;
       whole.checked += found.checked;
       whole.firstBadId ??= found.firstBadId;
-      whole.reason ??= found.reason;
+      if (found.reason) whole.reason ??= found.reason;
       onChain(slug, found);
     }
     if (isMissing(null)) Object.assign(whole, { valid: false, reason: whole.reason ?? "rolled_back" });

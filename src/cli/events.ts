@@ -19,7 +19,7 @@ interface Verification {
   valid: boolean;
   checked: number;
   firstBadId: string | null;
-  reason: "truncated" | "rewritten" | "rolled_back" | null;
+  reason?: "truncated" | "rewritten" | "rolled_back";
 }
 
 const REASONS = {

@@ -16,8 +16,8 @@ const READ_LIMIT_MS = 30_000;
  * answer, refuses the token, or a newer version made its database.
  */
 export async function connectStore(options: RemoteStoreOptions): Promise<Store> {
-  const { url, token, clock = systemClock } = options;
-  const client = clientOf(url, token);
+  const { url, token, ca, clock = systemClock } = options;
+  const client = clientOf(url, token, ca);
   const execute = (statement: Statement) => told(within(client.execute(statement), READ_LIMIT_MS));
   try {
     await migrate(targetOf(client, execute, clock), { migrations: options.migrations, clock });
@@ -58,9 +58,10 @@ export interface Glimpse {
 export function glimpse({
   url,
   token,
+  ca,
   clock = systemClock,
 }: Omit<RemoteStoreOptions, "migrations">): Glimpse {
-  const client = clientOf(url, token);
+  const client = clientOf(url, token, ca);
   return {
     db: drizzleOver(async (statement) => {
       refuseChange(statement);
@@ -81,9 +82,15 @@ export function glimpse({
   };
 }
 
-function clientOf(url: string, token: string | undefined): Client {
+function clientOf(url: string, token: string | undefined, ca: string | undefined): Client {
+  const trusting = (request: Request) => fetch(request, { tls: { ca } } as RequestInit);
   try {
-    return createClient({ url, intMode: "number", ...(token === undefined ? {} : { authToken: token }) });
+    return createClient({
+      url,
+      intMode: "number",
+      ...(token === undefined ? {} : { authToken: token }),
+      ...(ca === undefined ? {} : { fetch: trusting }),
+    });
   } catch (cause) {
     throw new AppError("unavailable", "The database address is not one of a libSQL server.", { cause });
   }

@@ -77,6 +77,8 @@ export interface RemoteStoreOptions {
   /** `libsql://`, `https://` or `http://`. */
   url: string;
   token?: string;
+  /** The certificates that are trusted, as PEM; those of the runtime by default. */
+  ca?: string | undefined;
   migrations: readonly Migration[];
   clock?: Clock;
 }

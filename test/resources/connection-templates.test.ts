@@ -92,6 +92,7 @@ describe("a connection of a template", () => {
       lastUsedAt: null,
       lastVerifiedAt: null,
       verificationError: null,
+      approvalRequired: "none",
       createdAt: expect.any(String),
       updatedAt: made.body.createdAt,
       createdBy: started.ids.userId,

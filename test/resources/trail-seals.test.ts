@@ -57,7 +57,7 @@ async function filled(
   for (const name of names) expect((await makeConnection(server, name)).status).toBe(201);
   const seals = (await server.owner("GET", "/api/v1/events/seals")).body;
   const { body } = await server.owner("GET", "/api/v1/events/verify");
-  expect(body).toMatchObject({ valid: true, firstBadId: null, reason: null });
+  expect(body).toMatchObject({ valid: true, firstBadId: null });
   await server.end(signal);
   return { seals, checked: body.checked as number };
 }
@@ -161,7 +161,7 @@ describe("an older copy that was put back", () => {
     const [page, lines] = [join(dataFolder, "seals.json"), join(dataFolder, "seals.jsonl")];
     writeFileSync(page, text);
     writeFileSync(lines, body.items.map((seal: unknown) => `${JSON.stringify(seal)}\n`).join(""));
-    expect(await verify(dataFolder, "--against", page)).toMatchObject({ code: 0, valid: true, reason: null });
+    expect(await verify(dataFolder, "--against", page)).toMatchObject({ code: 0, valid: true });
     expect(await verify(dataFolder, "--against", lines)).toMatchObject({ code: 0, valid: true });
 
     copyFileSync(join(dataFolder, "older.db"), join(dataFolder, "weir.db"));
@@ -203,7 +203,7 @@ test("a trail from before there were heads gets them at the first start", async 
   const server = await weirs.serve();
   await until(server.owner, "/api/v1/events/seals", (found) => found.items.length > 0);
   const { body } = await server.owner("GET", "/api/v1/events/verify");
-  expect(body).toEqual({ valid: true, checked, firstBadId: null, reason: null });
+  expect(body).toEqual({ valid: true, checked, firstBadId: null });
 }, 60_000);
 
 test("a trail holds after a change of the master key, and after kill -9", async () => {

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { eq, min, sql } from "drizzle-orm";
 import type { Parts } from "../../app.ts";
+import { readAuthorities } from "../../authorities.ts";
 import type { Clock } from "../../base/clock.ts";
 import { ConfigError } from "../../base/config-error.ts";
 import { readPassphrase } from "../../crypto/age.ts";
@@ -71,7 +72,7 @@ const remedyOf = (backupUrl: string | null) =>
 
 async function namesIn({ config, secrets }: Pick<Parts, "config" | "secrets">, clock: Clock) {
   if (config.backupUrl === null) return readdir(join(config.dataFolder, "backups"));
-  const egress = { allow: config.egressAllow, self: () => null, clock };
+  const egress = { allow: config.egressAllow, ca: readAuthorities(config), self: () => null, clock };
   const { signal } = new AbortController();
   return awayFrom(config.backupUrl, { ...config, ...secrets }, { egress, clock, signal }).names();
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eq, isNull } from "drizzle-orm";
 import { bucketSettings } from "../../app.ts";
+import { readAuthorities } from "../../authorities.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { openEgress } from "../../base/egress.ts";
 import { toOwn } from "../../base/egress-gate.ts";
@@ -27,7 +28,11 @@ type Settings = { config: Config; secrets: Secrets };
 
 /** Opens the database of a libSQL server for looks that change nothing. */
 export const openGlimpse = ({ config, secrets }: Settings) =>
-  glimpse({ url: config.databaseUrl ?? "", token: secrets.databaseToken ?? undefined });
+  glimpse({
+    url: config.databaseUrl ?? "",
+    token: secrets.databaseToken ?? undefined,
+    ca: readAuthorities(config),
+  });
 
 export async function checkServer(db: ReadDb): Promise<Finding> {
   const times: number[] = [];
@@ -101,7 +106,9 @@ export async function checkBucket(db: ReadDb, given: Settings): Promise<Finding[
   const { config, secrets } = given;
   const bucket = bucketSettings(config, secrets);
   if (bucket === null) return [];
-  const egress = openEgress(toOwn({ allow: config.egressAllow, self: () => null }, config.lakeEndpoint));
+  const egress = openEgress(
+    toOwn({ allow: config.egressAllow, ca: readAuthorities(config), self: () => null }, config.lakeEndpoint),
+  );
   const { signal } = new AbortController();
   const found = await probeBucket({ ...bucket, egress, clock: systemClock, ids: systemIds, signal });
   return [

@@ -35,7 +35,7 @@ export const eventOperations = [
     description:
       "Recomputes the chain of hashes and compares it with the seals and the head, which only the master key can make. `reason` is `truncated` where the newest events are missing, `rewritten` where events were changed or removed, `rolled_back` where an older copy was put back. `firstBadId` names the first event that doesn't fit.",
     response: Verification,
-    example: { valid: true, checked: 1280, firstBadId: null, reason: null },
+    example: { valid: true, checked: 1280, firstBadId: null },
     handle: ({ ctx, visit }) => verifyOwnTrail(ctx, visit.request.signal),
   }),
   operation({

@@ -42,12 +42,7 @@ const bad = (walk: Walk, reason: Reason, firstBadId: string | null): Verificatio
   reason,
 });
 
-const good = ({ count }: Walk): Verification => ({
-  valid: true,
-  checked: count,
-  firstBadId: null,
-  reason: null,
-});
+const good = ({ count }: Walk): Verification => ({ valid: true, checked: count, firstBadId: null });
 
 /**
  * Recomputes an organization's chain from its first event and stops at the first that doesn't fit. Needs no key, so

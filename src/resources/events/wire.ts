@@ -75,7 +75,7 @@ export const Verification = object({
       description: "The first event that doesn't fit; null where events are missing at the end.",
     }),
   ),
-  reason: nullable(oneOf(REASONS)),
+  reason: optional(oneOf(REASONS, { description: "Absent where it is valid" })),
 });
 export type Verification = Static<typeof Verification>;
 

@@ -1,0 +1,38 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { rootCertificates, setDefaultCACertificates } from "node:tls";
+import { type Config, ConfigError } from "./config.ts";
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+/**
+ * What outbound TLS trusts with WEIR_CA_CERTS, as PEM: the authorities of the program and those of the file. Undefined
+ * without the setting. Throws `ConfigError` for a file that holds none.
+ */
+export function readAuthorities({ caCerts: path }: Pick<Config, "caCerts">): string | undefined {
+  if (path === null) return undefined;
+  const own = textOf(path).match(CERTIFICATE) ?? [];
+  if (own.length === 0) throw new ConfigError(`WEIR_CA_CERTS: ${path} holds no certificate in PEM.`);
+  for (const [index, pem] of own.entries()) {
+    try {
+      new X509Certificate(pem);
+    } catch (cause) {
+      throw new ConfigError(`WEIR_CA_CERTS: certificate ${index + 1} in ${path} can't be read.`, { cause });
+    }
+  }
+  return [...rootCertificates, ...own].join("\n");
+}
+
+/** Lets what speaks TLS by itself trust them too: databases and mail. */
+export function trustAuthorities(pem: string | undefined): void {
+  if (pem !== undefined) setDefaultCACertificates(pem.match(CERTIFICATE) ?? []);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const code = (error as { code?: unknown }).code ?? error;
+    throw new ConfigError(`WEIR_CA_CERTS: ${path} can't be read (${code}).`);
+  }
+}
