@@ -1,5 +1,6 @@
 import { type Client, createClient } from "@libsql/client/http";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { trustingFetch } from "../base/egress-trust.ts";
 import { AppError } from "../base/errors.ts";
 import { Lane, type Transaction, type Writer } from "./lane.ts";
 import { drizzleOver, RemoteTransaction, refuseChange, type Statement, told, within } from "./libsql.ts";
@@ -83,13 +84,12 @@ export function glimpse({
 }
 
 function clientOf(url: string, token: string | undefined, ca: string | undefined): Client {
-  const trusting = (request: Request) => fetch(request, { tls: { ca } } as RequestInit);
   try {
     return createClient({
       url,
       intMode: "number",
       ...(token === undefined ? {} : { authToken: token }),
-      ...(ca === undefined ? {} : { fetch: trusting }),
+      ...(ca === undefined ? {} : { fetch: trustingFetch(ca) }),
     });
   } catch (cause) {
     throw new AppError("unavailable", "The database address is not one of a libSQL server.", { cause });
