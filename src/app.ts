@@ -138,6 +138,7 @@ async function build(parts: Ground): Promise<Opened> {
   trustAuthorities(ca);
   const egress = {
     ca,
+    proxy: secrets.egressProxy,
     allow: config.egressAllow,
     own: ownServices(config, secrets),
     self: () => (listening ? { address: listening.host, port: listening.port } : null),

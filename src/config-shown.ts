@@ -27,4 +27,8 @@ const shownText = (value: unknown): string =>
 
 /** Of an address with a password the password alone is hidden. */
 const masked = (key: string, secret: string | null): string =>
-  secret === null ? "" : key === "smtpUrl" ? secret.replace(/:[^:@]*@/, ":***@") : "***";
+  secret === null
+    ? ""
+    : ["smtpUrl", "egressProxy"].includes(key)
+      ? secret.replace(/:[^:@]*@/, ":***@")
+      : "***";

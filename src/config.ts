@@ -12,6 +12,7 @@ import {
   list,
   maybe,
   memory,
+  proxy,
   rate,
   ratio,
   schedule,
@@ -139,6 +140,8 @@ export interface Secrets {
   oidcClientSecret: string | null;
   /** The mail server, with user name and password; null: nothing is mailed. */
   smtpUrl: string | null;
+  /** What outgoing HTTP goes by, with user name and password; null: nothing. */
+  egressProxy: string | null;
   /** Of the lake's bucket. */
   lakeAccessKeyId: string | null;
   lakeSecretAccessKey: string | null;
@@ -245,6 +248,7 @@ export const SECRETS = {
   databaseToken: "WEIR_DATABASE_TOKEN",
   oidcClientSecret: "WEIR_OIDC_CLIENT_SECRET",
   smtpUrl: "WEIR_SMTP_URL",
+  egressProxy: "WEIR_EGRESS_PROXY",
   lakeAccessKeyId: "WEIR_LAKE_ACCESS_KEY_ID",
   lakeSecretAccessKey: "WEIR_LAKE_SECRET_ACCESS_KEY",
   lakeSessionToken: "WEIR_LAKE_SESSION_TOKEN",
@@ -299,6 +303,7 @@ export function readConfig(
     databaseToken: get(SECRETS.databaseToken) ?? null,
     oidcClientSecret: get(SECRETS.oidcClientSecret) ?? null,
     smtpUrl: smtp(get(SECRETS.smtpUrl), SECRETS.smtpUrl),
+    egressProxy: proxy(get(SECRETS.egressProxy), SECRETS.egressProxy),
     lakeAccessKeyId: get(SECRETS.lakeAccessKeyId) ?? null,
     lakeSecretAccessKey: get(SECRETS.lakeSecretAccessKey) ?? null,
     lakeSessionToken: get(SECRETS.lakeSessionToken) ?? null,

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { type Cidr, contains, embedded, isPublic, parseCidr } from "./cidr.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { isSelf, isWide, type OwnService, openOwnPlaces } from "./egress-own.ts";
+import { openProxyRule } from "./egress-proxy.ts";
 import { AppError } from "./errors.ts";
 
 export interface EgressOptions {
@@ -13,6 +14,10 @@ export interface EgressOptions {
   /** What Weir itself uses; refused whatever `allow` says. */
   own?: readonly OwnService[];
   clock?: Clock;
+  /** `http(s)://user:password@host:port` that HTTP goes by; see `egress-proxy`. */
+  proxy?: string | null;
+  /** True for the way to a service of Weir's own. */
+  isOwn?: boolean;
   /** The certificates that are trusted, as PEM; those of the runtime by default. */
   ca?: string | undefined;
   /** All addresses of a name; the system's resolver by default. */
@@ -21,10 +26,10 @@ export interface EgressOptions {
 
 /** The way out to a service of Weir's own; an address that the operator has set may be private. */
 export function toOwn(options: EgressOptions, address: string | null): EgressOptions {
-  if (address === null) return { ...options, own: [] };
+  if (address === null) return { ...options, own: [], isOwn: true };
   const url = new URL(address);
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
-  return { ...options, own: [], allow: [...options.allow, `${url.hostname}:${port}`] };
+  return { ...options, own: [], isOwn: true, allow: [...options.allow, `${url.hostname}:${port}`] };
 }
 
 /** Decides which addresses may be connected to. */
@@ -35,6 +40,8 @@ export interface Gate {
    * Throws `egress_blocked` where one of them is refused, `upstream` where there is none, and the signal's reason.
    */
   admit(host: string, port: number, signal?: AbortSignal): Promise<[string, ...string[]]>;
+  /** The proxy that a request to `host` goes by; null where it is connected to directly. Throws `egress_blocked`. */
+  proxyFor(host: string, port: number): Promise<string | null>;
 }
 
 interface Rule {
@@ -73,7 +80,18 @@ export function openGate(options: EgressOptions): Gate {
     if (!isPermitted(host, port, address)) throw blocked(host, port, address);
   };
 
+  const { proxy = null } = options;
+  const goesByProxy = openProxyRule(options, {
+    isNamed: (host, port) =>
+      rules.some((rule) => rule.target === host && (rule.port === null || rule.port === port)),
+    resolve: answers,
+    refuse: (host, port) => blocked(host, port, host),
+    refuseOwn: (host, port) => ownBlocked(host, port, host),
+  });
+
   return {
+    proxyFor: async (host, port) => (proxy !== null && (await goesByProxy(host, port)) ? proxy : null),
+
     async admit(host, port, signal) {
       const addresses = isIP(host) ? [host] : await raced(answers(host), signal);
       for (const address of addresses) check(host, port, address);

@@ -216,7 +216,8 @@ function headerValue(name: string, value: string): string {
 async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortSignal): Promise<Response> {
   const { url, host, port, method, body, headers, isRaw } = hop;
   signal.throwIfAborted();
-  const addresses = await gate.admit(host, port, signal);
+  const proxy = await gate.proxyFor(host, port);
+  const addresses = proxy === null ? await gate.admit(host, port, signal) : [host];
   headers.host = hop.name;
   // Bun 1.4.5 keeps connections by address, port, name of SNI and certificates: none is shared by two names.
   const tls = { ...(isIP(host) ? {} : { serverName: host }), ...(ca === undefined ? {} : { ca }) };
@@ -228,7 +229,7 @@ async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortS
     redirect: "manual" as const,
     signal,
     tls,
-    proxy: false,
+    proxy: proxy ?? false,
     timeout: false,
     ...(isRaw ? { decompress: false } : {}),
   };

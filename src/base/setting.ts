@@ -107,6 +107,17 @@ export function smtp(value: string | undefined, name: string): string | null {
   );
 }
 
+/** `http://` or `https://` with a host, a port, and perhaps a user name and password. */
+export function proxy(value: string | undefined, name: string): string | null {
+  if (value === undefined) return null;
+  const parsed = URL.parse(value);
+  const isPlain = parsed && ["http:", "https:"].includes(parsed.protocol) && parsed.pathname === "/";
+  if (isPlain && parsed.search === "" && parsed.hash === "") return parsed.href;
+  throw new ConfigError(
+    `${name} is not usable; it takes http://user:password@host:port or https://user:password@host:port. In the user name and the password, write /, :, @, ?, # and % as %2F, %3A, %40, %3F, %23 and %25.`,
+  );
+}
+
 /** An address that mails come from, also as `Name <address>`. */
 export function sender(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;
