@@ -42,7 +42,7 @@ test("templates of later steps see the whole of a result that is kept as an arti
           branches: [
             {
               key: "yes",
-              when: "steps.large.result.status == 200 && steps.large.result.summary.bytes > 262144",
+              when: "steps.large.result.status == 200 && size(steps.large.result.body.items) == 4000",
             },
           ],
           else: "no",

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { contextFor } from "../../src/context.ts";
 import { compactor } from "../../src/engine/compactor.ts";
@@ -27,7 +26,7 @@ afterAll(async () => {
 
 /** Parquet files with a row each, of these ids. */
 async function rowsOf(...ids: number[]): Promise<Uint8Array[]> {
-  const place = mkdtempSync(join(tmpdir(), "weir-parquet-"));
+  const place = mkdtempSync(join(data.app.dataFolder, "lake", ".work", "parquet-")); // where SQL may write
   const sql = `SELECT unnest(${JSON.stringify(ids)}) AS id`;
   const { files } = await data.app.app.sql.materialize({ tables: [], sql }, place, { partitionBy: ["id"] });
   const found = await Promise.all(
@@ -127,7 +126,10 @@ const putTogether = (layer: string, dataset: string, tableName: string) =>
   );
 
 /** The ids in all Parquet files of a folder of this machine. */
-async function idsIn(place: string): Promise<number[]> {
+async function idsIn(from: string): Promise<number[]> {
+  const place = join(data.app.dataFolder, "lake", ".work", "looked-at"); // SQL reads nothing outside of the lake
+  rmSync(place, { recursive: true, force: true });
+  cpSync(from, place, { recursive: true });
   const session = await data.app.app.sql.session({ folders: [place] });
   try {
     const rows = await session.run(`SELECT id FROM read_parquet('${place}/**/*.parquet') ORDER BY id`);

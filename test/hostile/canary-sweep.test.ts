@@ -38,6 +38,8 @@ const SECRET_KEY = Buffer.from("canary-of-the-master-key-32bytes").toString("bas
 
 const api = (path: string) => `/api/v1/${path}`;
 const echo = startEchoHttp(GIVEN.oauthToken);
+/** Of another address: what tenants reach is none of Weir's own services. */
+const provider = startEchoHttp(GIVEN.oauthToken);
 const s3 = startEchoS3();
 const postgres = startEchoPostgres();
 
@@ -67,7 +69,7 @@ beforeAll(async () => {
   weir = await startApp({
     env: {
       WEIR_SECRET_KEY: SECRET_KEY,
-      WEIR_OIDC_ISSUER: echo.url,
+      WEIR_OIDC_ISSUER: provider.url,
       WEIR_OIDC_CLIENT_ID: "weir",
       WEIR_OIDC_CLIENT_SECRET: GIVEN.oidcSecret,
     },
@@ -78,7 +80,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   await weir[Symbol.asyncDispose]();
-  for (const peer of [echo, s3, postgres]) peer.stop();
+  for (const peer of [echo, provider, s3, postgres]) peer.stop();
 });
 
 /** Credentials for peers that repeat them, in everything that reaches out to these. */
