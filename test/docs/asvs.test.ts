@@ -1,0 +1,68 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ids from "./asvs-ids.json";
+import { docs } from "./blocks.ts";
+
+const ROOT = join(import.meta.dir, "..", "..");
+const STATES = ["met", "in part", "not met", "does not apply"];
+const pageOf = (path: string) => docs.find((doc) => doc.path === path)?.text ?? "";
+const cellsOf = (line: string) =>
+  line
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+
+const rows = [...pageOf("docs/asvs.md").matchAll(/^\| V\d.*$/gm)].map(([line]) => {
+  const [id = "", , state = "", , tests = ""] = cellsOf(line);
+  const claims = [...tests.matchAll(/`(test\/[^`]*)`(?: "([^"]*)")?/g)].map(([, path = "", name = ""]) => ({
+    path,
+    name,
+  }));
+  return { id, cells: cellsOf(line).length, state, tests, claims };
+});
+
+describe("the page about ASVS", () => {
+  test("has each requirement of levels 1 and 2 once, with one of the four states", () => {
+    expect(rows.map(({ id }) => id)).toEqual(Object.keys(ids));
+    expect(rows.filter(({ cells, state }) => cells !== 5 || !STATES.includes(state))).toEqual([]);
+  });
+
+  test("names tests that are there", () => {
+    const lost = rows.flatMap(({ id, claims }) =>
+      claims
+        .filter(({ path, name }) => {
+          const file = join(ROOT, path);
+          return (
+            !path.endsWith(".test.ts") || !existsSync(file) || !readFileSync(file, "utf8").includes(name)
+          );
+        })
+        .map(({ path, name }) => `${id}: ${path} "${name}"`),
+    );
+    expect(lost).toEqual([]);
+    const form = /^(?:`test\/[^`]*`(?: "[^"]*")?(?:; |$))*$/;
+    expect(rows.filter(({ tests }) => !form.test(tests)).map(({ id }) => id)).toEqual([]);
+  });
+
+  test("calls nothing met that no test holds", () => {
+    const unheld = rows.filter(({ state, claims }) => state === "met" && claims.length === 0);
+    expect(unheld.map(({ id }) => id)).toEqual([]);
+  });
+
+  test("has the counts that the page about security gives", () => {
+    const told = [...pageOf("docs/security.md").matchAll(/^\| (V\d+|all)\b.*$/gm)].map(([line, chapter]) => [
+      chapter,
+      ...cellsOf(line).slice(1).map(Number),
+    ]);
+    const chapters = [...new Set(rows.map(({ id }) => id.replace(/\..*/, "")))];
+    const counted = [...chapters, "all"].map((chapter) => [
+      chapter,
+      ...STATES.map(
+        (state) =>
+          rows.filter((row) => row.state === state && (chapter === "all" || row.id.startsWith(`${chapter}.`)))
+            .length,
+      ),
+    ]);
+    expect(told).toEqual(counted);
+  });
+});
