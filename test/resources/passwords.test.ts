@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { resetPassword } from "../../src/resources/sign-in/password.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
+import { users } from "../../src/resources/users/table.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { browser, join } from "../support/people.ts";
 
@@ -62,6 +63,23 @@ describe("a password to be set", () => {
     expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["body", "password"]]);
     const reset = resetPassword(app.app, { email: "ada@example.com", password: "password1234" });
     await expect(reset).rejects.toThrow("too easy to guess");
+  });
+
+  test("is taken to the letter, however long, and stored as argon2id", async () => {
+    await using app = await startApp({ owner: false, engine: false });
+    const token = await ensureSetupToken(app.app);
+    const about = { email: "ada@example.com", organizationName: "Acme" };
+    const password = ` Übermut der Wellen ${"und des Windes ".repeat(6)}`;
+    expect((await app.anonymous("POST", "/api/v1/auth/setup", { token, password, ...about })).status).toBe(
+      201,
+    );
+    const signIn = async (given: string) =>
+      (await app.anonymous("POST", "/api/v1/auth/login", { email: about.email, password: given })).status;
+    for (const other of [password.trim(), password.toLowerCase(), password.slice(0, 72), `${password}.`])
+      expect([other, await signIn(other)]).toEqual([other, 401]);
+    expect(await signIn(password)).toBe(200);
+    const [user] = await app.app.store.db.select().from(users);
+    expect(user?.passwordHash).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
   });
 
   test("may be what it was before this rule, for those who sign in with it", async () => {
