@@ -247,3 +247,27 @@ test("they are as readable in the dark and on a phone", async () => {
     ),
   ).toEqual([]);
 });
+
+test("an owner removes an organization by typing its name", async () => {
+  const { page, go, heading, troubles, weir } = seen;
+  await weir.owner("POST", "/api/v1/organizations", { name: "To go" });
+  await go("/organization");
+  await heading("Organization");
+  await page
+    .getByRole("listitem")
+    .filter({ hasText: "To go" })
+    .getByRole("button", { name: "Switch" })
+    .click();
+  await page.getByRole("heading", { name: /^Hello/ }).waitFor();
+  await go("/organization");
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await page.getByLabel("Name of the organization").fill("To stay");
+  await page.getByRole("button", { name: "Remove it" }).click();
+  await page.getByRole("dialog").locator("[aria-invalid=true]").waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByLabel("Name of the organization").fill("To go");
+  await page.getByRole("button", { name: "Remove it" }).click();
+  await page.getByRole("heading", { name: /^Hello/ }).waitFor();
+  const { items } = (await weir.owner("GET", "/api/v1/organizations")).body;
+  expect(items.map(({ name }: { name: string }) => name)).not.toContain("To go");
+});

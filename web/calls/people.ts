@@ -64,6 +64,7 @@ export interface PeopleCalls {
     body: Of<typeof OrganizationChange>;
     reply: Of<typeof Organization>;
   };
+  "DELETE /api/v1/organizations/current": { body: { confirm: string }; reply: Nothing };
   "POST /api/v1/organizations": { body: Of<typeof NewOrganization>; reply: Of<typeof Organization> };
   "GET /api/v1/organizations/members": { reply: { items: Of<typeof OrganizationMember>[] } };
   "GET /api/v1/organizations/team": { reply: Of<typeof Team> };

@@ -6,12 +6,14 @@ import { Button } from "../parts/button.tsx";
 import { Mono } from "../parts/copy.tsx";
 import { Held } from "../parts/detail.tsx";
 import { NewOrganization, OrganizationSettings } from "../parts/organization-forms.tsx";
+import { OrganizationRemoval } from "../parts/organization-removal.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
 import { Tag } from "../parts/status.tsx";
 import { When } from "../parts/time.tsx";
 
 export default function OrganizationPage() {
   const may = useMay("admin");
+  const isOwner = useMay("owner");
   const [search, setSearch] = useSearchParams();
   const organization = useApi("GET /api/v1/organizations/current", {});
   return (
@@ -44,6 +46,7 @@ export default function OrganizationPage() {
                 ]}
               />
             </Section>
+            {isOwner && <OrganizationRemoval organization={data} />}
           </>
         )}
       </Shown>

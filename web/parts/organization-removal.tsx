@@ -1,0 +1,62 @@
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { chooseOrganization } from "../api.ts";
+import { base } from "../base.ts";
+import type { Reply } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { Button } from "./button.tsx";
+import { FormDialog } from "./credentials.tsx";
+import { toldBy } from "./form-frame.tsx";
+import { TextField } from "./labelled.tsx";
+import { Section } from "./page.tsx";
+
+type Organization = Reply<"GET /api/v1/organizations/current">;
+
+/** For owners: the organization goes for everybody at once. */
+export function OrganizationRemoval({ organization }: { organization: Organization }) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <Section title="Remove the organization">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="max-w-prose text-sm text-soft">
+          It is gone for everybody at once, and its runs stop. An operator can restore it for 7 days; then it
+          is erased with all its data.
+        </p>
+        <Button icon={Trash2} onClick={() => setAsking(true)}>
+          Remove
+        </Button>
+      </div>
+      {isAsking && <Remove organization={organization} onClose={() => setAsking(false)} />}
+    </Section>
+  );
+}
+
+function Remove({ organization: { name }, onClose }: { organization: Organization; onClose: () => void }) {
+  const [confirm, setConfirm] = useState("");
+  const remove = useChange("DELETE /api/v1/organizations/current", {
+    touches: [],
+    tellsErrors: false,
+    onDone() {
+      chooseOrganization(null);
+      location.assign(`${base}/`);
+    },
+  });
+  return (
+    <FormDialog
+      title={`Remove ${name}?`}
+      verb="Remove it"
+      call={remove}
+      onClose={onClose}
+      onSend={() => remove.mutate({ body: { confirm } })}
+    >
+      <TextField
+        label="Name of the organization"
+        isRequired
+        value={confirm}
+        onChange={setConfirm}
+        fault={toldBy(remove.error)("confirm")}
+        about={`Type ${name} to confirm.`}
+      />
+    </FormDialog>
+  );
+}
