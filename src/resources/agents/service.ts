@@ -88,11 +88,9 @@ export async function updateAgentSpec(ctx: Context, id: string, markdown: string
     const patch = { name: fields.name, slug, description: fields.description ?? null, frontmatter, markdown };
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
-    const row: AgentSpecRow = { ...before, ...patch, ...touched(tx) };
-    await tx.db
-      .update(agentSpecs)
-      .set({ ...patch, ...touched(tx) })
-      .where(mine(tx, id));
+    const change = { ...patch, ...touched(tx) }; // once: the reply has the instant that is stored
+    const row: AgentSpecRow = { ...before, ...change };
+    await tx.db.update(agentSpecs).set(change).where(mine(tx, id));
     const shown = changes.map(({ field, from, to }) => ({ field, from: told(from), to: told(to) }));
     await record(tx, "agent_spec.updated", entity(id), { changes: maskSecrets(shown as unknown as Json) });
     return row;
