@@ -84,9 +84,9 @@ test.each(kept)("a database of the version %s has all of its rows once it is upg
   expect(db.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
   expect(db.query("PRAGMA foreign_key_check").values()).toEqual([]);
   expect(await chains(store)).toEqual([
-    { valid: true, checked: 6, firstBadId: null, reason: null },
-    { valid: true, checked: 3, firstBadId: null, reason: null },
-    { valid: true, checked: 0, firstBadId: null, reason: null },
+    { valid: true, checked: 6, firstBadId: null },
+    { valid: true, checked: 3, firstBadId: null },
+    { valid: true, checked: 0, firstBadId: null },
   ]);
 
   if (name === migrations.at(-1)?.name) return;
