@@ -119,6 +119,8 @@ export interface Context extends App {
   readonly isConfined?: boolean | undefined;
   /** Of the access token of the request; null or absent: all. */
   readonly scopes?: readonly Scope[] | null | undefined;
+  /** The one whose private chat this work is for: what it sets off is private too. */
+  readonly privateTo?: string | null | undefined;
   /** The chain of the request that cancels something of this chain; absent otherwise. */
   readonly requestCorrelationId?: string | undefined;
 }
@@ -220,6 +222,7 @@ export const contextFor = (
     correlationId: string;
     isConfined?: boolean | undefined;
     scopes?: readonly Scope[] | null | undefined;
+    privateTo?: string | null | undefined;
   },
 ): Context => ({ ...app, db: app.store.db, egress: egressOf(app, who.organizationId), ...who });
 

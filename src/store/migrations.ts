@@ -31,6 +31,7 @@ import processDeaths from "../../migrations/0033_process_deaths.sql" with { type
 import fourEyes from "../../migrations/0035_four_eyes.sql" with { type: "text" };
 import connectionApproval from "../../migrations/0036_connection_approval.sql" with { type: "text" };
 import webhookSenders from "../../migrations/0037_webhook_senders.sql" with { type: "text" };
+import privateRuns from "../../migrations/0040_private_runs.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   { name: "0035_four_eyes", sql: fourEyes },
   { name: "0036_connection_approval", sql: connectionApproval },
   { name: "0037_webhook_senders", sql: webhookSenders },
+  { name: "0040_private_runs", sql: privateRuns },
 ];

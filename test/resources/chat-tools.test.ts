@@ -94,7 +94,7 @@ describe("the tools of an agent", () => {
     expect(reply.content).toBe("One.");
   });
 
-  test("run an action as it stands, with what it takes from the agent, as a run that everybody sees", async () => {
+  test("run an action as it stands, with what it takes from the agent, as a run of its own", async () => {
     const slug = fresh("sum");
     const action = await makeAction(chat.app.owner, {
       slug,

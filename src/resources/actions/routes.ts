@@ -132,7 +132,7 @@ export const actionOperations = [
     errors: [409],
     async handle({ ctx, params, body, identity, visit }) {
       const key = visit.request.headers.get("idempotency-key");
-      return toRun(await runAction(ctx, params.action_id, body, triggerOf(identity), key));
+      return toRun(ctx, await runAction(ctx, params.action_id, body, triggerOf(identity), key));
     },
   }),
   operation({

@@ -84,14 +84,15 @@ type Facts = Pick<ArtifactRow, "id" | "kind" | "title" | "bytes" | "mimeType">;
 
 function newRow(ctx: Context, actionRunId: string, facts: Facts) {
   const at = timestamp(ctx.clock);
-  const { organizationId } = ctx;
-  return { organizationId, createdAt: at, updatedAt: at, actionRunId, ...facts };
+  const { organizationId, privateTo = null } = ctx;
+  return { organizationId, privateTo, createdAt: at, updatedAt: at, actionRunId, ...facts };
 }
 
 /** Stores a staged artifact, with its event. */
 /** Throws `quota_exceeded`. */
 export async function insertArtifact(tx: WriteContext, row: ArtifactRow): Promise<void> {
   await withinStorage(tx, async () => void (await tx.db.insert(artifacts).values(row)));
-  const { actionRunId, title, kind, bytes } = row;
+  const { actionRunId, kind, bytes } = row;
+  const title = row.privateTo === null ? row.title : null;
   await record(tx, "artifact.created", { type: "artifact", id: row.id }, { actionRunId, title, kind, bytes });
 }

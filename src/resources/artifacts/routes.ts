@@ -1,5 +1,6 @@
 import { object, uuid } from "../../base/shape.ts";
 import { operation, Reply } from "../../http/operation.ts";
+import { refuseOthers } from "../runs/wire-private.ts";
 import { dispositionOf, openContent } from "./content.ts";
 import { createArtifact, deleteArtifact, findArtifact, listArtifacts } from "./service.ts";
 import { Artifact, ArtifactCreate, ArtifactPage, ArtifactQuery, toArtifact } from "./wire.ts";
@@ -19,7 +20,13 @@ export const artifactOperations = [
     async handle({ ctx, query }) {
       const { rows, total } = await listArtifacts(ctx, query);
       const { limit, offset } = query;
-      return { artifacts: rows.map(toArtifact), hasNext: offset + rows.length < total, limit, offset, total };
+      return {
+        artifacts: rows.map((row) => toArtifact(ctx, row)),
+        hasNext: offset + rows.length < total,
+        limit,
+        offset,
+        total,
+      };
     },
   }),
   operation({
@@ -34,7 +41,7 @@ export const artifactOperations = [
     status: 201,
     response: Artifact,
     idempotent: true,
-    handle: async ({ ctx, body }) => toArtifact(await createArtifact(ctx, body)),
+    handle: async ({ ctx, body }) => toArtifact(ctx, await createArtifact(ctx, body)),
   }),
   operation({
     method: "GET",
@@ -44,7 +51,7 @@ export const artifactOperations = [
     summary: "Shows one artifact",
     params,
     response: Artifact,
-    handle: async ({ ctx, params }) => toArtifact(await findArtifact(ctx, params.artifact_id)),
+    handle: async ({ ctx, params }) => toArtifact(ctx, await findArtifact(ctx, params.artifact_id)),
   }),
   operation({
     method: "DELETE",
@@ -70,6 +77,7 @@ export const artifactOperations = [
     errors: [410],
     async handle({ ctx, params }) {
       const row = await findArtifact(ctx, params.artifact_id);
+      refuseOthers(ctx, row);
       return new Reply(200, await openContent(ctx, row), {
         "content-type": row.mimeType ?? "application/octet-stream",
         "content-disposition": dispositionOf(row),

@@ -6,6 +6,7 @@ import { type Context, write } from "../../context.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { record } from "../events/service.ts";
 import { actionRuns } from "../runs/table.ts";
+import { refuseOthers } from "../runs/wire-private.ts";
 import { insertArtifact, stageArtifact, stageFile } from "./keep.ts";
 import { type ArtifactRow, artifacts } from "./table.ts";
 import { type ArtifactCreate, type ArtifactQuery, FileContent } from "./wire.ts";
@@ -50,11 +51,12 @@ export async function findArtifact(ctx: Context, id: string): Promise<ArtifactRo
 export async function createArtifact(ctx: Context, input: ArtifactCreate): Promise<ArtifactRow> {
   const stage = stagerOf(ctx, input);
   const [run] = await ctx.db
-    .select({ id: actionRuns.id })
+    .select({ id: actionRuns.id, privateTo: actionRuns.privateTo })
     .from(actionRuns)
     .where(and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, input.actionRunId)));
   if (!run) throw invalid(["body", "actionRunId"], "There is no such run in this organization", "not_found");
-  const row = await stage(run.id);
+  refuseOthers(ctx, run);
+  const row = { ...(await stage(run.id)), privateTo: run.privateTo };
   await write(ctx, (tx) => insertArtifact(tx, row));
   return row;
 }
@@ -104,7 +106,9 @@ export async function deleteArtifact(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const [row] = await tx.db.delete(artifacts).where(mine(tx, id)).returning();
     if (!row) throw notFound("artifact");
-    const { actionRunId, title, kind } = row;
+    refuseOthers(tx, row);
+    const { actionRunId, kind } = row;
+    const title = row.privateTo === null ? row.title : null;
     await record(tx, "artifact.deleted", { type: "artifact", id }, { actionRunId, title, kind });
     const { path } = row;
     if (path === null) return;

@@ -20,5 +20,7 @@ export const artifacts = sqliteTable("artifacts", {
   path: text(),
   mimeType: text(),
   bytes: integer().notNull(),
+  /** As its run has it. */
+  privateTo: text(),
 });
 export type ArtifactRow = typeof artifacts.$inferSelect;

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, instant, nullable, object, offsetQuery, oneOf, optional, uuid } from "../../base/shape.ts";
+import { isHidden, type Viewer, WHY } from "../runs/wire-private.ts";
 import { ARTIFACT_KINDS, type ArtifactRow } from "./table.ts";
 
 const STORAGES = ["inline", "file"] as const;
@@ -58,14 +59,18 @@ export const ArtifactPage = object({
   total: Type.Integer(),
 });
 
-/** The only way from an artifact's row to the wire. */
-export const toArtifact = (row: ArtifactRow): Artifact => ({
+/** The only way from an artifact's row to the wire; of one that is private others see that it is there. */
+export const toArtifact = (viewer: Viewer, row: ArtifactRow): Artifact => ({
   id: row.id,
   actionRunId: row.actionRunId,
   kind: row.kind,
   storageType: row.storageType,
-  title: row.title,
-  content: { kind: row.kind, storage: row.storageType, data: row.data },
+  title: isHidden(viewer, row) ? null : row.title,
+  content: {
+    kind: row.kind,
+    storage: row.storageType,
+    data: isHidden(viewer, row) ? { private: WHY } : row.data,
+  },
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 });

@@ -39,6 +39,7 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
       method: "automation",
       sourceType: cause === null ? run.triggerSourceType : "automation",
       sourceId: cause === null ? run.triggerSourceId : cause.automationId,
+      privateTo: run.privateTo,
     },
     input: call.input,
     cause,

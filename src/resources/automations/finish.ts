@@ -94,6 +94,7 @@ export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promis
     const about = { automationRunId, correlationId, warnings };
     tx.afterCommit(() => tx.log.write("warn", "automation run completed with failed steps", about));
   }
+  const isOpen = run.privateTo === null;
   const seconds =
     run.startedAt === null || run.completedAt === null
       ? null
@@ -106,8 +107,8 @@ export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promis
       runId: run.id,
       status: run.status,
       durationSeconds: seconds,
-      ...(run.error ? { error: { ...run.error } } : {}),
-      ...(warnings.length > 0 ? { warnings } : {}),
+      ...(run.error && isOpen ? { error: { ...run.error } } : {}),
+      ...(warnings.length > 0 && isOpen ? { warnings } : {}),
       ...(run.status === "cancelled" && tx.requestCorrelationId !== undefined
         ? { requestCorrelationId: tx.requestCorrelationId }
         : {}),

@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import type { Trigger } from "../runs/enqueue.ts";
+import { refuseOthers } from "../runs/wire-private.ts";
 import { type AutomationConfig, stepsOf } from "./config.ts";
 import { findAutomationRun, isOver } from "./runs.ts";
 import { triggerScope } from "./scope.ts";
@@ -26,6 +27,7 @@ export async function retryAutomationRun(
   trigger: Trigger,
 ): Promise<AutomationRunRow> {
   const run = await findAutomationRun(tx, id);
+  refuseOthers(tx, run);
   if (!isOver(run))
     throw new AppError(
       "invalid_state",
@@ -52,7 +54,7 @@ export async function retryAutomationRun(
     throw new AppError("gone", "The content of this run's webhook is not kept any more; have it sent again.");
   }
   return startAutomationRun(tx, automation, {
-    trigger,
+    trigger: { ...trigger, privateTo: run.privateTo },
     input: run.input,
     ...(Object.keys(scope).length === 0 ? {} : { scope }),
     parent: run,

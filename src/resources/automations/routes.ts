@@ -130,7 +130,7 @@ export const automationOperations = [
     idempotent: true,
     errors: [409],
     handle: async ({ ctx, params, body, identity }) =>
-      toAutomationRun(await runAutomation(ctx, params.automation_id, body.input, triggerOf(identity))),
+      toAutomationRun(ctx, await runAutomation(ctx, params.automation_id, body.input, triggerOf(identity))),
   }),
   operation({
     method: "GET",
@@ -144,7 +144,7 @@ export const automationOperations = [
     async handle({ ctx, params, query }) {
       const { rows, total } = await listAutomationRuns(ctx, params.automation_id, query);
       const { limit, offset } = query;
-      const runs = rows.map((row) => toAutomationRun(row));
+      const runs = rows.map((row) => toAutomationRun(ctx, row));
       return { runs, hasNext: offset + rows.length < total, limit, offset, total };
     },
   }),
@@ -158,7 +158,7 @@ export const automationOperations = [
     response: AutomationRun,
     async handle({ ctx, params }) {
       const run = await findAutomationRun(ctx, params.run_id);
-      return toAutomationRun(run, await failuresOf(ctx.db, run.steps));
+      return toAutomationRun(ctx, run, await failuresOf(ctx.db, run.steps));
     },
   }),
   operation({
@@ -172,7 +172,7 @@ export const automationOperations = [
     errors: [409],
     async handle({ ctx, params }) {
       const run = await cancelAutomationRun(ctx, params.run_id);
-      return toAutomationRun(run, await failuresOf(ctx.db, run.steps));
+      return toAutomationRun(ctx, run, await failuresOf(ctx.db, run.steps));
     },
   }),
   operation({
@@ -190,6 +190,7 @@ export const automationOperations = [
     errors: [409, 410],
     handle: async ({ ctx, params, body, identity }) =>
       toAutomationRun(
+        ctx,
         await retryAutomationRun(ctx, params.run_id, body.fromFailed, {
           ...triggerOf(identity),
           method: "retry",

@@ -22,7 +22,7 @@ export const runById = prepared((db: ReadDb) =>
 /** A run without what it was given and what came of it: that may be long, and the end of an item needs none of it. */
 export type SlimRun = Pick<
   AutomationRunRow,
-  "id" | "automationId" | "automationVersion" | "triggerMethod" | "status" | "steps"
+  "id" | "automationId" | "automationVersion" | "triggerMethod" | "privateTo" | "status" | "steps"
 >;
 
 export const slimRunById = prepared((db: ReadDb) =>
@@ -32,6 +32,7 @@ export const slimRunById = prepared((db: ReadDb) =>
       automationId: automationRuns.automationId,
       automationVersion: automationRuns.automationVersion,
       triggerMethod: automationRuns.triggerMethod,
+      privateTo: automationRuns.privateTo,
       status: automationRuns.status,
       steps: automationRuns.steps,
     })

@@ -123,6 +123,7 @@ function newAutomationRun(
     error: null,
     actor: { ...tx.actor },
     correlationId: tx.correlationId,
+    privateTo: start.trigger.privateTo ?? null,
     dueAt: null,
     startedAt: at,
     completedAt: null,

@@ -133,6 +133,8 @@ export const automationRuns = sqliteTable("automation_runs", {
   /** On whose behalf it runs; an `Actor`. */
   actor: json<JsonObject>().notNull(),
   correlationId: text().notNull(),
+  /** As in `actionRuns`. */
+  privateTo: text(),
   /** While waiting for a retry: when it goes on. */
   dueAt: text(),
   startedAt: text(),

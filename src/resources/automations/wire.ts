@@ -16,6 +16,7 @@ import {
 import type { App } from "../../context.ts";
 import { RUN_STATUSES, TRIGGER_METHODS } from "../runs/table.ts";
 import { displayStatus } from "../runs/wire.ts";
+import { isHidden, type Viewer, WHY } from "../runs/wire-private.ts";
 import { People } from "../users/wire.ts";
 import {
   AUTOMATION_STATUSES,
@@ -206,27 +207,34 @@ const waitOf = ({ dueAt, steps }: AutomationRunRow) =>
   dueAt === null ? (steps.find((step) => step.status === "waiting")?.waitKind ?? null) : null;
 
 /** `failures` by the step's key: they are read for a single run, and left out of lists. */
-export const toAutomationRun = (
-  row: AutomationRunRow,
+export function toAutomationRun(
+  viewer: Viewer,
+  whole: AutomationRunRow,
   failures?: ReadonlyMap<string, readonly ItemFailure[]>,
-): Static<typeof AutomationRun> => ({
-  id: row.id,
-  automationId: row.automationId,
-  status: row.status,
-  displayStatus: displayStatus({ ...row, waitKind: waitOf(row) }),
-  triggerMethod: row.triggerMethod,
-  triggerSourceType: row.triggerSourceType,
-  triggerSourceId: row.triggerSourceId,
-  input: maskSecrets(row.input),
-  steps: row.steps.map(({ waitKind: _, items, ...step }) => ({
-    ...step,
-    error: step.error ? { ...step.error } : null,
-    ...(items ? { items: toItems(items, failures?.get(step.key)) } : {}),
-  })),
-  result: row.result,
-  error: row.error ? { ...row.error } : null,
-  ...(warningsOf(row).length > 0 ? { warnings: warningsOf(row) } : {}),
-  startedAt: row.startedAt,
-  completedAt: row.completedAt,
-  createdAt: row.createdAt,
-});
+): Static<typeof AutomationRun> {
+  const row = isHidden(viewer, whole) ? { ...whole, ...NOTHING } : whole;
+  return {
+    id: row.id,
+    automationId: row.automationId,
+    status: row.status,
+    displayStatus: displayStatus({ ...row, waitKind: waitOf(row) }),
+    triggerMethod: row.triggerMethod,
+    triggerSourceType: row.triggerSourceType,
+    triggerSourceId: row.triggerSourceId,
+    input: maskSecrets(row.input),
+    steps: row.steps.map(({ waitKind: _, items, ...step }) => ({
+      ...step,
+      error: step.error ? { ...step.error } : null,
+      ...(items ? { items: toItems(items, failures?.get(step.key)) } : {}),
+    })),
+    result: row.result,
+    error: row.error ? { ...row.error } : null,
+    ...(warningsOf(row).length > 0 ? { warnings: warningsOf(row) } : {}),
+    startedAt: row.startedAt,
+    completedAt: row.completedAt,
+    createdAt: row.createdAt,
+  };
+}
+
+/** Of the row of a private run, for others than who set it off. */
+const NOTHING = { input: { private: WHY }, steps: [], result: null, error: null, triggerSourceId: null };

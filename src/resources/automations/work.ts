@@ -56,14 +56,19 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
 /** The run of a step, or of one item of it. `scope` is what the template of its `concurrencyKey` sees. */
 export function runOfStep(
   tx: WriteContext,
-  run: Pick<AutomationRunRow, "id" | "automationId" | "triggerMethod">,
+  run: Pick<AutomationRunRow, "id" | "automationId" | "triggerMethod" | "privateTo">,
   { step, work, scope }: { step: Step; work: Work; scope: Scope },
 ): NewRun {
   const key = work.definition.concurrencyKey;
   return {
     ...work,
     actor: { type: "automation", id: run.automationId },
-    trigger: { method: run.triggerMethod, sourceType: "automation", sourceId: run.automationId },
+    trigger: {
+      method: run.triggerMethod,
+      sourceType: "automation",
+      sourceId: run.automationId,
+      privateTo: run.privateTo,
+    },
     automationRunId: run.id,
     stepKey: step.key,
     concurrencyKey:

@@ -4,6 +4,7 @@ import type { Context, WriteContext } from "../../context.ts";
 import type { DecisionRequest } from "../../executors/contract.ts";
 import type { AskedCall } from "../../models/agent.ts";
 import type { OpenAgent } from "../../models/contract.ts";
+import { triggerOf } from "../agents/tools/child.ts";
 import { openDecision } from "../decisions/open.ts";
 import { callContext } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
@@ -65,7 +66,7 @@ export async function askForAll(
       kind: "approval_gate",
       definition,
       isResolved: true,
-      trigger: { method: "agent", sourceType: "agent", sourceId: agent.id },
+      trigger: triggerOf(tx, agent),
     });
     const startedAt = timestamp(tx.clock);
     const run: RunRow = {

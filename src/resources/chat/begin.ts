@@ -33,11 +33,12 @@ const MAX_TITLE_CHARACTERS = 80;
  * where the agent is gone, `InvalidInput`.
  */
 export async function beginTurn(
-  ctx: Context,
+  person: Context,
   threadId: string,
   input: TurnInput,
   timezone: string | null,
 ): Promise<LiveTurn> {
+  const ctx: Context = { ...person, privateTo: person.actor.id };
   const thread = await findThread(ctx, threadId);
   const asked = readAsked(input);
   ctx.models.require();

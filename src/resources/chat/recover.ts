@@ -123,7 +123,7 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
   const actor = turn.actor as unknown as Actor;
   const role = await roleOf(app, turn.organizationId, actor.id);
   const { organizationId, correlationId } = turn;
-  const ctx = contextFor(app, { organizationId, actor, role, correlationId });
+  const ctx = contextFor(app, { organizationId, actor, role, correlationId, privateTo: actor.id });
   ctx.models.require();
   const spec = await findAgentNamed(ctx, turn.agentSpecId);
   if (!spec)

@@ -24,13 +24,14 @@ export const LEASE_MS = 30_000;
 /** A context to act on behalf of whoever set the run off. */
 export const contextForRun = (
   app: App,
-  run: Pick<RunRow, "organizationId" | "actor" | "correlationId">,
+  run: Pick<RunRow, "organizationId" | "actor" | "correlationId"> & { privateTo?: string | null },
 ): Context =>
   contextFor(app, {
     organizationId: run.organizationId,
     actor: run.actor as unknown as Actor,
     role: "member",
     correlationId: run.correlationId,
+    privateTo: run.privateTo ?? null,
   });
 
 /** The worker itself, for what no person and no automation does. */
@@ -298,11 +299,13 @@ async function leaseAll(claim: Claim, taken: readonly RunRow[]): Promise<RunRow[
 
 export const startedData = (row: RunRow) => ({
   runId: row.id,
-  actionId: row.actionId,
+  ...(row.privateTo === null ? { actionId: row.actionId } : {}),
   kind: row.kind,
   attempt: row.retryCount + 1,
 });
 
-/** Events of a run are about its action, or about the run itself where it is a step without one; `data.runId` names it. */
-export const entityOf = (run: Pick<RunRow, "id" | "actionId">): Entity =>
-  run.actionId === null ? { type: "action_run", id: run.id } : { type: "action", id: run.actionId };
+/** Events of a run are about its action, or about the run itself where it has none or is private; `data.runId` names it. */
+export const entityOf = (run: Pick<RunRow, "id" | "actionId" | "privateTo">): Entity =>
+  run.actionId === null || run.privateTo !== null
+    ? { type: "action_run", id: run.id }
+    : { type: "action", id: run.actionId };

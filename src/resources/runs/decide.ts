@@ -43,10 +43,18 @@ export async function decideRun(
   await insertRunRow(tx, row);
   await record(tx, "action.started", entityOf(row), startedData(row), input.actor);
   const { id: runId, actionId, kind, status, error } = row;
-  const data = { runId, actionId, kind, status, durationSeconds: 0 };
+  const isOpen = row.privateTo === null;
+  const data = { runId, ...(isOpen ? { actionId } : {}), kind, status, durationSeconds: 0 };
   if (error === null)
     await record(tx, "action.completed", entityOf(row), { ...data, recordsProcessed: null }, SYSTEM);
-  else await record(tx, "action.failed", entityOf(row), { ...data, error: { ...error } }, SYSTEM);
+  else
+    await record(
+      tx,
+      "action.failed",
+      entityOf(row),
+      { ...data, ...(isOpen ? { error: { ...error } } : {}) },
+      SYSTEM,
+    );
   return row;
 }
 

@@ -13,6 +13,8 @@ export interface Trigger {
   method: TriggerMethod;
   sourceType: TriggerSourceType;
   sourceId: string | null;
+  /** The one whose private chat it is. */
+  privateTo?: string | null;
 }
 
 export interface NewRun {
@@ -63,10 +65,11 @@ export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow>
   return row;
 }
 
-/** Stores a run as it is, and as its action's latest. */
+/** Stores a run as it is, and as its action's latest unless it is private. */
 export async function insertRunRow(tx: WriteContext, row: RunRow): Promise<void> {
   await insertRun(tx.db, row);
-  if (row.actionId !== null) await setLatest(tx.db, { runId: row.id, actionId: row.actionId });
+  if (row.actionId !== null && row.privateTo === null)
+    await setLatest(tx.db, { runId: row.id, actionId: row.actionId });
 }
 
 /** The row of a run to be. */
@@ -105,6 +108,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     triggerSourceId: run.trigger.sourceId,
     actor: { ...actor },
     correlationId: tx.correlationId,
+    privateTo: run.trigger.privateTo ?? null,
     dueAt: at,
     waitKind: null,
     waitId: null,

@@ -276,7 +276,7 @@ async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "co
 export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {
   const data: JsonObject = {
     runId: row.id,
-    actionId: row.actionId,
+    ...(row.privateTo === null ? { actionId: row.actionId } : {}),
     kind: row.kind,
     status: row.status,
     durationSeconds: secondsBetween(row.startedAt, row.completedAt),
@@ -285,10 +285,10 @@ export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outc
     case "completed":
       return record(tx, "action.completed", entityOf(row), {
         ...data,
-        recordsProcessed: recordsIn(outcome.result),
+        recordsProcessed: row.privateTo === null ? recordsIn(outcome.result) : null,
       });
     case "failed":
-      return record(tx, "action.failed", entityOf(row), { ...data, error: toJson(outcome.error) });
+      return record(tx, "action.failed", entityOf(row), { ...data, ...errorOf(row, outcome.error) });
     case "cancelled":
       return recordCancelled(tx, row, data);
     case "waiting":
@@ -300,7 +300,7 @@ export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outc
         ...data,
         phase: "retry",
         dueAt: outcome.dueAt,
-        error: toJson(outcome.error),
+        ...errorOf(row, outcome.error),
       });
   }
 }
@@ -316,7 +316,16 @@ function recordCancelled(tx: WriteContext, row: RunRow, data: JsonObject): Promi
 
 const recordsIn = (result: JsonObject): number | null =>
   typeof result.rows === "number" ? result.rows : null;
-const toJson = (error: RunError): JsonObject => ({ ...error });
+/** What went wrong with a private run is for one person. */
+const errorOf = ({ privateTo }: RunRow, error: RunError): JsonObject =>
+  privateTo === null ? { error: { ...error } } : {};
 
 export const recordProgress = (tx: WriteContext, run: RunRow, progress: RunProgress): Promise<void> =>
-  record(tx, "action.progress", entityOf(run), { runId: run.id, actionId: run.actionId, ...progress });
+  record(
+    tx,
+    "action.progress",
+    entityOf(run),
+    run.privateTo === null
+      ? { runId: run.id, actionId: run.actionId, ...progress }
+      : { runId: run.id, kind: run.kind, phase: "running" },
+  );

@@ -6,6 +6,7 @@ import { findRun, isFinal } from "./service.ts";
 import { statusesOf, streamIds } from "./statuses.ts";
 import type { PastStatus, RunLogRow, RunRow } from "./table.ts";
 import { displayStatus, toRun } from "./wire.ts";
+import { isHidden, refuseOthers } from "./wire-private.ts";
 
 /** A reader that follows gets an answer at least this often. */
 const FOLLOW_MS = 20_000;
@@ -26,6 +27,7 @@ export async function pageLogs(
   const scope = ["run-logs", ctx.organizationId, runId];
   let after = query.cursor === undefined ? 0 : Number(readCursor(ctx, scope, query.cursor));
   let run = await findRun(ctx, runId);
+  refuseOthers(ctx, run);
   let lines = await readLogs(ctx.db, runId, after, query.limit + 1);
   const until = ctx.clock.monotonic() + FOLLOW_MS;
   while (
@@ -56,7 +58,9 @@ export async function* followRun(
   signal: AbortSignal,
 ): AsyncGenerator<RunEvent> {
   let last = Number(/^\d{1,15}$/.exec(lastEventId ?? "")?.[0] ?? 0);
-  let seq = streamIds(await statusesOf(ctx.db, await findRun(ctx, runId))).lineAt(last);
+  const run = await findRun(ctx, runId);
+  const hidden = isHidden(ctx, run);
+  let seq = streamIds(await statusesOf(ctx.db, run)).lineAt(last);
   while (!signal.aborted) {
     const changed = ctx.signals.wait(runTopic(runId), POLL_MS, signal);
     const lines = await readLogs(ctx.db, runId, seq, LOG_BATCH);
@@ -69,11 +73,11 @@ export async function* followRun(
     for (const entry of entries) {
       if (entry.id <= last || entry.id > next) continue;
       last = entry.id;
-      yield entry;
+      if (!hidden || entry.event === "status") yield entry;
     }
     if (lines.length === LOG_BATCH || (entries.at(-1)?.id ?? 0) > next) continue; // there are more lines
     if (isFinal(row)) {
-      if (last < ids.end) yield { id: ids.end, event: "end", data: toRun(row) };
+      if (last < ids.end) yield { id: ids.end, event: "end", data: toRun(ctx, row) };
       return;
     }
     await changed;

@@ -6,6 +6,7 @@ import { usersById } from "../users/people.ts";
 import { followRun, pageLogs } from "./follow.ts";
 import { cancelRun, findRun, listRuns, retryRun } from "./service.ts";
 import { LogPage, LogQuery, Run, RunPage, RunQuery, toRun } from "./wire.ts";
+import { isHidden } from "./wire-private.ts";
 
 const tag = "Action runs";
 const params = object({ run_id: uuid() });
@@ -24,9 +25,16 @@ export const runOperations = [
       const { limit, offset } = query;
       const users = await usersById(
         ctx,
-        rows.map((row) => row.createdBy),
+        rows.map((row) => (isHidden(ctx, row) ? null : row.createdBy)),
       );
-      return { runs: rows.map(toRun), hasNext: offset + rows.length < total, limit, offset, total, users };
+      return {
+        runs: rows.map((row) => toRun(ctx, row)),
+        hasNext: offset + rows.length < total,
+        limit,
+        offset,
+        total,
+        users,
+      };
     },
   }),
   operation({
@@ -37,7 +45,7 @@ export const runOperations = [
     summary: "Shows one run",
     params,
     response: Run,
-    handle: async ({ ctx, params }) => toRun(await findRun(ctx, params.run_id)),
+    handle: async ({ ctx, params }) => toRun(ctx, await findRun(ctx, params.run_id)),
   }),
   operation({
     method: "POST",
@@ -48,7 +56,7 @@ export const runOperations = [
     params,
     response: Run,
     errors: [409],
-    handle: async ({ ctx, params }) => toRun(await cancelRun(ctx, params.run_id)),
+    handle: async ({ ctx, params }) => toRun(ctx, await cancelRun(ctx, params.run_id)),
   }),
   operation({
     method: "POST",
@@ -62,7 +70,7 @@ export const runOperations = [
     idempotent: true,
     errors: [409],
     handle: async ({ ctx, params, identity }) =>
-      toRun(await retryRun(ctx, params.run_id, { ...triggerOf(identity), method: "retry" })),
+      toRun(ctx, await retryRun(ctx, params.run_id, { ...triggerOf(identity), method: "retry" })),
   }),
   operation({
     method: "GET",

@@ -13,6 +13,7 @@ import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 import { abandonWait } from "./waits.ts";
 import type { RunQuery } from "./wire.ts";
+import { openTo, refuseOthers } from "./wire-private.ts";
 
 /** Every query here passes through this: a run of another organization does not exist. */
 const mine = (ctx: Context, id: string) =>
@@ -34,6 +35,9 @@ export async function listRuns(ctx: Context, query: RunQuery): Promise<{ rows: R
     query.kinds === undefined ? undefined : inArray(actionRuns.kind, query.kinds),
     query.statuses === undefined ? undefined : inArray(actionRuns.status, query.statuses),
     query.statuses === undefined || query.statuses.includes("completed") ? undefined : uncompleted,
+    query.action_id === undefined && query.automation_run_id === undefined
+      ? undefined
+      : openTo(ctx, actionRuns.privateTo),
     query.trigger_method === undefined ? undefined : eq(actionRuns.triggerMethod, query.trigger_method),
     query.since === undefined ? undefined : gte(actionRuns.createdAt, normal(query.since)),
     query.until === undefined ? undefined : lt(actionRuns.createdAt, normal(query.until)),
@@ -113,7 +117,7 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
     await abandonWait(own, run);
     await record(own, "action.cancelled", entityOf(row), {
       runId: row.id,
-      actionId: row.actionId,
+      ...(row.privateTo === null ? { actionId: row.actionId } : {}),
       kind: row.kind,
       status: row.status,
       requestCorrelationId: requestChainOf(own),
@@ -144,6 +148,7 @@ async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?: AbortS
 /** Sets the same definition off again, as a new run whose parent is the old one. Throws `invalid_state` for one under way. */
 export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): Promise<RunRow> {
   const run = await findRun(tx, id);
+  refuseOthers(tx, run);
   if (!isFinal(run))
     throw new AppError(
       "invalid_state",
@@ -173,6 +178,6 @@ export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): 
     parentActionRunId: run.id,
     concurrencyKey: run.concurrencyKey,
     input: run.input,
-    trigger,
+    trigger: { ...trigger, privateTo: run.privateTo },
   });
 }

@@ -90,6 +90,8 @@ export const actionRuns = sqliteTable("action_runs", {
   /** On whose behalf it runs; an `Actor`. */
   actor: json<JsonObject>().notNull(),
   correlationId: text().notNull(),
+  /** The one whose private chat set it off: others see its kind, its times and its status alone. */
+  privateTo: text(),
   /** Not to be claimed before this instant; null while it waits for something else than time. */
   dueAt: text(),
   /** What a waiting run waits for; null for the pause before another try. */

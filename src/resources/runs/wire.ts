@@ -17,6 +17,7 @@ import { ACTION_KINDS, type WaitKind } from "../../executors/contract.ts";
 import { withoutArguments } from "../decisions/wire-question.ts";
 import { People } from "../users/wire.ts";
 import { RUN_STATUSES, type RunRow, TRIGGER_METHODS } from "./table.ts";
+import { isHidden, type Viewer, WHY } from "./wire-private.ts";
 
 export const Run = object({
   id: uuid(),
@@ -101,8 +102,12 @@ export function displayStatus(run: Pick<RunRow, "status" | "waitKind">): string 
   }
 }
 
-/** The only way from a run's row to the wire: secrets that stand in a definition are masked. */
-export function toRun(row: RunRow): Run {
+/**
+ * The only way from a run's row to the wire: secrets that stand in a definition are masked, and of another person's
+ * private run there is what kind it is, when it ran and how it stands.
+ */
+export function toRun(viewer: Viewer, whole: RunRow): Run {
+  const row = isHidden(viewer, whole) ? { ...whole, ...NOTHING, definition: { private: WHY } } : whole;
   return {
     id: row.id,
     actionId: row.actionId,
@@ -128,6 +133,18 @@ export function toRun(row: RunRow): Run {
     triggerSourceId: row.triggerSourceId,
   };
 }
+
+/** Of the row of a private run, for others than who set it off. */
+const NOTHING = {
+  actionId: null,
+  progress: null,
+  result: null,
+  error: null,
+  concurrencyKey: null,
+  idempotencyKey: null,
+  parentActionRunId: null,
+  triggerSourceId: null,
+};
 
 /** Without secrets, and without what a private thread asks for: who may decide sees that in the decision. */
 export function masked(definition: JsonObject): JsonObject {

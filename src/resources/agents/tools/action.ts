@@ -42,7 +42,7 @@ export const actionTool: ToolSource = {
             async (tx) => {
               const now = await findAction(tx, action.id);
               if (fingerprintOf(now.action) !== fingerprint) throw changedMeanwhile(`The action ${slug}`);
-              return runAction(tx, action.id, {}, triggerOf(agent), id, input);
+              return runAction(tx, action.id, {}, triggerOf(ctx, agent), id, input);
             },
             signal,
           ),

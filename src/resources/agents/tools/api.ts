@@ -41,7 +41,7 @@ export const apiTool: ToolSource = {
               kind: "http_request",
               definition,
               isResolved: true,
-              trigger: triggerOf(agent),
+              trigger: triggerOf(ctx, agent),
               idempotencyKey: id,
             }),
           signal,

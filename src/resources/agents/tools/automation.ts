@@ -57,7 +57,7 @@ export const automationTool: ToolSource = {
             const same = now && (await stepsWithActions(tx, now.config as AutomationConfig));
             if (!now || !same || fingerprintOf(now, same) !== fingerprint)
               throw changedMeanwhile(`The automation ${slug}`);
-            return runAutomation(tx, automationId, input.input ?? null, triggerOf(agent));
+            return runAutomation(tx, automationId, input.input ?? null, triggerOf(ctx, agent));
           });
           const run = await awaited(
             ctx,

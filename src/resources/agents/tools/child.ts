@@ -15,10 +15,11 @@ const LOOK_MS = 1_000;
 /** Agents set off runs that ask agents: one chain has so many at most. */
 const MAX_IN_CHAIN = 100;
 
-export const triggerOf = (agent: ToolUser): Trigger => ({
+export const triggerOf = ({ privateTo }: Context, agent: ToolUser): Trigger => ({
   method: "agent",
   sourceType: "agent",
   sourceId: agent.id,
+  privateTo: privateTo ?? null,
 });
 
 /** What an agent calls is what it was when the agent was opened, and when a person agreed to it. */

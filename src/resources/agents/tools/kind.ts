@@ -34,7 +34,7 @@ export const kindTool = (
                 kind,
                 definition: input,
                 isResolved: true, // braces of a model are words, never templates
-                trigger: triggerOf(agent),
+                trigger: triggerOf(ctx, agent),
                 idempotencyKey: id,
               }),
             signal,

@@ -1,0 +1,28 @@
+import { type Column, eq, isNull, or, type SQL } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+
+/** Who looks. */
+export interface Viewer {
+  readonly actor: { readonly id: string };
+}
+
+/** What the row of a run, an automation run or an artifact says of whose it is. */
+interface Owned {
+  readonly privateTo: string | null;
+}
+
+/** What others read in place of what a private chat's run works with. */
+export const WHY =
+  "A private chat set this off. Only the person of that chat sees what it works with and what came of it.";
+
+export const isHidden = ({ actor }: Viewer, { privateTo }: Owned): boolean =>
+  privateTo !== null && privateTo !== actor.id;
+
+/** Throws `forbidden` for anybody but the person whose private chat set it off. */
+export function refuseOthers(viewer: Viewer, row: Owned): void {
+  if (isHidden(viewer, row)) throw new AppError("forbidden", WHY);
+}
+
+/** The rows that `viewer` sees whole. */
+export const openTo = ({ actor }: Viewer, privateTo: Column): SQL | undefined =>
+  or(isNull(privateTo), eq(privateTo, actor.id));

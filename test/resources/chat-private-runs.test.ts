@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { calls, says } from "../peers/model.ts";
+import { ask, type Chat, makeThread, startChat } from "../support/chat.ts";
+import { join } from "../support/people.ts";
+import { AUTOMATIONS, makeAction, makeAutomation, RUNS, until } from "../support/work.ts";
+
+const ARTIFACTS = "/api/v1/artifacts";
+const AUTOMATION_RUNS = "/api/v1/automation-runs";
+/** What the person says in the chat, and nobody else is to read. */
+const SECRET = "salary-of-nadia";
+const WHY = "A private chat set this off.";
+
+let chat: Chat;
+let talker: Awaited<ReturnType<typeof join>>;
+let others: Awaited<ReturnType<typeof join>>[];
+beforeAll(async () => {
+  chat = await startChat([]);
+  talker = await join(chat.app, "member");
+  others = [await join(chat.app, "viewer"), await join(chat.app, "member"), await join(chat.app, "admin")];
+});
+afterAll(() => chat[Symbol.asyncDispose]());
+
+const asTalker = () => ({ ...chat.app, owner: talker.call, token: talker.token });
+
+/** An agent of the talker calls the tool; gives back what the tool gave. */
+async function chatThatCalls(tool: string, called: string, input: object) {
+  chat.play([calls(called, input), says("Done.")]);
+  const { at } = await makeThread({ app: asTalker() }, [tool], talker.call);
+  const { reply } = await ask({ app: asTalker() }, at);
+  return reply.rawData.parts.findLast(({ type }: { type: string }) => type === "dynamic-tool");
+}
+
+const sql = (name: string) => ({
+  slug: name,
+  kind: "duckdb_transform",
+  definition: { sql: "SELECT {{input.who}} AS who, repeat('x', 400000) AS long" },
+});
+
+describe("an action that a private chat ran", () => {
+  let run: string;
+  let artifact: string;
+  let actionId: string;
+  beforeAll(async () => {
+    const action = await makeAction(chat.app.owner, sql("look-up"));
+    actionId = action.id;
+    const part = await chatThatCalls("action:look-up", "action_look-up", { who: SECRET });
+    run = part.output.runId;
+    const made = await talker.call("POST", ARTIFACTS, {
+      actionRunId: run,
+      kind: "text",
+      title: `About ${SECRET}`,
+      content: SECRET,
+    });
+    expect(made.status).toBe(201);
+    artifact = made.body.id;
+  });
+
+  test("shows the person of the chat all that it worked with", async () => {
+    const { body } = await talker.call("GET", `${RUNS}/${run}`);
+    expect(body).toMatchObject({ actionId, status: "completed", triggerMethod: "agent" });
+    expect(JSON.stringify(body.definition)).toContain(SECRET);
+    expect((await talker.call("GET", `${RUNS}/${run}/logs`)).status).toBe(200);
+    expect((await talker.call("GET", `${ARTIFACTS}/${artifact}/content`)).text).toBe(SECRET);
+    expect((await talker.call("GET", `${RUNS}?action_id=${actionId}`)).body.runs).toHaveLength(1);
+  });
+
+  test("shows others its kind, its times and its status alone", async () => {
+    const { body: whole } = await talker.call("GET", `${RUNS}/${run}`);
+    for (const { call } of others) {
+      const { body } = await call("GET", `${RUNS}/${run}`);
+      expect(body).toEqual({
+        ...whole,
+        actionId: null,
+        definition: { private: expect.stringContaining(WHY) },
+        progress: null,
+        result: null,
+        error: null,
+        idempotencyKey: null,
+        triggerSourceId: null,
+      });
+      const { body: list } = await call("GET", `${RUNS}?limit=100`);
+      expect(list.runs.find(({ id }: { id: string }) => id === run)).toEqual(body);
+      expect(Object.keys(list.users)).not.toContain(talker.user.id);
+      expect((await call("GET", `${RUNS}?action_id=${actionId}`)).body).toMatchObject({ runs: [], total: 0 });
+      expect((await call("GET", `/api/v1/actions/${actionId}`)).text).not.toContain(run);
+    }
+  });
+
+  test("gives others neither its log, nor its artifacts, nor a second run", async () => {
+    for (const { call } of others) {
+      const stream = (await call("GET", `${RUNS}/${run}/stream`)).text;
+      expect(stream).toContain("event: status");
+      expect(stream).toContain("event: end");
+      expect(stream).not.toContain("event: log");
+      for (const at of [`${RUNS}/${run}/logs`, `${ARTIFACTS}/${artifact}/content`])
+        expect((await call("GET", at)).body).toMatchObject({
+          code: "forbidden",
+          detail: expect.stringContaining(WHY),
+        });
+      expect((await call("GET", `${ARTIFACTS}/${artifact}`)).body).toMatchObject({
+        title: null,
+        kind: "text",
+      });
+      for (const at of [stream, (await call("GET", `${ARTIFACTS}?limit=100`)).text])
+        expect(at).not.toContain(SECRET);
+    }
+    for (const { call } of others.slice(1)) {
+      expect((await call("POST", `${RUNS}/${run}/retry`)).status).toBe(403);
+      expect((await call("DELETE", `${ARTIFACTS}/${artifact}`)).status).toBe(403);
+      const more = { actionRunId: run, kind: "text", content: "mine" };
+      expect((await call("POST", ARTIFACTS, more)).status).toBe(403);
+    }
+    expect((await talker.call("GET", `${ARTIFACTS}/${artifact}/content`)).text).toBe(SECRET);
+  });
+
+  test("is private too where the person runs it again", async () => {
+    const again = await talker.call("POST", `${RUNS}/${run}/retry`);
+    expect(again.status).toBe(201);
+    await until(talker.call, `${RUNS}/${again.body.id}`, ({ status }) => status === "completed");
+    for (const { call } of others)
+      expect((await call("GET", `${RUNS}/${again.body.id}`)).text).not.toContain(SECRET);
+  });
+});
+
+describe("an automation that a private chat ran", () => {
+  test("shows others neither its input, nor its steps, nor what they call, nor why it failed", async () => {
+    const inner = await makeAutomation(
+      chat.app.owner,
+      { action: { kind: "duckdb_transform", definition: { sql: "SELECT {{input.who}} AS who" } } },
+      { name: "inner-look" },
+    );
+    const outer = await makeAutomation(
+      chat.app.owner,
+      {
+        steps: [
+          {
+            key: "each",
+            forEach: "{{input.list}}",
+            kind: "duckdb_transform",
+            definition: { sql: "SELECT {{item}} AS who" },
+          },
+          {
+            key: "call",
+            dependsOn: ["each"],
+            kind: "call_automation",
+            definition: { automationId: inner.id, input: { who: "{{input.who}}" }, wait: true },
+          },
+          {
+            key: "fail",
+            dependsOn: ["call"],
+            kind: "duckdb_transform",
+            definition: { sql: "SELECT error({{input.who}})" },
+          },
+        ],
+      },
+      { name: "outer-look" },
+    );
+    chat.play([
+      calls("automation_outer-look", { input: { who: SECRET, list: [SECRET, SECRET] } }),
+      says("Failed."),
+    ]);
+    const { at } = await makeThread({ app: asTalker() }, ["automation:outer-look"], talker.call);
+    const { chunks } = await ask({ app: asTalker() }, at);
+    const asked = chunks.find(({ type }) => type === "tool-approval-request") as { approvalId: string };
+    const yes = { decisionValue: "approved" };
+    expect((await talker.call("POST", `/api/v1/decisions/${asked.approvalId}/decide`, yes)).status).toBe(200);
+    await until(talker.call, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
+    const { body: own } = await talker.call("GET", `${AUTOMATIONS}/${outer.id}/runs`);
+    const run = own.runs[0];
+    expect(run).toMatchObject({ status: "failed", input: { who: SECRET } });
+    expect(JSON.stringify(run.error)).toContain(SECRET);
+    const places = [
+      `${AUTOMATION_RUNS}/${run.id}`,
+      `${AUTOMATIONS}/${outer.id}/runs`,
+      `${AUTOMATIONS}/${inner.id}/runs`,
+      `${RUNS}?limit=100`,
+      "/api/v1/events?limit=100",
+    ];
+    for (const { call } of others) {
+      for (const place of places) {
+        const { status, text } = await call("GET", place);
+        expect([place, status, text.includes(SECRET)]).toEqual([place, 200, false]);
+      }
+      expect((await call("GET", `${AUTOMATION_RUNS}/${run.id}`)).body).toMatchObject({
+        automationId: outer.id,
+        status: "failed",
+        startedAt: run.startedAt,
+        steps: [],
+        error: null,
+        input: { private: expect.stringContaining(WHY) },
+      });
+      expect((await call("GET", `${RUNS}?automation_run_id=${run.id}`)).body.runs).toEqual([]);
+    }
+    const steps = await talker.call("GET", `${RUNS}?automation_run_id=${run.id}`);
+    expect(steps.body.runs).toHaveLength(4);
+    const member = others[1]?.call;
+    expect((await member?.("POST", `${AUTOMATION_RUNS}/${run.id}/retry`))?.status).toBe(403);
+  });
+
+  test("leaves what the same automation does for all as it is", async () => {
+    const flow = await makeAutomation(
+      chat.app.owner,
+      { action: { kind: "duckdb_transform", definition: { sql: "SELECT 1 AS one" } } },
+      { name: "open-flow" },
+    );
+    const started = await chat.app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: { open: true } });
+    for (const { call } of others)
+      expect((await call("GET", `${AUTOMATION_RUNS}/${started.body.id}`)).body.input).toEqual({ open: true });
+  });
+});
