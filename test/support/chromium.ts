@@ -11,10 +11,14 @@ const QUIET = [
   "--disable-sync",
   "--disable-dev-shm-usage",
   "--disable-quic",
+  "--disable-gpu",
 ];
 
-/** What the package adds for places without users; here it would hide what a browser refuses. */
-const UNSAFE = /web-security|insecure-content|site-isolation/;
+/**
+ * What the package adds for places without users or memory: here it would hide what a browser refuses, and a browser of
+ * one process dies at its start now and then.
+ */
+const UNFIT = /web-security|insecure-content|site-isolation|single-process|zygote|gpu|angle|swiftshader/;
 
 /** Nothing that a page shows takes longer, unless it never comes. */
 const WAIT_MS = 40_000;
@@ -62,7 +66,7 @@ async function libraries(): Promise<string> {
  */
 export async function openBrowser() {
   const executablePath = process.env.CHROMIUM ?? (await alone(() => chromium.executablePath()));
-  const args = [...chromium.args.filter((arg) => !UNSAFE.test(arg)), ...QUIET];
+  const args = [...chromium.args.filter((arg) => !UNFIT.test(arg)), ...QUIET];
   const browser = await playwright
     .launch({ executablePath, args, timeout: START_MS })
     .catch(async (error: Error) => {
