@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { operations as mounted } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
+import { neighbour } from "../support/people.ts";
 import { type Request, requests } from "./arbitrary.ts";
 import { type Described, misfits, readDocument, type Schema } from "./document.ts";
+import { makePrincipals, type Principal } from "./principals.ts";
 import { fill, makeThings, type Side } from "./things.ts";
 
 /** The same requests each time; another number in the environment looks elsewhere, or longer. */
@@ -17,6 +19,8 @@ let app: Awaited<ReturnType<typeof startApp>>;
 let described: Map<string, Described>;
 let side: Side;
 let before = 0;
+/** Who asks every other time: each in turn, so that what they are refused is as documented too. */
+let others: Principal[];
 let count = 0;
 const statuses = new Map<number, number>();
 
@@ -24,6 +28,7 @@ beforeAll(async () => {
   app = await startApp({ env: { WEIR_TRUSTED_PROXIES: "127.0.0.0/8" } });
   const { operations } = await readDocument(app);
   described = new Map(operations.map((operation) => [`${operation.method} ${operation.path}`, operation]));
+  others = await makePrincipals(app, await neighbour(app));
   side = { app, organizationId: app.ids.organizationId, userId: app.ids.userId, call: app.owner };
   Bun.gc(true);
   before = process.memoryUsage.rss();
@@ -40,11 +45,12 @@ interface Reply {
 async function send(method: string, path: string, { query, headers, body }: Request): Promise<Reply> {
   count++;
   const { hostname, port } = new URL(app.origin);
+  const who = count % 2 === 0 ? others[(count / 2) % others.length] : undefined;
   const reply = await fetch(`http://${hostname}:${port}${path}${query ? `?${query}` : ""}`, {
     method,
     redirect: "manual",
     headers: {
-      authorization: `Bearer ${app.token}`,
+      ...(await (who?.headers() ?? { authorization: `Bearer ${app.token}` })),
       "x-forwarded-for": `198.51.${(count >> 8) & 255}.${count & 255}`,
       ...headers,
     },

@@ -22,6 +22,9 @@ const NEEDS_A_HOME = ["POST /api/v1/access-tokens"];
 /** Open to everyone who is signed in only where WEIR_ORGANIZATIONS says so. */
 const OPERATORS_ALONE = ["POST /api/v1/organizations"];
 
+/** Whoever invites an address does not hear by it who made an account in its name. */
+const PROVEN_ALONE = "/api/v1/users/me/invitations";
+
 /** What is asked of two organizations at once: the one of its example is nobody's. */
 const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 
@@ -46,6 +49,7 @@ function roleVerdict({ audience, method, path, personal, byPeople }: Operation, 
   if (who.isShutOut) return "forbidden";
   if (audience === "operator" || OPERATORS_ALONE.includes(`${method} ${path}`))
     return who.isOperator ? "open" : "forbidden";
+  if (who.isUnproven && path.startsWith(PROVEN_ALONE)) return "forbidden";
   if (audience === "any")
     return who.role === null && NEEDS_A_HOME.includes(`${method} ${path}`) ? "forbidden" : "open";
   return who.role !== null && ROLES.indexOf(who.role) >= ROLES.indexOf(audience as Role)

@@ -27,6 +27,8 @@ export interface Principal {
   role: Role | null;
   /** True where the organization of the request is one that the principal is known not to be in. */
   isShutOut?: boolean;
+  /** True of who has an account and never showed that its address is theirs. */
+  isUnproven?: boolean;
   /** True of who stands above organizations. */
   isOperator?: boolean;
   /** Of an access token that was made with some only. */
@@ -82,6 +84,11 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
     async (db) =>
       void (await db.update(users).set({ isOperator: true }).where(eq(users.id, operator.user.id))),
   );
+  const unproven = await join(app, "member");
+  await app.app.store.write(
+    async (db) =>
+      void (await db.update(users).set({ addressProvenAt: null }).where(eq(users.id, unproven.user.id))),
+  );
   const left = await join(app, "owner");
   created204(await app.owner("DELETE", `/api/v1/organizations/team/members/${left.membership.id}`));
   const second = created(await app.owner("POST", "/api/v1/organizations", { name: "Second" }));
@@ -120,6 +127,14 @@ export async function makePrincipals(app: Started, other: Neighbour): Promise<Pr
       role: "viewer",
       isOperator: true,
       side: sideOf(app, organizationId, operator.user.id, operator.call),
+    },
+    {
+      name: "member whose address is not proven",
+      headers: () => bearer(unproven.token),
+      carrier: "bearer",
+      role: "member",
+      isUnproven: true,
+      side: sideOf(app, organizationId, unproven.user.id, unproven.call),
     },
     ...(await scopedTokens(app)),
     byCookie("same-origin"),
