@@ -20,6 +20,7 @@ import { openCompute } from "./compute/compute.ts";
 import { type Config, ConfigError, type Secrets, schemeOf } from "./config.ts";
 import type { App } from "./context.ts";
 import { openKeys } from "./engine/keys.ts";
+import { runFollowers } from "./engine/run-followers.ts";
 import { openTracer } from "./engine/tracer.ts";
 import { openTrail } from "./engine/trail.ts";
 import { executors } from "./executors/registry.ts";
@@ -203,6 +204,7 @@ async function build(parts: Ground): Promise<Opened> {
     limiter: openLimiter(clock),
     providers,
     executors,
+    runFollowers,
     away:
       config.backupUrl === null
         ? null

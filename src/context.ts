@@ -13,7 +13,7 @@ import type { Charts } from "./charts/contract.ts";
 import type { Compute } from "./compute/contract.ts";
 import type { Config } from "./config.ts";
 import type { SecretBox } from "./crypto/secretbox.ts";
-import type { Executors } from "./executors/contract.ts";
+import type { Executors, WaitKind, Waits } from "./executors/contract.ts";
 import type { Away } from "./lake/away.ts";
 import type { Lake, Shelf } from "./lake/contract.ts";
 import type { Mailer } from "./mail/contract.ts";
@@ -22,6 +22,7 @@ import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
 import type { Scope } from "./resources/access-tokens/table.ts";
 import type { Role } from "./resources/organizations/table.ts";
+import type { RunRow } from "./resources/runs/table.ts";
 import type { Search } from "./search/contract.ts";
 import type { Sheets } from "./sheets/contract.ts";
 import type { Sql } from "./sql/contract.ts";
@@ -34,6 +35,26 @@ interface DecidedWhens {
   leftMs: number;
   /** By a hash of the condition and what it sees. */
   outcomes: Map<string, boolean | AppError>;
+}
+
+/** What follows in the same transaction when the state of a run changes. */
+export interface RunFollowers {
+  /** The runs of steps of one automation run have ended. */
+  ended(tx: WriteContext, runs: readonly RunRow[]): Promise<void>;
+  /** The run of a step waits for something else than a worker or time. */
+  waits(tx: WriteContext, run: RunRow): Promise<void>;
+  /** The run of a step is queued again. */
+  resumed(tx: WriteContext, run: RunRow): Promise<void>;
+  /** What runs can wait for. */
+  readonly waitServices: { readonly [K in WaitKind]: WaitService<Waits[K]> };
+}
+
+/** One thing that runs wait for; `run.waitId` is the id that it has to have. */
+interface WaitService<Request> {
+  /** Sets it up. It may settle the run at once. An `AppError` fails the run. */
+  begin(tx: WriteContext, run: RunRow, request: Request): Promise<void>;
+  /** The run was cancelled, and nobody waits for it any more. */
+  abandon(tx: WriteContext, id: string): Promise<void>;
 }
 
 /** What one process has. Built once, in `app.ts`; nothing else is global. */
@@ -75,6 +96,7 @@ export interface App {
   readonly limiter: Limiter;
   readonly providers: Providers;
   readonly executors: Executors;
+  readonly runFollowers: RunFollowers;
   /** Where scheduled backups go; null: they stay in the data directory. */
   readonly away: Away | null;
   /** Absolute; one folder for each organization lies in it. */

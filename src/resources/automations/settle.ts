@@ -7,10 +7,7 @@ import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 import type { StepState } from "./table.ts";
 
-/** Records that an action run of a step ended, in its transaction, and starts whatever that sets free. */
-export const stepSettled = (tx: WriteContext, run: RunRow): Promise<void> => stepsSettled(tx, [run]);
-
-/** Does so for several action runs of one automation run. */
+/** Records that action runs of one automation run ended, in their transaction, and starts whatever that sets free. */
 export async function stepsSettled(tx: WriteContext, ended: readonly RunRow[]): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: ended[0]?.automationRunId });
   if (!slim || isEnded(slim.status)) return;

@@ -9,7 +9,6 @@ import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { insertArtifact, stageArtifact, stageFile, stageJson } from "../artifacts/keep.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
-import { stepSettled, stepsSettled } from "../automations/settle.ts";
 import { commitLoad } from "../datasets/commit.ts";
 import { recordReads } from "../datasets/lineage.ts";
 import { record } from "../events/service.ts";
@@ -120,7 +119,7 @@ export async function finishRun(
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
     await recordOutcome(tx, row, outcome);
     if (row.automationRunId !== null && outcome.status !== "waiting")
-      await stepSettled({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row);
+      await tx.runFollowers.ended({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, [row]);
     tellChanged(tx, row);
     if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
@@ -191,7 +190,7 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
       rows.push(row);
     }
     for (const ended of Map.groupBy(rows, ({ automationRunId }) => automationRunId).values())
-      if (ended[0] && ended[0].automationRunId !== null) await stepsSettled(own(ended[0]), ended);
+      if (ended[0] && ended[0].automationRunId !== null) await app.runFollowers.ended(own(ended[0]), ended);
   });
 }
 

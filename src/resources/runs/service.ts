@@ -4,7 +4,6 @@ import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, inChainOf, requestChainOf, type WriteContext, write } from "../../context.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
-import { stepSettled } from "../automations/settle.ts";
 import { isCall } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
 import { entityOf } from "./claim.ts";
@@ -122,7 +121,7 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
       status: row.status,
       requestCorrelationId: requestChainOf(own),
     });
-    if (row.automationRunId !== null) await stepSettled(own, row);
+    if (row.automationRunId !== null) await own.runFollowers.ended(own, [row]);
   }
   tx.afterCommit(() => {
     tx.signals.notify(runTopic(id));

@@ -3,42 +3,15 @@ import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
 import type { Waiting, WaitKind, Waits } from "../../executors/contract.ts";
-import { callAutomation } from "../automations/call.ts";
-import { cancelUnlessEnded } from "../automations/cancel.ts";
-import { stepGoesOn, stepSettled, stepWaits } from "../automations/settle.ts";
-import { cancelDecision, openDecision } from "../decisions/open.ts";
 import { SYSTEM } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { recordOutcome, tellChanged } from "./finish.ts";
 import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunError, type RunRow } from "./table.ts";
 
-/** One thing that runs wait for; `run.waitId` is the id that it has to have. */
-interface WaitService<Request> {
-  /** Sets it up. It may settle the run at once. An `AppError` fails the run. */
-  begin(tx: WriteContext, run: RunRow, request: Request): Promise<void>;
-  /** The run was cancelled, and nobody waits for it any more. */
-  abandon(tx: WriteContext, id: string): Promise<void>;
-}
-
-const services: { readonly [K in WaitKind]: WaitService<Waits[K]> } = {
-  decision: {
-    begin: (tx, run, request) => openDecision(tx, run, request),
-    abandon: (tx, id) => cancelDecision(tx, id),
-  },
-  approval: {
-    begin: (tx, run, request) => openDecision(tx, run, request),
-    abandon: (tx, id) => cancelDecision(tx, id),
-  },
-  automation: {
-    begin: (tx, run, request) => callAutomation(tx, run, request),
-    abandon: (tx, id) => cancelUnlessEnded(tx, id),
-  },
-};
-
 /** Sets up what a run waits for, on behalf of whoever set the run off, in the transaction that lets it wait. */
 export async function beginWait(tx: WriteContext, run: RunRow, waiting: Waiting): Promise<void> {
-  if (run.automationRunId !== null) await stepWaits(tx, run);
+  if (run.automationRunId !== null) await tx.runFollowers.waits(tx, run);
   await begin({ ...tx, actor: run.actor as unknown as Actor }, run, waiting);
 }
 
@@ -46,12 +19,12 @@ const begin = <K extends WaitKind>(
   tx: WriteContext,
   run: RunRow,
   { wait, request }: { wait: K; request: Waits[K] },
-): Promise<void> => services[wait].begin(tx, run, request);
+): Promise<void> => tx.runFollowers.waitServices[wait].begin(tx, run, request);
 
 /** Ends what a cancelled run has waited for. */
 export async function abandonWait(tx: WriteContext, run: RunRow): Promise<void> {
   if (run.status === "waiting" && run.waitKind !== null && run.waitId !== null)
-    await services[run.waitKind].abandon(tx, run.waitId);
+    await tx.runFollowers.waitServices[run.waitKind].abandon(tx, run.waitId);
 }
 
 /**
@@ -80,7 +53,7 @@ export async function resumeWait(tx: WriteContext, kind: WaitKind, id: string): 
     )
     .returning();
   if (!row) return null;
-  if (row.automationRunId !== null) await stepGoesOn(tx, row);
+  if (row.automationRunId !== null) await tx.runFollowers.resumed(tx, row);
   tx.afterCommit(() => {
     tx.signals.notify(runTopic(row.id));
     tx.signals.notify(RUNS_TOPIC);
@@ -133,7 +106,7 @@ export async function settleWait(
     row,
     error === null ? (ending as Exclude<Ending, { error: unknown }>) : { status: "failed", error },
   );
-  if (row.automationRunId !== null) await stepSettled(own, row);
+  if (row.automationRunId !== null) await own.runFollowers.ended(own, [row]);
   tellChanged(own, row);
   return row;
 }
