@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
+import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { migrations } from "../../src/store/migrations.ts";
 import { openRemoteStore, type Store } from "../../src/store/store.ts";
-import { MIGRATIONS, notes, remotePlace, stillClock, thrownBy } from "./harness.ts";
+import { localPlace, MIGRATIONS, notes, remotePlace, stillClock, thrownBy } from "./harness.ts";
 
 const put = (store: Store, id: string) =>
   store.write(async (db) => {
@@ -148,4 +150,14 @@ test("its client loads no native module", async () => {
   expect(await child.exited).toBe(0);
   expect(maps).toContain("libc");
   expect(maps).not.toContain("libsql");
+});
+
+test("a libSQL server gets the schema that a local file has", async () => {
+  const master = sqliteTable("sqlite_master", { name: text(), sql: text() });
+  await using local = localPlace();
+  await using remote = remotePlace();
+  const [here, there] = await Promise.all([local.open(migrations), remote.open(migrations)]);
+  const schemaOf = ({ db }: Store) => db.select().from(master).orderBy(master.name);
+  expect(await schemaOf(there)).toEqual(await schemaOf(here));
+  await Promise.all([here.close(), there.close()]);
 });
