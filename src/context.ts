@@ -21,6 +21,7 @@ import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
 import type { Scope } from "./resources/access-tokens/table.ts";
+import type { AutomationRunRow } from "./resources/automations/table.ts";
 import type { Role } from "./resources/organizations/table.ts";
 import type { RunRow } from "./resources/runs/table.ts";
 import type { Search } from "./search/contract.ts";
@@ -45,6 +46,8 @@ export interface RunFollowers {
   waits(tx: WriteContext, run: RunRow): Promise<void>;
   /** The run of a step is queued again. */
   resumed(tx: WriteContext, run: RunRow): Promise<void>;
+  /** An automation run has ended for good. */
+  automationEnded(tx: WriteContext, run: AutomationRunRow): void;
   /** What runs can wait for. */
   readonly waitServices: { readonly [K in WaitKind]: WaitService<Waits[K]> };
 }
@@ -153,6 +156,8 @@ export interface WriteContext extends Context {
   readonly writing: true;
   /** What this transaction adds to the audit trail: rows that are written together at its end. */
   readonly trail: Trail;
+  /** Runs `next` inside the transaction, once the work under way is done; of one `key` the first alone. */
+  afterWork(key: string, next: () => Promise<unknown>): void;
   /** Runs `last` inside the transaction, when all of its work is done. */
   beforeCommit(last: () => Promise<void>): void;
   /** Runs `effect` once the transaction is durable, and never when it is not. */
@@ -217,15 +222,20 @@ async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
     const before = headsByGroup.get(group) ?? new Map<string, TrailHead>();
     headsByGroup.set(group, before);
     effects = []; // a store that tries again starts afresh
+    const agenda = new Map<string, () => Promise<unknown>>();
     const lasts: (() => Promise<void>)[] = [];
     const inside = {
       db,
       writing: true as const,
       trail: { rows: [], heads: new Map<string, TrailHead>(), before },
       afterCommit: (effect: () => void) => void effects.push(effect),
+      afterWork: (key: string, next: () => Promise<unknown>) => {
+        if (!agenda.has(key)) agenda.set(key, next);
+      },
       beforeCommit: (last: () => Promise<void>) => void lasts.push(last),
     };
     const done = await work((ctx) => ({ ...ctx, ...inside }), db);
+    for (const next of agenda.values()) await next(); // what these add comes behind them
     for (const last of lasts) await last();
     for (const [organizationId, head] of inside.trail.heads) before.set(organizationId, head);
     return done;

@@ -1,16 +1,24 @@
 import type { RunFollowers } from "../context.ts";
-import { callAutomation } from "../resources/automations/call.ts";
+import { callAutomation, callReturned } from "../resources/automations/call.ts";
 import { cancelUnlessEnded } from "../resources/automations/cancel.ts";
+import { moveUp } from "../resources/automations/line.ts";
 import { stepGoesOn, stepsSettled, stepWaits } from "../resources/automations/settle.ts";
 import { cancelDecision, openDecision } from "../resources/decisions/open.ts";
+import { traceAutomationRun } from "../resources/runs/trace.ts";
 
 const decision = { begin: openDecision, abandon: cancelDecision };
 
-/** Who follows runs: the automations of their steps, and what they wait for. */
+/** Who follows runs: the automations of their steps, what they wait for, who called them, and the queue behind them. */
 export const runFollowers: RunFollowers = {
   ended: stepsSettled,
   waits: stepWaits,
   resumed: stepGoesOn,
+  automationEnded(tx, run) {
+    const { id, automationId } = run;
+    tx.afterCommit(() => traceAutomationRun(tx, run));
+    if (run.callerRunId !== null) tx.afterWork(`call ${id}`, () => callReturned(tx, run));
+    if (run.isLimited) tx.afterWork(`line ${automationId}`, () => moveUp(tx, automationId));
+  },
   waitServices: {
     decision,
     approval: decision,

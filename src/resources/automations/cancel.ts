@@ -6,7 +6,6 @@ import { record } from "../events/service.ts";
 import { deliverySettled } from "../inbound/settle.ts";
 import { findRun, isFinal, requestCancel } from "../runs/service.ts";
 import { actionRuns, type RunError } from "../runs/table.ts";
-import { automationRunEnded } from "./ended.ts";
 import { recordEnd } from "./finish.ts";
 import { findAutomationRun, isOver, mine } from "./runs.ts";
 import { type Starting, save } from "./save.ts";
@@ -58,7 +57,7 @@ export async function endEarly(
   if (status === "cancelled") await record(tx, "automation.cancelled", entity, data);
   else await recordEnd(tx, ended);
   if (run.deliveryId !== null) await deliverySettled(tx, ended, starting?.delivery ?? null);
-  await automationRunEnded(tx, ended);
+  tx.runFollowers.automationEnded(tx, ended);
   return ended;
 }
 

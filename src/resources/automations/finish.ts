@@ -9,7 +9,6 @@ import { deliverySettled } from "../inbound/settle.ts";
 import { SYSTEM } from "../runs/claim.ts";
 import { actionRuns, type RunError, type RunStatus } from "../runs/table.ts";
 import type { Step } from "./config.ts";
-import { automationRunEnded } from "./ended.ts";
 import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
 import type { AutomationRunRow, StepState } from "./table.ts";
@@ -41,7 +40,7 @@ export async function finish(
   if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt }, starting);
   await recordEnd(tx, ended);
   const saved = await save(tx, ended, starting);
-  await automationRunEnded(tx, saved);
+  tx.runFollowers.automationEnded(tx, saved);
   return saved;
 }
 

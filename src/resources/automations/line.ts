@@ -74,31 +74,22 @@ export const skippedError = ({ max }: Concurrency): RunError => ({
 export const isSkipped = ({ status, error }: Pick<AutomationRunRow, "status" | "error">): boolean =>
   status === "cancelled" && error?.code === SKIPPED;
 
-/** Transactions that move a line already: a run that ends at once is not to begin the same again, deeper. */
-const moving = new WeakSet<object>();
-
-/** Sets the next runs in line going, as many as there is room for; gives back how many. */
+/** Starts the next runs of the queue, as many as there is room for; returns how many. */
 export async function moveUp(tx: WriteContext, automationId: string): Promise<number> {
-  if (moving.has(tx.trail)) return 0;
-  moving.add(tx.trail);
-  try {
-    let started = 0;
-    const untilMs = tx.clock.monotonic() + BATCH_MS;
-    while (started < BATCH && tx.clock.monotonic() <= untilMs && (await hasRoom(tx.db, automationId))) {
-      const [next] = await tx.db
-        .select()
-        .from(automationRuns)
-        .where(and(open(automationId), eq(automationRuns.status, "pending")))
-        .orderBy(asc(automationRuns.id))
-        .limit(1);
-      if (!next) break;
-      await start(tx, next);
-      started++;
-    }
-    return started;
-  } finally {
-    moving.delete(tx.trail);
+  let started = 0;
+  const untilMs = tx.clock.monotonic() + BATCH_MS;
+  while (started < BATCH && tx.clock.monotonic() <= untilMs && (await hasRoom(tx.db, automationId))) {
+    const [next] = await tx.db
+      .select()
+      .from(automationRuns)
+      .where(and(open(automationId), eq(automationRuns.status, "pending")))
+      .orderBy(asc(automationRuns.id))
+      .limit(1);
+    if (!next) break;
+    await start(tx, next);
+    started++;
   }
+  return started;
 }
 
 /** By the `concurrency` that the automation has now. */

@@ -11,7 +11,6 @@ import { refuseQueue } from "../usage/quotas.ts";
 import { advance } from "./advance.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { type AutomationConfig, type Concurrency, stepsOf } from "./config.ts";
-import { automationRunEnded } from "./ended.ts";
 import { placeFor, replacedBy, skippedError } from "./line.ts";
 import { below, type Link, MAX_DEPTH } from "./lineage.ts";
 import { insertAutomationRun } from "./save.ts";
@@ -161,7 +160,7 @@ async function skip(
   const isReplay = delivery !== null && delivery.row.replayOf !== null;
   if (row.deliveryId !== null)
     await deliverySettled(tx, isReplay ? skipped : { ...skipped, status: "completed" }, delivery);
-  await automationRunEnded(tx, skipped);
+  tx.runFollowers.automationEnded(tx, skipped);
   return skipped;
 }
 
