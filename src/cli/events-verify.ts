@@ -37,6 +37,7 @@ export async function verifyHere(
       if (found.valid && isMissing(id)) found = { ...found, valid: false, reason: "rolled_back" };
       whole.valid &&= found.valid;
       whole.checked += found.checked;
+      if (found.redacted) whole.redacted = (whole.redacted ?? 0) + found.redacted;
       whole.firstBadId ??= found.firstBadId;
       if (found.reason) whole.reason ??= found.reason;
       onChain(slug, found);

@@ -20,6 +20,7 @@ interface Verification {
   checked: number;
   firstBadId: string | null;
   reason?: "truncated" | "rewritten" | "rolled_back";
+  redacted?: number;
 }
 
 const REASONS = {
@@ -87,5 +88,9 @@ async function there(flags: Given["flags"], host: Host, kept: readonly KeptSeal[
 const faultOf = ({ reason, firstBadId }: Verification) =>
   `${REASONS[reason ?? "rewritten"]}${firstBadId === null ? "" : `, first at ${firstBadId}`}`;
 
-const chainText = (name: string, found: Verification) =>
-  plain(`${name}: ${found.valid ? "valid" : faultOf(found)}, ${found.checked} events checked`);
+function chainText(name: string, found: Verification): string {
+  const redacted = found.redacted ? `, ${found.redacted} of them redacted` : "";
+  return plain(
+    `${name}: ${found.valid ? "valid" : faultOf(found)}, ${found.checked} events checked${redacted}`,
+  );
+}

@@ -145,7 +145,7 @@ the database was put back (rolled_back).
   --correlation ID   those of one chain
   --limit N          how many to show first; 10 by default, at most 200
   --data DIR         where all state lies; ./weir-data by default, or WEIR_DATA
-${SHARED.replace("the API's JSON, as it is", "each event as JSON; of verify {valid, checked, firstBadId, reason}")}`,
+${SHARED.replace("the API's JSON, as it is", "each event as JSON; of verify {valid, checked, firstBadId, reason, redacted}")}`,
   },
   webhooks: {
     line: "weir webhooks dead-letters|replay [FLAGS]",

@@ -16,6 +16,7 @@ import { credentialsLabel } from "../resources/connections/link.ts";
 import { connections, connectionTokens } from "../resources/connections/table.ts";
 import { tokenLabel } from "../resources/connections/tokens.ts";
 import { refreshLabel } from "../resources/openid/table.ts";
+import { addressLabel, userErasures } from "../resources/personal-data/table.ts";
 import { secondFactors, totpLabel } from "../resources/second-factor/table.ts";
 import { sessions } from "../resources/sessions/table.ts";
 import { slackReplies, targetLabel } from "../resources/slack/table.ts";
@@ -121,6 +122,9 @@ export const SEALED: readonly SealedColumn[] = [
   ),
   sealed(secondFactors, secondFactors.sealedSecret, { userId: secondFactors.userId }, totpLabel, [
     secondFactors.userId,
+  ]),
+  sealed(userErasures, userErasures.sealedAddress, { userId: userErasures.userId }, addressLabel, [
+    userErasures.userId,
   ]),
   sealed(sessions, sessions.sealedRefreshToken, { id: sessions.id }, refreshLabel),
   sealed(

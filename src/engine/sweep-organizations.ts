@@ -93,7 +93,7 @@ async function tablesOf(app: App): Promise<Table[]> {
   const tables = await app.store.db.all<Table>(
     sql`select m.name as "name", m.sql not like '%WITHOUT ROWID%' as "hasRowid" from sqlite_master m
       join pragma_table_info(m.name) c on c.name = 'organization_id'
-      where m.type = 'table' and m.name not in ('events', 'trail_erasures', 'trail_heads', 'trail_seals', 'sessions') order by m.name`,
+      where m.type = 'table' and m.name not in ('events', 'trail_erasures', 'trail_heads', 'trail_redactions', 'trail_seals', 'sessions') order by m.name`,
   );
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : name === "counts" ? 99 : 50);
   return tables.sort((a, b) => rank(a.name) - rank(b.name));

@@ -2,6 +2,7 @@ import type { App } from "../context.ts";
 import { sweepStamps } from "../resources/inbound/stamps.ts";
 import type { Loop } from "./loop.ts";
 import { sweepDeadLetters, sweepDeliveries, sweepOutbound, sweepSubscriptions } from "./sweep-deliveries.ts";
+import { sweepErasures } from "./sweep-erasures.ts";
 import { sweepArtifacts, sweepScratch } from "./sweep-files.ts";
 import { sweepHistory, sweepLake, sweepReads, sweepRemoved } from "./sweep-lake.ts";
 import { sweepOrganizations } from "./sweep-organizations.ts";
@@ -57,6 +58,7 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepSubscriptions),
     chore(app, ROUND_MS, sweepManifests),
     chore(app, REMOVED_MS, sweepOrganizations),
+    chore(app, REMOVED_MS, sweepErasures),
   ];
   return {
     name: "sweeper",

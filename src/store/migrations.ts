@@ -31,6 +31,7 @@ import processDeaths from "../../migrations/0033_process_deaths.sql" with { type
 import fourEyes from "../../migrations/0035_four_eyes.sql" with { type: "text" };
 import connectionApproval from "../../migrations/0036_connection_approval.sql" with { type: "text" };
 import webhookSenders from "../../migrations/0037_webhook_senders.sql" with { type: "text" };
+import erasures from "../../migrations/0038_erasures.sql" with { type: "text" };
 import privateRuns from "../../migrations/0040_private_runs.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -69,5 +70,6 @@ export const migrations: readonly Migration[] = [
   { name: "0035_four_eyes", sql: fourEyes },
   { name: "0036_connection_approval", sql: connectionApproval },
   { name: "0037_webhook_senders", sql: webhookSenders },
+  { name: "0038_erasures", sql: erasures },
   { name: "0040_private_runs", sql: privateRuns },
 ];

@@ -47,6 +47,8 @@ export interface Call {
   weir?: Started;
   /** Type and id of who the trail names; the owner by default. */
   actor?: { type: string; id: string | null };
+  /** True where the trail knows the actor by id alone. */
+  isErased?: true;
 }
 
 export interface Expected {
@@ -325,6 +327,27 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       const code = await firstCode(weir).catch(() => null);
       if (code !== null) await weir.owner("POST", api("users/me/totp/confirm"), { code });
       return { path: api("users/me/totp"), body: { password: PASSWORD } };
+    },
+  },
+  "DELETE /api/v1/users/me": {
+    events: ["user.erased user", REVOKED, "auth.token_revoked access_token"],
+    about: unsaid,
+    call: async ({ weir }) => {
+      const { call, user } = await join(weir, "member");
+      return {
+        by: call,
+        path: api("users/me"),
+        body: { confirm: user.email },
+        actor: { type: "user", id: user.id },
+        isErased: true,
+      };
+    },
+  },
+  "DELETE /api/v1/installation/users/{user_id}": {
+    events: ["user.erased user", REVOKED, "auth.token_revoked access_token"],
+    call: async ({ weir }) => {
+      const { user } = await join(weir, "member");
+      return { path: api(`installation/users/${user.id}`), body: { confirm: user.email } };
     },
   },
   "PATCH /api/v1/users/me/preferences": {

@@ -26,7 +26,7 @@ const CHANGES = ["/api/inbound/link-callback"];
 
 /** Credentials, sessions and memberships: whoever has these has everything. */
 const ADMINISTERS =
-  /^\/api\/v1\/(auth|sessions|access-tokens|api-keys|organizations|users\/me\/(password|totp|invitations))(\/|$)/;
+  /^\/api\/v1\/(auth|sessions|access-tokens|api-keys|organizations|users\/me\/(password|totp|invitations)|users\/me$)(\/|$)/;
 
 const RUNS = /\/(run|cancel|retry|test|replay|stream)$/;
 

@@ -4,7 +4,7 @@ import type { ReadDb, Store } from "../../store/store.ts";
 /** The triggers that refuse to change events, as the migrations make them. */
 const TRIGGERS: Readonly<Record<string, string>> = {
   events_no_update:
-    "CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
+    "CREATE TRIGGER events_no_update BEFORE UPDATE ON events WHEN NEW.redacted_at IS NULL OR NEW.seq <> OLD.seq OR NEW.hash <> OLD.hash OR NOT EXISTS (SELECT 1 FROM trail_erasures t WHERE t.organization_id = OLD.organization_id) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
   events_no_delete:
     "CREATE TRIGGER events_no_delete BEFORE DELETE ON events WHEN NOT EXISTS (SELECT 1 FROM trail_erasures t WHERE t.organization_id = OLD.organization_id) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
   events_no_replace:

@@ -4,27 +4,46 @@ import type { TrailHead, WriteContext } from "../../context.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
-import { type EventType, events, GENESIS, type SealRow, type TrailHeadRow, trailHeads } from "./table.ts";
+import {
+  type EventType,
+  events,
+  GENESIS,
+  type RedactionRow,
+  type SealRow,
+  type TrailHeadRow,
+  trailHeads,
+} from "./table.ts";
 
 const HEAD = "trail-head";
 const SEAL = "trail-seal";
+const REDACTION = "trail-redaction";
 
 type Signer = Pick<SecretBox, "sign" | "verify">;
 type HeadFacts = Pick<TrailHeadRow, "organizationId" | "count" | "hash">;
 type SealFacts = Pick<SealRow, "organizationId" | "count" | "hash" | "seq">;
+type RedactionFacts = Pick<RedactionRow, "organizationId" | "seq" | "hash" | "redactedHash">;
 
 const headText = ({ organizationId, count, hash }: HeadFacts) => `${organizationId}\n${count}\n${hash}`;
 const sealText = (seal: SealFacts) => `${headText(seal)}\n${seal.seq}`;
 
+const redactionText = ({ organizationId, seq, hash, redactedHash }: RedactionFacts) =>
+  `${organizationId}\n${seq}\n${hash}\n${redactedHash}`;
+
 /** Authenticates a head under the master key in use. */
 export const headMac = (secrets: Signer, head: HeadFacts): string => secrets.sign(headText(head), HEAD);
 export const sealMac = (secrets: Signer, seal: SealFacts): string => secrets.sign(sealText(seal), SEAL);
+
+export const redactionMac = (secrets: Signer, redaction: RedactionFacts): string =>
+  secrets.sign(redactionText(redaction), REDACTION);
 
 /** True for a head that this installation wrote and nobody changed. */
 export const isHeadAuthentic = (secrets: Signer, head: HeadFacts & { mac: string }): boolean =>
   secrets.verify(headText(head), HEAD, head.mac);
 export const isSealAuthentic = (secrets: Signer, seal: SealFacts & { mac: string }): boolean =>
   secrets.verify(sealText(seal), SEAL, seal.mac);
+
+export const isRedactionAuthentic = (secrets: Signer, redaction: RedactionFacts & { mac: string }): boolean =>
+  secrets.verify(redactionText(redaction), REDACTION, redaction.mac);
 
 const byOrganization = prepared((db: ReadDb) =>
   db

@@ -9,11 +9,13 @@ import {
   headMac,
   headRow,
   isHeadAuthentic,
+  isRedactionAuthentic,
   isSealAuthentic,
   newestEvent,
+  redactionMac,
   sealMac,
 } from "./heads.ts";
-import { events, type SealRow, trailErasures, trailHeads, trailSeals } from "./table.ts";
+import { events, type SealRow, trailErasures, trailHeads, trailRedactions, trailSeals } from "./table.ts";
 
 /** A seal is due after so many events, or so long after the one before. */
 const SEAL_EVENTS = 1_000;
@@ -97,7 +99,7 @@ export async function makeHeads({ store, secrets }: SealParts): Promise<number> 
 }
 
 /**
- * Authenticates heads and seals under the master key in use, in small steps; gives how many were. One that the keys at
+ * Authenticates heads, seals and redactions under the master key in use, in small steps; gives how many were. One that the keys at
  * hand did not make stays as it is.
  */
 export async function* authenticateAgain(parts: SealParts): AsyncGenerator<void, number> {
@@ -121,11 +123,24 @@ export async function* authenticateAgain(parts: SealParts): AsyncGenerator<void,
     yield;
   }
   for (;;) {
-    const count = await store.write((db) => sealsAgain(db, parts));
+    const count = await store.write(
+      async (db) => (await sealsAgain(db, parts)) + (await redactionsAgain(db, parts)),
+    );
     if (count === 0) return made;
     made += count;
     yield;
   }
+}
+
+async function redactionsAgain(db: WriteDb, { secrets }: SealParts): Promise<number> {
+  const stale = ne(trailRedactions.keyId, secrets.keyId);
+  const rows = await db.select().from(trailRedactions).where(stale).limit(BATCH);
+  for (const row of rows) {
+    const mac = isRedactionAuthentic(secrets, row) ? redactionMac(secrets, row) : "";
+    const own = eq(trailRedactions.seq, row.seq);
+    await db.update(trailRedactions).set({ mac, keyId: secrets.keyId }).where(own);
+  }
+  return rows.length;
 }
 
 async function sealsAgain(db: WriteDb, { secrets }: SealParts): Promise<number> {
@@ -154,6 +169,7 @@ export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_
   await db.delete(events).where(inArray(events.seq, some));
   const left = (await newestEvent(db, organizationId)) !== null;
   if (!left) {
+    await db.delete(trailRedactions).where(eq(trailRedactions.organizationId, organizationId));
     await db.delete(trailSeals).where(eq(trailSeals.organizationId, organizationId));
     await db.delete(trailHeads).where(eq(trailHeads.organizationId, organizationId));
   }

@@ -37,7 +37,7 @@ export interface Entity {
 }
 
 /** As it is stored: `data` and `actor` are JSON texts already. */
-type NewEvent = Omit<EventRow, "seq" | "data" | "actor"> & { data: string; actor: string };
+type NewEvent = Omit<EventRow, "seq" | "redactedAt" | "data" | "actor"> & { data: string; actor: string };
 
 /**
  * Appends one event to the organization's trail, in the transaction of the change that it tells of.
@@ -88,10 +88,10 @@ async function insertAll(tx: WriteContext, rows: readonly NewEvent[]): Promise<v
 /** Signalled when an organization's trail has grown. */
 export const eventsTopic = (organizationId: string) => `events:${organizationId}`;
 
-const insertEvents = insertInto(events, ["seq"], ["data", "actor"]);
+const insertEvents = insertInto(events, ["seq", "redactedAt"], ["data", "actor"]);
 
 /** SHA-256, hex, over the hash before and the row's canonical JSON (decisions, section 9). */
-export const chainHash = (previous: string, row: Omit<EventRow, "seq" | "hash">): string =>
+export const chainHash = (previous: string, row: Omit<EventRow, "seq" | "hash" | "redactedAt">): string =>
   hashOf(
     previous,
     row,
@@ -114,7 +114,7 @@ function shownActor(actor: Actor): { stored: string; canonical: string } {
 /** Over `canonicalJson` of the event, whose outer keys are put in order by hand. */
 function hashOf(
   previous: string,
-  row: Omit<EventRow, "seq" | "hash" | "data" | "actor">,
+  row: Omit<EventRow, "seq" | "hash" | "redactedAt" | "data" | "actor">,
   actor: string,
   data: string,
 ): string {

@@ -50,6 +50,7 @@ export const EVENT_TYPES = [
   "organization.invitation_created",
   "organization.invitation_withdrawn",
   "user.updated",
+  "user.erased",
   "artifact.created",
   "artifact.deleted",
   "dataset.deleted",
@@ -115,6 +116,8 @@ export const events = sqliteTable("events", {
   correlationId: text().notNull(),
   /** SHA-256 over the hash before it in the organization and this row's canonical JSON. */
   hash: text().notNull(),
+  /** When personal data was erased from it; null for one that is as it was recorded. */
+  redactedAt: text(),
 });
 export type EventRow = typeof events.$inferSelect;
 
@@ -154,5 +157,19 @@ export const trailSeals = sqliteTable(
 );
 export type SealRow = typeof trailSeals.$inferSelect;
 
-/** Organizations whose events are being erased: the trigger lets only theirs go. */
+/** Events that personal data was erased from: what makes their hashes hold. */
+export const trailRedactions = sqliteTable("trail_redactions", {
+  seq: integer().primaryKey(),
+  organizationId: text().notNull(),
+  /** The event's hash, of its content as it was recorded. */
+  hash: text().notNull(),
+  /** The same over the same hash before it, and the content that is left. */
+  redactedHash: text().notNull(),
+  /** HMAC under a key of the master key; empty where the event did not fit its hash before it was redacted. */
+  mac: text().notNull(),
+  keyId: text().notNull(),
+});
+export type RedactionRow = typeof trailRedactions.$inferSelect;
+
+/** Organizations whose events are being erased or redacted: the triggers let only theirs change. */
 export const trailErasures = sqliteTable("trail_erasures", { organizationId: text().primaryKey() });

@@ -5,6 +5,7 @@ import type { SecretBox } from "../../crypto/secretbox.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { organizations } from "../organizations/table.ts";
 import { headRow, isHeadAuthentic, isSealAuthentic } from "./heads.ts";
+import { redactionsBetween } from "./redactions.ts";
 import { chainHash } from "./service.ts";
 import { events, GENESIS, type SealRow, type TrailHeadRow, trailHeads, trailSeals } from "./table.ts";
 import type { Reason, Verification } from "./wire.ts";
@@ -25,6 +26,8 @@ export interface KeptHead {
 /** How far a walk along a chain has come. */
 interface Walk {
   count: number;
+  /** How many of them personal data was erased from. */
+  redacted: number;
   hash: string;
   seq: number;
   /** The first event after the newest seal that fits. */
@@ -33,7 +36,7 @@ interface Walk {
   head: StoredHead | null | undefined;
 }
 
-const START: Walk = { count: 0, hash: GENESIS, seq: 0, unsealedId: null, head: undefined };
+const START: Walk = { count: 0, redacted: 0, hash: GENESIS, seq: 0, unsealedId: null, head: undefined };
 
 const bad = (walk: Walk, reason: Reason, firstBadId: string | null): Verification => ({
   valid: false,
@@ -42,11 +45,16 @@ const bad = (walk: Walk, reason: Reason, firstBadId: string | null): Verificatio
   reason,
 });
 
-const good = ({ count }: Walk): Verification => ({ valid: true, checked: count, firstBadId: null });
+const good = ({ count, redacted }: Walk): Verification => ({
+  valid: true,
+  checked: count,
+  firstBadId: null,
+  ...(redacted === 0 ? {} : { redacted }),
+});
 
 /**
  * Recomputes an organization's chain from its first event and stops at the first that doesn't fit. Needs no key, so
- * missing newest events and a chain that was computed anew are not found. Throws `cancelled` when `signal` aborts.
+ * missing newest events, a chain that was computed anew and a forged redaction are not found. Throws `cancelled` when `signal` aborts.
  */
 export async function verifyChain(
   db: ReadDb,
@@ -106,10 +114,17 @@ async function walkOn(
   for (;;) {
     const rows = await readBatch(db, organizationId, walk.seq);
     const seals = secrets ? await sealsBetween(db, organizationId, walk.count, rows.length) : new Map();
+    let redactions: Awaited<ReturnType<typeof redactionsBetween>> | null = null;
     for (const { seq, hash, headCount, headHash, headMac, ...row } of rows) {
       walk.count++;
-      if (hashOf(walk.hash, row) !== hash)
-        return bad(walk, await reasonAt(db, organizationId, walk, seq), row.id);
+      const reckoned = hashOf(walk.hash, row);
+      if (reckoned !== hash) {
+        redactions ??= await redactionsBetween(db, secrets, organizationId, seq, rows.at(-1)?.seq ?? seq);
+        const redaction = redactions.get(seq);
+        if (reckoned === null || redaction?.hash !== hash || redaction.redactedHash !== reckoned)
+          return bad(walk, await reasonAt(db, organizationId, walk, seq), row.id);
+        walk.redacted++;
+      }
       walk.hash = hash;
       walk.seq = seq;
       walk.unsealedId ??= row.id;

@@ -56,6 +56,13 @@ export const Event = object({
   hash: Type.String({
     description: "SHA-256, hex, over the hash before it in the organization and this event's canonical JSON.",
   }),
+  redactedAt: optional(
+    Type.String({
+      format: "date-time",
+      description:
+        "When personal data was erased from the event, so that its hash is of what it said before. Absent for all others.",
+    }),
+  ),
 });
 
 export const EventPage = object({
@@ -76,6 +83,12 @@ export const Verification = object({
     }),
   ),
   reason: optional(oneOf(REASONS, { description: "Absent where it is valid" })),
+  redacted: optional(
+    Type.Integer({
+      description:
+        "How many of them personal data was erased from, as this installation did. Absent for none.",
+    }),
+  ),
 });
 export type Verification = Static<typeof Verification>;
 
@@ -108,6 +121,7 @@ export const toEvent = (row: EventRow) => ({
   data: row.data,
   metadata: { correlationId: row.correlationId, organizationId: row.organizationId },
   hash: row.hash,
+  ...(row.redactedAt === null ? {} : { redactedAt: row.redactedAt }),
 });
 
 /** An event's row as SQL gives it, its JSON still text. */
@@ -120,7 +134,8 @@ export function eventText(row: RawEvent): string {
   return [
     `{"id":${text(row.id)},"type":"${row.type}","timestamp":"${row.timestamp}",`,
     `"entity":{"type":"${row.entityType}","id":${text(row.entityId)}},"actor":${actorText(row)},"data":${row.data},`,
-    `"metadata":{"correlationId":${text(row.correlationId)},"organizationId":"${row.organizationId}"},"hash":"${row.hash}"}`,
+    `"metadata":{"correlationId":${text(row.correlationId)},"organizationId":"${row.organizationId}"},"hash":"${row.hash}"`,
+    row.redactedAt === null ? "}" : `,"redactedAt":"${row.redactedAt}"}`,
   ].join("");
 }
 

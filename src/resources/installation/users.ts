@@ -19,7 +19,7 @@ export function changeInstallationUser(
 ): Promise<UserRow> {
   return write(ctx, async (tx) => {
     const [before] = await tx.db.select().from(users).where(eq(users.id, id));
-    if (!before) throw notFound("user");
+    if (!before || before.erasedAt !== null) throw notFound("user");
     const changes = changesBetween({ ...before, addressProven: before.addressProvenAt !== null }, input);
     if (changes.length === 0) return before;
     const { isOperator = before.isOperator } = input;

@@ -1,7 +1,8 @@
 import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
+import { eraseUser } from "./erase.ts";
 import { exportAccount, exportMe } from "./service.ts";
-import { AccountData, exampleAccountData, PersonalData } from "./wire.ts";
+import { AccountData, exampleAccountData, PersonalData, PersonErasure } from "./wire.ts";
 
 export const personalDataOperations = [
   operation({
@@ -31,5 +32,38 @@ export const personalDataOperations = [
     errors: [404],
     example: exampleAccountData,
     handle: ({ ctx, params }) => exportAccount(ctx, params.user_id),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/users/me",
+    audience: "any",
+    personal: true,
+    freshSignIn: true,
+    tag: "Users",
+    summary: "Erase yourself",
+    description:
+      "Ends every way in, and erases profile, memberships, sessions, tokens and chats for good. What you made in organizations stays with your id, and so do your entries in their audit logs, without name, address and IP. `confirm` is your email address. Backups hold you until they are rotated out.",
+    body: PersonErasure,
+    bodyExample: { confirm: "grace@example.com" },
+    status: 204,
+    errors: [401, 403, 404, 409],
+    handle: ({ ctx, body }) => eraseUser(ctx, ctx.actor.id, body.confirm),
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/installation/users/{user_id}",
+    audience: "operator",
+    personal: true,
+    freshSignIn: true,
+    tag: "Installation",
+    summary: "Erase a user",
+    description:
+      "Ends every way in, and erases profile, memberships, sessions, tokens and chats for good. What the person made in organizations stays with the id. `confirm` is the person's email address.",
+    params: object({ user_id: uuid() }),
+    body: PersonErasure,
+    bodyExample: { confirm: "grace@example.com" },
+    status: 204,
+    errors: [401, 404, 409],
+    handle: ({ ctx, params, body }) => eraseUser(ctx, params.user_id, body.confirm),
   }),
 ];

@@ -19,7 +19,7 @@ import type { AccountData, PersonalData } from "./wire.ts";
 /** What is kept about an account, without secrets and without what belongs to an organization. Throws `not_found`. */
 export async function exportAccount({ db, clock }: Context, userId: string): Promise<AccountData> {
   const [user] = await db.select().from(users).where(eq(users.id, userId));
-  if (!user) throw notFound("user");
+  if (!user || user.erasedAt !== null) throw notFound("user");
   const at = timestamp(clock);
   const own = await db.select().from(memberships).where(eq(memberships.userId, userId));
   const linked = await db.select().from(openidIdentities).where(eq(openidIdentities.userId, userId));

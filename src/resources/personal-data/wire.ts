@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, nullable, object, oneOf, uuid } from "../../base/shape.ts";
+import { described, instant, nullable, object, oneOf, uuid } from "../../base/shape.ts";
 import { AccessToken } from "../access-tokens/wire.ts";
 import { Message, Thread } from "../chat/wire.ts";
 import { Decision } from "../decisions/wire.ts";
@@ -41,6 +41,10 @@ export type PersonalData = Static<typeof PersonalData>;
 /** Operators see no organization's data: theirs lacks chats and decisions. */
 export const AccountData = Type.Omit(PersonalData, ["chats", "decisions"], { additionalProperties: false });
 export type AccountData = Static<typeof AccountData>;
+
+export const PersonErasure = object({
+  confirm: described("The person's email address", Type.String({ maxLength: 320 })),
+});
 
 export const exampleAccountData: AccountData = {
   exportedAt: "2026-01-01T00:00:00.000Z",

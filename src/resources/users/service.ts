@@ -26,6 +26,7 @@ export function newUser({ ids, clock }: Pick<Context, "ids" | "clock">, input: N
     profilePictureUrl: null,
     addressProvenAt: null,
     isOperator: false,
+    erasedAt: null,
     locale: null,
     timezone: null,
     createdAt: at,

@@ -15,6 +15,8 @@ export const users = sqliteTable("users", {
   addressProvenAt: text(),
   /** Stands above organizations; sees no organization's data by that. */
   isOperator: integer({ mode: "boolean" }).notNull(),
+  /** Null but for the shell that is left of a person who was erased. */
+  erasedAt: text(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),
 });

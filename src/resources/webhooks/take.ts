@@ -115,7 +115,7 @@ export async function readMessages(db: ReadDb, which: SQL): Promise<Message[]> {
   const rows = await db.all<RawEvent>(
     sql`select seq, id, organization_id as "organizationId", type, timestamp, entity_type as "entityType",
         entity_id as "entityId", actor_type as "actorType", actor_id as "actorId", actor, data,
-        correlation_id as "correlationId", hash
+        correlation_id as "correlationId", hash, redacted_at as "redactedAt"
       from events where ${which}`,
   );
   return rows.map((row) => {

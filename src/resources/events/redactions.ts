@@ -1,0 +1,121 @@
+import { and, desc, eq, getTableColumns, gte, inArray, lt, lte, sql } from "drizzle-orm";
+import type { JsonObject } from "../../base/json.ts";
+import type { SecretBox } from "../../crypto/secretbox.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
+import { isRedactionAuthentic, redactionMac } from "./heads.ts";
+import { chainHash } from "./service.ts";
+import {
+  type EventRow,
+  events,
+  GENESIS,
+  type RedactionRow,
+  trailErasures,
+  trailRedactions,
+} from "./table.ts";
+
+type Signer = Pick<SecretBox, "sign" | "verify" | "keyId">;
+
+/** What is left of an event; null for one that stays as it is. */
+type Redact = (row: EventRow) => { actor: JsonObject; data: JsonObject } | null;
+
+/**
+ * Erases content of the events at these places, whose hashes stay: what each was, and what is left of it, is
+ * authenticated by a redaction. An event that didn't fit its hash before is redacted all the same, and goes on not to
+ * fit. Returns how many changed.
+ */
+export async function redactEvents(
+  db: WriteDb,
+  secrets: Signer,
+  seqs: readonly number[],
+  { at, redact }: { at: string; redact: Redact },
+): Promise<number> {
+  let changed = 0;
+  for (const { row, isReadable } of await readEvents(db, seqs)) {
+    const left = isReadable ? redact(row) : { actor: {}, data: {} };
+    if (left === null) continue;
+    const { organizationId, seq, hash } = row;
+    const previous = await hashBefore(db, row);
+    const facts = { organizationId, seq, hash, redactedHash: chainHash(previous, { ...row, ...left }) };
+    const isKnown = isReadable && (await isGenuine(db, secrets, row, previous));
+    const mac = isKnown ? redactionMac(secrets, facts) : "";
+    const redaction = { ...facts, mac, keyId: secrets.keyId };
+    await db
+      .insert(trailRedactions)
+      .values(redaction)
+      .onConflictDoUpdate({ target: trailRedactions.seq, set: redaction });
+    await db.insert(trailErasures).values({ organizationId }).onConflictDoNothing();
+    await db
+      .update(events)
+      .set({ ...left, redactedAt: at })
+      .where(eq(events.seq, seq));
+    await db.delete(trailErasures).where(eq(trailErasures.organizationId, organizationId));
+    changed++;
+  }
+  return changed;
+}
+
+/** Reads events whose JSON somebody may have broken. */
+async function readEvents(db: ReadDb, seqs: readonly number[]) {
+  const rows = await db
+    .select({
+      ...getTableColumns(events),
+      actor: sql<string>`${events.actor}`,
+      data: sql<string>`${events.data}`,
+    })
+    .from(events)
+    .where(inArray(events.seq, [...seqs]));
+  return rows.map((row): { row: EventRow; isReadable: boolean } => {
+    try {
+      return {
+        row: { ...row, actor: JSON.parse(row.actor), data: JSON.parse(row.data) },
+        isReadable: true,
+      };
+    } catch {
+      return { row: { ...row, actor: {}, data: {} }, isReadable: false }; // nobody can tell what it said
+    }
+  });
+}
+
+async function hashBefore(db: ReadDb, { organizationId, seq }: EventRow): Promise<string> {
+  const [row] = await db
+    .select({ hash: events.hash })
+    .from(events)
+    .where(and(eq(events.organizationId, organizationId), lt(events.seq, seq)))
+    .orderBy(desc(events.seq))
+    .limit(1);
+  return row?.hash ?? GENESIS;
+}
+
+/** Whether the event is as it was recorded, or as an earlier redaction left it. */
+async function isGenuine(db: ReadDb, secrets: Signer, row: EventRow, previous: string): Promise<boolean> {
+  const reckoned = chainHash(previous, row);
+  if (reckoned === row.hash) return true;
+  const known = await redactionsBetween(db, secrets, row.organizationId, row.seq, row.seq);
+  const before = known.get(row.seq);
+  return before?.hash === row.hash && before.redactedHash === reckoned;
+}
+
+/** Redactions of a stretch of a trail by their places, those alone that the keys at hand made; all without `secrets`. */
+export async function redactionsBetween(
+  db: ReadDb,
+  secrets: Pick<SecretBox, "sign" | "verify"> | null,
+  organizationId: string,
+  from: number,
+  to: number,
+): Promise<Map<number, RedactionRow>> {
+  const [table] = await db.all(sql`select 1 from sqlite_master where name = 'trail_redactions'`);
+  if (table === undefined) return new Map(); // a backup of an earlier version
+  const rows = await db
+    .select()
+    .from(trailRedactions)
+    .where(
+      and(
+        eq(trailRedactions.organizationId, organizationId),
+        gte(trailRedactions.seq, from),
+        lte(trailRedactions.seq, to),
+      ),
+    );
+  return new Map(
+    rows.filter((row) => secrets === null || isRedactionAuthentic(secrets, row)).map((row) => [row.seq, row]),
+  );
+}

@@ -1,0 +1,295 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join as path } from "node:path";
+import { sweeper } from "../../src/engine/sweeper.ts";
+import { startHrana } from "../peers/hrana.ts";
+import { calls, says } from "../peers/model.ts";
+import { client, PASSWORD, type StartOptions, startApp } from "../support/app.ts";
+import { ask, makeThread, startChat } from "../support/chat.ts";
+import { browser, join, turnOnSecondFactor } from "../support/people.ts";
+import { created, makeAction } from "../support/work.ts";
+
+type Started = Awaited<ReturnType<typeof startApp>>;
+
+const ME = "/api/v1/users/me";
+const EMAIL = "grace.hopper@example.org";
+const HOUR = 60 * 60 * 1000;
+
+/** Grace, an invited member with a password, whose browser is signed in, and who has left traces. */
+async function grace(weir: Started) {
+  const invitation = { email: EMAIL, roleSlug: "member" };
+  const { inviteUrl } = created(await weir.owner("POST", "/api/v1/organizations/invitations", invitation));
+  const token = new URL(inviteUrl).searchParams.get("token");
+  const accepted = await weir.anonymous("POST", "/api/v1/auth/invitations/accept", {
+    token,
+    password: PASSWORD,
+    firstName: "Gracious",
+    lastName: "Hopperesque",
+  });
+  expect([accepted.status, accepted.text]).toEqual([201, expect.any(String)]);
+  const tab = browser(weir.origin, { "user-agent": "Nanosecond/1.0" });
+  expect((await tab.signIn(EMAIL)).status).toBe(200);
+  const me = (await tab.call("GET", ME)).body;
+  await tab.call("PATCH", `${ME}/preferences`, { locale: "cy-GB" });
+  const action = created(
+    await tab.call("POST", "/api/v1/actions", {
+      name: "Kept",
+      kind: "duckdb_transform",
+      definition: { sql: "select 1 as one" },
+    }),
+  );
+  const pat = created(await tab.call("POST", "/api/v1/access-tokens", { name: "Amazing Grace's laptop" }));
+  const markdown = "---\nname: Agent\n---\nYou help.";
+  const { id: agentSpecId } = created(await tab.call("POST", "/api/v1/agents/specs", { markdown }));
+  const thread = created(
+    await tab.call("POST", "/api/v1/chat/threads", { agentSpecId, title: "My private cobol" }),
+  );
+  const run = created(await tab.call("POST", `/api/v1/actions/${action.id}/run`));
+  await weir.anonymous("POST", "/api/v1/auth/login", { email: EMAIL, password: "not right at all" });
+  return { tab, id: me.id as string, action, pat, thread, run };
+}
+
+/** Everything of hers that no row may hold afterwards. */
+const TRACES = [EMAIL, "Gracious", "Hopperesque", "Nanosecond", "cy-GB", "Amazing Grace", "private cobol"];
+
+const verify = async ({ owner }: Started) => (await owner("GET", "/api/v1/events/verify")).body;
+
+/** Rows of every table that hold one of `traces`. */
+function left(file: string, traces = TRACES): string[] {
+  using db = new Database(file, { readonly: true });
+  const tables = db.query("SELECT name FROM sqlite_master WHERE type = 'table'").all() as { name: string }[];
+  return tables.flatMap(({ name }) =>
+    (db.query(`SELECT * FROM "${name}"`).all() as object[])
+      .map((row) => `${name} ${JSON.stringify(row)}`)
+      .filter((row) => traces.some((trace) => row.includes(trace))),
+  );
+}
+
+describe.each<[string, () => { options: StartOptions; file: (folder: string) => string } & AsyncDisposable]>([
+  [
+    "a local file",
+    () => ({
+      options: {},
+      file: (folder) => path(folder, "weir.db"),
+      [Symbol.asyncDispose]: async () => undefined,
+    }),
+  ],
+  [
+    "a libSQL server",
+    () => {
+      const folder = mkdtempSync(path(tmpdir(), "weir-erasure-"));
+      const file = path(folder, "weir.db");
+      const server = startHrana({ path: file });
+      return {
+        options: { env: { WEIR_DATABASE_URL: server.url } },
+        file: () => file,
+        async [Symbol.asyncDispose]() {
+          await server[Symbol.asyncDispose]();
+          rmSync(folder, { recursive: true });
+        },
+      };
+    },
+  ],
+])("in %s", (_, place) => {
+  test("a person who erases themselves is gone from every row, and the trail stays valid", async () => {
+    await using database = place();
+    await using weir = await startApp({ ...database.options, engine: false });
+    const { tab, id, action, pat, run } = await grace(weir);
+    const before = await verify(weir);
+    expect(before).toEqual({ valid: true, checked: expect.any(Number), firstBadId: null });
+
+    const wrong = await tab.call("DELETE", ME, { confirm: "someone@example.org" });
+    expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ["body", "confirm"]]);
+    const erased = await tab.call("DELETE", ME, { confirm: EMAIL.toUpperCase() });
+    expect([erased.status, erased.text]).toEqual([204, ""]);
+
+    expect((await tab.call("GET", ME)).status).toBe(401);
+    const byToken = client(weir.origin, { authorization: `Bearer ${pat.token}` });
+    expect((await byToken("GET", ME)).status).toBe(401);
+    const login = await weir.anonymous("POST", "/api/v1/auth/login", { email: EMAIL, password: PASSWORD });
+    expect(login.status).toBe(401);
+    expect(left(database.file(weir.dataFolder))).toEqual([]);
+
+    expect((await weir.owner("GET", `/api/v1/actions/${action.id}`)).body.createdBy).toBe(id);
+    expect((await weir.owner("GET", `/api/v1/action-runs/${run.id}`)).body.id).toBe(run.id);
+    const { users } = (await weir.owner("GET", "/api/v1/actions")).body;
+    expect(users[id]).toMatchObject({ id, firstName: "Erased person", lastName: null });
+    const team = (await weir.owner("GET", "/api/v1/organizations/team")).body.members;
+    expect(team.map(({ userId }: { userId: string }) => userId)).not.toContain(id);
+
+    const after = await verify(weir);
+    expect(after).toMatchObject({ valid: true, firstBadId: null });
+    expect(after.redacted).toBeGreaterThan(5);
+    expect(after.checked).toBeGreaterThan(before.checked);
+    const { items } = (await weir.owner("GET", `/api/v1/events?actorId=${id}&limit=200`)).body;
+    const made = items.find(({ type }: { type: string }) => type === "action.created");
+    expect(made.actor).toEqual({ type: "user", id });
+    expect(made.redactedAt).toMatch(/Z$/);
+    const [told] = (await weir.owner("GET", "/api/v1/events?type=user.erased")).body.items;
+    expect(told).toMatchObject({ entity: { type: "user", id }, actor: { type: "user", id }, data: {} });
+    expect("redactedAt" in told).toBe(false);
+  }, 60_000);
+
+  test("the address can be invited anew, and leads to another person", async () => {
+    await using database = place();
+    await using weir = await startApp({ ...database.options, engine: false });
+    const first = await grace(weir);
+    expect((await first.tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
+    const second = await grace(weir);
+    expect(second.id).not.toBe(first.id);
+    expect((await second.tab.call("GET", "/api/v1/chat/threads")).body.items).toHaveLength(1);
+    weir.clock.turn(25 * HOUR);
+    const sweep = sweeper(weir.app);
+    for (let more = "more"; more === "more"; ) more = await sweep.tick(new AbortController().signal);
+    const { items } = (await weir.owner("GET", `/api/v1/events?actorId=${second.id}`)).body;
+    expect(items[0].actor.email).toBe(EMAIL);
+    expect(await verify(weir)).toMatchObject({ valid: true });
+  }, 60_000);
+});
+
+test("an operator erases a person by their address, and nobody else does", async () => {
+  await using weir = await startApp({ engine: false });
+  const { tab, id } = await grace(weir);
+  const admin = await join(weir, "admin");
+  const there = `/api/v1/installation/users/${id}`;
+  expect((await admin.call("DELETE", there, { confirm: EMAIL })).status).toBe(403);
+  const wrong = await weir.owner("DELETE", there, { confirm: "ada@example.com" });
+  expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ["body", "confirm"]]);
+  expect((await weir.owner("DELETE", there, { confirm: EMAIL })).status).toBe(204);
+  expect((await tab.call("GET", ME)).status).toBe(401);
+  expect(left(path(weir.dataFolder, "weir.db"))).toEqual([]);
+  const [told] = (await weir.owner("GET", "/api/v1/events?type=user.erased")).body.items;
+  expect([told.entity.id, told.actor.email]).toEqual([id, "ada@example.com"]);
+  for (const again of [
+    await weir.owner("DELETE", there, { confirm: EMAIL }),
+    await weir.owner("PATCH", there, { isOperator: true }),
+    await weir.owner("GET", `${there}/export`),
+  ])
+    expect(again.status).toBe(404);
+});
+
+test("the only owner and the only operator are told what to do first", async () => {
+  await using weir = await startApp({ engine: false });
+  const alone = await weir.owner("DELETE", ME, { confirm: "ada@example.com" });
+  expect([alone.status, alone.body.code]).toEqual([409, "last_owner"]);
+  expect(alone.body.detail).toBe(
+    'You are the only owner of "Acme". Make someone else an owner there, or remove the organization, first.',
+  );
+  const other = await join(weir, "owner");
+  const last = await weir.owner("DELETE", ME, { confirm: "ada@example.com" });
+  expect([last.status, last.body.code]).toEqual([409, "invalid_state"]);
+  expect(last.body.detail).toContain("Make someone else an operator first.");
+  await weir.owner("PATCH", `/api/v1/installation/users/${other.user.id}`, { isOperator: true });
+  expect((await weir.owner("DELETE", ME, { confirm: "ada@example.com" })).status).toBe(204);
+  expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
+});
+
+test("a session signed in over an hour ago, and a token of one organization, can't erase the person", async () => {
+  await using weir = await startApp({ engine: false, stands: true });
+  const { tab, pat } = await grace(weir);
+  const confined = client(weir.origin, { authorization: `Bearer ${pat.token}` });
+  expect((await confined("DELETE", ME, { confirm: EMAIL })).status).toBe(403);
+  weir.clock.turn(2 * HOUR);
+  const late = await tab.call("DELETE", ME, { confirm: EMAIL });
+  expect([late.status, late.body.code]).toEqual([401, "sign_in_again"]);
+  await tab.call("POST", "/api/v1/auth/confirm", { password: PASSWORD });
+  expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
+});
+
+test("a second factor, recovery codes and known browsers go with the person", async () => {
+  await using weir = await startApp({ engine: false });
+  const { tab, id } = await grace(weir);
+  await turnOnSecondFactor(weir, tab.call);
+  expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
+  using db = new Database(path(weir.dataFolder, "weir.db"), { readonly: true });
+  for (const table of ["second_factors", "recovery_codes", "known_browsers", "sessions", "access_tokens"])
+    expect(db.query(`SELECT count(*) AS n FROM ${table} WHERE user_id = ?`).get(id)).toEqual({ n: 0 });
+});
+
+test("private chats go, with what their agent has run, and shared actions stay", async () => {
+  const secret = "moonlighting";
+  await using chat = await startChat([calls("action_sum", { a: secret }), says(`About ${secret}.`)]);
+  const { app: weir } = chat;
+  const other = await join(weir, "owner");
+  await weir.owner("PATCH", `/api/v1/installation/users/${other.user.id}`, { isOperator: true });
+  const action = await makeAction(weir.owner, {
+    slug: "sum",
+    kind: "duckdb_transform",
+    definition: { sql: "SELECT {{input.a}} AS told" },
+  });
+  const { at, thread } = await makeThread(chat, ["action:sum"]);
+  const { reply } = await ask(chat, at, { content: `Of my ${secret}` });
+  expect(reply.content).toContain(secret);
+  const [run] = (await other.call("GET", "/api/v1/action-runs?trigger_method=agent")).body.runs;
+  const file = path(weir.dataFolder, "weir.db");
+  expect(left(file, [secret])).not.toEqual([]);
+
+  expect((await weir.owner("DELETE", ME, { confirm: "ada@example.com" })).status).toBe(204);
+  expect(left(file, [secret, thread.title ?? secret, "ada@example.com"])).toEqual([]);
+  const kept = (await other.call("GET", `/api/v1/action-runs/${run.id}`)).body;
+  expect(kept).toMatchObject({ id: run.id, status: "completed" });
+  expect((await other.call("GET", `/api/v1/actions/${action.id}`)).body.definition).toEqual(
+    action.definition,
+  );
+  expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
+}, 60_000);
+
+describe("after an erasure, verification finds", () => {
+  const forgeries: [string, string][] = [
+    ["a redacted event that was changed again", "UPDATE events SET data = '{\"x\":1}' WHERE seq = THE_SEQ"],
+    [
+      "a redacted event that is told of another person",
+      "UPDATE events SET actor_id = 'eve' WHERE seq = THE_SEQ",
+    ],
+    ["a redaction that was removed", "DELETE FROM trail_redactions WHERE seq = THE_SEQ"],
+    [
+      "a redaction without the key",
+      "UPDATE trail_redactions SET mac = replace(mac, substr(mac, 1, 1), '_') WHERE seq = THE_SEQ",
+    ],
+    [
+      "a redaction of another event",
+      "UPDATE trail_redactions SET mac = (SELECT mac FROM trail_redactions t WHERE t.seq <> THE_SEQ) WHERE seq = THE_SEQ",
+    ],
+  ];
+  test.each(forgeries)("%s", async (_, forgery) => {
+    await using weir = await startApp({ engine: false });
+    const { tab } = await grace(weir);
+    await tab.call("DELETE", ME, { confirm: EMAIL });
+    expect(await verify(weir)).toMatchObject({ valid: true });
+    using db = new Database(path(weir.dataFolder, "weir.db"));
+    db.run("DROP TRIGGER events_no_update");
+    const row = db
+      .query("SELECT r.seq, e.id FROM trail_redactions r JOIN events e USING (seq) ORDER BY r.seq LIMIT 1")
+      .get() as { seq: number; id: string };
+    db.run(forgery.replaceAll("THE_SEQ", String(row.seq)));
+    expect(await verify(weir)).toMatchObject({ valid: false, firstBadId: row.id, reason: "rewritten" });
+  });
+
+  test("an event that was changed before the erasure redacted it", async () => {
+    await using weir = await startApp({ engine: false });
+    const { tab, id } = await grace(weir);
+    using db = new Database(path(weir.dataFolder, "weir.db"));
+    db.run("DROP TRIGGER events_no_update");
+    const made = "actor_id = ? AND type = 'action.created'";
+    db.run(`UPDATE events SET data = '{"name":"forged"}' WHERE ${made}`, [id]);
+    const { id: eventId } = db.query(`SELECT id FROM events WHERE ${made}`).get(id) as { id: string };
+    expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
+    expect(await verify(weir)).toMatchObject({ valid: false, firstBadId: eventId, reason: "rewritten" });
+    expect(left(path(weir.dataFolder, "weir.db"))).toEqual([]);
+  });
+
+  test("no event of others that only mentions a longer address", async () => {
+    await using weir = await startApp({ engine: false });
+    const longer = { email: `the.${EMAIL}`, roleSlug: "viewer" };
+    await weir.owner("POST", "/api/v1/organizations/invitations", longer);
+    const { tab } = await grace(weir);
+    await tab.call("DELETE", ME, { confirm: EMAIL });
+    const found = (await weir.owner("GET", "/api/v1/events?type=organization.invitation_created")).body.items;
+    expect(found.map(({ data }: { data: { email: string } }) => data.email)).toEqual([
+      "[erased]",
+      longer.email,
+    ]);
+  });
+});
