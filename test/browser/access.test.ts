@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { eq } from "drizzle-orm";
 import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { PASSWORD } from "../support/app.ts";
-import { fromBase32, neighbour } from "../support/people.ts";
+import { fromBase32, join, neighbour } from "../support/people.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { created } from "../support/work.ts";
 
@@ -103,4 +104,28 @@ test("a person joins another organization only by accepting it", async () => {
   await page.getByRole("heading", { name: /Hello/ }).waitFor();
   await go("/organization");
   await page.getByText("Neighbour").first().waitFor();
+});
+
+test("a person takes their data along, and erases themselves by typing their address", async () => {
+  const { page, go, heading, troubles, weir } = seen;
+  const other = await join(weir, "owner");
+  await weir.app.store.write(
+    async (db) => void (await db.update(users).set({ isOperator: true }).where(eq(users.id, other.user.id))),
+  );
+  await go("/access?tab=data");
+  await heading("Access");
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export", exact: true }).click();
+  const data = JSON.parse(readFileSync(await (await saved).path(), "utf8"));
+  expect(data.user.email).toBe("ada@example.com");
+  await page.getByRole("button", { name: "Erase", exact: true }).click();
+  await page.getByLabel("Your email address").fill("eve@example.com");
+  await page.getByRole("button", { name: "Erase me" }).click();
+  await page.getByRole("dialog").locator("[aria-invalid=true]").waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByLabel("Your email address").fill("ada@example.com");
+  await page.getByRole("button", { name: "Erase me" }).click();
+  await page.waitForURL(/\/login$/);
+  const { members } = (await other.call("GET", "/api/v1/organizations/team")).body;
+  expect(members.map(({ email }: { email: string }) => email)).not.toContain("ada@example.com");
 });

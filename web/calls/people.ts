@@ -22,6 +22,7 @@ import type {
   RoleChange,
   Team,
 } from "../../src/resources/organizations/wire.ts";
+import type { PersonalData } from "../../src/resources/personal-data/wire.ts";
 import type {
   BegunTotp,
   Proof,
@@ -47,6 +48,8 @@ export interface PeopleCalls {
   };
   "POST /api/v1/auth/logout": { reply: Nothing };
   "GET /api/v1/users/me": { reply: Of<typeof User> };
+  "GET /api/v1/users/me/export": { reply: Of<typeof PersonalData> };
+  "DELETE /api/v1/users/me": { body: { confirm: string }; reply: Nothing };
   "POST /api/v1/users/me/password": { body: Of<typeof PasswordChange>; reply: Nothing };
   "POST /api/v1/auth/confirm": { body: Of<typeof Proof>; reply: Nothing };
   "GET /api/v1/users/me/totp": { reply: Of<typeof TotpState> };

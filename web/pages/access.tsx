@@ -2,6 +2,7 @@ import { useMay } from "../data.ts";
 import { AccessTokens } from "../parts/access-tokens.tsx";
 import { ApiKeys } from "../parts/api-keys.tsx";
 import { OrganizationTokens } from "../parts/organization-tokens.tsx";
+import { OwnData } from "../parts/own-data.tsx";
 import { OwnInvitations } from "../parts/own-invitations.tsx";
 import { OwnPassword } from "../parts/own-password.tsx";
 import { PageHead, useTab } from "../parts/page.tsx";
@@ -16,6 +17,7 @@ export default function Access() {
     ["sessions", "Sessions"],
     ["sign-in", "Password"],
     ["invitations", "Invitations"],
+    ["data", "Your data"],
     ...(may ? ([["everybody", "Everybody's tokens"]] as const) : []),
   ]);
   const shown: Readonly<Record<string, React.ReactNode>> = {
@@ -28,6 +30,7 @@ export default function Access() {
       </>
     ),
     invitations: <OwnInvitations />,
+    data: <OwnData />,
     everybody: <OrganizationTokens />,
   };
   return (

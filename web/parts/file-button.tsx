@@ -1,0 +1,42 @@
+import { Download, Square } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { fetchFile } from "../api.ts";
+import type { Call, Given } from "../calls.ts";
+import { Button } from "./button.tsx";
+import { download } from "./grid.tsx";
+import { tell } from "./toast.tsx";
+
+interface Props<K extends Call> {
+  call: K;
+  given: Given<K>;
+  /** Of the file. */
+  name: string;
+  verb: string;
+}
+
+/** Fetches a reply as a file and hands it to the person. */
+export function FileButton<K extends Call>({ call, given, name, verb }: Props<K>) {
+  const [isBusy, setBusy] = useState(false);
+  const stop = useRef<AbortController>(null);
+  useEffect(() => () => stop.current?.abort(), []);
+  const take = async () => {
+    const control = new AbortController();
+    stop.current = control;
+    setBusy(true);
+    try {
+      download(name, await fetchFile(call, given, control.signal));
+    } catch (error) {
+      if (!control.signal.aborted) tell(error instanceof Error ? error.message : "The export failed.", "bad");
+    }
+    setBusy(false);
+  };
+  return isBusy ? (
+    <Button icon={Square} onClick={() => stop.current?.abort()}>
+      Stop the download
+    </Button>
+  ) : (
+    <Button icon={Download} onClick={take}>
+      {verb}
+    </Button>
+  );
+}

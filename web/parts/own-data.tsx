@@ -1,0 +1,68 @@
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { base } from "../base.ts";
+import { useChange, useMe } from "../data.ts";
+import { Button } from "./button.tsx";
+import { FormDialog } from "./credentials.tsx";
+import { FileButton } from "./file-button.tsx";
+import { toldBy } from "./form-frame.tsx";
+import { TextField } from "./labelled.tsx";
+import { Section } from "./page.tsx";
+
+/** What is kept about the person: all of it as a file, and its erasure. */
+export function OwnData() {
+  const { user } = useMe();
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <Section title="Export your data">
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="max-w-prose text-sm text-soft">
+            Your profile, memberships, sessions, tokens without their secrets, chats and decisions, as JSON.
+          </p>
+          <FileButton call="GET /api/v1/users/me/export" given={{}} name="my-data.json" verb="Export" />
+        </div>
+      </Section>
+      <Section title="Erase yourself">
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="max-w-prose text-sm text-soft">
+            You are signed out everywhere, and your profile, tokens and chats are erased. What you made in
+            organizations stays, without your name. Backups keep you until they are rotated out.
+          </p>
+          <Button icon={Trash2} onClick={() => setAsking(true)}>
+            Erase
+          </Button>
+        </div>
+        {isAsking && user && <Erase email={user.email} onClose={() => setAsking(false)} />}
+      </Section>
+    </>
+  );
+}
+
+function Erase({ email, onClose }: { email: string; onClose: () => void }) {
+  const [confirm, setConfirm] = useState("");
+  const erase = useChange("DELETE /api/v1/users/me", {
+    touches: [],
+    tellsErrors: false,
+    onDone: () => location.assign(`${base}/login`),
+  });
+  return (
+    <FormDialog
+      title="Erase yourself?"
+      verb="Erase me"
+      call={erase}
+      onClose={onClose}
+      onSend={() => erase.mutate({ body: { confirm } })}
+    >
+      <p className="text-soft">This can't be undone.</p>
+      <TextField
+        label="Your email address"
+        isRequired
+        value={confirm}
+        onChange={setConfirm}
+        fault={toldBy(erase.error)("confirm")}
+        about={`Type ${email} to confirm.`}
+      />
+    </FormDialog>
+  );
+}
