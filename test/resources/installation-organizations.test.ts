@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
 import { join, neighbour } from "../support/people.ts";
+import { created } from "../support/work.ts";
 
 const ORGANIZATIONS = "/api/v1/organizations";
 const INSTALLATION = "/api/v1/installation/organizations";
@@ -85,4 +86,28 @@ test("plan and webhook rate of one's own organization are the operator's to chan
   expect(refused.body.detail).toContain("operator");
   expect((await owner.call("PATCH", `${ORGANIZATIONS}/current`, { name: "Named" })).status).toBe(200);
   expect((await app.owner("PATCH", `${ORGANIZATIONS}/current`, { plan: "pro" })).body.plan).toBe("pro");
+});
+
+test("an operator finds organizations by name or slug, and removed ones with the day of their end", async () => {
+  await using app = await startApp({ engine: false });
+  const other = await neighbour(app);
+  const gone = created(await app.owner("POST", ORGANIZATIONS, { name: "Gone 100%", slug: "left" }));
+  const removal = await app.owner(
+    "DELETE",
+    `${ORGANIZATIONS}/current`,
+    { confirm: "Gone 100%" },
+    { "x-organization-id": gone.id },
+  );
+  expect(removal.status).toBe(204);
+  const found = async (query: string) =>
+    (await app.owner("GET", `${INSTALLATION}?${query}`)).body.items.map(({ id }: { id: string }) => id);
+  expect(await found("q=NEIGH")).toEqual([other.organization.id]);
+  expect(await found("q=left")).toEqual([gone.id]);
+  expect(await found("q=0%25")).toEqual([gone.id]);
+  expect(await found("removed=true")).toEqual([gone.id]);
+  expect(await found("removed=false")).toEqual([other.organization.id, app.ids.organizationId]);
+  const { removedAt, restorableUntil } = (await app.owner("GET", `${INSTALLATION}/${gone.id}`)).body;
+  expect(Date.parse(restorableUntil) - Date.parse(removedAt)).toBe(7 * 24 * 60 * 60 * 1000);
+  const back = await app.owner("POST", `${INSTALLATION}/${gone.id}/restore`);
+  expect(back.body).toMatchObject({ removedAt: null, restorableUntil: null });
 });

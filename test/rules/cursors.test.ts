@@ -9,7 +9,7 @@ import { operations } from "../../src/server.ts";
 import { type Client, client, startApp } from "../support/app.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { makeHook, send } from "../support/hook.ts";
-import { browser } from "../support/people.ts";
+import { browser, join } from "../support/people.ts";
 import { branch, created } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -73,6 +73,13 @@ const LISTS: Readonly<Record<string, CursorList>> = {
     async fill({ owner }) {
       await times((n) => owner("POST", "/api/v1/organizations", { name: `organization ${n}` }));
       return "/api/v1/installation/organizations";
+    },
+  },
+  "/api/v1/installation/users": {
+    other: null,
+    async fill(weir) {
+      await times(() => join(weir, "viewer"));
+      return "/api/v1/installation/users";
     },
   },
   "/api/v1/organizations/invitations": {

@@ -1,28 +1,40 @@
-import { desc, eq, lt } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { openGate } from "../../base/egress-gate.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Context, write } from "../../context.ts";
 import { pageOf, readCursor } from "../../crypto/cursor.ts";
+import { contains } from "../../store/search.ts";
 import { HOOKS_TOPIC } from "../automations/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { refuseRateOfPlan } from "../organizations/service.ts";
 import { type OrganizationRow, organizations } from "../organizations/table.ts";
-import { allQuotas, type InstallationOrganizationChange } from "./wire-organizations.ts";
+import {
+  allQuotas,
+  type InstallationOrganizationChange,
+  type InstallationOrganizationQuery,
+} from "./wire-organizations.ts";
 
 /** All organizations, newest first; also removed ones until they are erased. */
 export async function listInstallationOrganizations(
   ctx: Context,
-  { limit, cursor }: { limit: number; cursor?: string },
+  { limit, cursor, q = "", removed }: InstallationOrganizationQuery,
 ): Promise<{ rows: OrganizationRow[]; nextCursor?: string }> {
-  const scope = ["installation-organizations", ctx.organizationId];
+  const scope = ["installation-organizations", ctx.organizationId, q, removed ?? null];
   const before =
     cursor === undefined ? undefined : lt(organizations.id, String(readCursor(ctx, scope, cursor)));
+  const state = removed ? isNotNull(organizations.removedAt) : isNull(organizations.removedAt);
   const rows = await ctx.db
     .select()
     .from(organizations)
-    .where(before)
+    .where(
+      and(
+        before,
+        q === "" ? undefined : contains(q, organizations.name, organizations.slug),
+        removed === undefined ? undefined : state,
+      ),
+    )
     .orderBy(desc(organizations.id))
     .limit(limit + 1);
   return pageOf(ctx, scope, rows, limit);

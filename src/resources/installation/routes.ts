@@ -6,12 +6,16 @@ import {
   findInstallationOrganization,
   listInstallationOrganizations,
 } from "./organizations.ts";
-import { changeInstallationUser } from "./users.ts";
+import { changeInstallationUser, findInstallationAccess, listInstallationUsers } from "./users.ts";
 import {
   exampleInstallationUser,
+  InstallationAccess,
   InstallationUser,
   InstallationUserChange,
+  InstallationUserList,
+  InstallationUserQuery,
   toInstallationUser,
+  toInstallationUserItem,
 } from "./wire.ts";
 import {
   exampleInstallationOrganization,
@@ -28,11 +32,23 @@ const params = object({ organization_id: uuid() });
 export const installationOperations = [
   operation({
     method: "GET",
+    path: "/api/v1/installation",
+    audience: "any",
+    personal: true,
+    tag,
+    summary: "Get what you may do with the installation",
+    response: InstallationAccess,
+    example: { isOperator: false, createsOrganizations: false },
+    handle: ({ ctx }) => findInstallationAccess(ctx),
+  }),
+  operation({
+    method: "GET",
     path: "/api/v1/installation/organizations",
     audience: "operator",
     personal: true,
     tag,
     summary: "List all organizations of the installation",
+    description: "Newest first, with removed ones until they are erased.",
     query: InstallationOrganizationQuery,
     response: InstallationOrganizationList,
     errors: [410],
@@ -91,11 +107,29 @@ export const installationOperations = [
       toInstallationOrganization(await restoreOrganization(ctx, params.organization_id)),
   }),
   operation({
+    method: "GET",
+    path: "/api/v1/installation/users",
+    audience: "operator",
+    personal: true,
+    tag,
+    summary: "List all users of the installation",
+    description: "Newest first, whichever organizations they are members of.",
+    query: InstallationUserQuery,
+    response: InstallationUserList,
+    errors: [410],
+    example: { items: [{ ...exampleInstallationUser, lastActiveAt: exampleInstallationUser.updatedAt }] },
+    handle: async ({ ctx, query }) => {
+      const { rows, ...next } = await listInstallationUsers(ctx, query);
+      return { items: rows.map(toInstallationUserItem), ...next };
+    },
+  }),
+  operation({
     method: "PATCH",
     path: "/api/v1/installation/users/{user_id}",
     audience: "operator",
     personal: true,
-    tag: "Installation",
+    freshSignIn: true,
+    tag,
     summary: "Makes a user an operator or none, or confirms that the address is the person's own",
     params: object({ user_id: uuid() }),
     body: InstallationUserChange,

@@ -1,12 +1,69 @@
-import { eq } from "drizzle-orm";
+import { and, desc, eq, inArray, lt, max } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Context, write } from "../../context.ts";
+import { pageOf, readCursor } from "../../crypto/cursor.ts";
+import { contains } from "../../store/search.ts";
+import { accessTokens } from "../access-tokens/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { findHome } from "../organizations/team.ts";
+import { sessions } from "../sessions/table.ts";
+import { isOperator } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
-import type { InstallationUserChange } from "./wire.ts";
+import type { InstallationAccess, InstallationUserChange, InstallationUserQuery } from "./wire.ts";
+
+/** What the acting person may do with the installation. */
+export async function findInstallationAccess({ db, actor, config }: Context): Promise<InstallationAccess> {
+  const mayAll = await isOperator(db, actor.id);
+  return { isOperator: mayAll, createsOrganizations: mayAll || config.organizations === "anyone" };
+}
+
+/** All users of the installation, newest first, with when each was last active. */
+export async function listInstallationUsers(
+  ctx: Context,
+  { limit, cursor, q = "", is_operator: wanted }: InstallationUserQuery,
+): Promise<{ rows: { user: UserRow; lastActiveAt: string | null }[]; nextCursor?: string }> {
+  const scope = ["installation-users", ctx.organizationId, q, wanted ?? null];
+  const before = cursor === undefined ? undefined : lt(users.id, String(readCursor(ctx, scope, cursor)));
+  const found = await ctx.db
+    .select()
+    .from(users)
+    .where(
+      and(
+        before,
+        q === "" ? undefined : contains(q, users.email, users.firstName, users.lastName),
+        wanted === undefined ? undefined : eq(users.isOperator, wanted),
+      ),
+    )
+    .orderBy(desc(users.id))
+    .limit(limit + 1);
+  const { rows, ...next } = pageOf(ctx, scope, found, limit);
+  const activeAt = await lastActive(
+    ctx,
+    rows.map(({ id }) => id),
+  );
+  return { rows: rows.map((user) => ({ user, lastActiveAt: activeAt.get(user.id) ?? null })), ...next };
+}
+
+/** The later of a user's last session and access token in use, by user; those who used none are not in it. */
+async function lastActive({ db }: Context, ids: readonly string[]): Promise<Map<string, string>> {
+  const bySession = await db
+    .select({ userId: sessions.userId, at: max(sessions.lastActiveAt) })
+    .from(sessions)
+    .where(inArray(sessions.userId, [...ids]))
+    .groupBy(sessions.userId);
+  const byToken = await db
+    .select({ userId: accessTokens.userId, at: max(accessTokens.lastUsedAt) })
+    .from(accessTokens)
+    .where(inArray(accessTokens.userId, [...ids]))
+    .groupBy(accessTokens.userId);
+  const latest = new Map<string, string>();
+  for (const { userId, at } of [...bySession, ...byToken]) {
+    if (at !== null && at > (latest.get(userId) ?? "")) latest.set(userId, at);
+  }
+  return latest;
+}
 
 /**
  * Changes what only operators change of a user; recorded where that user is at home. Throws `not_found`, and
@@ -22,13 +79,13 @@ export function changeInstallationUser(
     if (!before || before.erasedAt !== null) throw notFound("user");
     const changes = changesBetween({ ...before, addressProven: before.addressProvenAt !== null }, input);
     if (changes.length === 0) return before;
-    const { isOperator = before.isOperator } = input;
-    if (before.isOperator && !isOperator && (await tx.db.$count(users, eq(users.isOperator, true))) < 2) {
+    const { isOperator: staysOperator = before.isOperator } = input;
+    if (before.isOperator && !staysOperator && (await tx.db.$count(users, eq(users.isOperator, true))) < 2) {
       throw new AppError("invalid_state", "This is the only operator; make someone else an operator first.");
     }
     const at = timestamp(tx.clock);
     const addressProvenAt = before.addressProvenAt ?? (input.addressProven ? at : null);
-    const change = { isOperator, addressProvenAt, updatedAt: at };
+    const change = { isOperator: staysOperator, addressProvenAt, updatedAt: at };
     await tx.db.update(users).set(change).where(eq(users.id, id));
     const home = await findHome(tx.db, id);
     const inside = { ...tx, organizationId: home?.organizationId ?? tx.organizationId };

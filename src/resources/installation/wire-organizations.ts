@@ -9,7 +9,7 @@ import {
   optional,
   uuid,
 } from "../../base/shape.ts";
-import { type OrganizationRow, PLANS, type Quotas } from "../organizations/table.ts";
+import { type OrganizationRow, PLANS, type Quotas, RESTORABLE_MS } from "../organizations/table.ts";
 import { exampleOrganization, WebhookRate } from "../organizations/wire.ts";
 
 const bound = (description: string) => nullable(Type.Integer({ minimum: 0, maximum: 2 ** 50, description }));
@@ -32,6 +32,10 @@ export const InstallationOrganization = object({
   quotas: described("null: no bound of its own", object(QUOTAS)),
   egressAllow: Type.Array(Type.String()),
   removedAt: nullable(instant()),
+  restorableUntil: described(
+    "When a removed organization is erased; null for one that is not",
+    nullable(instant()),
+  ),
   createdAt: instant(),
   updatedAt: instant(),
 });
@@ -41,7 +45,12 @@ export const InstallationOrganizationList = object({
   nextCursor: optional(Type.String()),
 });
 
-export const InstallationOrganizationQuery = object(cursorQuery(50, 200));
+export const InstallationOrganizationQuery = object({
+  q: optional(Type.String({ maxLength: 255, description: "Part of the name or slug" })),
+  removed: optional(Type.Boolean({ description: "true: removed ones alone; false: all others" })),
+  ...cursorQuery(50, 200),
+});
+export type InstallationOrganizationQuery = Static<typeof InstallationOrganizationQuery>;
 
 export const InstallationOrganizationChange = object({
   plan: optional(oneOf(PLANS)),
@@ -89,6 +98,8 @@ export const toInstallationOrganization = (
   quotas: allQuotas(row.quotas),
   egressAllow: [...(row.egressAllow ?? [])],
   removedAt: row.removedAt,
+  restorableUntil:
+    row.removedAt === null ? null : new Date(Date.parse(row.removedAt) + RESTORABLE_MS).toISOString(),
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 });
@@ -100,5 +111,6 @@ export const exampleInstallationOrganization: Static<typeof InstallationOrganiza
   quotas: allQuotas({ storageBytes: 10_737_418_240, concurrentRuns: 4 }),
   egressAllow: ["10.1.0.0/16"],
   removedAt: null,
+  restorableUntil: null,
   ...{ createdAt, updatedAt },
 };

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, nullable, object, optional, uuid } from "../../base/shape.ts";
+import { cursorQuery, described, instant, nullable, object, optional, uuid } from "../../base/shape.ts";
 import type { UserRow } from "../users/table.ts";
 import { exampleUser } from "../users/wire.ts";
 
@@ -14,6 +14,34 @@ export const InstallationUser = object({
   createdAt: instant(),
   updatedAt: instant(),
 });
+
+/** What the caller may do with the installation. */
+export const InstallationAccess = object({
+  isOperator: Type.Boolean(),
+  createsOrganizations: Type.Boolean({ description: "Whether the caller may make organizations" }),
+});
+export type InstallationAccess = Static<typeof InstallationAccess>;
+
+/** One of a list of users. */
+export const InstallationUserItem = object({
+  ...InstallationUser.properties,
+  lastActiveAt: described(
+    "When a session or an access token of the user was last used, to a minute; null for never",
+    nullable(instant()),
+  ),
+});
+
+export const InstallationUserList = object({
+  items: Type.Array(InstallationUserItem),
+  nextCursor: optional(Type.String()),
+});
+
+export const InstallationUserQuery = object({
+  q: optional(Type.String({ maxLength: 255, description: "Part of the email address or a name" })),
+  is_operator: optional(Type.Boolean({ description: "true: operators alone; false: all others" })),
+  ...cursorQuery(50, 200),
+});
+export type InstallationUserQuery = Static<typeof InstallationUserQuery>;
 
 export const InstallationUserChange = object({
   addressProven: optional(
@@ -44,3 +72,11 @@ export const exampleInstallationUser: Static<typeof InstallationUser> = {
   createdAt: exampleUser.createdAt,
   updatedAt: exampleUser.updatedAt,
 };
+
+export const toInstallationUserItem = ({
+  user,
+  lastActiveAt,
+}: {
+  user: UserRow;
+  lastActiveAt: string | null;
+}): Static<typeof InstallationUserItem> => ({ ...toInstallationUser(user), lastActiveAt });

@@ -26,6 +26,8 @@ const NAMES: Readonly<Record<string, string>> = {
   "POST /api/v1/users/me/invitations/{invitation_id}/decline": "declineMyInvitation",
   "POST /api/v1/auth/forgot": "forgotPassword",
   "POST /api/v1/auth/reset": "resetPassword",
+  "GET /api/v1/installation": "getInstallationAccess",
+  "GET /api/v1/installation/users": "listInstallationUsers",
   "GET /api/v1/installation/organizations": "listInstallationOrganizations",
   "GET /api/v1/installation/organizations/{organization_id}": "getInstallationOrganization",
   "PATCH /api/v1/installation/organizations/{organization_id}": "updateInstallationOrganization",

@@ -12,11 +12,15 @@ import { isFinal, requestCancel } from "../runs/service.ts";
 import { actionRuns } from "../runs/table.ts";
 import { users } from "../users/table.ts";
 import { findCurrentOrganization } from "./service.ts";
-import { type MembershipRow, memberships, type OrganizationRow, organizations } from "./table.ts";
+import {
+  type MembershipRow,
+  memberships,
+  type OrganizationRow,
+  organizations,
+  RESTORABLE_MS,
+} from "./table.ts";
 import { chooseDefault } from "./team.ts";
 
-/** A removed organization can be put back for this long. */
-export const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1000;
 /** Runs that one transaction cancels. */
 const BATCH = 50;
 

@@ -19,6 +19,9 @@ export interface Quotas {
   llmTokensPerDay?: number | null;
 }
 
+/** A removed organization can be put back for this long. */
+export const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1000;
+
 export const organizations = sqliteTable("organizations", {
   id: text().primaryKey(),
   name: text().notNull(),
