@@ -78,6 +78,8 @@ interface Options {
   /** Sent as it is, in place of a JSON body. */
   raw?: Blob;
   headers?: Record<string, string>;
+  /** A status that says no, and whose body is nevertheless the operation's reply. */
+  alsoReplies?: number;
 }
 
 /** The address of a call, with its names and query filled in. */
@@ -111,7 +113,7 @@ async function send(call: Call, given: Parts, options: Options): Promise<Respons
     if (options.signal?.aborted) throw cause;
     throw new ApiError(0, { detail: "Weir could not be reached.", code: "unreachable" }, null);
   });
-  if (reply.ok) return reply;
+  if (reply.ok || reply.status === options.alsoReplies) return reply;
   const body: unknown = await reply.json().catch(() => null);
   const error = new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
   if (error.code === "sign_in_again") onSignedOut("old");

@@ -14,6 +14,7 @@ import {
   MessagesSquare,
   Package,
   ScrollText,
+  Server,
   SquareTerminal,
   Users,
   Webhook,
@@ -27,7 +28,9 @@ export interface Area {
   icon: LucideIcon;
   /** Pressed after `g`, leads here. */
   key: string;
-  group: "" | "Build" | "Data" | "Watch" | "Organization";
+  group: "" | "Build" | "Data" | "Watch" | "Organization" | "Operator";
+  /** Shown to operators of the installation alone. */
+  isOperators?: boolean;
   /** Addresses of other pages that belong to it. */
   also?: readonly string[];
 }
@@ -67,4 +70,16 @@ export const AREAS: readonly Area[] = [
   { href: "/team", name: "Team", icon: Users, key: "m", group: "Organization" },
   { href: "/access", name: "Access", icon: KeyRound, key: "k", group: "Organization" },
   { href: "/organization", name: "Settings", icon: Building2, key: "o", group: "Organization" },
+  {
+    href: "/installation",
+    name: "Installation",
+    icon: Server,
+    key: "l",
+    group: "Operator",
+    isOperators: true,
+  },
 ];
+
+/** Those that a person with these rights is shown. */
+export const areasFor = (rights: { isOperator: boolean } | null) =>
+  AREAS.filter(({ isOperators }) => !isOperators || rights?.isOperator === true);

@@ -1,5 +1,6 @@
 import type { AgentCalls } from "./calls/agents.ts";
 import type { DataCalls } from "./calls/data.ts";
+import type { InstallationCalls } from "./calls/installation.ts";
 import type { PeopleCalls } from "./calls/people.ts";
 import type { WatchCalls } from "./calls/watch.ts";
 import type { WorkCalls } from "./calls/work.ts";
@@ -10,7 +11,7 @@ export type { ActionKindInfo, Schema } from "./calls/shape.ts";
  * Every operation that the page calls, by the address that the interface writes. The types are the server's
  * own; a test holds the addresses against the operations that are mounted.
  */
-interface Calls extends AgentCalls, DataCalls, PeopleCalls, WatchCalls, WorkCalls {}
+interface Calls extends AgentCalls, DataCalls, InstallationCalls, PeopleCalls, WatchCalls, WorkCalls {}
 
 export type Call = keyof Calls;
 export type Reply<K extends Call> = Calls[K]["reply"];
@@ -42,6 +43,8 @@ export type OutboundDelivery = Reply<"GET /api/v1/webhooks/{webhook_id}/deliveri
 export type InboundDelivery = Reply<"GET /api/v1/webhook-deliveries">["items"][number];
 export type DeadLetter = Reply<"GET /api/v1/dead-letters">["items"][number];
 export type TeamMember = Reply<"GET /api/v1/organizations/team">["members"][number];
+export type InstallationOrganization = Reply<"GET /api/v1/installation/organizations/{organization_id}">;
+export type InstallationUser = Reply<"GET /api/v1/installation/users">["items"][number];
 export type AgentSpec = Reply<"GET /api/v1/agents/specs/{spec_id}">;
 export type Thread = Reply<"GET /api/v1/chat/threads/{thread_id}">;
 export type ChatMessage = Reply<"GET /api/v1/chat/threads/{thread_id}/messages">["items"][number];

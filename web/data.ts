@@ -91,6 +91,9 @@ export function useMe() {
   return { user: user.data ?? null, memberships: items, current, role: current?.role ?? "viewer" };
 }
 
+/** What the person may do with the installation; null until that is known. */
+export const useInstallation = () => useApi("GET /api/v1/installation", {}, { isFixed: true }).data ?? null;
+
 const ROLES = ["viewer", "member", "admin", "owner"];
 
 /** Whether the person has at least this role here. */

@@ -16,9 +16,9 @@ import {
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { call, chooseOrganization, switchTo } from "./api.ts";
-import { AREAS, type Area } from "./areas.ts";
+import { type Area, areasFor } from "./areas.ts";
 import { base } from "./base.ts";
-import { client, useApi, useMe } from "./data.ts";
+import { client, useApi, useInstallation, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { useLink } from "./live.ts";
 import { IconButton } from "./parts/button.tsx";
@@ -28,13 +28,14 @@ import { Palette } from "./parts/palette.tsx";
 import { counted } from "./parts/time.tsx";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
-const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch", "Organization"];
+const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch", "Organization", "Operator"];
 
 /** What stands around every page: navigation, organization, person, search. */
 export function Frame({ children }: { children: ReactNode }) {
   const [at] = useLocation();
   const [isNavOpen, setNavOpen] = useState(false);
   const [opened, setOpened] = useState<"palette" | "keys" | null>(null);
+  const areas = areasFor(useInstallation());
   useKeys({ onPalette: () => setOpened("palette"), onHelp: () => setOpened("keys") });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a phone
   useEffect(() => setNavOpen(false), [at]);
@@ -81,13 +82,15 @@ export function Frame({ children }: { children: ReactNode }) {
           </button>
         </div>
         <nav aria-label="Areas" className="grow overflow-y-auto px-2 pb-3">
-          {GROUPS.map((group) => (
+          {GROUPS.filter((group) => areas.some((area) => area.group === group)).map((group) => (
             <div key={group} className="mb-1">
               {group && <p className="px-2 pt-2 pb-0.5 text-xs font-medium text-faint">{group}</p>}
               <ul>
-                {AREAS.filter((area) => area.group === group).map((area) => (
-                  <NavItem key={area.href} area={area} at={at} />
-                ))}
+                {areas
+                  .filter((area) => area.group === group)
+                  .map((area) => (
+                    <NavItem key={area.href} area={area} at={at} />
+                  ))}
               </ul>
             </div>
           ))}
@@ -187,6 +190,7 @@ function LiveMark() {
 
 function Switcher() {
   const { memberships, current } = useMe();
+  const mayMake = useInstallation()?.createsOrganizations === true;
   const [, go] = useLocation();
   return (
     <Menu
@@ -212,8 +216,12 @@ function Switcher() {
           ),
           onPick: () => switchTo(organization.id),
         })),
-        "line",
-        { name: "New organization", icon: Plus, onPick: () => go("/organization?new=yes") },
+        ...(mayMake
+          ? ([
+              "line",
+              { name: "New organization", icon: Plus, onPick: () => go("/organization?new=yes") },
+            ] as const)
+          : []),
       ]}
     />
   );

@@ -66,6 +66,8 @@ export const ROUTES: readonly PageRoute[] = [
   route("/access", () => import("./pages/access.tsx")),
   route("/link", () => import("./pages/link.tsx")),
   route("/organization", () => import("./pages/organization.tsx")),
+  route("/installation", () => import("./pages/installation.tsx")),
+  route("/installation/organizations/:id", () => import("./pages/installation-organization.tsx")),
 ];
 
 export const NOWHERE = route("", () => import("./pages/nowhere.tsx"));

@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { useSearchParams } from "wouter";
 import { switchTo } from "../api.ts";
-import { useApi, useMay, useMe } from "../data.ts";
+import { useApi, useInstallation, useMay, useMe } from "../data.ts";
 import { Button } from "../parts/button.tsx";
 import { Mono } from "../parts/copy.tsx";
 import { Held } from "../parts/detail.tsx";
@@ -14,14 +14,17 @@ import { When } from "../parts/time.tsx";
 export default function OrganizationPage() {
   const may = useMay("admin");
   const isOwner = useMay("owner");
+  const mayMake = useInstallation()?.createsOrganizations === true;
   const [search, setSearch] = useSearchParams();
   const organization = useApi("GET /api/v1/organizations/current", {});
   return (
     <>
       <PageHead title="Organization" about="What it is called, and how much it may take.">
-        <Button icon={Plus} onClick={() => setSearch({ new: "yes" })}>
-          New organization
-        </Button>
+        {mayMake && (
+          <Button icon={Plus} onClick={() => setSearch({ new: "yes" })}>
+            New organization
+          </Button>
+        )}
       </PageHead>
       <Shown of={organization}>
         {(data) => (

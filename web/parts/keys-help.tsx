@@ -1,4 +1,5 @@
-import { AREAS } from "../areas.ts";
+import { areasFor } from "../areas.ts";
+import { useInstallation } from "../data.ts";
 import { Dialog } from "./dialog.tsx";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
@@ -7,14 +8,14 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["Ctrl Enter", "Run the SQL or save the form"],
   ["Esc", "Close"],
   ["?", "This list"],
-  ...AREAS.map(({ key, name }) => [`g ${key}`, name] as const),
 ];
 
 export function Keys({ onClose }: { onClose: () => void }) {
+  const areas = areasFor(useInstallation());
   return (
     <Dialog title="Keyboard" onClose={onClose}>
       <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2">
-        {KEYS.map(([keys, what]) => (
+        {[...KEYS, ...areas.map(({ key, name }) => [`g ${key}`, name] as const)].map(([keys, what]) => (
           <div key={keys} className="contents">
             <dt>
               {keys.split(" ").map((key) => (

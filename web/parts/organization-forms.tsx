@@ -1,28 +1,14 @@
 import { useState } from "react";
 import { switchTo } from "../api.ts";
 import type { Reply } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
+import { useChange } from "../data.ts";
 import { Check } from "./catalog-fields.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { FormFrame, toldBy } from "./form-frame.tsx";
-import { Labelled, TextField } from "./labelled.tsx";
+import { TextField } from "./labelled.tsx";
+import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;
-type Plan = Organization["plan"];
-interface Rate {
-  perMinute: number;
-  burst: number;
-}
-
-const PLANS: readonly (readonly [plan: Plan, name: string])[] = [
-  ["free", "Free"],
-  ["pro", "Pro"],
-  ["enterprise", "Enterprise"],
-];
-
-/** Empty text is no number; anything else that is none is left to the API. */
-const asNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));
-
 /** Names, plan, and for the largest plan a rate of its own. */
 export function OrganizationSettings({
   organization,
@@ -31,15 +17,10 @@ export function OrganizationSettings({
   organization: Organization;
   onDirty: (isDirty: boolean) => void;
 }) {
-  const { webhookRate } = organization;
-  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
-  const rates = meta.data?.limits.webhooks as Record<Plan, Rate> | undefined;
   const [draft, setDraft] = useState({
     name: organization.name,
     slug: organization.slug,
-    plan: organization.plan,
-    perMinute: webhookRate ? String(webhookRate.perMinute) : "",
-    burst: webhookRate ? String(webhookRate.burst) : "",
+    ...draftOf(organization),
     requireFourEyes: organization.requireFourEyes,
   });
   const save = useChange("PATCH /api/v1/organizations/current", {
@@ -53,20 +34,14 @@ export function OrganizationSettings({
     setDraft({ ...draft, ...change });
     onDirty(true);
   };
-  const rate =
-    draft.perMinute.trim() === "" && draft.burst.trim() === ""
-      ? null
-      : { perMinute: asNumber(draft.perMinute), burst: asNumber(draft.burst) };
   const body = {
     ...(draft.name === organization.name ? {} : { name: draft.name }),
     ...(draft.slug === organization.slug ? {} : { slug: draft.slug }),
-    ...(draft.plan === organization.plan ? {} : { plan: draft.plan }),
+    ...planChange(draft, organization),
     ...(draft.requireFourEyes === organization.requireFourEyes
       ? {}
       : { requireFourEyes: draft.requireFourEyes }),
-    ...(JSON.stringify(rate) === JSON.stringify(webhookRate) ? {} : { webhookRate: rate }),
   };
-  const usual = rates?.[draft.plan];
   return (
     <FormFrame
       title="Settings"
@@ -95,45 +70,7 @@ export function OrganizationSettings({
             : { about: "The addresses of webhooks change with it; tell whoever sends to the old ones." })}
           maxLength={100}
         />
-        <Labelled
-          label="Plan"
-          fault={told("plan")}
-          about={usual ? `Webhooks that come in: ${usual.perMinute} a minute, ${usual.burst} at once.` : null}
-        >
-          {(wiring) => (
-            <select
-              {...wiring}
-              className="field"
-              value={draft.plan}
-              onChange={(event) => put({ plan: event.target.value as Plan })}
-            >
-              {PLANS.map(([id, name]) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Labelled>
-        {draft.plan === "enterprise" && (
-          <fieldset className="grid grid-cols-2 gap-4">
-            <legend className="sr-only">A webhook rate of its own</legend>
-            <TextField
-              label="Webhooks a minute"
-              value={draft.perMinute}
-              onChange={(perMinute) => put({ perMinute })}
-              fault={told("webhookRate", "perMinute")}
-              placeholder={usual ? String(usual.perMinute) : ""}
-            />
-            <TextField
-              label="At once"
-              value={draft.burst}
-              onChange={(burst) => put({ burst })}
-              fault={told("webhookRate", "burst")}
-              placeholder={usual ? String(usual.burst) : ""}
-            />
-          </fieldset>
-        )}
+        <PlanFields draft={draft} onChange={put} told={told} />
       </div>
       <div className="mt-4">
         <Check

@@ -8,9 +8,9 @@ export interface Hit {
   icon: LucideIcon;
 }
 
-/** Pages, and forms for what one wants to make; some are for admins alone. */
-export const PLACES: readonly (Hit & { isAdmins?: boolean })[] = [
-  ...AREAS.map(({ href, name, icon }) => ({ href, name, icon, about: "Go to" })),
+/** Pages, and forms for what one wants to make; some are for admins or operators alone. */
+export const PLACES: readonly (Hit & { isAdmins?: boolean; isOperators?: boolean })[] = [
+  ...AREAS.map(({ group, also, key, ...place }) => ({ ...place, about: "Go to" })),
   { href: "/templates", name: "Templates", about: "Go to", icon: FileCode },
   { href: "/deliveries", name: "Incoming webhooks", about: "Go to", icon: Webhook },
   { href: "/dead-letters", name: "Dead letters", about: "Go to", icon: Webhook },

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { CornerDownLeft, Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { useMay } from "../data.ts";
+import { useInstallation, useMay } from "../data.ts";
 import { type Hit, PLACES } from "./palette-places.ts";
 import { isId, isIdPart, searchId, searchIdPart, searchNames } from "./palette-search.ts";
 
@@ -38,11 +38,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
     enabled: asked !== "",
   });
   const mayAsk = useMay("admin");
+  const isOperator = useInstallation()?.isOperator === true;
   const wanted = text.trim().toLowerCase();
   const hits = [
     ...(asked === "" ? [] : (found.data ?? [])),
     ...PLACES.filter(
-      ({ name, isAdmins }) => name.toLowerCase().includes(wanted) && (mayAsk || isAdmins !== true),
+      ({ name, isAdmins, isOperators }) =>
+        name.toLowerCase().includes(wanted) && (mayAsk || !isAdmins) && (isOperator || !isOperators),
     ),
   ];
   const chosen = Math.min(at, hits.length - 1);

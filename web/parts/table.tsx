@@ -118,7 +118,12 @@ export function useFilters() {
         { replace: name !== "offset" },
       );
     },
-    clear: () => setSearch(new URLSearchParams()),
+    /** Of the tab that is open; which one that is stays. */
+    clear: () =>
+      setSearch((before) => {
+        const tab = before.get("tab");
+        return new URLSearchParams(tab === null ? {} : { tab });
+      }),
     isAny: [...search.keys()].some((name) => name !== "offset" && name !== "tab"),
   };
 }

@@ -47,6 +47,9 @@ function ago(at: string, from: number): string {
 
 /** An instant in the person's own zone, with seconds. */
 export const exactly = (at: string): string => exact.format(new Date(at));
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+/** The day of an instant in the person's own zone: `Jan 31, 2026`. */
+export const dayOf = (at: string): string => day.format(new Date(at));
 export const shortly = (at: string): string => short.format(new Date(at));
 
 /** How long ago, with the exact instant on hover. */

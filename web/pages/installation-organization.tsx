@@ -1,0 +1,54 @@
+import { useApi } from "../data.ts";
+import { Mono } from "../parts/copy.tsx";
+import { Held } from "../parts/detail.tsx";
+import { InstallationLimits } from "../parts/installation-limits.tsx";
+import { RestoreOrganization } from "../parts/installation-organizations.tsx";
+import { OperatorsOnly } from "../parts/operators-only.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
+import { dayOf, When } from "../parts/time.tsx";
+
+export default function InstallationOrganizationPage({ id }: { id: string }) {
+  return (
+    <OperatorsOnly>
+      <Organization id={id} />
+    </OperatorsOnly>
+  );
+}
+
+function Organization({ id }: { id: string }) {
+  const organization = useApi("GET /api/v1/installation/organizations/{organization_id}", {
+    path: { organization_id: id },
+  });
+  return (
+    <Shown of={organization}>
+      {(data) => (
+        <>
+          <PageHead
+            title={data.name}
+            from={[["/installation", "Installation"]]}
+            about={<Mono text={data.slug} />}
+          >
+            {data.removedAt !== null && <RestoreOrganization organization={data} />}
+          </PageHead>
+          {data.restorableUntil !== null && (
+            <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
+              Removed. All of its data is erased on {dayOf(data.restorableUntil)}.
+            </p>
+          )}
+          <Held noun="organization" of={data}>
+            {(held, onDirty) => <InstallationLimits organization={held} onDirty={onDirty} />}
+          </Held>
+          <Section title="Details">
+            <Facts
+              of={[
+                ["ID", <Mono key="id" text={data.id} />],
+                ["Created", <When key="made" at={data.createdAt} />],
+                ["Updated", <When key="changed" at={data.updatedAt} />],
+              ]}
+            />
+          </Section>
+        </>
+      )}
+    </Shown>
+  );
+}

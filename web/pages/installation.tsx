@@ -1,0 +1,36 @@
+import { InstallationHealth } from "../parts/installation-health.tsx";
+import { InstallationOrganizations } from "../parts/installation-organizations.tsx";
+import { InstallationUsers } from "../parts/installation-users.tsx";
+import { OperatorsOnly } from "../parts/operators-only.tsx";
+import { PageHead, useTab } from "../parts/page.tsx";
+
+export default function Installation() {
+  return (
+    <OperatorsOnly>
+      <Operator />
+    </OperatorsOnly>
+  );
+}
+
+function Operator() {
+  const tabs = useTab([
+    ["organizations", "Organizations"],
+    ["users", "Users"],
+    ["health", "Health"],
+  ]);
+  const shown = {
+    organizations: <InstallationOrganizations />,
+    users: <InstallationUsers />,
+    health: <InstallationHealth />,
+  };
+  return (
+    <>
+      <PageHead
+        title="Installation"
+        about="All organizations and users of this installation. Operators don't see an organization's data."
+      />
+      {tabs.bar}
+      {shown[tabs.current ?? "organizations"]}
+    </>
+  );
+}

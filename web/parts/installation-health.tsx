@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { CircleCheck, OctagonX, RefreshCw } from "lucide-react";
+import { call } from "../api.ts";
+import { useApi } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Facts, Section, Shown } from "./page.tsx";
+import { Tag } from "./status.tsx";
+
+/** What each check is called, and what it tried. */
+const CHECKS: Readonly<Record<string, readonly [name: string, about: string]>> = {
+  writes: ["Database", "A write was committed."],
+  scheduler: ["Scheduler", "Schedules and retries are started."],
+  disk: ["Disk", "There is room in the data directory."],
+  key: ["Master key", "It opens what it encrypts."],
+  backups: ["Backups", "The last scheduled backup succeeded."],
+};
+
+const REFETCH_MS = 15_000;
+
+/** Whether the server can work, check by check. */
+export function InstallationHealth() {
+  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
+  const health = useQuery({
+    queryKey: ["GET /api/v1/health", "deep"],
+    // a server that can't work says so with 503, and which check failed
+    queryFn: ({ signal }) =>
+      call("GET /api/v1/health", { query: { deep: true } }, { signal, alsoReplies: 503 }),
+    refetchInterval: REFETCH_MS,
+    staleTime: 0,
+  });
+  return (
+    <Shown of={health}>
+      {({ status, checks = {} }) => (
+        <>
+          <Section
+            title={status === "ok" ? "All checks passed" : "Some checks failed"}
+            flush
+            aside={
+              <Button
+                icon={RefreshCw}
+                kind="quiet"
+                busy={health.isFetching}
+                onClick={() => void health.refetch()}
+              >
+                Check again
+              </Button>
+            }
+          >
+            <ul aria-label="Health checks">
+              {Object.entries(checks).map(([id, { ok, detail }]) => {
+                const [name, about] = CHECKS[id] ?? [id, ""];
+                const Icon = ok ? CircleCheck : OctagonX;
+                return (
+                  <li
+                    key={id}
+                    className="flex items-center gap-3 border-t border-line px-4 py-2.5 text-sm first:border-t-0"
+                  >
+                    <Icon size={16} aria-hidden className={ok ? "text-good" : "text-bad"} />
+                    <span className="min-w-0 grow">
+                      <span className="block font-medium">{name}</span>
+                      <span className="block text-xs text-soft">{(ok ? "" : detail) || about}</span>
+                    </span>
+                    {ok && detail && <span className="text-xs text-soft tabular-nums">{detail}</span>}
+                    <Tag tone={ok ? "good" : "bad"}>{ok ? "OK" : "Failed"}</Tag>
+                  </li>
+                );
+              })}
+            </ul>
+          </Section>
+          <Section title="Details">
+            <Facts
+              of={[
+                ["Status", status],
+                ["Version", meta.data?.version ?? "–"],
+              ]}
+            />
+          </Section>
+        </>
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,144 @@
+import { useState } from "react";
+import type { InstallationOrganization } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { LongField } from "./catalog-fields.tsx";
+import { FormFrame, faultsOf, toldBy } from "./form-frame.tsx";
+import { Labelled } from "./labelled.tsx";
+import { Section } from "./page.tsx";
+import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
+import { countOf, QUOTA_FIELDS, type Quota, type QuotaField, textOf } from "./quotas.ts";
+import { counted } from "./time.tsx";
+
+const linesOf = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+
+const textsOf = (quotas: InstallationOrganization["quotas"]) =>
+  Object.fromEntries(QUOTA_FIELDS.map(({ name, power }) => [name, textOf(quotas[name], power)])) as Record<
+    Quota,
+    string
+  >;
+
+/** What an operator sets for an organization: its plan, its quotas, and the private addresses that it reaches. */
+export function InstallationLimits({
+  organization,
+  onDirty,
+}: {
+  organization: InstallationOrganization;
+  onDirty: (isDirty: boolean) => void;
+}) {
+  const [plan, setPlan] = useState(draftOf(organization));
+  const [quotas, setQuotas] = useState(textsOf(organization.quotas));
+  const [egress, setEgress] = useState(organization.egressAllow.join("\n"));
+  const save = useChange("PATCH /api/v1/installation/organizations/{organization_id}", {
+    touches: ["/organizations", "/memberships"],
+    tellsErrors: false,
+    done: "Limits saved",
+    onDone: () => onDirty(false),
+  });
+  const told = toldBy(save.error);
+  const counts = QUOTA_FIELDS.map(({ name, power }) => [name, countOf(quotas[name], power)] as const);
+  const changed = counts.filter(([name, count]) => count !== organization.quotas[name]);
+  const egressAllow = linesOf(egress);
+  const body = {
+    ...planChange(plan, organization),
+    ...(changed.length > 0
+      ? { quotas: Object.fromEntries(changed) as Partial<Record<Quota, number | null>> }
+      : {}),
+    ...(egressAllow.join("\n") === organization.egressAllow.join("\n") ? {} : { egressAllow }),
+  };
+  return (
+    <FormFrame
+      title="Plan"
+      call={save}
+      drawn={[
+        ...["plan", "webhookRate.perMinute", "webhookRate.burst", "egressAllow"],
+        ...QUOTA_FIELDS.map(({ name }) => `quotas.${name}`),
+      ]}
+      isChanged={Object.keys(body).length > 0}
+      isReady={counts.every(([, count]) => count !== undefined)}
+      onSend={() => save.mutate({ path: { organization_id: organization.id }, body })}
+      more={
+        <>
+          <Section title="Quotas" aside="No number: no limit">
+            <div className="grid gap-4 sm:grid-cols-2">
+              {QUOTA_FIELDS.map((field) => (
+                <QuotaInput
+                  key={field.name}
+                  field={field}
+                  text={quotas[field.name]}
+                  told={told("quotas", field.name)}
+                  onChange={(text) => {
+                    setQuotas({ ...quotas, [field.name]: text });
+                    onDirty(true);
+                  }}
+                />
+              ))}
+            </div>
+          </Section>
+          <Section title="Private addresses">
+            <LongField
+              label="Allowed addresses"
+              isCode
+              value={egress}
+              onChange={(text) => {
+                setEgress(text);
+                onDirty(true);
+              }}
+              fault={faultsOf(save.error)
+                .filter(({ loc }) => loc[1] === "egressAllow")
+                .map(({ loc, msg }) => `${egressAllow[Number(loc[2])] ?? "The list"}: ${msg}`)
+                .join(" ")}
+              placeholder={"10.1.0.0/16\ndb.internal:5432"}
+              about="One on each line: a CIDR range, an address or a host name, each also with a port. Added to WEIR_EGRESS_ALLOW."
+            />
+          </Section>
+        </>
+      }
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <PlanFields
+          draft={plan}
+          told={told}
+          onChange={(change) => {
+            setPlan({ ...plan, ...change });
+            onDirty(true);
+          }}
+        />
+      </div>
+    </FormFrame>
+  );
+}
+
+interface QuotaProps {
+  field: QuotaField;
+  text: string;
+  told: string | undefined;
+  onChange: (text: string) => void;
+}
+
+function QuotaInput({ field: { label, unit, power, about }, text, told, onChange }: QuotaProps) {
+  const count = countOf(text, power);
+  const hint = power === 0 ? "Enter a whole number." : `Enter a number with at most ${power} decimals.`;
+  const exact = power > 0 && typeof count === "number" ? ` ${counted(count)} bytes.` : "";
+  return (
+    <Labelled label={label} about={about + exact} fault={count === undefined ? hint : told}>
+      {(wiring) => (
+        <span className="flex items-center gap-2">
+          <input
+            {...wiring}
+            className="field"
+            inputMode="decimal"
+            autoComplete="off"
+            placeholder="no limit"
+            value={text}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          <span className="w-16 shrink-0 text-sm text-soft">{unit}</span>
+        </span>
+      )}
+    </Labelled>
+  );
+}

@@ -1,0 +1,113 @@
+import { Building2, Plus, SearchX } from "lucide-react";
+import { useState } from "react";
+import type { InstallationOrganization } from "../calls.ts";
+import { useChange } from "../data.ts";
+import { Button } from "./button.tsx";
+import { Choice, FilterBar, SearchField } from "./filters.tsx";
+import { Older, useOlder } from "./older.tsx";
+import { NewOrganization } from "./organization-forms.tsx";
+import { Empty } from "./page.tsx";
+import { limitsInWords } from "./quotas.ts";
+import { Tag } from "./status.tsx";
+import { type Column, Named, Table, useFilters } from "./table.tsx";
+import { dayOf, When } from "./time.tsx";
+
+const STATES = [
+  ["false", "Active"],
+  ["true", "Removed"],
+] as const;
+
+const COLUMNS: readonly Column<InstallationOrganization>[] = [
+  { name: "Name", isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },
+  { name: "Plan", cell: ({ plan }) => <span className="capitalize">{plan}</span> },
+  { name: "Limits", isMinor: true, cell: ({ quotas }) => <Limits quotas={quotas} /> },
+  { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { name: "Status", isRight: true, cell: (each) => <State organization={each} /> },
+];
+
+/** Every organization, searched and in pages; each leads to what an operator sets for it. */
+export function InstallationOrganizations() {
+  const filters = useFilters();
+  const [isMaking, setMaking] = useState(false);
+  const [q, removed] = [filters.get("q"), filters.get("removed")];
+  const list = useOlder("GET /api/v1/installation/organizations", {
+    query: { ...(q ? { q } : {}), ...(removed ? { removed: removed === "true" } : {}) },
+  });
+  return (
+    <>
+      <div className="mb-4 flex justify-end">
+        <Button icon={Plus} onClick={() => setMaking(true)}>
+          New organization
+        </Button>
+      </div>
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <SearchField label="Name or slug" value={q} onChange={(value) => filters.set("q", value)} />
+          <Choice
+            label="Status"
+            value={removed}
+            options={STATES}
+            onChange={(value) => filters.set("removed", value)}
+          />
+        </FilterBar>
+        <Older of={list} rows={8}>
+          {(items) =>
+            items.length > 0 ? (
+              <Table
+                label="Organizations"
+                columns={COLUMNS}
+                rows={items}
+                keyOf={({ id }) => id}
+                hrefOf={({ id }) => `/installation/organizations/${id}`}
+              />
+            ) : (
+              <Empty
+                icon={filters.isAny ? SearchX : Building2}
+                title="No organizations match these filters"
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
+              />
+            )
+          }
+        </Older>
+      </div>
+      {isMaking && <NewOrganization onClose={() => setMaking(false)} />}
+    </>
+  );
+}
+
+function Limits({ quotas }: Pick<InstallationOrganization, "quotas">) {
+  const words = limitsInWords(quotas);
+  return words === "" ? <span className="text-faint">none</span> : words;
+}
+
+function State({ organization }: { organization: InstallationOrganization }) {
+  const { restorableUntil } = organization;
+  if (restorableUntil === null) return <Tag tone="good">Active</Tag>;
+  return (
+    <span className="inline-flex items-center gap-3">
+      <span className="text-xs text-warn">Erased on {dayOf(restorableUntil)}</span>
+      <RestoreOrganization organization={organization} />
+    </span>
+  );
+}
+
+/** Brings a removed organization back, with its members and data. */
+export function RestoreOrganization({
+  organization: { id, name },
+}: {
+  organization: InstallationOrganization;
+}) {
+  const restore = useChange("POST /api/v1/installation/organizations/{organization_id}/restore", {
+    touches: ["/organizations", "/memberships"],
+    done: `${name} restored`,
+  });
+  return (
+    <Button
+      aria-label={`Restore ${name}`}
+      busy={restore.isPending}
+      onClick={() => restore.mutate({ path: { organization_id: id } })}
+    >
+      Restore
+    </Button>
+  );
+}

@@ -1,0 +1,185 @@
+import { Download, MailCheck, SearchX, ShieldMinus, ShieldPlus } from "lucide-react";
+import { useState } from "react";
+import { fetchFile } from "../api.ts";
+import type { InstallationUser } from "../calls.ts";
+import { useChange, useMe } from "../data.ts";
+import { Button, IconButton } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Choice, FilterBar, SearchField } from "./filters.tsx";
+import { download } from "./grid.tsx";
+import { Older, useOlder } from "./older.tsx";
+import { Empty } from "./page.tsx";
+import { personName } from "./person.ts";
+import { Tag } from "./status.tsx";
+import { type Column, Named, Table, useFilters } from "./table.tsx";
+import { When } from "./time.tsx";
+import { tell } from "./toast.tsx";
+
+/** What is about to change of a user, once it is confirmed. */
+interface Change {
+  user: InstallationUser;
+  body: { isOperator: boolean } | { addressProven: true };
+}
+
+const OPERATORS = [
+  ["true", "Operators"],
+  ["false", "Others"],
+] as const;
+
+async function exportData({ id, email }: InstallationUser): Promise<void> {
+  const file = await fetchFile(
+    "GET /api/v1/installation/users/{user_id}/export",
+    { path: { user_id: id } },
+    new AbortController().signal,
+  );
+  download(`${email}.json`, file);
+}
+
+/** Every user of the installation, searched and in pages. */
+export function InstallationUsers() {
+  const filters = useFilters();
+  const [change, setChange] = useState<Change | null>(null);
+  const [q, operators] = [filters.get("q"), filters.get("operators")];
+  const list = useOlder("GET /api/v1/installation/users", {
+    query: { ...(q ? { q } : {}), ...(operators ? { is_operator: operators === "true" } : {}) },
+  });
+  const columns: readonly Column<InstallationUser>[] = [
+    {
+      name: "Name",
+      isWide: true,
+      cell: (user) => <Named name={personName(user)} below={user.email} />,
+    },
+    {
+      name: "Rights",
+      cell: ({ isOperator }) => (isOperator ? <Tag tone="good">Operator</Tag> : null),
+    },
+    {
+      name: "Email",
+      isMinor: true,
+      cell: ({ addressProven }) =>
+        addressProven ? <Tag>Verified</Tag> : <Tag tone="warn">Not verified</Tag>,
+    },
+    { name: "Last active", isRight: true, isMinor: true, cell: (user) => <When at={user.lastActiveAt} /> },
+    { name: "Created", isRight: true, isMinor: true, cell: (user) => <When at={user.createdAt} /> },
+    {
+      name: "Actions",
+      isRight: true,
+      isUntitled: true,
+      cell: (user) => <Actions user={user} onChange={setChange} />,
+    },
+  ];
+  return (
+    <>
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <SearchField label="Name or email" value={q} onChange={(value) => filters.set("q", value)} />
+          <Choice
+            label="Rights"
+            value={operators}
+            options={OPERATORS}
+            onChange={(value) => filters.set("operators", value)}
+          />
+        </FilterBar>
+        <Older of={list} rows={8}>
+          {(items) =>
+            items.length > 0 ? (
+              <Table label="Users" columns={columns} rows={items} keyOf={({ id }) => id} />
+            ) : (
+              <Empty
+                icon={SearchX}
+                title="No users match these filters"
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
+              />
+            )
+          }
+        </Older>
+      </div>
+      {change && <ConfirmChange {...change} onClose={() => setChange(null)} />}
+    </>
+  );
+}
+
+function Actions({ user, onChange }: { user: InstallationUser; onChange: (change: Change) => void }) {
+  const name = personName(user);
+  const { isOperator, addressProven } = user;
+  return (
+    <span className="inline-flex gap-1">
+      {!addressProven && (
+        <IconButton
+          icon={MailCheck}
+          label={`Verify the email of ${name}`}
+          onClick={() => onChange({ user, body: { addressProven: true } })}
+        />
+      )}
+      <IconButton
+        icon={Download}
+        label={`Export data of ${name}`}
+        onClick={() => void exportData(user).catch((error: Error) => tell(error.message, "bad"))}
+      />
+      <IconButton
+        icon={isOperator ? ShieldMinus : ShieldPlus}
+        label={isOperator ? `Remove operator rights of ${name}` : `Make ${name} an operator`}
+        onClick={() => onChange({ user, body: { isOperator: !isOperator } })}
+      />
+    </span>
+  );
+}
+
+const wordsOf = (name: string, body: Change["body"], isSelf: boolean) => {
+  if ("addressProven" in body) {
+    return {
+      title: `Verify the email of ${name}?`,
+      verb: "Verify email",
+      about:
+        "Confirm only if you know that the address is this person's own. It lets them accept invitations.",
+      done: `Email of ${name} verified`,
+    };
+  }
+  if (body.isOperator) {
+    return {
+      title: `Make ${name} an operator?`,
+      verb: "Make operator",
+      about:
+        "Operators set limits, restore organizations and make other operators. They don't see an organization's data.",
+      done: `${name} is now an operator`,
+    };
+  }
+  return {
+    title: `Remove operator rights of ${name}?`,
+    verb: "Remove rights",
+    about: isSelf
+      ? "You lose access to this page. Another operator can give it back."
+      : "They lose access to this page. Their organizations stay as they are.",
+    done: `${name} is no longer an operator`,
+  };
+};
+
+function ConfirmChange({ user, body, onClose }: Change & { onClose: () => void }) {
+  const me = useMe();
+  const words = wordsOf(personName(user), body, me.user?.id === user.id);
+  const change = useChange("PATCH /api/v1/installation/users/{user_id}", {
+    touches: ["/installation"],
+    done: words.done,
+    onDone: onClose,
+  });
+  return (
+    <Dialog
+      title={words.title}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="main"
+            busy={change.isPending}
+            onClick={() => change.mutate({ path: { user_id: user.id }, body }, { onError: onClose })}
+          >
+            {words.verb}
+          </Button>
+        </>
+      }
+    >
+      <p className="text-soft">{words.about}</p>
+    </Dialog>
+  );
+}

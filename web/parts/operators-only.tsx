@@ -1,0 +1,27 @@
+import { Lock } from "lucide-react";
+import type { ReactNode } from "react";
+import { useApi } from "../data.ts";
+import { Empty, PageHead, Shown } from "./page.tsx";
+
+/** A page for operators of the installation; others are told whom to ask. */
+export function OperatorsOnly({ children }: { children: ReactNode }) {
+  const rights = useApi("GET /api/v1/installation", {}, { isFixed: true });
+  return (
+    <Shown of={rights}>
+      {({ isOperator }) =>
+        isOperator ? (
+          children
+        ) : (
+          <>
+            <PageHead title="Installation" />
+            <div className="card">
+              <Empty icon={Lock} title="This page is for operators">
+                You aren't an operator of this installation. An operator can make you one.
+              </Empty>
+            </div>
+          </>
+        )
+      }
+    </Shown>
+  );
+}

@@ -1,0 +1,98 @@
+import type { Reply } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Labelled, TextField } from "./labelled.tsx";
+
+export type Plan = Reply<"GET /api/v1/organizations/current">["plan"];
+interface Rate {
+  perMinute: number;
+  burst: number;
+}
+
+/** A plan and the webhook rate of its own that the largest one may have, as they are typed. */
+export interface PlanDraft {
+  plan: Plan;
+  perMinute: string;
+  burst: string;
+}
+
+const PLANS: readonly (readonly [plan: Plan, name: string])[] = [
+  ["free", "Free"],
+  ["pro", "Pro"],
+  ["enterprise", "Enterprise"],
+];
+
+/** Empty text is no number; anything else that is none is left to the API. */
+const asNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));
+
+export const draftOf = ({ plan, webhookRate }: { plan: Plan; webhookRate: Rate | null }): PlanDraft => ({
+  plan,
+  perMinute: webhookRate ? String(webhookRate.perMinute) : "",
+  burst: webhookRate ? String(webhookRate.burst) : "",
+});
+
+/** What changes of plan and rate, for the body of a call. */
+export function planChange(
+  { plan, perMinute, burst }: PlanDraft,
+  before: { plan: Plan; webhookRate: Rate | null },
+) {
+  const isEmpty = perMinute.trim() === "" && burst.trim() === "";
+  const rate = isEmpty ? null : { perMinute: asNumber(perMinute), burst: asNumber(burst) };
+  return {
+    ...(plan === before.plan ? {} : { plan }),
+    ...(JSON.stringify(rate) === JSON.stringify(before.webhookRate) ? {} : { webhookRate: rate }),
+  };
+}
+
+interface Props {
+  draft: PlanDraft;
+  onChange: (change: Partial<PlanDraft>) => void;
+  told: (...place: string[]) => string | undefined;
+}
+
+export function PlanFields({ draft, onChange, told }: Props) {
+  const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
+  const usual = (meta.data?.limits.webhooks as Record<Plan, Rate> | undefined)?.[draft.plan];
+  return (
+    <>
+      <Labelled
+        label="Plan"
+        fault={told("plan")}
+        about={usual ? `Webhooks that come in: ${usual.perMinute} a minute, ${usual.burst} at once.` : null}
+      >
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={draft.plan}
+            onChange={(event) => onChange({ plan: event.target.value as Plan })}
+          >
+            {PLANS.map(([id, name]) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      {draft.plan === "enterprise" && (
+        <fieldset className="grid grid-cols-2 gap-4">
+          <legend className="sr-only">A webhook rate of its own</legend>
+          <TextField
+            label="Webhooks a minute"
+            value={draft.perMinute}
+            onChange={(perMinute) => onChange({ perMinute })}
+            fault={told("webhookRate", "perMinute")}
+            placeholder={usual ? String(usual.perMinute) : ""}
+          />
+          <TextField
+            label="At once"
+            value={draft.burst}
+            onChange={(burst) => onChange({ burst })}
+            fault={told("webhookRate", "burst")}
+            placeholder={usual ? String(usual.burst) : ""}
+          />
+        </fieldset>
+      )}
+    </>
+  );
+}
