@@ -84,6 +84,21 @@ describe("a second factor", () => {
     expect((await login(app, second.toUpperCase())).status).toBe(200);
   });
 
+  test("gives recovery codes of at least 112 bits, unlike any before", async () => {
+    await using app = await startApp({ engine: false, stands: true });
+    const seen = new Set<string>();
+    for (let n = 0; n < 3; n++) {
+      const { recoveryCodes } = await turnOnSecondFactor(app);
+      for (const code of recoveryCodes) {
+        expect(code).toMatch(/^[a-z2-7]{4}(-[a-z2-7]{4}){5}$/); // 24 letters of 5 bits
+        seen.add(code);
+      }
+      expect((await app.owner("DELETE", TOTP, { password: PASSWORD })).status).toBe(204);
+      app.clock.turn(120_000);
+    }
+    expect(seen.size).toBe(30);
+  });
+
   test("can't be guessed at from many addresses, and a known browser is not held up by that", async () => {
     await using app = await startApp({
       engine: false,

@@ -34,7 +34,7 @@ export const secondFactorOperations = [
     bodyExample: { code: "123456" },
     response: RecoveryCodes,
     errors: [409],
-    example: { recoveryCodes: ["mfzw-k3tb-ozsx-i5lq"] },
+    example: { recoveryCodes: ["mfzw-k3tb-ozsx-i5lq-nbsw-y3dp"] },
     handle: async ({ ctx, body }) => ({ recoveryCodes: await confirmTotp(ctx, body.code) }),
   }),
   operation({
