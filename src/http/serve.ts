@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
@@ -16,10 +17,13 @@ import { type Operation, Reply, type Visit } from "./operation.ts";
 import { isForeign, isSameOrigin } from "./origin.ts";
 import { problemOf } from "./problem.ts";
 
-/** On every reply of the API: it is data, never a page. */
+/** Of what is data, never a page: a browser that shows it nevertheless loads, sends and frames nothing. */
+export const DATA_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** On every reply of the API. */
 const HEADERS = {
   "cache-control": "no-store",
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "content-security-policy": DATA_POLICY,
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
@@ -242,10 +246,22 @@ function refuseBadHost({ request }: Visit): void {
   if (!URL.canParse(request.url)) throw new AppError("bad_request", "The Host header names no host.");
 }
 
+/**
+ * Asks browsers for https alone, for a year; null where people come by http. Subdomains are included where the host is
+ * Weir's own: neither shared by port or path, nor a whole domain such as `example.com`, whose other hosts are not ours.
+ */
+function transportPolicy(baseUrl: string): string | null {
+  if (!baseUrl.startsWith("https:")) return null;
+  const { hostname, port, pathname } = new URL(baseUrl);
+  const isOwn = port === "" && pathname === "/" && hostname.split(".").length > 2 && isIP(hostname) === 0;
+  return `max-age=31536000${isOwn ? "; includeSubDomains" : ""}`;
+}
+
 /** What every reply carries. */
 export function headersFor(app: App, { correlationId, quota }: Visit): Record<string, string> {
   const headers: Record<string, string> = { ...HEADERS, "x-correlation-id": correlationId };
-  if (app.baseUrl().startsWith("https:")) headers["strict-transport-security"] = "max-age=31536000";
+  const transport = transportPolicy(app.baseUrl());
+  if (transport !== null) headers["strict-transport-security"] = transport;
   if (quota) {
     headers["ratelimit-limit"] = String(quota.limit);
     headers["ratelimit-remaining"] = String(quota.remaining);

@@ -43,7 +43,10 @@ describe("what every reply says of itself", () => {
     for (const [status, reply] of replies) {
       expect(reply.status).toBe(status);
       expect(headersOf(reply)).toMatchObject(SAFE);
-      expect(reply.headers.get("content-security-policy")).not.toMatch(/unsafe|\*|https?:/);
+      const policy = reply.headers.get("content-security-policy")?.split("; ");
+      expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "base-uri 'none'"]));
+      expect(policy?.some((each) => each.startsWith("form-action "))).toBe(true);
+      expect(policy?.join()).not.toMatch(/unsafe|\*|https?:/);
       expect(reply.headers.has("strict-transport-security")).toBe(false);
       expect([...reply.headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
       expect(reply.headers.has("server") || reply.headers.has("x-powered-by")).toBe(false);
@@ -58,17 +61,26 @@ describe("what every reply says of itself", () => {
     expect(headersOf(reply)).toMatchObject({ ...SAFE, "x-accel-buffering": "no" });
   });
 
-  test("asks for https for a year where people come by https, and only there", async () => {
-    await using secure = await startApp({
-      engine: false,
-      env: { WEIR_BASE_URL: "https://weir.example.com" },
-    });
-    for (const reply of [
-      await secure.owner("GET", ACTIONS),
-      await secure.anonymous("GET", "/docs"),
-      await secure.anonymous("GET", "/api/nothing"),
-    ])
-      expect(reply.headers.get("strict-transport-security")).toBe("max-age=31536000");
+  test("asks for https for a year where people come by https, with subdomains where the host is Weir's own", async () => {
+    const year = "max-age=31536000";
+    for (const [WEIR_BASE_URL, path, asked] of [
+      ["https://weir.example.com", "", `${year}; includeSubDomains`],
+      ["https://weir.example.com:8443", "", year],
+      ["https://tools.example.com/weir", "/weir", year],
+      ["https://example.com", "", year],
+      ["https://192.0.2.7", "", year],
+    ] as const) {
+      await using secure = await startApp({ engine: false, env: { WEIR_BASE_URL } });
+      for (const reply of [
+        await secure.owner("GET", path + ACTIONS),
+        await secure.anonymous("GET", `${path}/docs`),
+        await secure.anonymous("GET", `${path}/api/nothing`),
+      ])
+        expect([WEIR_BASE_URL, reply.headers.get("strict-transport-security")]).toEqual([
+          WEIR_BASE_URL,
+          asked,
+        ]);
+    }
   });
 });
 

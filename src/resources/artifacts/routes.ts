@@ -1,6 +1,7 @@
 import { object, uuid } from "../../base/shape.ts";
 import { operation, Reply } from "../../http/operation.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
+import { DATA_POLICY } from "../../http/serve.ts";
 import { dispositionOf, openContent } from "./content.ts";
 import { createArtifact, deleteArtifact, findArtifact, listArtifacts } from "./service.ts";
 import { Artifact, ArtifactCreate, ArtifactPage, ArtifactQuery, toArtifact } from "./wire.ts";
@@ -81,7 +82,7 @@ export const artifactOperations = [
       return new Reply(200, await openContent(ctx, row), {
         "content-type": row.mimeType ?? "application/octet-stream",
         "content-disposition": dispositionOf(row),
-        "content-security-policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+        "content-security-policy": `${DATA_POLICY}; sandbox`,
       });
     },
   }),
