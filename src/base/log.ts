@@ -24,17 +24,24 @@ export function openLog(options: {
   const write = (level: Level, message: string, fields: LogFields = {}) => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
     const time = clock.now().toISOString();
-    if (!pretty) return sink(JSON.stringify({ time, level, message, ...fields }));
+    if (!pretty) return sink(onOneLine(JSON.stringify({ time, level, message, ...fields })));
     const facts = Object.entries(fields).map(
       ([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
     );
-    sink(`${time.slice(11, 19)} ${level.padEnd(5)} ${message}${facts.join("")}`);
+    sink(onOneLine(`${time.slice(11, 19)} ${level.padEnd(5)} ${message}${facts.join("")}`));
   };
   return {
     write,
     report: (error, fields) => write("error", summary(error), { ...fields, ...traceOf(error) }),
   };
 }
+
+/** With line breaks and what else steers a terminal written out, so that no text can forge a line. */
+const onOneLine = (text: string) =>
+  text.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 const summary = (error: unknown) =>
   String(maskSecrets(error instanceof Error ? `${error.name}: ${safeMessage(error)}` : String(error)));
