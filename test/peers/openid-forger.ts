@@ -1,8 +1,14 @@
+import { createHmac, createPublicKey } from "node:crypto";
+
 /** What the next ID token is made of. */
 interface Forgery {
   claims?: Record<string, unknown>;
-  /** Signed by a key that the provider doesn't show, or by none. */
-  key?: "own" | "another" | "none";
+  /**
+   * Signed by a key that the provider doesn't show, or by none; `shown`: by one that the token brings along; `public`:
+   * with HS256, whose secret is the provider's public key.
+   */
+  key?: "own" | "another" | "none" | "shown" | "public";
+  header?: Record<string, unknown>;
 }
 
 const RSA = {
@@ -23,12 +29,23 @@ export async function startForger(client: { id: string }) {
   let nonce = "";
 
   const idToken = async (issuer: string) => {
-    const { claims, key = "own" } = next;
+    const { claims, key = "own", header } = next;
     const now = Math.floor(Date.now() / 1000);
     const usual = { iss: issuer, aud: client.id, sub: "1", nonce, iat: now, exp: now + 60 };
     const person = { email: "ada@example.com", email_verified: true };
-    const text = `${base64({ alg: key === "none" ? "none" : "RS256", kid: "1" })}.${base64({ ...usual, ...person, ...claims })}`;
+    const alg = key === "none" ? "none" : key === "public" ? "HS256" : "RS256";
+    const shown = await crypto.subtle.exportKey("jwk", another.publicKey);
+    const brought = key === "shown" ? { jwk: shown, jku: `${issuer}/jwks-of-another`, kid: "2" } : {};
+    const text = `${base64({ alg, kid: "1", ...brought, ...header })}.${base64({ ...usual, ...person, ...claims })}`;
     if (key === "none") return `${text}.`;
+    if (key === "public") {
+      const { n, e } = jwk;
+      const secret = createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" }).export({
+        type: "spki",
+        format: "pem",
+      });
+      return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
+    }
     const { privateKey } = key === "own" ? own : another;
     const signature = await crypto.subtle.sign(RSA.name, privateKey, Buffer.from(text));
     return `${text}.${Buffer.from(signature).toString("base64url")}`;
@@ -47,6 +64,10 @@ export async function startForger(client: { id: string }) {
         }
         case "/token":
           return Response.json({ access_token: "x", token_type: "Bearer", id_token: await idToken(origin) });
+        case "/jwks-of-another": {
+          const shown = await crypto.subtle.exportKey("jwk", another.publicKey);
+          return Response.json({ keys: [{ ...shown, kid: "2", use: "sig" }] });
+        }
         case "/jwks":
           return Response.json({ keys: [{ ...jwk, kid: "1", use: "sig" }] });
         default:

@@ -479,9 +479,16 @@ describe("an ID token", () => {
       return [forgery, status, surfer.jar.has("svc_token")];
     };
     const past = Math.floor(Date.now() / 1000) - 3600;
+    const future = Math.floor(Date.now() / 1000) + 3600;
+    const accessToken = { aud: "https://api.example.com", client_id: "weir", scope: "openid", jti: "1" };
     const forgeries = [
       { key: "another" as const },
       { key: "none" as const },
+      { key: "public" as const },
+      { key: "shown" as const },
+      { claims: { nbf: future } },
+      { claims: { nbf: "soon" } },
+      { header: { typ: "at+jwt" }, claims: { ...accessToken, nonce: undefined } },
       { claims: { iss: "https://login.example.com" } },
       { claims: { aud: "somebody else" } },
       { claims: { aud: ["weir", "somebody else"], azp: "somebody else" } },
