@@ -1,0 +1,77 @@
+import { expect, test } from "bun:test";
+import type { TSchema } from "@sinclair/typebox";
+import { requestExampleOf } from "../../src/resources/openapi/example.ts";
+import { operations } from "../../src/server.ts";
+import { startApp } from "../support/app.ts";
+import { NOBODY } from "../support/work.ts";
+
+const IDS: Readonly<Record<string, string>> = { layer: "raw", name: "automation", chat_provider: "slack" };
+
+/** Its address, with an id that nothing has. */
+const placeOf = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => IDS[name] ?? NOBODY);
+
+const isList = ({ type, anyOf = [] }: TSchema) =>
+  type === "array" || anyOf.some((each: TSchema) => each.type === "array");
+
+test("a parameter that takes one value is refused where it stands twice, also with the same value", async () => {
+  await using app = await startApp({ engine: false });
+  let count = 0;
+  for (const { method, path, query } of operations) {
+    if (!query) continue;
+    const example = requestExampleOf(query) as Record<string, unknown>;
+    for (const [name, shape] of Object.entries(query.properties)) {
+      if (isList(shape)) continue;
+      const usual = Object.entries(example).filter(([each, value]) => each !== name && value !== null);
+      const search = new URLSearchParams(usual.map(([each, value]) => [each, String(value)]));
+      const value = String(shape.default ?? shape.minimum ?? example[name] ?? "x");
+      for (const other of [value, `${value}0`]) {
+        const twice = `${search}&${name}=${encodeURIComponent(value)}&${name}=${encodeURIComponent(other)}`;
+        const { status, body } = await app.owner(method, `${placeOf(path)}?${twice}`);
+        const told = [method, path, name, status];
+        expect(told).toEqual([method, path, name, 422]);
+        const places = (body.detail as { loc: string[] }[]).map(({ loc }) => loc.join("."));
+        expect([...told, places.some((place) => place.startsWith(`query.${name}`))]).toEqual([...told, true]);
+        count++;
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(200);
+}, 120_000);
+
+/** What Weir alone sets, of things and of people. */
+const OWN_FIELDS = {
+  id: NOBODY,
+  organizationId: NOBODY,
+  userId: NOBODY,
+  createdBy: NOBODY,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+  role: "owner",
+  isOperator: true,
+  addressProvenAt: "2026-01-01T00:00:00.000Z",
+  passwordHash: "x",
+  tokenHash: "x",
+};
+
+test("a field that only Weir sets is refused by every operation that takes a body, and named", async () => {
+  await using app = await startApp({ engine: false });
+  let count = 0;
+  for (const operation of operations) {
+    const { method, path, body, bodyExample, query, oauth, audience } = operation;
+    const known = (body as TSchema | undefined)?.properties as Record<string, TSchema> | undefined;
+    if (!known || oauth || audience === "signature") continue;
+    const own = Object.fromEntries(
+      Object.entries(OWN_FIELDS).filter(([name]) => !Object.hasOwn(known, name)),
+    );
+    const given = { ...((bodyExample ?? requestExampleOf(body as TSchema)) as object), ...own };
+    const asked = query ? (requestExampleOf(query) as Record<string, unknown>) : {};
+    const search = new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)]));
+    const reply = await app.owner(method, `${placeOf(path)}?${search}`, given);
+    const refused = ((reply.body?.detail ?? []) as { loc: string[]; type: string }[])
+      .filter(({ loc, type }) => loc.length === 2 && type === "extra_forbidden")
+      .map(({ loc }) => loc[1]);
+    expect([method, path, reply.status, ...refused]).toEqual([method, path, 422, ...Object.keys(own)]);
+    count++;
+  }
+  expect(count).toBeGreaterThan(50);
+}, 120_000);
