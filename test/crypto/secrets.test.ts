@@ -44,6 +44,35 @@ describe("the secret box", () => {
     ]);
   });
 
+  test("is AES-256-GCM under a nonce of its own each time: another implementation of it opens what was sealed", async () => {
+    const bytes = (text: string) => Buffer.from(text.split(".")[2] ?? "", "base64url");
+    const label = "connection:1";
+    const material = await crypto.subtle.importKey("raw", new Uint8Array(32).fill(7), "HKDF", false, [
+      "deriveKey",
+    ]);
+    const derivation = {
+      name: "HKDF",
+      hash: "SHA-256",
+      salt: Buffer.from("weir"),
+      info: Buffer.from("seal"),
+    };
+    const cipher = { name: "AES-GCM", length: 256 };
+    const key = await crypto.subtle.deriveKey(derivation, material, cipher, false, ["decrypt"]);
+    const nonces = new Set<string>();
+    for (let n = 0; n < 50; n++) {
+      const sealed = bytes(box.seal("sécret 🚀", label));
+      const [iv, body] = [sealed.subarray(0, 12), sealed.subarray(12)];
+      nonces.add(iv.toString("hex"));
+      const opened = await crypto.subtle.decrypt(
+        { name: "AES-GCM", iv, additionalData: Buffer.from(label), tagLength: 128 },
+        key,
+        body,
+      );
+      expect(Buffer.from(opened).toString()).toBe("sécret 🚀");
+    }
+    expect(nonces.size).toBe(50);
+  });
+
   test("does not open under another label or key, nor what was altered", () => {
     const sealed = box.seal("secret", "connection:1");
     const other = openSecretBox(new Uint8Array(32).fill(8), systemIds);

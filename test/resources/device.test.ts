@@ -6,7 +6,7 @@ import { deviceCodes } from "../../src/resources/device/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
-import { type Answer, client, startApp } from "../support/app.ts";
+import { type Answer, client, PASSWORD, startApp } from "../support/app.ts";
 import { browser, join } from "../support/people.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
@@ -236,6 +236,30 @@ describe("polling", () => {
       type: "auth.device_denied",
       data: { clientId: "weir-cli" },
     });
+  });
+
+  test.each([
+    "authorization_code",
+    "password",
+    "implicit",
+    "client_credentials",
+    "refresh_token",
+    "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    "urn:ietf:params:oauth:grant-type:saml2-bearer",
+    "urn:ietf:params:oauth:grant-type:token-exchange",
+    "urn:openid:params:grant-type:ciba",
+  ])("is the only grant there is: %s brings nothing", async (grant_type) => {
+    await using app = await startApp({ engine: false });
+    const { poll, userCode } = await device(app);
+    await app.owner("POST", APPROVE, { userCode, approve: true });
+    const own = {
+      username: "ada@example.com",
+      password: PASSWORD,
+      code: "x",
+      refresh_token: "x",
+      assertion: "x",
+    };
+    expect(errorOf(await poll({ ...own, grant_type }))).toEqual([400, "unsupported_grant_type"]);
   });
 
   test("names what is wrong with the request", async () => {

@@ -4,7 +4,7 @@ import { passwordResets } from "../../src/resources/password-reset/table.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { startWithMail } from "../support/mail.ts";
-import { browser, join } from "../support/people.ts";
+import { browser, join, turnOnSecondFactor } from "../support/people.ts";
 
 const FORGOT = "/api/v1/auth/forgot";
 const RESET = "/api/v1/auth/reset";
@@ -49,6 +49,36 @@ describe("a forgotten password", () => {
     expect(ada?.addressProvenAt).not.toBeNull();
     const again = await app.anonymous("POST", RESET, { token, password: PASSWORD });
     expect([again.status, again.body.code]).toEqual([410, "gone"]);
+  });
+
+  test("leaves the second factor on: the new password alone does not sign in", async () => {
+    await using app = await startWithMail({ stands: true });
+    const { code } = await turnOnSecondFactor(app);
+    const token = await ask(app);
+    expect((await app.anonymous("POST", RESET, { token, password: NEW_PASSWORD })).status).toBe(204);
+    const credentials = { email: ADA, password: NEW_PASSWORD };
+    const alone = await app.anonymous("POST", "/api/v1/auth/login", credentials);
+    expect([alone.status, alone.body.code]).toEqual([401, "second_factor_required"]);
+    const both = await app.anonymous("POST", "/api/v1/auth/login", { ...credentials, code: code(1) });
+    expect(both.status).toBe(200);
+  });
+
+  test("asks no question that others could answer: an address, and then the link's token, are all that is taken", async () => {
+    await using app = await startWithMail();
+    const answer = { question: "first pet", answer: "Rex" };
+    for (const [path, body] of [
+      [FORGOT, { email: ADA, ...answer }],
+      [RESET, { token: await ask(app), password: NEW_PASSWORD, ...answer }],
+      ["/api/v1/auth/login", { email: ADA, password: PASSWORD, ...answer }],
+    ] as const) {
+      const { status, body: told } = await app.anonymous("POST", path, body);
+      expect([path, status, ...told.detail.map(({ loc }: { loc: string[] }) => loc[1])]).toEqual([
+        path,
+        422,
+        "question",
+        "answer",
+      ]);
+    }
   });
 
   test("leads to the same reply for an address that nobody has, and to no mail", async () => {

@@ -20,6 +20,12 @@ const COMMON = [
 ];
 const RARE = [PASSWORD, "Dragon-of-the-lake", "dragon 7419 3526", "aaaaaaaaaaab", "p-a-s-s-w-o-r-d-s"];
 
+test("a password never expires by itself", async () => {
+  await using app = await startApp({ engine: false, stands: true });
+  app.clock.turn(10 * 365 * 24 * 60 * 60 * 1000);
+  expect((await browser(app.origin).signIn()).status).toBe(200);
+});
+
 describe("a password to be set", () => {
   test("is none of the commonest, nor one of them with a simple padding, in either case", async () => {
     await using app = await startApp({

@@ -8,6 +8,22 @@ const named = (text: string) =>
   );
 
 test.each([
+  ["/setup", "new-password"],
+  ["/login", "current-password"],
+  ["/reset", "new-password"],
+  ["/invite", "new-password"],
+])("%s masks its password, and lets a manager fill in a long one", async (place, autocomplete) => {
+  await using app = await startApp({ engine: false });
+  const { text } = await app.anonymous("GET", place);
+  const fields = [...text.matchAll(/<input[^>]*name="password"[^>]*>/g)].map(([field]) => field);
+  expect(fields).toHaveLength(1);
+  const [field = ""] = fields;
+  expect(field).toContain('type="password"');
+  expect(field).toContain(`autocomplete="${autocomplete}"`);
+  expect(field).not.toMatch(/maxlength|readonly|onpaste|pattern/);
+});
+
+test.each([
   "/setup?token=abc",
   "/login?return_to=%2Fdocs",
   "/device?user_code=BCDF-GHJK",

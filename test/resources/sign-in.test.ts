@@ -169,6 +169,20 @@ describe("signing in", () => {
     expect(stored).not.toContain(before.replace("svc_token=", ""));
   });
 
+  test("gives the session's token in the cookie alone: no reply about the person or the session has it", async () => {
+    await using app = await startApp({ engine: false });
+    const ada = browser(app.origin);
+    const replies = [await ada.signIn()];
+    const token = ada.cookie().replace("svc_token=", "");
+    expect(token).toStartWith("svc_at_");
+    for (const place of ["users/me", "users/me/memberships", "users/me/export", "sessions", "events"])
+      replies.push(await ada.call("GET", `/api/v1/${place}`));
+    for (const { status, text } of replies) {
+      expect(status).toBe(200);
+      expect(text).not.toContain(token.slice("svc_at_".length));
+    }
+  });
+
   test("marks the cookie Secure where Weir is reached over https", async () => {
     await using app = await startApp({ env: { WEIR_BASE_URL: "https://weir.example.com" } });
     const [cookie] = (await browser(app.origin).signIn()).headers.getSetCookie();

@@ -98,6 +98,33 @@ test("a credential is good in its own carrier alone", async () => {
   expect(await statuses(cookie)).toEqual([401, 401, 200]);
 });
 
+test("a credential in the query is none, whatever it is called there", async () => {
+  await using app = await startApp({ engine: false });
+  const ada = browser(app.origin);
+  await ada.signIn();
+  const session = ada.cookie().replace("svc_token=", "");
+  const { key } = (await app.owner("POST", "/api/v1/api-keys", { name: "k" })).body;
+  for (const name of [
+    "access_token",
+    "token",
+    "api_key",
+    "apikey",
+    "key",
+    "x-api-key",
+    "authorization",
+    "svc_token",
+  ]) {
+    for (const value of [app.token, `Bearer ${app.token}`, key, session]) {
+      const query = new URLSearchParams({ [name]: value });
+      const { status, text } = await app.anonymous("GET", `${HERE}?${query}`);
+      expect([name, status, text.includes(value)]).toEqual([name, 401, false]);
+    }
+  }
+  expect(app.logged.filter((line) => [app.token, key, session].some((each) => line.includes(each)))).toEqual(
+    [],
+  );
+});
+
 test("a reset password ends every way into the account, in every organization", async () => {
   await using app = await startApp({ engine: false });
   const ceo = await join(app, "viewer");
