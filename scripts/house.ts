@@ -20,7 +20,10 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
     /^src\/(executors|providers|models|catalog|compute|mcp|sql|lake|charts|reader|sheets|search|mail)\//,
   ],
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
-  ["context", /^src\/(context|config|config-shown|folder|installation|own-services|authorities|asked-resets)\.ts$/],
+  [
+    "context",
+    /^src\/(context|config|config-shown|folder|installation|own-services|authorities|asked-resets)\.ts$/,
+  ],
   ["wire", /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/],
   ["service", /^src\/resources\/[\w-]+\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
   ["edge", /^src\/(http|engine)\//],

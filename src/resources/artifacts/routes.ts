@@ -1,7 +1,7 @@
 import { object, uuid } from "../../base/shape.ts";
 import { operation, Reply } from "../../http/operation.ts";
-import { refuseOthers } from "../runs/wire-private.ts";
 import { DATA_POLICY } from "../../http/serve.ts";
+import { refuseOthers } from "../runs/wire-private.ts";
 import { dispositionOf, openContent } from "./content.ts";
 import { createArtifact, deleteArtifact, findArtifact, listArtifacts } from "./service.ts";
 import { Artifact, ArtifactCreate, ArtifactPage, ArtifactQuery, toArtifact } from "./wire.ts";
