@@ -9,7 +9,7 @@ import { calls, says } from "../peers/model.ts";
 import { client, PASSWORD, type StartOptions, startApp } from "../support/app.ts";
 import { ask, makeThread, startChat } from "../support/chat.ts";
 import { browser, join, turnOnSecondFactor } from "../support/people.ts";
-import { created, makeAction } from "../support/work.ts";
+import { created, makeAction, makeAutomation } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -210,7 +210,11 @@ test("a second factor, recovery codes and known browsers go with the person", as
 
 test("private chats go, with what their agent has run, and shared actions stay", async () => {
   const secret = "moonlighting";
-  await using chat = await startChat([calls("action_sum", { a: secret }), says(`About ${secret}.`)]);
+  await using chat = await startChat([
+    calls("action_sum", { a: secret }),
+    calls("automation_weigh", { input: { a: secret, list: [secret] } }),
+    says(`About ${secret}.`),
+  ]);
   const { app: weir } = chat;
   const other = await join(weir, "owner");
   await weir.owner("PATCH", `/api/v1/installation/users/${other.user.id}`, { isOperator: true });
@@ -219,7 +223,13 @@ test("private chats go, with what their agent has run, and shared actions stay",
     kind: "duckdb_transform",
     definition: { sql: "SELECT {{input.a}} AS told" },
   });
-  const { at, thread } = await makeThread(chat, ["action:sum"]);
+  const definition = { branches: [{ key: "a", when: "item == input.a" }] };
+  await makeAutomation(
+    weir.owner,
+    { steps: [{ key: "s", forEach: "{{input.list}}", kind: "conditional_branch", definition }] },
+    { name: "Weigh" },
+  );
+  const { at, thread } = await makeThread(chat, ["action:sum", "automation:weigh"]);
   const { reply } = await ask(chat, at, { content: `Of my ${secret}` });
   expect(reply.content).toContain(secret);
   const [run] = (await other.call("GET", "/api/v1/action-runs?trigger_method=agent")).body.runs;

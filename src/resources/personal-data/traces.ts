@@ -1,8 +1,9 @@
-import { eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { canonicalJson, type Json, type JsonObject } from "../../base/json.ts";
 import type { App } from "../../context.ts";
 import { artifacts } from "../artifacts/table.ts";
+import { automationRunItems, automationRuns } from "../automations/table.ts";
 import { decisions } from "../decisions/table.ts";
 import { redactEvents } from "../events/redactions.ts";
 import type { EventRow } from "../events/table.ts";
@@ -13,6 +14,9 @@ import { addressLabel, type UserErasureRow, userErasures } from "./table.ts";
 const PAGE = 2_000;
 /** Rows that one transaction changes. */
 const BATCH = 100;
+
+/** Whose the private runs of an erased person are. */
+const ERASED = "erased";
 
 /** What is a person's own: nothing but the ids stays of what the trail says of it. */
 const OWN: readonly string[] = ["user", "session", "access_token", "device_code", "chat_thread"];
@@ -29,6 +33,7 @@ export async function* eraseTraces(app: App, erasure: UserErasureRow): AsyncGene
   const address = sealedAddress === null ? null : app.secrets.open(sealedAddress, addressLabel(erasure));
   yield* redactTrails(app, { ...erasure, address });
   yield* eraseRuns(app, userId);
+  yield* eraseAutomationRuns(app, userId);
   yield* eraseCallers(app, userId);
   await app.store.write(
     async (db) =>
@@ -130,7 +135,7 @@ const addressPattern = (address: string) =>
 async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
   for (let after = ""; ; ) {
     const rows = await app.store.db.all<{ id: string; isTheirs: number }>(
-      sql`select id as "id", trigger_method = 'agent' and created_by = ${userId} and completed_at is not null
+      sql`select id as "id", (private_to = ${userId} or (trigger_method = 'agent' and created_by = ${userId})) and completed_at is not null
             and definition <> '{}' as "isTheirs"
         from action_runs where id > ${after} order by id limit ${PAGE}`,
     );
@@ -155,6 +160,27 @@ async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
     }
     after = rows.at(-1)?.id ?? "";
     if (rows.length < PAGE) return;
+    yield;
+  }
+}
+
+/** Empties ended automation runs that the person's private chats have set off. */
+async function* eraseAutomationRuns(app: App, userId: string): AsyncGenerator<void> {
+  for (;;) {
+    const rows = await app.store.db
+      .select({ id: automationRuns.id })
+      .from(automationRuns)
+      .where(and(eq(automationRuns.privateTo, userId), isNotNull(automationRuns.completedAt)))
+      .limit(BATCH);
+    const ids = rows.map(({ id }) => id);
+    if (ids.length === 0) return;
+    await write(app, async (db) => {
+      await db.delete(automationRunItems).where(inArray(automationRunItems.automationRunId, ids));
+      await db
+        .update(automationRuns)
+        .set({ input: null, scope: {}, result: null, error: null, steps: [], privateTo: ERASED })
+        .where(inArray(automationRuns.id, ids));
+    });
     yield;
   }
 }
