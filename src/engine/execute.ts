@@ -8,7 +8,7 @@ import type { Done, Waiting } from "../executors/contract.ts";
 import { type CommonFields, checkFilled, fillInWhole } from "../resources/actions/definition.ts";
 import { openScope } from "../resources/automations/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
-import type { Outcome } from "../resources/runs/finish.ts";
+import type { Outcome } from "../resources/runs/end.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { type OpenBench, openBench } from "./bench.ts";
 import type { DatasetLocks } from "./locks.ts";

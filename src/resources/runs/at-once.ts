@@ -5,7 +5,7 @@ import { changing } from "../../store/prepared.ts";
 import { record } from "../events/service.ts";
 import { entityOf, SYSTEM, startedData } from "./claim.ts";
 import { decideClaimed } from "./decide.ts";
-import { recordOutcome, tellChanged } from "./finish.ts";
+import { recordOutcome, tellChanged } from "./end.ts";
 import { appendLogs } from "./logs.ts";
 import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";

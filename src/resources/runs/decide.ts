@@ -9,6 +9,7 @@ import { checkFilled, fillIn } from "../actions/definition.ts";
 import { openScope } from "../automations/scope.ts";
 import { record } from "../events/service.ts";
 import { entityOf, SYSTEM, startedData } from "./claim.ts";
+import { recordOutcome } from "./end.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
 import type { SmallEnd } from "./finish.ts";
 import type { RunError, RunRow } from "./table.ts";
@@ -42,19 +43,12 @@ export async function decideRun(
   };
   await insertRunRow(tx, row);
   await record(tx, "action.started", entityOf(row), startedData(row), input.actor);
-  const { id: runId, actionId, kind, status, error } = row;
-  const isOpen = row.privateTo === null;
-  const data = { runId, ...(isOpen ? { actionId } : {}), kind, status, durationSeconds: 0 };
-  if (error === null)
-    await record(tx, "action.completed", entityOf(row), { ...data, recordsProcessed: null }, SYSTEM);
-  else
-    await record(
-      tx,
-      "action.failed",
-      entityOf(row),
-      { ...data, ...(isOpen ? { error: { ...error } } : {}) },
-      SYSTEM,
-    );
+  const { result, error } = outcome;
+  await recordOutcome(
+    { ...tx, actor: SYSTEM },
+    row,
+    error === null ? { status: "completed", result } : { status: "failed", error },
+  );
   return row;
 }
 
@@ -87,7 +81,10 @@ export async function decideClaimed(ctx: Context, run: RunRow): Promise<Completi
 
 export const isDecider = (executor: Executor): executor is Decider => executor.decide !== undefined;
 
-type Decided = Pick<RunRow, "status" | "definition" | "result" | "error">;
+type Decided = { definition: JsonObject } & (
+  | { status: "completed"; result: JsonObject; error: null }
+  | { status: "failed"; result: null; error: RunError }
+);
 
 function decide(executor: Decider, given: JsonObject, scope: Scope): Decided {
   let definition = given;

@@ -1,38 +1,20 @@
 import { and, eq, sql } from "drizzle-orm";
-import { secondsBetween, timestamp } from "../../base/clock.ts";
+import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { summaryOf } from "../../base/summary.ts";
-import { type Actor, type App, type Context, type WriteContext, write, writeFor } from "../../context.ts";
-import type { Done, NewArtifact, Waiting } from "../../executors/contract.ts";
-import type { LakeLoad, LakeRead } from "../../lake/contract.ts";
+import { type App, type Context, type WriteContext, write, writeFor } from "../../context.ts";
 import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { insertArtifact, stageArtifact, stageFile, stageJson } from "../artifacts/keep.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
 import { commitLoad } from "../datasets/commit.ts";
 import { recordReads } from "../datasets/lineage.ts";
-import { record } from "../events/service.ts";
-import { contextForRun, entityOf, SYSTEM } from "./claim.ts";
-import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import { contextForRun, SYSTEM } from "./claim.ts";
+import { endRun, type Outcome, recordOutcome, recordProgress, tellChanged } from "./end.ts";
 import { appendLogs, type NewLog } from "./logs.ts";
 import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";
-import { actionRuns, type RunError, type RunProgress, type RunRow } from "./table.ts";
+import { actionRuns, type RunProgress, type RunRow } from "./table.ts";
 import { beginWait } from "./waits.ts";
-
-/** How an execution ended. */
-export type Outcome =
-  | {
-      status: "completed";
-      result: JsonObject;
-      whole?: Done["whole"];
-      load?: LakeLoad;
-      reads?: readonly LakeRead[];
-      artifacts?: readonly NewArtifact[];
-    }
-  | { status: "failed"; error: RunError }
-  | { status: "waiting"; error: RunError; dueAt: string }
-  | { status: "waiting"; wait: Waiting }
-  | { status: "cancelled" };
 
 /** What the run gathered and has not written yet. */
 export interface Leftover {
@@ -117,10 +99,7 @@ export async function finishRun(
       await recordReads(tx, { actionRunId, actionId, kind, loadId }, outcome.reads);
     }
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
-    await recordOutcome(tx, row, outcome);
-    if (row.automationRunId !== null && outcome.status !== "waiting")
-      await tx.runFollowers.ended({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, [row]);
-    tellChanged(tx, row);
+    await endRun({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row, outcome);
     if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
   });
@@ -194,15 +173,6 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
   });
 }
 
-/** Tells those who watch the run, and the worker where another run may be next. */
-export function tellChanged(tx: WriteContext, run: RunRow): void {
-  tx.afterCommit(() => {
-    tx.signals.notify(runTopic(run.id));
-    const setsFree = run.concurrencyKey !== null || run.datasetKey !== null;
-    if (setsFree || run.status === "waiting") tx.signals.notify(RUNS_TOPIC);
-  });
-}
-
 /** A run that somebody asked to cancel is not tried again, nor does it wait. */
 async function isCancelRequested(tx: WriteContext, id: string): Promise<boolean> {
   const [row] = await tx.db
@@ -271,60 +241,3 @@ async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "co
     artifacts: [...staged, whole],
   };
 }
-
-export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {
-  const data: JsonObject = {
-    runId: row.id,
-    ...(row.privateTo === null ? { actionId: row.actionId } : {}),
-    kind: row.kind,
-    status: row.status,
-    durationSeconds: secondsBetween(row.startedAt, row.completedAt),
-  };
-  switch (outcome.status) {
-    case "completed":
-      return record(tx, "action.completed", entityOf(row), {
-        ...data,
-        recordsProcessed: row.privateTo === null ? recordsIn(outcome.result) : null,
-      });
-    case "failed":
-      return record(tx, "action.failed", entityOf(row), { ...data, ...errorOf(row, outcome.error) });
-    case "cancelled":
-      return recordCancelled(tx, row, data);
-    case "waiting":
-      if ("wait" in outcome) {
-        const waits = { phase: "waiting", waitKind: row.waitKind, waitId: row.waitId };
-        return record(tx, "action.progress", entityOf(row), { ...data, ...waits });
-      }
-      return record(tx, "action.progress", entityOf(row), {
-        ...data,
-        phase: "retry",
-        dueAt: outcome.dueAt,
-        ...errorOf(row, outcome.error),
-      });
-  }
-}
-
-/** The actor is whoever asked to cancel the run, if somebody did. */
-function recordCancelled(tx: WriteContext, row: RunRow, data: JsonObject): Promise<void> {
-  const { cancelRequest } = row;
-  if (cancelRequest === null) return record(tx, "action.cancelled", entityOf(row), data);
-  const { correlationId: requestCorrelationId } = cancelRequest;
-  const actor = cancelRequest.actor as unknown as Actor;
-  return record(tx, "action.cancelled", entityOf(row), { ...data, requestCorrelationId }, actor);
-}
-
-const recordsIn = (result: JsonObject): number | null =>
-  typeof result.rows === "number" ? result.rows : null;
-/** What went wrong with a private run is for one person. */
-const errorOf = ({ privateTo }: RunRow, error: RunError): JsonObject =>
-  privateTo === null ? { error: { ...error } } : {};
-
-export const recordProgress = (tx: WriteContext, run: RunRow, progress: RunProgress): Promise<void> =>
-  record(
-    tx,
-    "action.progress",
-    entityOf(run),
-    run.privateTo === null
-      ? { runId: run.id, actionId: run.actionId, ...progress }
-      : { runId: run.id, kind: run.kind, phase: "running" },
-  );

@@ -5,9 +5,8 @@ import { type Context, inChainOf, requestChainOf, type WriteContext, write } fro
 import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
 import { isCall } from "../decisions/wire-question.ts";
-import { record } from "../events/service.ts";
-import { entityOf } from "./claim.ts";
-import { cancelTopic, enqueueRun, RUNS_TOPIC, runTopic, type Trigger } from "./enqueue.ts";
+import { endRun } from "./end.ts";
+import { cancelTopic, enqueueRun, runTopic, type Trigger } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 import { abandonWait } from "./waits.ts";
@@ -114,19 +113,8 @@ export async function requestCancel(tx: WriteContext, id: string): Promise<RunRo
   if (ends) {
     const own = inChainOf(tx, row);
     await abandonWait(own, run);
-    await record(own, "action.cancelled", entityOf(row), {
-      runId: row.id,
-      ...(row.privateTo === null ? { actionId: row.actionId } : {}),
-      kind: row.kind,
-      status: row.status,
-      requestCorrelationId: requestChainOf(own),
-    });
-    if (row.automationRunId !== null) await own.runFollowers.ended(own, [row]);
-  }
-  tx.afterCommit(() => {
-    tx.signals.notify(runTopic(id));
-    tx.signals.notify(ends ? RUNS_TOPIC : cancelTopic(id)); // a run of the same concurrency key may be next
-  });
+    await endRun(own, row, { status: "cancelled" });
+  } else tx.afterCommit(() => tx.signals.notify(cancelTopic(id)));
   return row;
 }
 

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Actor, WriteContext } from "../../context.ts";
 import type { Waiting, WaitKind, Waits } from "../../executors/contract.ts";
 import { SYSTEM } from "./claim.ts";
+import { endRun } from "./end.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
-import { recordOutcome, tellChanged } from "./finish.ts";
 import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunError, type RunRow } from "./table.ts";
 
@@ -101,12 +101,10 @@ export async function settleWait(
     .returning();
   if (!row) return null;
   const own: WriteContext = { ...tx, actor: SYSTEM, role: "member", correlationId: row.correlationId };
-  await recordOutcome(
+  await endRun(
     own,
     row,
     error === null ? (ending as Exclude<Ending, { error: unknown }>) : { status: "failed", error },
   );
-  if (row.automationRunId !== null) await own.runFollowers.ended(own, [row]);
-  tellChanged(own, row);
   return row;
 }

@@ -1,0 +1,100 @@
+import { secondsBetween } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Actor, WriteContext } from "../../context.ts";
+import type { Done, NewArtifact, Waiting } from "../../executors/contract.ts";
+import type { LakeLoad, LakeRead } from "../../lake/contract.ts";
+import { record } from "../events/service.ts";
+import { entityOf } from "./claim.ts";
+import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import type { RunError, RunProgress, RunRow } from "./table.ts";
+
+/** How an execution ended. */
+export type Outcome =
+  | {
+      status: "completed";
+      result: JsonObject;
+      whole?: Done["whole"];
+      load?: LakeLoad;
+      reads?: readonly LakeRead[];
+      artifacts?: readonly NewArtifact[];
+    }
+  | { status: "failed"; error: RunError }
+  | { status: "waiting"; error: RunError; dueAt: string }
+  | { status: "waiting"; wait: Waiting }
+  | { status: "cancelled" };
+
+/**
+ * What every end of a run leads to, in the transaction that has written its row: the event, what follows for the
+ * automation of its step, and the signals.
+ */
+export async function endRun(tx: WriteContext, run: RunRow, outcome: Outcome): Promise<void> {
+  await recordOutcome(tx, run, outcome);
+  if (run.automationRunId !== null && outcome.status !== "waiting") await tx.runFollowers.ended(tx, [run]);
+  tellChanged(tx, run);
+}
+
+/** Tells those who watch the run, and the worker where another run may be next. */
+export function tellChanged(tx: WriteContext, run: RunRow): void {
+  tx.afterCommit(() => {
+    tx.signals.notify(runTopic(run.id));
+    const setsFree = run.concurrencyKey !== null || run.datasetKey !== null;
+    if (setsFree || run.status === "waiting") tx.signals.notify(RUNS_TOPIC);
+  });
+}
+
+export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outcome): Promise<void> {
+  const data: JsonObject = {
+    runId: row.id,
+    ...(row.privateTo === null ? { actionId: row.actionId } : {}),
+    kind: row.kind,
+    status: row.status,
+    durationSeconds: secondsBetween(row.startedAt, row.completedAt),
+  };
+  switch (outcome.status) {
+    case "completed":
+      return record(tx, "action.completed", entityOf(row), {
+        ...data,
+        recordsProcessed: row.privateTo === null ? recordsIn(outcome.result) : null,
+      });
+    case "failed":
+      return record(tx, "action.failed", entityOf(row), { ...data, ...errorOf(row, outcome.error) });
+    case "cancelled":
+      return recordCancelled(tx, row, data);
+    case "waiting":
+      if ("wait" in outcome) {
+        const waits = { phase: "waiting", waitKind: row.waitKind, waitId: row.waitId };
+        return record(tx, "action.progress", entityOf(row), { ...data, ...waits });
+      }
+      return record(tx, "action.progress", entityOf(row), {
+        ...data,
+        phase: "retry",
+        dueAt: outcome.dueAt,
+        ...errorOf(row, outcome.error),
+      });
+  }
+}
+
+/** The actor is whoever asked to cancel the run, if somebody did. */
+function recordCancelled(tx: WriteContext, row: RunRow, data: JsonObject): Promise<void> {
+  const { cancelRequest } = row;
+  if (cancelRequest === null) return record(tx, "action.cancelled", entityOf(row), data);
+  const { correlationId: requestCorrelationId } = cancelRequest;
+  const actor = cancelRequest.actor as unknown as Actor;
+  return record(tx, "action.cancelled", entityOf(row), { ...data, requestCorrelationId }, actor);
+}
+
+const recordsIn = (result: JsonObject): number | null =>
+  typeof result.rows === "number" ? result.rows : null;
+/** What went wrong with a private run is for one person. */
+const errorOf = ({ privateTo }: RunRow, error: RunError): JsonObject =>
+  privateTo === null ? { error: { ...error } } : {};
+
+export const recordProgress = (tx: WriteContext, run: RunRow, progress: RunProgress): Promise<void> =>
+  record(
+    tx,
+    "action.progress",
+    entityOf(run),
+    run.privateTo === null
+      ? { runId: run.id, actionId: run.actionId, ...progress }
+      : { runId: run.id, kind: run.kind, phase: "running" },
+  );
