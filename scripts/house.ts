@@ -4,7 +4,8 @@
  *
  * 1. Floors. A file's name is its floor; an import goes down or stays level, never up. The page in web/ stands apart.
  * 2. Words. What is threaded through `App` is not also taken from the air.
- * 3. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
+ * 3. Circles. No files import values of each other in a circle.
+ * 4. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
  *
  * The patterns are spelt so that none of them finds itself here.
  */
@@ -120,17 +121,20 @@ export interface Inspection {
 export async function inspect(root: string): Promise<Inspection> {
   const breaches: string[] = [];
   const remarks: string[] = [];
+  const imports = new Map<string, string[]>();
   for (const path of pathsUnder(root)) {
     const bytes = await Bun.file(`${root}/${path}`).bytes();
     if (bytes.includes(0)) continue;
     const text = new TextDecoder().decode(bytes);
     breaches.push(...marks(path, text), ...strays(path, text));
     if (WEB.test(path)) breaches.push(...leaves(path, text));
+    if (SOURCE.test(path) || WEB.test(path)) imports.set(path, valuesOf(path, text));
     if (!SOURCE.test(path) || path.endsWith(".d.ts")) continue;
     breaches.push(...climbs(path, text));
     const lines = text.split("\n").length - 1;
     if (lines > MAX_ROOM_LINES) remarks.push(`${path}: ${lines} lines; would you know your way in there?`);
   }
+  breaches.push(...circles(imports));
   return { breaches: breaches.sort(), remarks: remarks.sort() };
 }
 
@@ -155,6 +159,38 @@ function climbs(path: string, text: string): string[] {
     .map(([, name]) => posix.join(posix.dirname(path), name ?? ""))
     .filter((target) => heightOf(target) > height || target.startsWith("web/"))
     .map((target) => `${path}: imports ${target}, which is higher up`);
+}
+
+/** The files of which `path` imports more than types, once it is loaded. */
+function valuesOf(path: string, text: string): string[] {
+  const code = withoutComments(text);
+  return [...code.matchAll(/^(?:import|export)\b([^"';]*?)(?:\bfrom\s*)?"(\.{1,2}\/[^"]+\.tsx?)"/gm)]
+    .filter(([, what = ""]) => !isOfTypes(what))
+    .map(([, , name = ""]) => posix.join(posix.dirname(path), name));
+}
+
+function isOfTypes(what: string): boolean {
+  if (/^\s*type\b/.test(what)) return true;
+  const named = /^\s*\{([^}]*)\}\s*$/.exec(what)?.[1]?.split(",") ?? [];
+  return named.length > 0 && named.every((name) => /^\s*(?:type\b.*)?$/s.test(name));
+}
+
+/** One line for each import that closes a circle. */
+function circles(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const way: string[] = [];
+  const walk = (path: string) => {
+    const start = way.indexOf(path);
+    if (start >= 0) found.push(`${[...way.slice(start), path].join(" → ")}: a circle of imports`);
+    if (start >= 0 || done.has(path)) return;
+    way.push(path);
+    for (const target of imports.get(path) ?? []) walk(target);
+    way.pop();
+    done.add(path);
+  };
+  for (const path of [...imports.keys()].sort()) walk(path);
+  return found;
 }
 
 /** The page knows the server by the types of its wire only, and so can't carry a part of it into browsers. */

@@ -12,7 +12,7 @@ import {
   clientLabel,
   tokensLabel,
 } from "../resources/catalog-sign-ins/table.ts";
-import { credentialsLabel } from "../resources/connections/link.ts";
+import { credentialsLabel } from "../resources/connections/credentials.ts";
 import { connections, connectionTokens } from "../resources/connections/table.ts";
 import { tokenLabel } from "../resources/connections/tokens.ts";
 import { refreshLabel } from "../resources/openid/table.ts";

@@ -7,7 +7,7 @@ import { exportConfig } from "../../src/cli/export.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { contextFor } from "../../src/context.ts";
 import { actions } from "../../src/resources/actions/table.ts";
-import { openCredentials as openSealed } from "../../src/resources/connections/link.ts";
+import { openCredentials as openSealed } from "../../src/resources/connections/credentials.ts";
 import { connections } from "../../src/resources/connections/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";

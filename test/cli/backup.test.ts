@@ -16,7 +16,7 @@ import { backup } from "../../src/cli/backup.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { contextFor } from "../../src/context.ts";
 import { type ArchiveWriter, readArchive, writeArchive } from "../../src/engine/backup/archive.ts";
-import { openCredentials } from "../../src/resources/connections/link.ts";
+import { openCredentials } from "../../src/resources/connections/credentials.ts";
 import { connections } from "../../src/resources/connections/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { client, startApp } from "../support/app.ts";

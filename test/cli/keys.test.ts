@@ -23,7 +23,7 @@ import { rekey } from "../../src/engine/rekeyer.ts";
 import { SEALED } from "../../src/engine/sealed.ts";
 import { askForNextKey } from "../../src/folder.ts";
 import { readInstallation } from "../../src/installation.ts";
-import { credentialsLabel, openCredentials } from "../../src/resources/connections/link.ts";
+import { credentialsLabel, openCredentials } from "../../src/resources/connections/credentials.ts";
 import { connections } from "../../src/resources/connections/table.ts";
 import { startApp, turnableClock } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";

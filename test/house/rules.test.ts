@@ -68,6 +68,30 @@ import { e } from "../../base/slug.ts";
   });
 });
 
+describe("circles", () => {
+  const breaches = async (files: Record<string, string>) => (await inspectTree(files)).breaches;
+
+  test("of values are a breach, however long", async () => {
+    const files = {
+      "src/base/a.ts": 'import { b } from "./b.ts";\n',
+      "src/base/b.ts": 'import { type A, c } from "./c.ts";\n',
+      "src/base/c.ts": 'export * from "./a.ts";\n',
+    };
+    expect(await breaches(files)).toEqual([
+      "src/base/a.ts → src/base/b.ts → src/base/c.ts → src/base/a.ts: a circle of imports",
+    ]);
+  });
+
+  test("of types are free, and what is imported later too", async () => {
+    const files = {
+      "src/base/a.ts": 'import type { B } from "./b.ts";\nimport { type C } from "./c.ts";\n',
+      "src/base/b.ts": 'import { a } from "./a.ts";\nconst c = await import("./c.ts");\n',
+      "src/base/c.ts": 'import { a } from "./a.ts";\nimport { b } from "./b.ts";\n',
+    };
+    expect(await breaches(files)).toEqual([]);
+  });
+});
+
 describe("the page", () => {
   test("it takes types of the wire from the server, and nothing else", async () => {
     const breach = (target: string) => [

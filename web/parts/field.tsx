@@ -1,9 +1,20 @@
-import type { FieldProps } from "./field-frame.tsx";
+import { Plus, Trash2 } from "lucide-react";
+import type { Schema } from "../calls.ts";
+import { Button, IconButton } from "./button.tsx";
+import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
 import { JsonField } from "./field-json.tsx";
-import { Group, Items, Variants } from "./field-nested.tsx";
 import { Pairs } from "./field-pairs.tsx";
 import { Scalar } from "./field-scalar.tsx";
-import { drawnAs } from "./schema.ts";
+import {
+  aboutOf,
+  type Drawn,
+  drawnAs,
+  isShort,
+  propertiesOf,
+  requiredOf,
+  startValue,
+  titleOf,
+} from "./schema.ts";
 
 /** One field of a generated form, in the way that its schema asks for. */
 export function Field(props: FieldProps) {
@@ -23,4 +34,148 @@ export function Field(props: FieldProps) {
     default:
       return <Scalar {...props} drawn={drawn} />;
   }
+}
+
+/** The fields of an object, without its frame. */
+function Inner({
+  of,
+  value,
+  faults,
+  onChange,
+  tables,
+  without,
+}: Omit<FieldProps, "name" | "schema" | "isRequired"> & { of: Schema; without?: string }) {
+  const now = asObject(value);
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      {propertiesOf(of)
+        .filter(([name]) => name !== without)
+        .map(([name, schema]) => (
+          <div key={name} className={isShort(name, schema) ? "min-w-0" : "min-w-0 sm:col-span-2"}>
+            <Field
+              name={name}
+              schema={schema}
+              isRequired={requiredOf(of).includes(name)}
+              value={now[name]}
+              faults={faults
+                .filter(({ loc }) => loc[0] === name)
+                .map((fault) => ({ ...fault, loc: fault.loc.slice(1) }))}
+              onChange={(next) => {
+                const after = { ...now };
+                if (next === undefined) delete after[name];
+                else after[name] = next;
+                onChange(after);
+              }}
+              tables={tables}
+            />
+          </div>
+        ))}
+    </div>
+  );
+}
+
+/** An object, which may be left out. */
+function Group({ of, ...props }: FieldProps & { of: Schema }) {
+  const { name, schema, isRequired, value, faults, onChange } = props;
+  const isThere = isRequired || value !== undefined;
+  return (
+    <Frame
+      title={titleOf(name, schema)}
+      about={aboutOf(schema)}
+      fault={told(faults.filter(({ loc }) => loc.length === 0))}
+      aside={
+        !isRequired &&
+        (isThere ? (
+          <IconButton
+            icon={Trash2}
+            label={`Remove ${titleOf(name, schema)}`}
+            onClick={() => onChange(undefined)}
+          />
+        ) : (
+          <Button kind="quiet" icon={Plus} onClick={() => onChange(startValue(of))}>
+            Set
+          </Button>
+        ))
+      }
+    >
+      {isThere && <Inner {...props} of={of} />}
+    </Frame>
+  );
+}
+
+/** A list of objects. */
+function Items({ of, ...props }: FieldProps & { of: Schema }) {
+  const { name, schema, value, faults, onChange } = props;
+  const items = Array.isArray(value) ? value : [];
+  return (
+    <Frame
+      title={titleOf(name, schema)}
+      about={aboutOf(schema)}
+      fault={told(faults.filter(({ loc }) => loc.length === 0))}
+      aside={
+        <Button kind="quiet" icon={Plus} onClick={() => onChange([...items, startValue(of)])}>
+          Add
+        </Button>
+      }
+    >
+      {items.length > 0 && (
+        <ol className="space-y-3">
+          {items.map((item, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the items have nothing else to be known by
+            <li key={at} className="rounded-md border border-line p-3">
+              <div className="mb-2 flex items-center justify-between text-xs text-soft">
+                <span>
+                  {titleOf(name, schema)} {at + 1}
+                </span>
+                <IconButton
+                  icon={Trash2}
+                  label={`Remove ${titleOf(name, schema)} ${at + 1}`}
+                  onClick={() =>
+                    onChange(items.length === 1 ? undefined : items.filter((_, index) => index !== at))
+                  }
+                />
+              </div>
+              <Inner
+                of={of}
+                value={item}
+                faults={faults
+                  .filter(({ loc }) => loc[0] === String(at))
+                  .map((fault) => ({ ...fault, loc: fault.loc.slice(1) }))}
+                onChange={(next) => onChange(items.map((each, index) => (index === at ? next : each)))}
+                tables={props.tables}
+              />
+            </li>
+          ))}
+        </ol>
+      )}
+    </Frame>
+  );
+}
+
+/** An object of one of several shapes, told apart by a field. */
+function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as: "variants" }> }) {
+  const { name, schema, isRequired, value, faults, onChange } = props;
+  const chosen = drawn.of.find((variant) => variant.name === asObject(value)[drawn.tag]);
+  return (
+    <Frame
+      title={titleOf(name, schema)}
+      about={aboutOf(schema)}
+      fault={told(faults.filter(({ loc }) => loc.length === 0 || loc[0] === drawn.tag))}
+      aside={
+        <select
+          aria-label={titleOf(name, schema)}
+          className="field my-1 w-auto"
+          value={chosen?.name ?? ""}
+          onChange={(event) => onChange(event.target.value ? { [drawn.tag]: event.target.value } : undefined)}
+        >
+          {!(isRequired && chosen) && <option value="">None</option>}
+          {drawn.of.map((variant) => (
+            <option key={variant.name}>{variant.name}</option>
+          ))}
+        </select>
+      }
+    >
+      {chosen && <Inner {...props} of={chosen.schema} without={drawn.tag} />}
+    </Frame>
+  );
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { SYSTEM } from "../runs/claim.ts";
-import { openCredentials } from "./link.ts";
+import { openCredentials } from "./credentials.ts";
 import { entity } from "./service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { and, eq, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { storedJson } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import { approvalMissing, needsApproval, type Purpose } from "./approval.ts";
+import { openCredentials } from "./credentials.ts";
 import { providerOf } from "./input.ts";
 import { marksOf } from "./marks.ts";
 import { quotasOf } from "./quotas.ts";
@@ -18,29 +18,6 @@ export interface OpenedConnection {
   provider: Provider;
   link: Link;
   approvalRequired: ApprovalRule;
-}
-
-/** The label that a connection's credentials are sealed under. */
-export const credentialsLabel = (row: { id: string; organizationId: string }) =>
-  `connection:${row.id}:${row.organizationId}`;
-
-/** Credentials in clear; they never leave the process but to their own system. */
-export const openCredentials = (ctx: Context, row: ConnectionRow): Record<string, string> =>
-  row.sealedCredentials === ""
-    ? {}
-    : storedJson(ctx.secrets.open(row.sealedCredentials, credentialsLabel(row)));
-
-/** The columns that hold credentials; of none, no ciphertext is kept. */
-export function sealCredentials(
-  ctx: Context,
-  row: { id: string; organizationId: string },
-  credentials: Record<string, string>,
-): Pick<ConnectionRow, "sealedCredentials" | "hasCredentials"> {
-  if (Object.keys(credentials).length === 0) return { sealedCredentials: "", hasCredentials: false };
-  return {
-    sealedCredentials: ctx.secrets.seal(JSON.stringify(credentials), credentialsLabel(row)),
-    hasCredentials: true,
-  };
 }
 
 /**

@@ -3,7 +3,8 @@ import { withoutSecrets } from "../../base/hide.ts";
 import type { Context } from "../../context.ts";
 import type { Link, Provider } from "../../providers/contract.ts";
 import type { Purpose } from "./approval.ts";
-import { linkOf, openCredentials } from "./link.ts";
+import { openCredentials } from "./credentials.ts";
+import { linkOf } from "./link.ts";
 import type { ConnectionRow } from "./table.ts";
 
 interface Limits {

@@ -4,7 +4,7 @@ import { canonicalJson } from "../../base/json.ts";
 import { type Context, touched, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { tellBroken } from "./broken.ts";
-import { openCredentials } from "./link.ts";
+import { openCredentials } from "./credentials.ts";
 import { reach } from "./reach.ts";
 import { entity, findConnection, mine } from "./service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
