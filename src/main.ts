@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   connections: async () => (await import("./cli/connections.ts")).connections,
   query: async () => (await import("./cli/query.ts")).query,
   webhooks: async () => (await import("./cli/webhooks.ts")).webhooks,
+  organization: async () => (await import("./cli/organization.ts")).organization,
   openapi: async () => (await import("./cli/openapi.ts")).openapi,
   api: async () => (await import("./cli/api.ts")).api,
   completion: async () => (await import("./cli/completion.ts")).completion,

@@ -34,6 +34,7 @@ import { mcpOperations } from "./resources/mcp/routes.ts";
 import { metaOperations } from "./resources/meta/routes.ts";
 import { openApiOperations } from "./resources/openapi/routes.ts";
 import { openIdOperations } from "./resources/openid/routes.ts";
+import { organizationExportOperations } from "./resources/organization-export/routes.ts";
 import { organizationTokenOperations } from "./resources/organization-tokens/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
 import { passwordResetPageOperations } from "./resources/password-reset/page.ts";
@@ -66,6 +67,7 @@ export const operations: readonly Operation[] = [
   ...organizationTokenOperations,
   ...personalDataOperations,
   ...organizationOperations,
+  ...organizationExportOperations,
   ...installationOperations,
   ...invitationOperations,
   ...invitePageOperations,

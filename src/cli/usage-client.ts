@@ -147,6 +147,19 @@ the database was put back (rolled_back).
   --data DIR         where all state lies; ./weir-data by default, or WEIR_DATA
 ${SHARED.replace("the API's JSON, as it is", "each event as JSON; of verify {valid, checked, firstBadId, reason, redacted}")}`,
   },
+  organization: {
+    line: "weir organization export -o FILE|- [--server URL] [--org ORG] [--json]",
+    gist: "export all of an organization as an archive",
+    verbs: {
+      export: "weir organization export -o FILE|- [--server URL] [--org ORG] [--json]",
+    },
+    text: `Writes a tar archive of all that the organization has: JSON Lines by noun, the lake's Parquet files, artifacts and
+files, without credentials and without others' chats. Its last file, manifest.json, lists all files with their SHA-256.
+Only an owner exports; for the configuration alone, as YAML, see weir export.
+
+  -o, --output FILE  the new file; - for standard output
+${SHARED.replace("the API's JSON, as it is", "{output, bytes}")}`,
+  },
   webhooks: {
     line: "weir webhooks dead-letters|replay [FLAGS]",
     gist: "list deliveries that failed for good, and make them once more",

@@ -4,6 +4,7 @@ import { type HttpWork, type LookWork, lookJob, resultJob } from "../executors/h
 import { searchJob } from "../providers/http-search.ts";
 import type { Computed, ComputeName } from "./contract.ts";
 import { type FillWork, fillJob } from "./fill.ts";
+import { type MaskWork, maskJob } from "./mask.ts";
 
 type Job = (input: JsonObject, bytes: Buffer) => Computed | Promise<Computed>;
 
@@ -13,5 +14,6 @@ export const jobs: Readonly<Record<ComputeName, Job>> = {
   fill: (input, bytes) => fillJob(input as unknown as FillWork, bytes),
   http_look: (input, bytes) => lookJob(input as unknown as LookWork, bytes),
   http_result: (input, bytes) => resultJob(input as unknown as HttpWork, bytes),
+  mask: (input, bytes) => maskJob(input as unknown as MaskWork, bytes),
   search: (input, bytes) => searchJob({ expression: String(input.expression) }, bytes),
 };

@@ -62,6 +62,12 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
     ["webhooks replay", 2, /Usage: weir webhooks/],
     away("webhooks dead-letters"),
   ],
+  organization: [
+    strange("organization export"),
+    ["organization export", 2, /--output/],
+    ["organization export -o a-file", 1, /a-file already/],
+    away("organization export -o new.tar"),
+  ],
   openapi: [strange("openapi"), ["openapi extra", 2, /extra/]],
   api: [strange("api"), ["api GET", 2, /Usage: weir api/], away("api GET /api/v1/meta")],
   completion: [strange("completion"), ["completion dos", 2, /bash, zsh or fish/]],

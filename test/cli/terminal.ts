@@ -11,6 +11,7 @@ import { openCredentials } from "../../src/cli/credentials.ts";
 import { events } from "../../src/cli/events.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { openapi } from "../../src/cli/openapi.ts";
+import { organization } from "../../src/cli/organization.ts";
 import { query } from "../../src/cli/query.ts";
 import { runs } from "../../src/cli/runs.ts";
 import { status } from "../../src/cli/status.ts";
@@ -26,6 +27,7 @@ const commands = {
   query,
   events,
   webhooks,
+  organization,
   openapi,
   api,
   completion,

@@ -24,6 +24,9 @@ const READS = ["/api/v1/query", "/api/v1/connections/{connection_id}/files/valid
 /** Changes something, though sent with GET. */
 const CHANGES = ["/api/inbound/link-callback"];
 
+/** Reads that give everything at once. */
+const EXPORTS = ["/api/v1/organizations/current/export"];
+
 /** Credentials, sessions and memberships: whoever has these has everything. */
 const ADMINISTERS =
   /^\/api\/v1\/(auth|sessions|access-tokens|api-keys|organizations|users\/me\/(password|totp|invitations)|users\/me$)(\/|$)/;
@@ -33,6 +36,7 @@ const RUNS = /\/(run|cancel|retry|test|replay|stream)$/;
 /** The scope that an access token needs for the operation; null where no credentials are asked for. */
 export function scopeOf({ method, path, audience, byPeople }: Described): Scope | null {
   if (audience === "public" || audience === "signature") return null;
+  if (EXPORTS.includes(path)) return "admin";
   if (method === "GET") return CHANGES.includes(path) ? "write" : "read";
   if (READS.includes(path)) return "read";
   if (byPeople) return "approve";

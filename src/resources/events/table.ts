@@ -45,6 +45,7 @@ export const EVENT_TYPES = [
   "auth.permission_revoked",
   "organization.created",
   "organization.updated",
+  "organization.exported",
   "organization.removed",
   "organization.restored",
   "organization.invitation_created",

@@ -1,0 +1,194 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Context } from "../../context.ts";
+import { actions } from "../actions/table.ts";
+import { agentSpecs } from "../agents/table.ts";
+import { apiCatalog, apiCatalogItems } from "../api-catalog/table.ts";
+import { apiKeys } from "../api-keys/table.ts";
+import { artifacts } from "../artifacts/table.ts";
+import {
+  automationRunItems,
+  automationRuns,
+  automations,
+  automationVersions,
+  automationWatches,
+} from "../automations/table.ts";
+import { bundleInstalls } from "../bundles/table.ts";
+import { catalogSignIns } from "../catalog-sign-ins/table.ts";
+import { chatMessages, chatThreads } from "../chat/table.ts";
+import { connections } from "../connections/table.ts";
+import { extractCursors, lakeLoads, lakeReads, lakeSchemas, lakeTables } from "../datasets/table.ts";
+import { deadLetters } from "../dead-letters/table.ts";
+import { decisions } from "../decisions/table.ts";
+import { events, trailSeals } from "../events/table.ts";
+import { deliveryAttempts, webhookDeliveries } from "../inbound/table.ts";
+import { invitations } from "../invitations/table.ts";
+import { actionRuns, runLogs } from "../runs/table.ts";
+import { slackLinks } from "../slack/table.ts";
+import { syncFiles, syncTables } from "../sync/table.ts";
+import { templates } from "../templates/table.ts";
+import { llmUsage } from "../usage/table.ts";
+import { outboundAttempts, outboundDeliveries, webhooks } from "../webhooks/table.ts";
+
+/** `secrets`: what looks like one by its name; `typed`: as definitions are shown; `config`: as that of an automation. */
+export type MaskRule = "secrets" | "typed" | "config";
+
+/** Rows of one table, which make one file, or several where they are many. */
+export interface Noun {
+  /** Of the file. */
+  name: string;
+  table: SQLiteTable;
+  without?: readonly string[];
+  mask?: Readonly<Record<string, MaskRule>>;
+  /** Which of the organization's rows. */
+  where?: (ctx: Context) => SQL;
+  /** Columns that are shown of a run that somebody else's private chat has started. */
+  shownOfPrivate?: readonly string[];
+  /** Rows that belong to these, in a file of their own. */
+  parts?: readonly Part[];
+}
+
+interface Part {
+  name: string;
+  table: SQLiteTable;
+  /** Columns as the database has them: the id of the row that these belong to, and their order. */
+  by: string;
+  order: readonly string[];
+  without?: readonly string[];
+  mask?: Readonly<Record<string, MaskRule>>;
+  /** False where rows that belong to runs of others' private chats are left out. */
+  isOfPrivate?: boolean;
+}
+
+const RUN_TIMES = ["id", "kind", "status", "createdAt", "startedAt", "completedAt", "triggerMethod"];
+
+/** Whether a run was started by a private chat of somebody else; of `action_runs`. */
+export const isPrivateRun = ({ actor }: Context): SQL =>
+  sql`(trigger_method = 'agent' and created_by is not ${actor.id})`;
+
+const notOfPrivateRun = (ctx: Context): SQL =>
+  sql`action_run_id not in (select id from action_runs
+    where organization_id = ${ctx.organizationId} and ${isPrivateRun(ctx)})`;
+
+/** All that an organization has in the database, by noun. */
+export const NOUNS: readonly Noun[] = [
+  { name: "invitations", table: invitations },
+  { name: "api-keys", table: apiKeys },
+  { name: "connections", table: connections, mask: { definition: "typed" } },
+  { name: "templates", table: templates, mask: { definition: "typed" } },
+  { name: "actions", table: actions, mask: { definition: "typed" } },
+  {
+    name: "automations",
+    table: automations,
+    mask: { config: "config" },
+    parts: [
+      {
+        name: "automation-versions",
+        table: automationVersions,
+        by: "automation_id",
+        order: ["version"],
+        mask: { config: "config" },
+      },
+    ],
+  },
+  { name: "automation-watches", table: automationWatches },
+  { name: "agents", table: agentSpecs },
+  { name: "api-catalog", table: apiCatalog },
+  { name: "api-catalog-items", table: apiCatalogItems },
+  { name: "catalog-sign-ins", table: catalogSignIns, without: ["client", "leaseUntil"] },
+  { name: "webhooks", table: webhooks },
+  { name: "bundle-installs", table: bundleInstalls },
+  { name: "slack-links", table: slackLinks },
+  {
+    name: "action-runs",
+    table: actionRuns,
+    without: ["leaseToken", "leaseUntil", "bootId", "cancelRequest", "dueAt", "progressId"],
+    mask: { definition: "secrets", input: "secrets" },
+    shownOfPrivate: RUN_TIMES,
+    parts: [{ name: "run-logs", table: runLogs, by: "run_id", order: ["seq"], isOfPrivate: false }],
+  },
+  {
+    name: "automation-runs",
+    table: automationRuns,
+    without: ["scope", "dueAt"],
+    mask: { input: "secrets" },
+    shownOfPrivate: RUN_TIMES.filter((name) => name !== "kind"),
+    parts: [
+      {
+        name: "automation-run-items",
+        table: automationRunItems,
+        by: "automation_run_id",
+        order: ["step_key", "item_index"],
+        isOfPrivate: false,
+      },
+    ],
+  },
+  {
+    name: "decisions",
+    table: decisions,
+    mask: { title: "secrets", description: "secrets", context: "secrets" },
+  },
+  { name: "artifacts", table: artifacts, where: notOfPrivateRun },
+  {
+    name: "webhook-deliveries",
+    table: webhookDeliveries,
+    mask: { headers: "secrets", query: "secrets" },
+    parts: [
+      { name: "webhook-delivery-attempts", table: deliveryAttempts, by: "delivery_id", order: ["number"] },
+    ],
+  },
+  { name: "dead-letters", table: deadLetters },
+  {
+    name: "outbound-deliveries",
+    table: outboundDeliveries,
+    without: ["takenBy"],
+    parts: [
+      { name: "outbound-delivery-attempts", table: outboundAttempts, by: "delivery_id", order: ["number"] },
+    ],
+  },
+  {
+    name: "chat-threads",
+    table: chatThreads,
+    where: ({ actor }) => sql`owner_id = ${actor.id}`,
+  },
+  {
+    name: "chat-messages",
+    table: chatMessages,
+    where: ({ actor }) => sql`thread_id in (select id from chat_threads where owner_id = ${actor.id})`,
+  },
+  { name: "lake-tables", table: lakeTables },
+  { name: "lake-schemas", table: lakeSchemas },
+  { name: "lake-loads", table: lakeLoads },
+  { name: "lake-reads", table: lakeReads },
+  { name: "extract-cursors", table: extractCursors },
+  { name: "sync-files", table: syncFiles },
+  { name: "sync-tables", table: syncTables, without: ["sourceOrganizationId"] },
+  { name: "llm-usage", table: llmUsage },
+  { name: "event-seals", table: trailSeals, without: ["mac", "keyId"] },
+  { name: "events", table: events },
+];
+
+const SERVER = "How far this server has come with work of its own; of no use elsewhere.";
+
+/** Tables with rows of organizations that are left out, and why. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  access_tokens: "Access tokens belong to people: each exports their own.",
+  catalog_sign_in_attempts: "Sealed facts of sign-ins under way.",
+  chat_turns: SERVER,
+  connection_marks: SERVER,
+  connection_quotas: SERVER,
+  connection_tokens: "Sealed tokens.",
+  counts: "Counts of rows that are in the archive.",
+  device_codes: "Device codes belong to people.",
+  idempotency_keys: "Replies of the last 24 hours, for clients that ask again.",
+  lake_files: "The live files are in lake/; those of the past are not.",
+  memberships: "In members.jsonl, with names and roles.",
+  sessions: "Sessions belong to people.",
+  slack_replies: SERVER,
+  sync_copies: SERVER,
+  trail_erasures: SERVER,
+  trail_heads: SERVER,
+  trail_redactions: "Redacted events have redactedAt; what makes them hold is under this server's key.",
+  webhook_alerts: SERVER,
+  webhook_signatures: SERVER,
+};

@@ -1,0 +1,37 @@
+import { AppError } from "../../base/errors.ts";
+import { operation, Reply, type Visit } from "../../http/operation.ts";
+import { toStream } from "../../providers/streams.ts";
+import { exportOrganization } from "./archive.ts";
+
+export const organizationExportOperations = [
+  operation({
+    method: "GET",
+    path: "/api/v1/organizations/current/export",
+    audience: "owner",
+    tag: "Organizations",
+    summary: "Export the organization",
+    description:
+      "A tar archive of JSON Lines by noun, the lake's Parquet files, artifacts and files, without credentials and without others' chats. Its last file, `manifest.json`, lists all files with their SHA-256 and says what is left out: an archive without it is cut off.",
+    produces: "application/x-tar",
+    errors: [429],
+    async handle({ ctx, visit }) {
+      const chunks = await exportOrganization(ctx);
+      visit.keepOpen();
+      const day = ctx.clock.now().toISOString().slice(0, 10);
+      return new Reply(200, toStream(whileAdmitted(visit, chunks)), {
+        "content-type": "application/x-tar",
+        "content-disposition": `attachment; filename="organization-${day}.tar"`,
+      });
+    },
+  }),
+];
+
+/** Breaks off when the process ends, and when whoever asked may not have it any more. */
+async function* whileAdmitted(visit: Visit, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    if (visit.closing.aborted) throw new AppError("unavailable", "The server is stopping.");
+    if ((await visit.isStillAdmitted?.()) === false)
+      throw new AppError("forbidden", "You are not an owner of this organization any more.");
+    if (chunk.length > 0) yield chunk;
+  }
+}

@@ -1,0 +1,251 @@
+import { getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { AppError } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { maskTyped } from "../../base/typed-secrets.ts";
+import type { Context } from "../../context.ts";
+import { maskConfig } from "../automations/wire-definitions.ts";
+import { events } from "../events/table.ts";
+import { eventText, type RawEvent } from "../events/wire.ts";
+import { isPrivateRun, type MaskRule, type Noun } from "./nouns.ts";
+
+/** Places of a table that one look goes over. */
+const WINDOW = 5_000;
+/** Rows that are read at once, and characters of theirs; one row may have more. */
+const PAGE_ROWS = 200;
+const PAGE_BYTES = 1024 * 1024;
+/** Longer texts are masked in a process of their own. */
+const MAX_HERE = 256 * 1024;
+
+/** Never in an archive, whatever the table. */
+const isSecret = (name: string) => /^sealed|[tT]okenHash$|^organizationId$/.test(name);
+
+type Row = Readonly<Record<string, string | number | boolean | null>>;
+
+interface Field {
+  name: string;
+  isJson: boolean;
+  mask: MaskRule | null;
+}
+
+/** The lines of a noun's rows, in pages whose text is bounded. JSON columns are passed on as they are stored. */
+export async function* linesOf(
+  ctx: Context,
+  noun: Noun,
+  onLeftOut: (what: string, why: string) => void,
+): AsyncGenerator<string[]> {
+  const { table, shownOfPrivate } = noun;
+  const fields = fieldsOf(noun);
+  const where = sql`organization_id = ${ctx.organizationId} and ${noun.where?.(ctx) ?? sql`1`}`;
+  for await (const rows of (await hasRowid(ctx, table))
+    ? byPlace(ctx, noun, where)
+    : byKey(ctx, noun, where)) {
+    const lines: string[] = [];
+    for (const row of rows) {
+      const isPrivate = shownOfPrivate !== undefined && isOthersPrivate(ctx, row);
+      const shown = isPrivate ? fields.filter(({ name }) => shownOfPrivate?.includes(name)) : fields;
+      lines.push(
+        (table as unknown) === events
+          ? eventText(row as unknown as RawEvent)
+          : await lineOf(ctx, row, shown, told),
+      );
+    }
+    yield lines;
+  }
+
+  function told(column: string, row: Row) {
+    onLeftOut(`${noun.name} ${String(row.id)}: ${column}`, "Too large to mask the secrets in it.");
+  }
+}
+
+/** The lines of rows that belong to a noun's rows. */
+export async function* partLinesOf(
+  ctx: Context,
+  noun: Noun,
+  part: NonNullable<Noun["parts"]>[number],
+): AsyncGenerator<string[]> {
+  const { table, by, order, isOfPrivate = true } = part;
+  const fields = fieldsOf(part);
+  const own = sql`organization_id = ${ctx.organizationId} and ${isOfPrivate ? sql`1` : sql`not ${isPrivateIn(ctx, noun)}`}`;
+  const key = sql.join(
+    [by, ...order].map((name) => sql.identifier(name)),
+    sql`, `,
+  );
+  for await (const places of windows(ctx, noun.table, own)) {
+    for (let start = 0; start < places.length; start += PAGE_ROWS) {
+      const some = JSON.stringify(places.slice(start, start + PAGE_ROWS).map(({ place }) => place));
+      const parents = sql`(select id from ${noun.table} where rowid in (select value from json_each(${some})))`;
+      for (let after: readonly unknown[] | null = null; ; ) {
+        const next: SQL = after === null ? sql`1` : sql`(${key}) > ${tuple(after)}`;
+        const rows: Row[] = await select(
+          ctx,
+          table,
+          sql`${sql.identifier(by)} in ${parents} and ${next}`,
+          key,
+        );
+        const lines: string[] = [];
+        for (const row of rows) lines.push(await lineOf(ctx, row, fields, () => undefined));
+        if (lines.length > 0) yield lines;
+        const last = rows.at(-1);
+        if (!last || rows.length < PAGE_ROWS) break;
+        after = [by, ...order].map((name) => last[camel(name)]);
+      }
+    }
+  }
+}
+
+const isPrivateIn = (ctx: Context, { name }: Noun): SQL =>
+  name === "action-runs"
+    ? isPrivateRun(ctx)
+    : sql`(trigger_method = 'agent' and json_extract(actor, '$.id') is not ${ctx.actor.id})`;
+
+const isOthersPrivate = (ctx: Context, { triggerMethod, actor }: Row): boolean =>
+  triggerMethod === "agent" && JSON.parse(String(actor)).id !== ctx.actor.id;
+
+const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+
+const tuple = (values: readonly unknown[]): SQL =>
+  sql`(${sql.join(
+    values.map((value) => sql`${value}`),
+    sql`, `,
+  )})`;
+
+const isJson = (column: SQLiteColumn) => column.columnType === "SQLiteTextJson";
+
+function fieldsOf({ table, without = [], mask = {} }: Pick<Noun, "table" | "without" | "mask">): Field[] {
+  return Object.entries(getTableColumns(table))
+    .filter(([name]) => !isSecret(name) && !without.includes(name))
+    .map(([name, column]) => ({ name, isJson: isJson(column), mask: mask[name] ?? null }));
+}
+
+async function hasRowid({ db }: Context, table: SQLiteTable): Promise<boolean> {
+  const [row] = await db.all<{ sql: string }>(
+    sql`select sql as "sql" from sqlite_master where type = 'table' and name = ${getTableName(table)}`,
+  );
+  return !/WITHOUT ROWID/i.test(row?.sql ?? "");
+}
+
+/** Whole rows, with JSON still as text. */
+function select({ db }: Context, table: SQLiteTable, where: SQL, order: SQL): Promise<Row[]> {
+  const columns = Object.entries(getTableColumns(table)).map(([name, column]) => [
+    name,
+    isJson(column) ? sql<string | null>`${column}` : column,
+  ]);
+  return db
+    .select(Object.fromEntries(columns))
+    .from(table)
+    .where(where)
+    .orderBy(order)
+    .limit(PAGE_ROWS) as unknown as Promise<Row[]>;
+}
+
+interface Place {
+  place: number;
+  bytes: number;
+}
+
+/**
+ * Places of rows in the order in which they were made, window by window of the whole table: no look is long, however
+ * many rows others have.
+ */
+async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncGenerator<Place[]> {
+  const name = sql.identifier(getTableName(table));
+  const [ends] = await db.all<{ first: number | null; last: number | null }>(
+    sql`select (select min(rowid) from ${name}) as "first", (select max(rowid) from ${name}) as "last"`,
+  );
+  const lengths = Object.values(getTableColumns(table)).map(
+    (column) => sql`coalesce(octet_length(${sql.identifier(databaseName(column))}), 0)`,
+  );
+  const bytes = sql.join(lengths, sql` + `);
+  for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW) {
+    yield await db.all<Place>(
+      sql`select rowid as "place", ${bytes} as "bytes" from ${name}
+        where rowid >= ${from} and rowid < ${from + WINDOW} and ${where} order by rowid`,
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const databaseName = ({ name }: SQLiteColumn) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+async function* byPlace(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
+  for await (const places of windows(ctx, table, where)) {
+    for (let start = 0; start < places.length; ) {
+      let [end, bytes] = [start, 0];
+      while (end < places.length && end - start < PAGE_ROWS && (end === start || bytes < PAGE_BYTES))
+        bytes += places[end++]?.bytes ?? 0;
+      const some = JSON.stringify(places.slice(start, end).map(({ place }) => place));
+      yield await select(ctx, table, sql`rowid in (select value from json_each(${some}))`, sql`rowid`);
+      start = end;
+    }
+  }
+}
+
+/** Tables in the order of their primary key, which begins with the organization where they are large. */
+async function* byKey(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
+  const columns = await ctx.db.all<{ name: string }>(
+    sql`select name as "name" from pragma_table_info(${getTableName(table)}) where pk > 0 order by pk`,
+  );
+  const names = columns.map(({ name }) => name);
+  const key = sql.join(
+    names.map((name) => sql.identifier(name)),
+    sql`, `,
+  );
+  for (let after: readonly unknown[] | null = null; ; ) {
+    const next: SQL = after === null ? sql`1` : sql`(${key}) > ${tuple(after)}`;
+    const rows: Row[] = await select(ctx, table, sql`${where} and ${next}`, key);
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE_ROWS) return;
+    after = names.map((name) => last[camel(name)]);
+  }
+}
+
+async function lineOf(
+  ctx: Context,
+  row: Row,
+  fields: readonly Field[],
+  onTooLarge: (column: string, row: Row) => void,
+): Promise<string> {
+  const parts: string[] = [];
+  for (const { name, isJson, mask } of fields) {
+    const value = row[name] ?? null;
+    let text = isJson && value !== null ? String(value) : JSON.stringify(value);
+    if (mask !== null && value !== null) {
+      const masked = await maskedText(ctx, text, mask);
+      if (masked === null) onTooLarge(name, row);
+      text = masked ?? "null";
+    }
+    parts.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${parts.join(",")}}`;
+}
+
+/** Null for what is too large. */
+async function maskedText(ctx: Context, text: string, rule: MaskRule): Promise<string | null> {
+  if (text.length <= MAX_HERE) return JSON.stringify(MASKS[rule](JSON.parse(text)));
+  const tooMuch = () => new AppError("limit_exceeded", "The value is too large to mask the secrets in it.");
+  try {
+    const { bytes } = await ctx.compute.run(
+      {
+        name: "mask",
+        input: { rule: rule === "secrets" ? rule : "typed" },
+        pieces: [new TextEncoder().encode(text)],
+        tooMuch,
+      },
+      { organizationId: ctx.organizationId, signal: ctx.closing },
+    );
+    return Buffer.from(bytes).toString();
+  } catch (error) {
+    if (error instanceof AppError && error.code === "limit_exceeded") return null;
+    throw error;
+  }
+}
+
+const MASKS: Readonly<Record<MaskRule, (value: Json) => Json>> = {
+  secrets: maskSecrets,
+  typed: (value) => maskTyped(value as JsonObject),
+  config: (value) => maskConfig(value as JsonObject),
+};
