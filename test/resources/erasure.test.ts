@@ -3,7 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as path } from "node:path";
+import { contextFor, write } from "../../src/context.ts";
 import { sweeper } from "../../src/engine/sweeper.ts";
+import { record } from "../../src/resources/events/service.ts";
 import { startHrana } from "../peers/hrana.ts";
 import { calls, says } from "../peers/model.ts";
 import { client, PASSWORD, type StartOptions, startApp } from "../support/app.ts";
@@ -245,6 +247,40 @@ test("private chats go, with what their agent has run, and shared actions stay",
   );
   expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
 }, 60_000);
+
+test("an erasure that was broken off goes on, and what came late is erased a day later", async () => {
+  await using weir = await startApp({ engine: false });
+  const { app } = weir;
+  const { tab, id, action, run } = await grace(weir);
+  const ctx = contextFor(app, {
+    organizationId: weir.ids.organizationId,
+    role: "member",
+    actor: { type: "user", id, email: EMAIL, ip: "127.0.0.1", userAgent: "Nanosecond/1.0" },
+    correlationId: "late-work",
+  });
+  const file = path(weir.dataFolder, "weir.db");
+  const sweep = async () => {
+    const loop = sweeper(app);
+    for (let more = "more"; more === "more"; ) more = await loop.tick(new AbortController().signal);
+  };
+  using broken = new Database(file);
+  broken.run("ALTER TABLE trail_redactions RENAME TO put_away");
+  expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(500);
+  broken.run("ALTER TABLE put_away RENAME TO trail_redactions");
+  expect(left(file)).not.toEqual([]);
+  await sweep();
+  expect(left(file)).toEqual([]);
+
+  await write(ctx, (tx) => record(tx, "action.progress", { type: "action_run", id: run.id }, {}));
+  expect(left(file)).not.toEqual([]);
+  weir.clock.turn(25 * HOUR);
+  await sweep();
+  expect(left(file)).toEqual([]);
+  expect(await verify(weir)).toMatchObject({ valid: true });
+  expect((await weir.owner("GET", `/api/v1/actions/${action.id}`)).status).toBe(200);
+  using db = new Database(file, { readonly: true });
+  expect(db.query("SELECT count(*) AS n FROM user_erasures").get()).toEqual({ n: 0 });
+});
 
 describe("after an erasure, verification finds", () => {
   const forgeries: [string, string][] = [

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../../src/base/json.ts";
+import { client } from "../support/app.ts";
 import { startInstallation } from "../support/process.ts";
 import { until } from "../support/work.ts";
 
@@ -218,6 +219,43 @@ test("a trail holds after a change of the master key, and after kill -9", async 
   expect(existsSync(join(dataFolder, "trail.json"))).toBe(true);
   expect(await verify(dataFolder)).toMatchObject({ code: 0, valid: true });
 }, 60_000);
+
+test("a trail whose person was erased holds: against seals from before, in a backup, and after a change of the key", async () => {
+  await using weirs = await startInstallation();
+  const { dataFolder } = weirs;
+  let server = await weirs.serve();
+  const invitation = { email: "grace@example.org", roleSlug: "member" };
+  const { inviteUrl } = (await server.owner("POST", "/api/v1/organizations/invitations", invitation)).body;
+  const token = new URL(inviteUrl).searchParams.get("token");
+  const password = "correct horse battery staple";
+  const { body: grace } = await client(server.origin)("POST", "/api/v1/auth/invitations/accept", {
+    token,
+    password,
+  });
+  await server.end("SIGTERM");
+  server = await weirs.serve();
+  const seals = join(dataFolder, "seals.json");
+  writeFileSync(seals, (await server.owner("GET", "/api/v1/events/seals")).text);
+  const path = `/api/v1/installation/users/${grace.id}`;
+  expect((await server.owner("DELETE", path, { confirm: "grace@example.org" })).status).toBe(204);
+  await server.end("SIGTERM");
+
+  const found = await verify(dataFolder, "--against", seals);
+  expect(found).toMatchObject({ code: 0, valid: true });
+  expect(found.redacted).toBeGreaterThan(2);
+  expect((await weir(dataFolder, "events", "verify")).out).toContain(
+    `valid, ${found.checked} events checked, ${found.redacted} of them redacted`,
+  );
+  const backup = join(dataFolder, "copy.weir");
+  expect((await weir(dataFolder, "backup", backup)).code).toBe(0);
+  expect((await weir(dataFolder, "keys", "rotate")).code).toBe(0);
+  expect(await verify(dataFolder, "--against", seals)).toMatchObject({ code: 0, redacted: found.redacted });
+  change(dataFolder, (file) => {
+    unguarded(file);
+    file.run("UPDATE events SET data = '{\"forged\":1}' WHERE redacted_at IS NOT NULL");
+  });
+  expect(await verify(dataFolder)).toMatchObject({ code: 1, valid: false, reason: "rewritten" });
+}, 90_000);
 
 test("triggers that were dropped are made again at the start, and doctor tells it before", async () => {
   await using weirs = await startInstallation();
