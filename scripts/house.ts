@@ -56,6 +56,12 @@ const WORDS: readonly Rule[] = [
   },
   { word: /\brandomUUID/, where: SOURCE, except: /^src\/base\/ids\.ts$/, instead: "ctx.ids" },
   { word: /\bprocess\.env\b/, where: SOURCE, except: /^src\/main\.ts$/, instead: "Config" },
+  // Arguments in a list are never read by a shell.
+  {
+    word: /\bchild_process\b|\bBun\.\$|\bfrom "bun"|\bspawn(?:Sync)?\(\s*["'`[]+\s*["'`]?[\w/]*\b(?:sh|bash|cmd|powershell)\b/,
+    where: SOURCE,
+    instead: "Bun.spawn, with the program and its arguments in a list",
+  },
   { word: /\bconsole\./, where: SOURCE, except: /^src\/(cli\/|main\.ts$)/, instead: "report" },
   // A call, not a method that is named so: `egress.fetch(` and `fetch(request) {` are other things.
   {

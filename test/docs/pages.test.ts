@@ -4,6 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { madePages, withParts } from "../../scripts/docs.ts";
 import { readConfig } from "../../src/config.ts";
 import { describeConfig } from "../../src/config-shown.ts";
+import { allQuotas } from "../../src/resources/installation/wire-organizations.ts";
 import { docs } from "./blocks.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");
@@ -23,6 +24,13 @@ describe("the documents", () => {
     const names = new Set(readme.match(/[A-Z][A-Z0-9_]+/g));
     const untold = describeConfig(config, secrets).filter(([name]) => !names.has(name));
     expect(untold).toEqual([]);
+  });
+
+  test("name every quota of an organization, and what is past it", () => {
+    const operations = docs.find(({ path }) => path === "docs/operations.md")?.text ?? "";
+    const rows = [...operations.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name]) => name);
+    expect(rows).toEqual(expect.arrayContaining(Object.keys(allQuotas(null))));
+    expect(operations).toContain("`quota_exceeded`");
   });
 
   test("lead to nothing that is not there", () => {

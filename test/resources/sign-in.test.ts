@@ -189,6 +189,31 @@ describe("signing in", () => {
     expect(cookie).toEndWith("; Secure");
   });
 
+  test("sets every cookie for Weir's own host alone, on every way in and out", async () => {
+    for (const isSecure of [true, false]) {
+      const env = { ...(isSecure ? { WEIR_BASE_URL: "https://weir.example.com" } : {}) };
+      await using app = await startApp({ owner: false, engine: false, env });
+      const token = await ensureSetupToken(app.app);
+      const root = browser(app.origin, isSecure ? { origin: "https://weir.example.com" } : {});
+      const replies = [await root.call("POST", "/api/v1/auth/setup", { token, ...owner })];
+      const invited = { email: "alan@example.com" };
+      const { inviteUrl } = (await root.call("POST", "/api/v1/organizations/invitations", invited)).body;
+      const accepted = { token: new URL(inviteUrl).searchParams.get("token"), password: PASSWORD };
+      replies.push(await browser(app.origin).call("POST", "/api/v1/auth/invitations/accept", accepted));
+      replies.push(await root.signIn(person.email));
+      replies.push(await root.call("POST", "/api/v1/auth/logout"));
+      const cookies = replies.map(({ headers }) => headers.getSetCookie());
+      expect(cookies.map((all) => all.length > 0)).toEqual([true, true, true, true]);
+      for (const cookie of cookies.flat()) {
+        const [, ...attributes] = cookie.split("; ");
+        expect(attributes).toEqual(expect.arrayContaining(["Path=/", "HttpOnly"]));
+        expect(attributes.filter((each) => /^SameSite=(Lax|Strict)$/.test(each))).toHaveLength(1);
+        expect([cookie, attributes.includes("Secure")]).toEqual([cookie, isSecure]);
+        expect(attributes.filter((each) => /^domain/i.test(each))).toEqual([]);
+      }
+    }
+  });
+
   test("is told in the trail, with the session and where it came from", async () => {
     await using app = await startApp();
     await browser(app.origin, { "user-agent": "curl/8.0", "x-correlation-id": "sign-in-1234" }).signIn();

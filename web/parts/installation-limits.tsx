@@ -122,7 +122,8 @@ interface QuotaProps {
 function QuotaInput({ field: { label, unit, power, about }, text, told, onChange }: QuotaProps) {
   const count = countOf(text, power);
   const hint = power === 0 ? "Enter a whole number." : `Enter a number with at most ${power} decimals.`;
-  const exact = power > 0 && typeof count === "number" ? ` ${counted(count)} bytes.` : "";
+  const isLong = typeof count === "number" && (power > 0 || count > 9999);
+  const exact = isLong ? ` ${counted(count)} ${power > 0 ? "bytes" : unit}.` : "";
   return (
     <Labelled label={label} about={about + exact} fault={count === undefined ? hint : told}>
       {(wiring) => (

@@ -77,7 +77,11 @@ export function InstallationOrganizations() {
 
 function Limits({ quotas }: Pick<InstallationOrganization, "quotas">) {
   const words = limitsInWords(quotas);
-  return words === "" ? <span className="text-faint">none</span> : words;
+  return words === "" ? (
+    <span className="text-faint">none</span>
+  ) : (
+    <span className="block min-w-44">{words}</span>
+  );
 }
 
 function State({ organization }: { organization: InstallationOrganization }) {

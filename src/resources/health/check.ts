@@ -94,7 +94,10 @@ function checkBackups(app: App): null {
 async function checkDisk(app: App): Promise<string> {
   const { bavail, bsize } = await statfs(app.config.dataFolder);
   const free = bavail * bsize;
-  const found = `${Math.floor(free / 1024 ** 2)} MiB free`;
+  const found =
+    free < 1024 ** 3
+      ? `${Math.floor(free / 1024 ** 2)} MiB free`
+      : `${(free / 1024 ** 3).toFixed(1)} GiB free`;
   if (free < MIN_FREE_BYTES) throw new AppError("disk_full", `The data directory has only ${found}.`);
   return found;
 }
