@@ -123,6 +123,23 @@ test("a person's data is exported without what belongs to an organization", asyn
   expect(data).not.toHaveProperty("chats");
 });
 
+test("a user is erased by typing their address, and is gone from the list", async () => {
+  const { page, go, troubles, weir } = seen;
+  const { user, call } = await join(weir, "viewer");
+  await go("/installation?tab=users");
+  await page.getByLabel("Name or email").fill(user.email);
+  await page.getByRole("button", { name: `Erase ${user.firstName}` }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Email address of the user").fill("somebody@example.com");
+  await dialog.getByRole("button", { name: "Erase user" }).click();
+  await dialog.locator("[aria-invalid=true]").waitFor();
+  expect(await troubles()).toEqual([]);
+  await dialog.getByLabel("Email address of the user").fill(user.email);
+  await dialog.getByRole("button", { name: "Erase user" }).click();
+  await page.getByText("No users match these filters").waitFor();
+  expect((await call("GET", "/api/v1/users/me")).status).toBe(401);
+});
+
 test("health says what was tried, and which check fails", async () => {
   const { page, go, troubles, weir } = seen;
   await go("/installation?tab=health");

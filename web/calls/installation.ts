@@ -13,7 +13,7 @@ import type {
   InstallationOrganizationQuery,
 } from "../../src/resources/installation/wire-organizations.ts";
 import type { AccountData } from "../../src/resources/personal-data/wire.ts";
-import type { Asked, Of } from "./shape.ts";
+import type { Asked, Nothing, Of } from "./shape.ts";
 
 /** What operators do with all organizations and users. */
 export interface InstallationCalls {
@@ -38,6 +38,7 @@ export interface InstallationCalls {
     body: Of<typeof InstallationUserChange>;
     reply: Of<typeof InstallationUser>;
   };
+  "DELETE /api/v1/installation/users/{user_id}": { body: { confirm: string }; reply: Nothing };
   "GET /api/v1/installation/users/{user_id}/export": { reply: Of<typeof AccountData> };
   "GET /api/v1/health": { query: { deep: boolean }; reply: Of<typeof DeepHealth> };
 }

@@ -1,12 +1,15 @@
-import { Download, MailCheck, SearchX, ShieldMinus, ShieldPlus } from "lucide-react";
+import { Download, MailCheck, SearchX, ShieldMinus, ShieldPlus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { fetchFile } from "../api.ts";
 import type { InstallationUser } from "../calls.ts";
 import { useChange, useMe } from "../data.ts";
 import { Button, IconButton } from "./button.tsx";
+import { FormDialog } from "./credentials.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Choice, FilterBar, SearchField } from "./filters.tsx";
+import { toldBy } from "./form-frame.tsx";
 import { download } from "./grid.tsx";
+import { TextField } from "./labelled.tsx";
 import { Older, useOlder } from "./older.tsx";
 import { Empty } from "./page.tsx";
 import { personName } from "./person.ts";
@@ -39,6 +42,7 @@ async function exportData({ id, email }: InstallationUser): Promise<void> {
 export function InstallationUsers() {
   const filters = useFilters();
   const [change, setChange] = useState<Change | null>(null);
+  const [erased, setErased] = useState<InstallationUser | null>(null);
   const [q, operators] = [filters.get("q"), filters.get("operators")];
   const list = useOlder("GET /api/v1/installation/users", {
     query: { ...(q ? { q } : {}), ...(operators ? { is_operator: operators === "true" } : {}) },
@@ -65,7 +69,7 @@ export function InstallationUsers() {
       name: "Actions",
       isRight: true,
       isUntitled: true,
-      cell: (user) => <Actions user={user} onChange={setChange} />,
+      cell: (user) => <Actions user={user} onChange={setChange} onErase={setErased} />,
     },
   ];
   return (
@@ -95,15 +99,22 @@ export function InstallationUsers() {
         </Older>
       </div>
       {change && <ConfirmChange {...change} onClose={() => setChange(null)} />}
+      {erased && <Erase user={erased} onClose={() => setErased(null)} />}
     </>
   );
 }
 
-function Actions({ user, onChange }: { user: InstallationUser; onChange: (change: Change) => void }) {
+interface ActionProps {
+  user: InstallationUser;
+  onChange: (change: Change) => void;
+  onErase: (user: InstallationUser) => void;
+}
+
+function Actions({ user, onChange, onErase }: ActionProps) {
   const name = personName(user);
   const { isOperator, addressProven } = user;
   return (
-    <span className="inline-flex gap-1">
+    <span className="inline-flex flex-wrap justify-end gap-1 max-sm:w-15">
       {!addressProven && (
         <IconButton
           icon={MailCheck}
@@ -121,6 +132,7 @@ function Actions({ user, onChange }: { user: InstallationUser; onChange: (change
         label={isOperator ? `Remove operator rights of ${name}` : `Make ${name} an operator`}
         onClick={() => onChange({ user, body: { isOperator: !isOperator } })}
       />
+      <IconButton icon={Trash2} label={`Erase ${name}`} onClick={() => onErase(user)} />
     </span>
   );
 }
@@ -181,5 +193,37 @@ function ConfirmChange({ user, body, onClose }: Change & { onClose: () => void }
     >
       <p className="text-soft">{words.about}</p>
     </Dialog>
+  );
+}
+
+function Erase({ user, onClose }: { user: InstallationUser; onClose: () => void }) {
+  const [confirm, setConfirm] = useState("");
+  const erase = useChange("DELETE /api/v1/installation/users/{user_id}", {
+    touches: ["/installation"],
+    tellsErrors: false,
+    done: `${personName(user)} erased`,
+    onDone: onClose,
+  });
+  return (
+    <FormDialog
+      title={`Erase ${personName(user)}?`}
+      verb="Erase user"
+      call={erase}
+      onClose={onClose}
+      onSend={() => erase.mutate({ path: { user_id: user.id }, body: { confirm } })}
+    >
+      <p className="text-soft">
+        They are signed out everywhere, and their profile, tokens and chats are erased. What they made in
+        organizations stays, without their name. This can't be undone.
+      </p>
+      <TextField
+        label="Email address of the user"
+        isRequired
+        value={confirm}
+        onChange={setConfirm}
+        fault={toldBy(erase.error)("confirm")}
+        about={`Type ${user.email} to confirm.`}
+      />
+    </FormDialog>
   );
 }
