@@ -1,5 +1,6 @@
-import { AppError, invalid } from "./errors.ts";
+import { AppError, type InvalidInput, invalid } from "./errors.ts";
 import { NumberText } from "./json-numbers.ts";
+import { JsonRefused, type JsonRules, parseLong } from "./json-parse.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
@@ -12,18 +13,16 @@ export const MAX_DEPTH = 64;
 
 /** Each list and object takes far more memory than its two brackets. */
 const MAX_OBJECTS = 500_000;
-/** No shorter text has so many. */
-const SHORT_CHARACTERS = 2 * MAX_OBJECTS;
+/** Text up to this long is parsed at once. */
+export const SHORT_CHARACTERS = 256 * 1024;
 
 /**
  * Parses JSON text strictly: no more than 64 levels and 500,000 lists and objects, no key twice in one object.
  * Throws `invalid` with `type: "json_invalid"` at `loc`.
  */
 export function parseJson(text: string, loc: readonly string[] = ["body"]): Json {
-  if (text.length > SHORT_CHARACTERS && objectsIn(text) > MAX_OBJECTS) {
-    const message = `JSON may have at most ${MAX_OBJECTS.toLocaleString("en-US")} lists and objects. Send fewer at a time.`;
-    throw invalid(loc, message, "json_too_large");
-  }
+  if (text.length > 2 * MAX_OBJECTS && countIn(text).objects > MAX_OBJECTS)
+    throw tooMany(loc, "objects", MAX_OBJECTS);
   let value: Json;
   try {
     value = JSON.parse(text);
@@ -37,15 +36,61 @@ export function parseJson(text: string, loc: readonly string[] = ["body"]): Json
 const reason = (error: unknown) =>
   error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "unreadable";
 
-function objectsIn(text: string): number {
+/**
+ * The same, and no more than `maxValues` values of all sorts; long text is parsed while others get their turns. Throws
+ * as `parseJson` does.
+ */
+export function parseJsonInTurns(
+  text: string,
+  {
+    loc = ["body"],
+    maxValues = Number.POSITIVE_INFINITY,
+  }: { loc?: readonly string[]; maxValues?: number } = {},
+): Json | Promise<Json> {
+  if (text.length > SHORT_CHARACTERS) {
+    const rules = { maxDepth: MAX_DEPTH, maxObjects: MAX_OBJECTS, maxValues, isStrict: true };
+    return parseLong(text, rules).catch((error: unknown) => {
+      throw error instanceof JsonRefused ? refusal(error, loc, rules) : error;
+    });
+  }
+  if (text.length > 2 * maxValues && countIn(text).values > maxValues)
+    throw tooMany(loc, "values", maxValues);
+  return parseJson(text, loc);
+}
+
+function refusal({ rule, what }: JsonRefused, loc: readonly string[], rules: JsonRules): InvalidInput {
+  if (rule === "objects") return tooMany(loc, rule, rules.maxObjects);
+  if (rule === "values") return tooMany(loc, rule, rules.maxValues);
+  if (rule === "depth") return tooDeep(loc);
+  if (rule === "key") return twice(loc, what);
+  return invalid(loc, `This is not valid JSON: ${reason(new Error(what))}`, "json_invalid");
+}
+
+const tooMany = (loc: readonly string[], what: "objects" | "values", most: number) =>
+  invalid(
+    loc,
+    `JSON may have at most ${most.toLocaleString("en-US")} ${what === "objects" ? "lists and objects" : "values"}. Send fewer at a time.`,
+    "json_too_large",
+  );
+
+const tooDeep = (loc: readonly string[]) =>
+  invalid(loc, `JSON may be nested at most ${MAX_DEPTH} levels deep.`, "json_too_deep");
+
+const twice = (loc: readonly string[], key: string) =>
+  invalid(loc, `The key "${key.slice(0, 100)}" stands twice in one object.`, "json_invalid");
+
+/** How many lists and objects there are in JSON text, and how many values of all sorts. */
+function countIn(text: string): { objects: number; values: number } {
   let objects = 0;
+  let commas = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === 0x22) {
       for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++;
     } else if (c === 0x5b || c === 0x7b) objects++;
+    else if (c === 0x2c) commas++;
   }
-  return objects;
+  return { objects, values: objects + commas };
 }
 
 /** Walks valid JSON text once, counting levels and remembering the keys of each open object. */
@@ -62,7 +107,7 @@ function checkShape(text: string, loc: readonly string[]): void {
         const raw = text.slice(start, i + 1);
         const name: string = raw.includes("\\") ? JSON.parse(raw) : raw.slice(1, -1);
         if (keys?.has(name)) {
-          throw invalid(loc, `The key "${name.slice(0, 100)}" stands twice in one object.`, "json_invalid");
+          throw twice(loc, name);
         }
         keys?.add(name);
         key = false;
@@ -86,7 +131,7 @@ function checkShape(text: string, loc: readonly string[]): void {
         break;
     }
     if (open.length > MAX_DEPTH) {
-      throw invalid(loc, `JSON may be nested at most ${MAX_DEPTH} levels deep.`, "json_too_deep");
+      throw tooDeep(loc);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { AppError, invalid } from "../base/errors.ts";
-import { type Json, parseJson } from "../base/json.ts";
+import { type Json, parseJsonInTurns } from "../base/json.ts";
 import type { App } from "../context.ts";
 
 /** A body must be here within this time (decisions, section 1). */
@@ -74,19 +74,28 @@ async function gather(
 const tooLarge = (maxBytes: number) =>
   new AppError("payload_too_large", `The body is larger than ${maxBytes} bytes, the limit here.`);
 
+/** Bodies are checked value by value, and what they say is stored and shown: more of them would hold up everybody else. */
+export const MAX_VALUES = 25_000;
+/** The same of a body of data, which is passed on as it is. */
+const MAX_DATA_VALUES = 100_000;
+
 /** The JSON body; undefined for an empty one. Throws `unsupported_media_type`, `invalid`. */
-export async function readJson(app: App, request: Request): Promise<Json | undefined> {
-  return parseBody(request, await readBytes(app, request));
+export async function readJson(app: App, request: Request, isData = false): Promise<Json | undefined> {
+  return parseBody(request, await readBytes(app, request), isData);
 }
 
 /** As `readJson`, of bytes that are there already. */
-export function parseBody(request: Request, bytes: Uint8Array): Json | undefined {
+export function parseBody(
+  request: Request,
+  bytes: Uint8Array,
+  isData = false,
+): Json | undefined | Promise<Json> {
   if (bytes.length === 0) return undefined;
   const type = request.headers.get("content-type");
   if (type !== null && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {
     throw new AppError("unsupported_media_type", `This takes application/json, not ${type.slice(0, 100)}.`);
   }
-  return parseJson(decodeText(bytes));
+  return parseJsonInTurns(decodeText(bytes), { maxValues: isData ? MAX_DATA_VALUES : MAX_VALUES });
 }
 
 /** Throws `invalid` for bytes that are not UTF-8. */

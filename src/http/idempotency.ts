@@ -2,7 +2,8 @@ import { and, desc, eq, gt, inArray } from "drizzle-orm";
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { timestamp } from "../base/clock.ts";
 import { AppError, invalid } from "../base/errors.ts";
-import { canonicalJson, storedJson } from "../base/json.ts";
+import { storedJson } from "../base/json.ts";
+import { writeCanonical, writeJson } from "../base/json-write.ts";
 import { type Context, type WriteContext, write } from "../context.ts";
 import { Reply } from "./operation.ts";
 
@@ -66,7 +67,7 @@ export async function onceAtEnd(
  * reply. A reply that holds a secret is kept sealed. Throws `idempotency_mismatch` when the key came with
  * another request before.
  */
-export function once(
+export async function once(
   ctx: Context,
   key: string,
   request: Request,
@@ -80,7 +81,7 @@ export function once(
       "string_pattern_mismatch",
     );
   }
-  const hash = new Bun.CryptoHasher("sha256").update(canonicalJson(request)).digest("hex");
+  const hash = new Bun.CryptoHasher("sha256").update(await writeCanonical(request)).digest("hex");
   const label = replyLabel({ organizationId: ctx.organizationId, actorId: ctx.actor.id, key });
   const ofActor = and(eq(idempotencyKeys.actorId, ctx.actor.id), eq(idempotencyKeys.key, key));
   const mine = and(eq(idempotencyKeys.organizationId, ctx.organizationId), ofActor);
@@ -104,7 +105,7 @@ export function once(
       return new Reply(kept.status, storedJson(text), { "idempotency-replayed": "true" });
     }
     const body = await work(tx);
-    const text = JSON.stringify(body);
+    const text = await writeJson(body);
     await tx.db.delete(idempotencyKeys).where(mine); // one past its lifetime
     await tx.db.insert(idempotencyKeys).values({
       organizationId: tx.organizationId,

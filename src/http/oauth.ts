@@ -15,7 +15,7 @@ export async function readOAuth<T extends TSchema>(app: App, request: Request, s
   const names = Object.keys(shape.properties ?? {});
   const bytes = await readBytes(app, request);
   const isForm = FORM.test(request.headers.get("content-type") ?? "");
-  const given = isForm ? fieldsOf(decodeText(bytes), names) : parseBody(request, bytes);
+  const given = isForm ? fieldsOf(decodeText(bytes), names) : await parseBody(request, bytes);
   if (given !== undefined && !isObject(given)) throw refused("The body is a form or a JSON object.");
   const known = Object.entries(given ?? {}).filter(
     ([name, value]) => names.includes(name) && value !== "" && value !== null,

@@ -3,6 +3,7 @@ import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
+import { writeJson } from "../base/json-write.ts";
 import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
 import { read } from "../base/shape.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
@@ -39,7 +40,7 @@ export async function serve(
   try {
     refuseBadHost(visit);
     const reply = await answer(app, operation, visit, rawParams);
-    return toResponse(app, operation, reply, visit);
+    return await toResponse(app, operation, reply, visit);
   } catch (error) {
     return problemResponse(app, error, visit);
   }
@@ -211,7 +212,7 @@ async function readInput(
   if (operation.body && operation.oauth) {
     body = await readOAuth(app, visit.request, operation.body);
   } else if (operation.body) {
-    const raw = await readJson(app, visit.request);
+    const raw = await readJson(app, visit.request, operation.takesData);
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
     } else {
@@ -270,7 +271,7 @@ export function headersFor(app: App, { correlationId, quota }: Visit): Record<st
   return headers;
 }
 
-function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Response {
+async function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Promise<Response> {
   const reply = given instanceof Reply ? given : new Reply(operation.status ?? 200, given ?? null);
   if (reply.error) logRefusal(app, visit, reply.status, reply.error);
   const headers = new Headers(headersFor(app, visit));
@@ -289,7 +290,8 @@ function toResponse(app: App, operation: Operation, given: unknown, visit: Visit
   }
   if (app.config.checkReplies && !isEmpty) checkReply(operation, reply.body);
   if (!headers.has("content-type")) headers.set("content-type", "application/json");
-  return new Response(JSON.stringify(reply.body), { status: reply.status, headers });
+  const text = writeJson(reply.body);
+  return new Response(typeof text === "string" ? text : await text, { status: reply.status, headers });
 }
 
 /** In tests every reply is held against its shape; in service that would cost a fifth of a list. */

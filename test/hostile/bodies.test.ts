@@ -81,7 +81,7 @@ test("a body of millions of lists is refused before they take their memory", asy
   expect(answer.body.detail).toEqual([
     {
       loc: ["body"],
-      msg: "JSON may have at most 500,000 lists and objects. Send fewer at a time.",
+      msg: "JSON may have at most 25,000 values. Send fewer at a time.",
       type: "json_too_large",
     },
   ]);

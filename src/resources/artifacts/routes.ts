@@ -39,6 +39,7 @@ export const artifactOperations = [
     description:
       "`content` is any JSON for the kind `json`, a string for `text`, and for `file` an object `{fileName, mimeType, data}` whose `data` are the bytes in base64, or a string that is the file's text. What is larger than 256 KiB, and every file, is stored as a file: `content.data` is then null or describes the file, and `/content` gives the bytes.",
     body: ArtifactCreate,
+    takesData: true,
     status: 201,
     response: Artifact,
     idempotent: true,

@@ -125,6 +125,7 @@ export const automationOperations = [
     params,
     body: AutomationRunCreate,
     bodyOptional: true,
+    takesData: true,
     status: 201,
     response: AutomationRun,
     idempotent: true,

@@ -70,8 +70,11 @@ const goingDown = () =>
     retryAfterSeconds: 5,
   });
 
+const MAX_CHALLENGE_BYTES = 64 * 1024;
+
 /** What Slack asks of a new address, which is to say it again; null for all else that it sends. */
 function challengeIn(body: Uint8Array): string | null {
+  if (body.length > MAX_CHALLENGE_BYTES) return null;
   const text = new TextDecoder().decode(body);
   if (!text.startsWith("{")) return null;
   const asked = parseJson(text);

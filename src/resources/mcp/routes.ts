@@ -1,6 +1,6 @@
-import { parseJson } from "../../base/json.ts";
+import { parseJsonInTurns } from "../../base/json.ts";
 import { anything } from "../../base/shape.ts";
-import { readBytes } from "../../http/body.ts";
+import { MAX_VALUES, readBytes } from "../../http/body.ts";
 import { operation, Reply } from "../../http/operation.ts";
 import { answerMcp } from "./server.ts";
 
@@ -30,7 +30,8 @@ export const mcpOperations = [
       ]),
     ),
     async handle({ app, ctx, visit, identity }) {
-      const body = parseJson(new TextDecoder().decode(await readBytes(app, visit.request)));
+      const text = new TextDecoder().decode(await readBytes(app, visit.request));
+      const body = await parseJsonInTurns(text, { maxValues: MAX_VALUES });
       visit.keepOpen();
       const { headers, method, signal, url } = visit.request;
       const request = new Request(url, { headers, method, signal });

@@ -1,0 +1,269 @@
+import type { Json, JsonObject } from "./json.ts";
+import { inSlices, type Work } from "./slices.ts";
+
+/** Members of a long list or object are parsed together, in pieces of about this many characters. */
+const PIECE = 32 * 1024;
+/** Characters between two looks at the time. */
+const LOOK = 8_192;
+
+/** What holds of JSON beside its grammar. */
+export interface JsonRules {
+  maxDepth: number;
+  /** Lists and objects. */
+  maxObjects: number;
+  /** Values of all sorts, as far as brackets and commas tell of them. */
+  maxValues: number;
+  /** True where no object may have a key twice. */
+  isStrict: boolean;
+}
+
+/** The rule that text breaks, with the key that is there twice; for `grammar` the reason. */
+export class JsonRefused extends Error {
+  override readonly name = "JsonRefused";
+  constructor(
+    readonly rule: "grammar" | "depth" | "objects" | "values" | "key",
+    readonly what = "",
+  ) {
+    super(`${rule}: ${what}`);
+  }
+}
+
+/** A list or object whose end has not come yet. */
+interface Open {
+  isList: boolean;
+  /** The keys so far; null where they need not differ. */
+  keys: Set<string> | null;
+  /** What was parsed of it; null while it is short enough to be parsed with what is around it. */
+  value: Json[] | JsonObject | null;
+  /** Where it begins, the part of it that was not parsed, and the last member of that. */
+  start: number;
+  from: number;
+  member: number;
+  /** Of the last member; -1 where there is none. */
+  keyStart: number;
+  keyEnd: number;
+  /** Behind a member that was parsed by itself only a comma or the end may follow. */
+  isAfterLong: boolean;
+}
+
+/**
+ * The value of long JSON text, found while others get their turns. `parse` is called with lists and objects that hold
+ * parts of it. Throws `JsonRefused`.
+ */
+export const parseLong = (
+  text: string,
+  rules: JsonRules,
+  parse: (piece: string) => unknown = JSON.parse,
+): Promise<Json> => inSlices(parsing(text, rules, parse));
+
+function* parsing(text: string, rules: JsonRules, parse: (piece: string) => unknown): Work<Json> {
+  const parser = new Parser(text, rules, parse);
+  const { length } = text;
+  let look = LOOK;
+  for (let i = 0; i < length; i++) {
+    if (i >= look) {
+      look = i + LOOK;
+      yield;
+    }
+    switch (text.charCodeAt(i)) {
+      case 0x22: {
+        const start = i;
+        for (i++; i < length && text.charCodeAt(i) !== 0x22; i++) {
+          if (text.charCodeAt(i) === 0x5c) i++;
+          if (i >= look) {
+            look = i + LOOK;
+            yield;
+          }
+        }
+        if (i >= length) throw new JsonRefused("grammar", "Unterminated string");
+        if (parser.isKey) parser.key(start, i + 1);
+        break;
+      }
+      case 0x7b:
+        parser.open(i, false);
+        break;
+      case 0x5b:
+        parser.open(i, true);
+        break;
+      case 0x7d:
+      case 0x5d:
+        if (parser.close(i)) yield;
+        break;
+      case 0x2c:
+        if (parser.comma(i)) yield;
+        break;
+    }
+  }
+  return parser.end();
+}
+
+const BLANK = /^[ \t\n\r]*$/;
+const COLON = /^[ \t\n\r]*:[ \t\n\r]*$/;
+
+class Parser {
+  /** True where the next string is a key. */
+  isKey = false;
+  readonly #text: string;
+  readonly #rules: JsonRules;
+  readonly #parse: (piece: string) => unknown;
+  /** The last is the innermost; the first stands around the whole text. */
+  readonly #open: Open[] = [];
+  #at: Open;
+  #objects = 0;
+  #values = 0;
+
+  constructor(text: string, rules: JsonRules, parse: (piece: string) => unknown) {
+    this.#text = text;
+    this.#rules = rules;
+    this.#parse = parse;
+    this.#at = opened(-1, true, false);
+    this.#open.push(this.#at);
+  }
+
+  key(start: number, end: number): void {
+    const at = this.#at;
+    this.isKey = false;
+    at.keyStart = start;
+    at.keyEnd = end;
+    if (!at.keys) return;
+    const raw = this.#text.slice(start, end);
+    const name = raw.includes("\\") ? this.#name(raw) : raw.slice(1, -1);
+    if (at.keys.has(name)) throw new JsonRefused("key", name);
+    at.keys.add(name);
+  }
+
+  open(i: number, isList: boolean): void {
+    if (++this.#objects > this.#rules.maxObjects) throw new JsonRefused("objects");
+    this.#count();
+    if (this.#open.length > this.#rules.maxDepth) throw new JsonRefused("depth");
+    if (this.#at.isAfterLong) throw missing("a comma");
+    this.#at = opened(i, isList, this.#rules.isStrict);
+    this.#open.push(this.#at);
+    this.isKey = !isList;
+  }
+
+  /** True where something was parsed. */
+  close(i: number): boolean {
+    const closed = this.#at;
+    const isList = this.#text.charCodeAt(i) === 0x5d;
+    if (this.#open.length === 1 || closed.isList !== isList) throw missing("an opening bracket");
+    this.#open.pop();
+    const at = this.#open.at(-1) as Open;
+    this.#at = at;
+    this.isKey = false;
+    if (closed.value === null && i - closed.start < PIECE) return false;
+    this.#finish(closed, i);
+    this.#take(at, closed, i + 1);
+    return true;
+  }
+
+  /** True where something was parsed. */
+  comma(i: number): boolean {
+    const at = this.#at;
+    this.#count();
+    this.isKey = !at.isList;
+    const isLong = !at.isAfterLong && i - at.from >= PIECE;
+    if (isLong) this.#flush(at, i);
+    if (at.isAfterLong) this.#checkBlank(at.from, i);
+    if (isLong || at.isAfterLong) at.from = i + 1;
+    at.isAfterLong = false;
+    at.member = i + 1;
+    at.keyStart = -1;
+    return isLong;
+  }
+
+  end(): Json {
+    const [root] = this.#open;
+    if (this.#open.length !== 1 || !root) throw missing("a closing bracket");
+    this.#finish(root, this.#text.length);
+    const values = root.value as Json[];
+    if (values.length !== 1) throw new JsonRefused("grammar", "Expected one value");
+    return values[0] as Json;
+  }
+
+  #count(): void {
+    if (++this.#values > this.#rules.maxValues) throw new JsonRefused("values");
+  }
+
+  /** Parses what is left of a list or object that ends here. */
+  #finish(at: Open, end: number): void {
+    if (at.isAfterLong) return this.#checkBlank(at.from, end);
+    if (at.value === null && BLANK.test(this.#text.slice(at.from, end))) at.value = at.isList ? [] : {};
+    else this.#flush(at, end);
+  }
+
+  /** Parses the members before `end` that have not been parsed; there has to be one. */
+  #flush(at: Open, end: number): void {
+    const inner = this.#text.slice(at.from, end);
+    const members = this.#read(at.isList ? `[${inner}]` : `{${inner}}`);
+    let count = 0;
+    if (Array.isArray(members)) {
+      at.value ??= [];
+      for (const item of members) (at.value as Json[]).push(item);
+      count = members.length;
+    } else {
+      at.value ??= {};
+      for (const name in members as JsonObject) {
+        put(at.value as JsonObject, name, (members as JsonObject)[name] as Json);
+        count++;
+      }
+    }
+    if (count === 0) throw missing("a value");
+  }
+
+  /** Puts a member that was parsed by itself behind those before it. */
+  #take(at: Open, { start, value }: Open, end: number): void {
+    if (at.isAfterLong) throw missing("a comma");
+    if (at.member > at.from) this.#flush(at, at.member - 1);
+    if (at.isList) {
+      this.#checkBlank(at.member, start);
+      at.value ??= [];
+      (at.value as Json[]).push(value as Json);
+    } else {
+      if (at.keyStart < 0) throw missing("a key");
+      this.#checkBlank(at.member, at.keyStart);
+      if (!COLON.test(this.#text.slice(at.keyEnd, start))) throw missing("a colon");
+      at.value ??= {};
+      put(at.value as JsonObject, this.#name(this.#text.slice(at.keyStart, at.keyEnd)), value as Json);
+    }
+    at.from = end;
+    at.member = end;
+    at.isAfterLong = true;
+  }
+
+  #checkBlank(from: number, to: number): void {
+    if (!BLANK.test(this.#text.slice(from, to))) throw new JsonRefused("grammar", "Unexpected token");
+  }
+
+  #name(raw: string): string {
+    return (this.#read(`[${raw}]`, JSON.parse) as string[])[0] ?? "";
+  }
+
+  #read(piece: string, parse = this.#parse): unknown {
+    try {
+      return parse(piece);
+    } catch (error) {
+      throw new JsonRefused("grammar", error instanceof Error ? error.message : "unreadable");
+    }
+  }
+}
+
+const opened = (start: number, isList: boolean, isStrict: boolean): Open => ({
+  isList,
+  keys: isStrict && !isList ? new Set() : null,
+  value: null,
+  start,
+  from: start + 1,
+  member: start + 1,
+  keyStart: -1,
+  keyEnd: -1,
+  isAfterLong: false,
+});
+
+const missing = (what: string) => new JsonRefused("grammar", `Expected ${what}`);
+
+/** `__proto__` too is only a name. */
+function put(target: JsonObject, name: string, value: Json): void {
+  if (name !== "__proto__") target[name] = value;
+  else Object.defineProperty(target, name, { value, enumerable: true, writable: true, configurable: true });
+}

@@ -1,0 +1,19 @@
+/** Work goes on for so long before others get a turn at the thread. */
+const SLICE_MS = 8;
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Work that may be interrupted wherever it yields. */
+export type Work<T> = Generator<void, T, void>;
+
+/** Does all of the work, in slices of a few milliseconds between which others get their turn. */
+export async function inSlices<T>(work: Work<T>): Promise<T> {
+  for (;;) {
+    const until = performance.now() + SLICE_MS;
+    do {
+      const { done, value } = work.next();
+      if (done) return value;
+    } while (performance.now() < until);
+    await nextTurn();
+  }
+}
