@@ -3,6 +3,17 @@ const SLICE_MS = 8;
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+/** To be awaited again and again in long work: gives others their turn where this work has had its own. */
+export function openTurns(): () => Promise<void> | undefined {
+  let until = performance.now() + SLICE_MS;
+  return () => {
+    if (performance.now() < until) return;
+    return nextTurn().then(() => {
+      until = performance.now() + SLICE_MS;
+    });
+  };
+}
+
 /** Work that may be interrupted wherever it yields. */
 export type Work<T> = Generator<void, T, void>;
 

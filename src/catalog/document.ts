@@ -5,7 +5,7 @@ import { readYaml, reasonOf } from "./yaml.ts";
 /** Of a description of an API, in bytes; the largest that are published have 13 million. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 const MAX_YAML_CHARACTERS = 3 * 1024 * 1024;
-const MAX_DEPTH = 200;
+export const MAX_DEPTH = 200;
 
 /**
  * The value of JSON or YAML text. Throws `bad_request` for what is neither, for YAML that unfolds to much more than

@@ -37,7 +37,7 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
     for await (const { event, data } of readEvents(stream, heard)) {
       if (event === "endpoint") opened.resolve(data);
       else
-        for (const message of readMessages(data)) {
+        for (const message of await readMessages(data)) {
           if (message.kind === "request") {
             if (++replies <= MAX_REPLIES) void tell(replyTo(host, message, declined)).catch(waitedForBelow);
           } else if (message.kind !== "notification" && typeof message.id === "number") {

@@ -29,7 +29,9 @@ export function readResult(result: JsonObject): ToolResult {
     structuredContent !== undefined && structuredContent !== null
       ? structuredContent
       : isText
-        ? valueIn(text)
+        ? text.length > MAX_RESULT_BYTES
+          ? text
+          : valueIn(text)
         : content;
   const size = measure(body, MAX_RESULT_BYTES * 2);
   if (size <= MAX_RESULT_BYTES && text.length <= MAX_RESULT_BYTES) {
@@ -57,4 +59,4 @@ function valueIn(text: string): Json {
 
 /** What a failed tool says of it, in one line. */
 export const failureText = ({ text }: ToolResult) =>
-  withoutUnseen(text).replace(/\s+/g, " ").trim().slice(0, 500) || "it gives no reason";
+  withoutUnseen(text.slice(0, 4_000)).replace(/\s+/g, " ").trim().slice(0, 500) || "it gives no reason";

@@ -1,6 +1,7 @@
 import { AppError } from "../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { isTooDeep } from "../catalog/document.ts";
+import { isObject, type Json, type JsonObject, SHORT_CHARACTERS } from "../base/json.ts";
+import { JsonRefused, parseLong } from "../base/json-parse.ts";
+import { isTooDeep, MAX_DEPTH } from "../catalog/document.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
 
 /** Error codes of the protocol of 2026-07-28. */
@@ -29,23 +30,36 @@ export type RpcMessage =
   | { kind: "notification"; method: string };
 
 /** The messages of a text: one, or a batch as the revision of 2025-03-26 has them. Empty where it is no JSON-RPC. */
-export function readMessages(text: string): RpcMessage[] {
-  if (isTooDeep(text)) return []; // nobody means that
+export async function readMessages(text: string): Promise<RpcMessage[]> {
   let value: Json;
   try {
-    value = JSON.parse(text);
+    value = await valueIn(text);
   } catch {
-    return []; // a page, or half a message
+    return []; // a page, half a message, or one that is nested deeper than anybody means
   }
   return [value].flat().flatMap((each) => readMessage(each as Json) ?? []);
 }
+
+/** Throws for what is no JSON, or is nested too deep. */
+function valueIn(text: string): Json | Promise<Json> {
+  if (text.length > SHORT_CHARACTERS) return parseLong(text, RULES);
+  if (isTooDeep(text)) throw new JsonRefused("depth");
+  return JSON.parse(text);
+}
+
+const RULES = {
+  maxDepth: MAX_DEPTH,
+  maxObjects: Number.POSITIVE_INFINITY,
+  maxValues: Number.POSITIVE_INFINITY,
+  isStrict: false,
+};
 
 function readMessage(value: Json): RpcMessage | null {
   if (!isObject(value) || value.jsonrpc !== "2.0") return null;
   const id = typeof value.id === "string" || typeof value.id === "number" ? value.id : null;
   if (isObject(value.error)) {
     const { code, message, data } = value.error;
-    const text = typeof message === "string" ? withoutUnseen(message).slice(0, 1_000) : "";
+    const text = typeof message === "string" ? withoutUnseen(message.slice(0, 4_000)).slice(0, 1_000) : "";
     const error = { code: typeof code === "number" ? code : 0, message: text, data: data ?? null };
     return { kind: "error", id, error };
   }
@@ -60,7 +74,8 @@ function readMessage(value: Json): RpcMessage | null {
 /** As far as it is a request at all; its text is for people to read, and nothing more. */
 export function asked({ method, params }: JsonObject): Asked {
   const message = isObject(params) ? params.message : null;
-  const text = typeof message === "string" ? withoutUnseen(message).replace(/\s+/g, " ").trim() : "";
+  const text =
+    typeof message === "string" ? withoutUnseen(message.slice(0, 4_000)).replace(/\s+/g, " ").trim() : "";
   return {
     method: typeof method === "string" ? withoutUnseen(method).slice(0, 100) : "",
     message: text === "" ? null : text.slice(0, 300),

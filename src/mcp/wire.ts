@@ -122,7 +122,7 @@ export async function post(place: McpPlace, { url, body, headers, watch, asked }
   }
   const { bytes, truncated } = await response.bytes(isGood ? MAX_WIRE_BYTES : MAX_ERROR_BYTES);
   if (truncated && isGood) throw tooLarge();
-  const found = readMessages(new TextDecoder().decode(bytes)).find(
+  const found = (await readMessages(new TextDecoder().decode(bytes))).find(
     (each) => each.kind === "error" || (each.kind === "result" && each.id === body.id),
   );
   return { status, headers: response.headers, message: (found as Answer["message"]) ?? null, resume: null };
@@ -167,7 +167,7 @@ async function answerIn(
   for await (const event of readEvents(stream, watch.heard, MAX_WIRE_BYTES)) {
     const { data } = event;
     last = event;
-    for (const message of readMessages(data)) {
+    for (const message of await readMessages(data)) {
       if (message.kind === "request") asked?.(message);
       else if (
         message.kind !== "notification" &&

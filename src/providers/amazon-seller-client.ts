@@ -122,7 +122,7 @@ function learn(key: string, headers: Headers): boolean {
 }
 
 async function objectOf(response: EgressResponse): Promise<JsonObject> {
-  const value = jsonOf(await textOf(SYSTEM, response));
+  const value = await jsonOf(await textOf(SYSTEM, response));
   if (isObject(value)) return value as JsonObject;
   throw new AppError("upstream", `${SYSTEM} gave an answer that can't be read: is baseUrl right?`);
 }

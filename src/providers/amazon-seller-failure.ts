@@ -16,7 +16,7 @@ const MAX_FAULT_BYTES = 65_536;
 
 export async function faultOf(response: EgressResponse): Promise<SellerFault> {
   const { bytes } = await response.bytes(MAX_FAULT_BYTES);
-  const reply = jsonOf(new TextDecoder().decode(bytes));
+  const reply = await jsonOf(new TextDecoder().decode(bytes));
   const [first] = isObject(reply) && Array.isArray(reply.errors) ? reply.errors : [];
   const word = (name: string) => {
     const value = isObject(first) ? first[name] : null;

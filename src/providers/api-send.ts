@@ -1,6 +1,8 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import { SHORT_CHARACTERS } from "../base/json.ts";
 import { parseExact } from "../base/json-numbers.ts";
+import { JsonRefused, type JsonRules, parseLong } from "../base/json-parse.ts";
 import { charsetOf } from "../executors/http-message.ts";
 import { type Draw, draw, hold, pause, throttled, type Waiter } from "./api-throttle.ts";
 
@@ -115,11 +117,25 @@ export async function bytesOf(system: string, response: EgressResponse): Promise
   return bytes;
 }
 
-/** JSON of a reply, with numbers as `parseExact` has them; undefined where it is none, such as the page of a gateway. */
-export function jsonOf(text: string): unknown {
+/** What is left to those who call, who have bounds of their own. */
+const ANY = {
+  maxDepth: Number.POSITIVE_INFINITY,
+  maxObjects: Number.POSITIVE_INFINITY,
+  maxValues: Number.POSITIVE_INFINITY,
+  isStrict: false,
+};
+
+/**
+ * JSON of a reply, with numbers as `parseExact` has them; undefined where it is none, such as the page of a gateway. A
+ * long one is parsed in turns. Throws `JsonRefused` where it has more than `bounds` allows.
+ */
+export async function jsonOf(text: string, bounds: Partial<JsonRules> = {}): Promise<unknown> {
   try {
-    return parseExact(text);
-  } catch {
+    return text.length > SHORT_CHARACTERS
+      ? await parseLong(text, { ...ANY, ...bounds }, parseExact)
+      : parseExact(text);
+  } catch (error) {
+    if (error instanceof JsonRefused && error.rule !== "grammar") throw error;
     return undefined; // the status tells what there is to tell
   }
 }

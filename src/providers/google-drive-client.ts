@@ -70,7 +70,7 @@ const isMedia = ({ path, query }: DriveRequest): boolean =>
 
 /** The same, as a JSON object. */
 export async function readDrive(link: DriveLink, request: DriveRequest): Promise<JsonObject> {
-  const value = jsonOf(await textOf(SYSTEM, await getDrive(link, request)));
+  const value = await jsonOf(await textOf(SYSTEM, await getDrive(link, request)));
   if (isObject(value)) return value as JsonObject;
   throw new AppError("upstream", "Google Drive's answer can't be read: is baseUrl right?");
 }

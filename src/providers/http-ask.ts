@@ -1,7 +1,8 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { hideSecrets, mayHold } from "../base/hide.ts";
-import { isObject, type Json } from "../base/json.ts";
+import { isObject, type Json, SHORT_CHARACTERS } from "../base/json.ts";
+import { JsonRefused } from "../base/json-parse.ts";
 import { bodyOf, charsetOf, headersOf, isTooDeep } from "../executors/http-message.ts";
 import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "./api-send.ts";
 import { type Draw, hold, retryAfterMs } from "./api-throttle.ts";
@@ -137,7 +138,7 @@ async function read(
   const bytes = await bytesOf(system, response);
   // Rows that may show the credentials they were asked for with don't stay bytes.
   const isRaw = status === 200 && charset === "utf-8" && listAt && !mayHold(bytes, asking.secrets);
-  const cut = isRaw ? cutList(bytes, listAt) : null;
+  const cut = isRaw ? await cutList(bytes, listAt) : null;
   const text = cut ? cut.around : decoded(bytes, charset);
   const list = cut?.list ?? null;
   const isThrottled = status === 429 || (status === 403 && (isSpent(headers) || headers.has("retry-after")));
@@ -147,9 +148,9 @@ async function read(
   }
   if (ends.includes(status))
     return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
-  const excess = text === null ? null : excessOf(text);
-  const echoed = text === null || excess ? undefined : jsonOf(text);
-  const body = echoed === undefined ? undefined : hideSecrets(echoed as Json, asking.secrets);
+  const { echoed, excess } = text === null ? NOTHING : await boundedJson(text);
+  const shows = echoed !== undefined && (bytes.length <= SHORT_CHARACTERS || mayHold(bytes, asking.secrets));
+  const body = shows ? hideSecrets(echoed, asking.secrets) : echoed;
   if (status < 200 || status >= 300) return failed(asking, status, headers, body);
   if (text === null || excess) {
     const what = excess ?? NO_TEXT;
@@ -162,22 +163,31 @@ async function read(
   if (waitMs !== null && waitMs <= MAX_NOTED_MS) hold(link, draws, waitMs);
   if (text.trim() === "" && status === 204)
     return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
-  if (body !== undefined)
-    return { kind: "value", value: { status, headers, url, body: body as Json, text, list } };
+  if (body !== undefined) return { kind: "value", value: { status, headers, url, body, text, list } };
   return { kind: "failed", error: noJson(asking, text, headers) };
 }
 
-/** What a text has more of than is made of it; null where it is within measure. */
-function excessOf(text: string): string | null {
-  if (isTooDeep(text, MAX_LEVELS)) return `more than ${MAX_LEVELS} levels of lists and objects.`;
-  let objects = 0;
-  for (let i = 0; i < text.length && text.length > 2 * MAX_OBJECTS; i++) {
-    const c = text.charCodeAt(i);
-    if (c === 0x5b || c === 0x7b) objects++;
+interface BoundedJson {
+  /** Undefined for what is no JSON. */
+  echoed: Json | undefined;
+  /** What the text has more of than is made of it; null where it is within measure. */
+  excess: string | null;
+}
+
+const NOTHING: BoundedJson = { echoed: undefined, excess: null };
+
+async function boundedJson(text: string): Promise<BoundedJson> {
+  const tooDeep = `more than ${MAX_LEVELS} levels of lists and objects.`;
+  if (text.length <= SHORT_CHARACTERS && isTooDeep(text, MAX_LEVELS))
+    return { echoed: undefined, excess: tooDeep };
+  try {
+    const bounds = { maxDepth: MAX_LEVELS, maxObjects: MAX_OBJECTS };
+    return { echoed: (await jsonOf(text, bounds)) as Json | undefined, excess: null };
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) throw error;
+    const many = `a page of more than ${MAX_OBJECTS} lists and objects; lower batchSize.`;
+    return { echoed: undefined, excess: error.rule === "depth" ? tooDeep : many };
   }
-  return objects > MAX_OBJECTS
-    ? `a page of more than ${MAX_OBJECTS} lists and objects; lower batchSize.`
-    : null;
 }
 
 function noJson({ system, spec, secrets }: Asking, text: string, headers: Headers): AppError {

@@ -2,6 +2,7 @@ import { AppError } from "../base/errors.ts";
 import { type SearchLimits, SearchTooMuch, searchJson } from "../base/jmespath.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { exactJson, parseExact } from "../base/json-numbers.ts";
+import { jsonOf } from "./api-send.ts";
 import type { Link } from "./contract.ts";
 
 /** A page, read, and its text. */
@@ -33,7 +34,7 @@ export async function searchPage(
     new AppError("upstream", `The page takes ${why} to read; ask for less in one.`);
   const pieces = [Buffer.from(text)];
   const { bytes } = await compute({ name: "search", input: { expression }, pieces, tooMuch });
-  return parseExact(Buffer.from(bytes).toString()) as Json;
+  return ((await jsonOf(Buffer.from(bytes).toString())) ?? null) as Json;
 }
 
 function valueAt(body: Json, names: readonly string[]): Json {

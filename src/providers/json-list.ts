@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { inSlices, type Work } from "../base/slices.ts";
 import type { JsonList } from "./contract.ts";
 
 /** A row that is nested deeper or is longer, or a page of more rows, is for those to look at who read the whole text. */
@@ -15,13 +16,16 @@ export interface CutText {
   around: string;
 }
 
+/** Bytes between two looks at the time. */
+const LOOK_BYTES = 65_536;
+
 /**
- * Finds the list at a path of names, which is not read but passed over. Null for what is no UTF-8, where there is no
+ * Finds the list at a path of names, which is not read but passed over, while others get their turns. Null for what is no UTF-8, where there is no
  * such list or nothing in it, where something in it is no object, or a name of the path stands there twice.
  */
-export function cutList(bytes: Uint8Array, path: readonly string[]): CutText | null {
+export async function cutList(bytes: Uint8Array, path: readonly string[]): Promise<CutText | null> {
   if (!isUtf8(bytes)) return null;
-  const found = new Search(bytes, path).list();
+  const found = await inSlices(new Search(bytes, path).list());
   if (found === null) return null;
   const { from, to } = found;
   const around = decoder.decode(bytes.subarray(0, from)) + decoder.decode(bytes.subarray(to));
@@ -29,10 +33,20 @@ export function cutList(bytes: Uint8Array, path: readonly string[]): CutText | n
 }
 
 /** The position after the JSON value that begins at `at` or behind white space there; -1 where it does not end. What is in it need not be JSON. */
-export function pastValue(bytes: Uint8Array, at: number): number {
-  const { length } = bytes;
-  let depth = 0;
-  for (let i = pastSpace(bytes, at); i < length; i++) {
+export const pastValue = (bytes: Uint8Array, at: number): number =>
+  pass(bytes, { at: pastSpace(bytes, at), depth: 0 }, bytes.length) ?? -1;
+
+/** How far one has come in passing over a value. */
+interface Passing {
+  at: number;
+  depth: number;
+}
+
+/** The position after the value; null where it goes on beyond `until`, or there is no more. */
+function pass(bytes: Uint8Array, passing: Passing, until: number): number | null {
+  let { depth } = passing;
+  let i = passing.at;
+  for (; i < until; i++) {
     const byte = bytes[i] ?? 0;
     if (byte === QUOTE) {
       i = closingQuote(bytes, i + 1);
@@ -45,7 +59,9 @@ export function pastValue(bytes: Uint8Array, at: number): number {
       if (--depth === 0) return i + 1;
     } else if (depth === 0 && (byte === COMMA || isSpace(byte))) return i;
   }
-  return -1;
+  passing.at = i;
+  passing.depth = depth;
+  return null;
 }
 
 function closingQuote(bytes: Uint8Array, from: number): number {
@@ -70,6 +86,7 @@ const isSpace = (byte: number): boolean =>
 
 class Search {
   #at = 0;
+  #look = LOOK_BYTES;
   #found: JsonList | null = null;
 
   constructor(
@@ -77,8 +94,8 @@ class Search {
     readonly path: readonly string[],
   ) {}
 
-  list(): JsonList | null {
-    if (!this.#value(0)) return null;
+  *list(): Work<JsonList | null> {
+    if (!(yield* this.#value(0))) return null;
     return pastSpace(this.bytes, this.#at) === this.bytes.length ? this.#found : null;
   }
 
@@ -88,15 +105,16 @@ class Search {
   }
 
   /** Goes past a value that has the list below so many names; false where there is something that is not for us. */
-  #value(level: number): boolean {
+  *#value(level: number): Work<boolean> {
     const first = this.#next();
-    if (level === this.path.length) return first === OPEN_LIST && this.#rows();
-    return first === OPEN && this.#members(level);
+    if (level === this.path.length) return first === OPEN_LIST && (yield* this.#rows());
+    return first === OPEN && (yield* this.#members(level));
   }
 
-  #members(level: number): boolean {
+  *#members(level: number): Work<boolean> {
     let isHere = false;
     for (let next = this.#next(); next === QUOTE; next = this.#next()) {
+      if (this.#isTime()) yield;
       const from = this.#at;
       const to = closingQuote(this.bytes, from);
       if (to < 0) return false;
@@ -104,10 +122,10 @@ class Search {
       const name = decoder.decode(this.bytes.subarray(from, to));
       if (name.includes("\\") || this.#next() !== COLON) return false;
       if (name === this.path[level]) {
-        if (isHere || !this.#value(level + 1)) return false;
+        if (isHere || !(yield* this.#value(level + 1))) return false;
         isHere = true;
       } else {
-        this.#at = pastValue(this.bytes, this.#at);
+        this.#at = yield* this.#pastValue();
         if (this.#at < 0) return false;
       }
       const after = this.#next();
@@ -116,11 +134,29 @@ class Search {
     return false;
   }
 
-  #rows(): boolean {
+  /** As `pastValue`, of one that may be long. */
+  *#pastValue(): Work<number> {
+    const passing = { at: pastSpace(this.bytes, this.#at), depth: 0 };
+    while (passing.at < this.bytes.length) {
+      const past = pass(this.bytes, passing, Math.min(passing.at + LOOK_BYTES, this.bytes.length));
+      if (past !== null) return past;
+      yield;
+    }
+    return -1;
+  }
+
+  #isTime(): boolean {
+    if (this.#at < this.#look) return false;
+    this.#look = this.#at + LOOK_BYTES;
+    return true;
+  }
+
+  *#rows(): Work<boolean> {
     const from = this.#at;
     let rows = 0;
     let after: number = COMMA;
     for (; after === COMMA; after = this.#next()) {
+      if (this.#isTime()) yield;
       const start = pastSpace(this.bytes, this.#at);
       if (this.bytes[start] !== OPEN) return false;
       this.#at = pastValue(this.bytes, start);

@@ -65,7 +65,7 @@ async function readReply(
   tellDeprecation(link, headers);
   if (status === 429) return { kind: "throttled", waitMs: retryAfterMs(headers, link) ?? THROTTLED_MS };
   noteLimits(link, steady, headers);
-  const body = jsonOf(text);
+  const body = await jsonOf(text);
   if (status < 200 || status >= 300) {
     const error = refusal(link.config, purpose, status, body);
     return { kind: isExpired(error) ? "refused" : "failed", error };

@@ -81,7 +81,7 @@ async function readReply(session: ShopifySession, response: EgressResponse): Pro
     const error = statusFailure(link.config, response.status, text);
     if (error) return { kind: "failed", error };
   }
-  const body = jsonOf(text);
+  const body = await jsonOf(text);
   if (!isObject(body)) return { kind: "failed", error: noJson(link, text) };
   const waitMs = noteCost(session, body);
   const errors = graphErrors(body);

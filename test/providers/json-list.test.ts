@@ -3,22 +3,22 @@ import fc from "fast-check";
 import { cutList, pastValue } from "../../src/providers/json-list.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
-const cut = (text: string, path: string[] = ["rows"]) => {
-  const found = cutList(bytesOf(text), path);
+const cut = async (text: string, path: string[] = ["rows"]) => {
+  const found = await cutList(bytesOf(text), path);
   if (found === null) return null;
   const { bytes, from, to, rows } = found.list;
   return { rows, text: new TextDecoder().decode(bytes.subarray(from, to)), around: found.around };
 };
 
 describe("a list in a text of JSON", () => {
-  test("is found with what stands around it", () => {
-    expect(cut('{"rows":[{"a":1},{"a":2}],"next":"x"}')).toEqual({
+  test("is found with what stands around it", async () => {
+    expect(await cut('{"rows":[{"a":1},{"a":2}],"next":"x"}')).toEqual({
       rows: 2,
       text: '{"a":1},{"a":2}',
       around: '{"rows":[],"next":"x"}',
     });
-    expect(cut('[{"a":[]}]', [])).toEqual({ rows: 1, text: '{"a":[]}', around: "[]" });
-    expect(cut(' {"n": null, "data" :\n{"x":"]}","rows": [ {} ]\t} } ', ["data", "rows"])).toEqual({
+    expect(await cut('[{"a":[]}]', [])).toEqual({ rows: 1, text: '{"a":[]}', around: "[]" });
+    expect(await cut(' {"n": null, "data" :\n{"x":"]}","rows": [ {} ]\t} } ', ["data", "rows"])).toEqual({
       rows: 1,
       text: " {} ",
       around: ' {"n": null, "data" :\n{"x":"]}","rows": []\t} } ',
@@ -40,29 +40,39 @@ describe("a list in a text of JSON", () => {
     ["a mark at its start", '\ufeff{"rows":[{}]}'],
     ["a thousand levels", `{"rows":[{"a":${"[".repeat(1000)}${"]".repeat(1000)}}]}`],
     ["a row of more than four megabytes", `{"rows":[{"a":"${"x".repeat(4_000_000)}"}]}`],
-  ])("is for others to look at where there is %s", (_, text) => {
-    expect(cut(text)).toBeNull();
+  ])("is for others to look at where there is %s", async (_, text) => {
+    expect(await cut(text)).toBeNull();
   });
 
-  test("is for others to look at where the text is no UTF-8", () => {
-    expect(cutList(Buffer.from('{"rows":[{"a":"\xfc"}]}', "latin1"), ["rows"])).toBeNull();
+  test("is for others to look at where the text is no UTF-8", async () => {
+    expect(await cutList(Buffer.from('{"rows":[{"a":"\xfc"}]}', "latin1"), ["rows"])).toBeNull();
   });
 
-  test("has all rows, and what is around it all else, whatever these are", () => {
+  test("has all rows, and what is around it all else, whatever these are", async () => {
     const rows = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 });
     const more = fc.dictionary(fc.constantFrom("rows", "data", "a", "Ä", "]"), fc.jsonValue());
     const written = fc.constantFrom(undefined, 1, "\t");
-    fc.assert(
-      fc.property(rows, more, fc.boolean(), written, (rows, more, isDeep, gap) => {
+    await fc.assert(
+      fc.asyncProperty(rows, more, fc.boolean(), written, async (rows, more, isDeep, gap) => {
         const place = isDeep ? ["data", "rows"] : ["rows"];
         const around = (list: unknown) =>
           isDeep ? { ...more, data: { ...more, rows: list } } : { ...more, rows: list };
-        const found = cut(JSON.stringify(around(rows), null, gap), place);
+        const found = await cut(JSON.stringify(around(rows), null, gap), place);
         expect(found?.rows).toBe(rows.length);
         expect(JSON.stringify(JSON.parse(`[${found?.text}]`))).toBe(JSON.stringify(rows));
         expect(JSON.stringify(JSON.parse(found?.around ?? ""))).toBe(JSON.stringify(around([])));
       }),
     );
+  });
+
+  test("is found behind and before what is long", async () => {
+    const long = JSON.stringify(Array.from({ length: 40_000 }, (_, n) => ({ n, text: "]}" })));
+    expect(await cut(`{"before":${long},"rows":[{"a":1}],"after":${long}}`)).toEqual({
+      rows: 1,
+      text: '{"a":1}',
+      around: `{"before":${long},"rows":[],"after":${long}}`,
+    });
+    expect(await cut(`{"before":${long}`)).toBeNull();
   });
 
   test("ends its values where JSON ends them", () => {

@@ -2,6 +2,7 @@ import { unlink } from "node:fs/promises";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { OddValues } from "../../base/odd-values.ts";
+import { openTurns } from "../../base/slices.ts";
 import { lineIn, linesIn, parseItem, parseLines, readJson, readLines } from "../../lake/json-reader.ts";
 import type { Extraction, JsonList } from "../../providers/contract.ts";
 import { pastValue } from "../../providers/json-list.ts";
@@ -110,6 +111,8 @@ class LooseReader {
   readonly #tabular: Tabular;
   /** Names of sheets beside those that were read. */
   readonly furtherSheets = new Set<string>();
+  /** Reading goes on for as long as rows come, and others wait meanwhile. */
+  readonly #turn = openTurns();
   /** Files that name their columns, and files that don't. */
   #named = 0;
   #unnamed = 0;
@@ -182,6 +185,7 @@ class LooseReader {
   async #pause(): Promise<void> {
     this.options.signal.throwIfAborted();
     await this.staging.flushLarge(this.#normaliser.lines);
+    await this.#turn();
     this.options.progress(this.root.rows);
   }
 
@@ -228,6 +232,7 @@ class LooseReader {
       }
       if (count < flushed + ROWS_AT_ONCE) continue;
       await this.staging.flushLarge(this.#normaliser.lines);
+      await this.#turn();
       flushed = count;
     }
     await this.staging.flushLarge(this.#normaliser.lines);

@@ -63,7 +63,7 @@ async function ofList(texts: readonly string[], nesting = 3): Promise<Loaded> {
 /** Pages of an API that says what the rows' text is, where there is one that can be taken for that. */
 async function* textsOf(pages: readonly string[]): AsyncGenerator<JsonObject[] | JsonList> {
   for (const page of pages) {
-    const cut = cutList(new TextEncoder().encode(page), ["data", "rows"]);
+    const cut = await cutList(new TextEncoder().encode(page), ["data", "rows"]);
     yield cut?.list ?? [];
   }
 }
