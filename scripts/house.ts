@@ -29,7 +29,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["service", /^src\/resources\/[\w-]+\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
   ["edge", /^src\/(http|engine)\//],
   ["routes", /^src\/resources\/[\w-]+\/(?:routes|page)\.ts$/],
-  ["top", /^src\/(app|server)\.ts$/],
+  ["top", /^src\/(app|server|calls)\.ts$/],
   ["command", /^src\/(cli\/|main\.ts$)/],
 ];
 
@@ -199,7 +199,7 @@ function circles(imports: ReadonlyMap<string, readonly string[]>): string[] {
   return found;
 }
 
-/** The page knows the server by the types of its wire only, and so can't carry a part of it into browsers. */
+/** The page knows the server by its types alone, and so can't carry a part of it into browsers. */
 function leaves(path: string, text: string): string[] {
   return [
     ...withoutComments(text).matchAll(/(?:\bimport\b([^"';]*?)\bfrom|\bimport\(?)\s*"(\.{1,2}\/[^"]+)"/g),
@@ -208,11 +208,8 @@ function leaves(path: string, text: string): string[] {
       isType: /^\s*type\b/.test(what ?? ""),
       target: posix.join(posix.dirname(path), name ?? ""),
     }))
-    .filter(({ isType, target }) => {
-      const isWire = /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/.test(target);
-      return !target.startsWith("web/") && !(isType && isWire);
-    })
-    .map(({ target }) => `${path}: imports ${target} (use its own files, and types of wire.ts)`);
+    .filter(({ isType, target }) => !target.startsWith("web/") && !(isType && target.startsWith("src/")))
+    .map(({ target }) => `${path}: imports ${target} (use its own files, and types of the server)`);
 }
 
 function strays(path: string, text: string): string[] {

@@ -52,16 +52,13 @@ import { templateOperations } from "./resources/templates/routes.ts";
 import { userOperations } from "./resources/users/routes.ts";
 import { webhookOperations } from "./resources/webhooks/routes.ts";
 
-/** The HTTP face: every operation that exists. */
-export const operations: readonly Operation[] = [
+const described = [
   ...healthOperations,
   ...metaOperations,
   ...signInOperations,
   ...openIdOperations,
   ...deviceOperations,
-  ...signInPageOperations,
   ...passwordResetOperations,
-  ...passwordResetPageOperations,
   ...userOperations,
   ...secondFactorOperations,
   ...organizationTokenOperations,
@@ -70,7 +67,6 @@ export const operations: readonly Operation[] = [
   ...organizationExportOperations,
   ...installationOperations,
   ...invitationOperations,
-  ...invitePageOperations,
   ...sessionOperations,
   ...accessTokenOperations,
   ...apiKeyOperations,
@@ -96,8 +92,19 @@ export const operations: readonly Operation[] = [
   ...queryOperations,
   ...syncOperations,
   ...eventOperations,
+];
+
+/** The HTTP face: every operation that exists. */
+export const operations: readonly Operation[] = [
+  ...described,
+  ...signInPageOperations,
+  ...passwordResetPageOperations,
+  ...invitePageOperations,
   ...openApiOperations(() => operations),
 ];
+
+/** Address, input and reply of every operation, for clients: types alone. */
+export type Served = NonNullable<(typeof described)[number]["~types"]>;
 
 /** `{method, path}` of every operation, paths as the interface writes them. */
 export const mountedRoutes = (): { method: string; path: string }[] =>

@@ -1,34 +1,14 @@
-import type { AgentCalls } from "./calls/agents.ts";
-import type { DataCalls } from "./calls/data.ts";
-import type { InstallationCalls } from "./calls/installation.ts";
-import type { PeopleCalls } from "./calls/people.ts";
-import type { WatchCalls } from "./calls/watch.ts";
-import type { WorkCalls } from "./calls/work.ts";
+import type { Call, Given, Reply } from "../src/calls.ts";
 
-export type { ActionKindInfo, Schema } from "./calls/shape.ts";
+export type { Call, Given, Reply };
 
-/**
- * Every operation that the page calls, by the address that the interface writes. The types are the server's
- * own; a test holds the addresses against the operations that are mounted.
- */
-interface Calls extends AgentCalls, DataCalls, InstallationCalls, PeopleCalls, WatchCalls, WorkCalls {}
-
-export type Call = keyof Calls;
-export type Reply<K extends Call> = Calls[K]["reply"];
-
-type PathNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | PathNames<Rest>
-  : never;
-type WithPath<K extends Call> = [PathNames<K>] extends [never]
-  ? unknown
-  : { path: Record<PathNames<K>, string> };
-type WithQuery<K extends Call> = Calls[K] extends { query: infer Q } ? { query?: Q } : unknown;
-type WithBody<K extends Call> = Calls[K] extends { body: infer B } ? { body: B } : unknown;
-
-/** What one call is given: the names of its path, its query, its body. */
-export type Given<K extends Call> = WithPath<K> & WithQuery<K> & WithBody<K>;
+/** A JSON Schema as the server describes its inputs with one. */
+export interface Schema {
+  readonly [keyword: string]: unknown;
+}
 
 export type Run = Reply<"GET /api/v1/action-runs/{run_id}">;
+export type ActionKindInfo = Reply<"GET /api/v1/action-kinds">["kinds"][number];
 export type Action = Reply<"GET /api/v1/actions/{action_id}">;
 export type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
 export type Provider = Reply<"GET /api/v1/connection-providers">["providers"][number];

@@ -335,6 +335,9 @@ export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const oneOf = <const T extends readonly string[]>(values: T, options: Record<string, unknown> = {}) =>
   Type.Unsafe<T[number]>({ [Kind]: "Unsafe", type: "string", enum: values, ...options });
 export const optional = Type.Optional;
+/** A field of a request that its `default` stands in for; clients may leave it out, handlers always have it. */
+export type Defaulted<T extends TSchema> = T & { readonly "~defaulted": true };
+export const defaulted = <T extends TSchema>(schema: T) => schema as Defaulted<T>;
 export const map = <T extends TSchema>(schema: T) => Type.Record(Type.String(), schema);
 export const anything = () => Type.Unsafe<import("./json.ts").Json>({});
 export const jsonObject = (options: Record<string, unknown> = {}) =>

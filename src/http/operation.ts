@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { Static, TNull, TObject, TSchema, TVoid } from "@sinclair/typebox";
 import type { AppError, Fault } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import type { App, Context, WriteContext } from "../context.ts";
@@ -133,40 +133,70 @@ export interface Operation {
   readonly handle: (given: never) => Promise<unknown>;
 }
 
-type Described<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
+/** What a client may know of an operation, as types alone: its address, what it takes and what it replies. */
+interface Typed<Key extends string, P, Q, B, R> {
+  readonly "~types"?: { key: Key; path: P; query: Q; body: B; reply: R };
+}
+
+/** As it is described beside its routes: of what it takes, the handler gets the types. */
+type Described<
+  M extends Method,
+  A extends string,
+  P extends TObject,
+  Q extends TObject,
+  B extends TSchema,
+  R extends TSchema,
+> = Omit<
   Operation,
-  "handle" | "audience" | "params" | "query" | "body" | "idempotent"
+  "method" | "path" | "handle" | "audience" | "params" | "query" | "body" | "response" | "idempotent"
 > &
-  Partial<Shapes<P, Q, B>>;
+  Partial<Shapes<P, Q, B>> & { method: M; path: A; response?: R };
 
 /** An operation for members of an organization: only with a role is there a `ctx`. */
-export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
-  described: Described<P, Q, B> & {
+export function operation<
+  const M extends Method,
+  const A extends string,
+  P extends TObject = None,
+  Q extends TObject = None,
+  B extends TSchema = TVoid,
+  R extends TSchema = TNull,
+>(
+  described: Described<M, A, P, Q, B, R> & {
     audience: Role | "any" | "operator";
     idempotent?: false | "batched" | "batched-sealed";
     handle(given: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
   },
-): Operation;
+): Operation & Typed<`${M} ${A}`, P, Q, B, R>;
 /** One that takes an idempotency key runs in a transaction: no network calls in it. */
-export function operation<P extends TObject = None, Q extends TObject = None, B extends TSchema = TSchema>(
-  described: Described<P, Q, B> & {
+export function operation<
+  const M extends Method,
+  const A extends string,
+  P extends TObject = None,
+  Q extends TObject = None,
+  B extends TSchema = TVoid,
+  R extends TSchema = TNull,
+>(
+  described: Described<M, A, P, Q, B, R> & {
     audience: Role | "any" | "operator";
     idempotent: true | "sealed";
     handle(given: Given<P, Q, B> & { ctx: WriteContext; identity: Identity }): Promise<unknown>;
   },
-): Operation;
+): Operation & Typed<`${M} ${A}`, P, Q, B, R>;
 export function operation(described: object): Operation {
   return described as Operation;
 }
 
 /** An operation that needs no credentials: it has no `ctx`, and so no way to an organization's data. */
 export const openOperation = <
+  const M extends Method,
+  const A extends string,
   P extends TObject = None,
   Q extends TObject = None,
-  B extends TSchema = TSchema,
+  B extends TSchema = TVoid,
+  R extends TSchema = TNull,
 >(
-  described: Described<P, Q, B> & {
+  described: Described<M, A, P, Q, B, R> & {
     audience: "public" | "signature";
     handle(given: Given<P, Q, B>): Promise<unknown>;
   },
-): Operation => described as unknown as Operation;
+): Operation & Typed<`${M} ${A}`, P, Q, B, R> => described as unknown as Operation;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { mountedRoutes } from "../../src/server.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { gate } from "../support/decisions.ts";
@@ -424,14 +423,4 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("There is no page at this address").waitFor();
     expect(seen.faults).toEqual([]);
   });
-});
-
-test("the page calls operations that exist", () => {
-  const mounted = new Set(mountedRoutes().map(({ method, path }) => `${method} ${path}`));
-  const folder = `${import.meta.dir}/../../web/calls`;
-  const texts = readdirSync(folder).map((file) => readFileSync(`${folder}/${file}`, "utf8"));
-  const calls = texts.join("\n").matchAll(/^ {2}"([A-Z]+ \/\S+)": /gm);
-  const called = [...calls].map(([, call]) => call ?? "");
-  expect(called.length).toBeGreaterThan(40);
-  expect(called.filter((call) => !mounted.has(call))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import { defaulted, instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Role } from "../organizations/table.ts";
 import { type AccessTokenRow, SCOPES, shownScopes, TOKEN_ORGANIZATIONS } from "./table.ts";
 
@@ -29,10 +29,12 @@ export const MAX_TOKEN_DAYS = 365;
 export const NewAccessToken = object({
   name: named(),
   expiresInDays: Type.Integer({ minimum: 1, maximum: MAX_TOKEN_DAYS, default: 90 }),
-  organizations: oneOf(TOKEN_ORGANIZATIONS, {
-    default: "current",
-    description: "`all`: in each organization of the person; else only in that of the request",
-  }),
+  organizations: defaulted(
+    oneOf(TOKEN_ORGANIZATIONS, {
+      default: "current",
+      description: "`all`: in each organization of the person; else only in that of the request",
+    }),
+  ),
   scopes: optional(
     Type.Array(oneOf(SCOPES), {
       minItems: 1,

@@ -1,5 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { anything, jsonObject, map, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import {
+  anything,
+  defaulted,
+  jsonObject,
+  map,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
 import { CONTENT_TYPES } from "../../catalog/content.ts";
 import { TRANSPORTS } from "../../catalog/contract.ts";
 import { API_TYPES } from "./table.ts";
@@ -13,7 +23,7 @@ export const DiscoveryRequest = object({
   baseUrl: address("Of an HTTP API; the usual places below it are looked at"),
   specUrl: address("Where the description of an HTTP API lies"),
   mcpUrl: address("Of an MCP server"),
-  mcpTransport: oneOf(TRANSPORTS, { default: "http" }),
+  mcpTransport: defaulted(oneOf(TRANSPORTS, { default: "http" })),
   connectionId: optional(nullable(uuid())),
 });
 export type DiscoveryRequest = Static<typeof DiscoveryRequest>;

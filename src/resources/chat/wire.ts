@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
 import {
   cursorQuery,
+  defaulted,
   instant,
   jsonObject,
   named,
@@ -32,7 +33,7 @@ export const ThreadQuery = object(cursorQuery(20));
 export const ThreadPage = object({ items: Type.Array(Thread), nextCursor: optional(Type.String()) });
 
 export const BulkDelete = object({
-  all: Type.Boolean({ default: false, description: "True deletes all threads of the caller" }),
+  all: defaulted(Type.Boolean({ default: false, description: "True deletes all threads of the caller" })),
   threadIds: optional(Type.Array(uuid(), { maxItems: 100 })),
 });
 export type BulkDelete = Static<typeof BulkDelete>;
@@ -73,7 +74,7 @@ export const TurnInput = object({
     }),
   ),
   id: optional(nullable(Type.String({ maxLength: 200 }))),
-  trigger: oneOf(["submit-message", "regenerate-message"], { default: "submit-message" }),
+  trigger: defaulted(oneOf(["submit-message", "regenerate-message"], { default: "submit-message" })),
   messageId: optional(
     nullable(
       Type.String({

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { anything, object, oneOf, optional } from "../../base/shape.ts";
+import { anything, defaulted, object, oneOf, optional } from "../../base/shape.ts";
 import { ColumnShape, Rows } from "../datasets/wire.ts";
 
 export const QueryRequest = object({
@@ -9,10 +9,12 @@ export const QueryRequest = object({
     description:
       "One SELECT, or several statements the last of which is a SELECT. Nothing that it makes stays. `raw.orders AS OF 'LOAD_ID'` (or `AS OF $name`) stands for a table as that load left it, for as long as such states are kept.",
   }),
-  parameters: Type.Record(Type.String(), anything(), {
-    default: {},
-    description: "Values for `$name` in the SQL.",
-  }),
+  parameters: defaulted(
+    Type.Record(Type.String(), anything(), {
+      default: {},
+      description: "Values for `$name` in the SQL.",
+    }),
+  ),
   limit: optional(
     Type.Integer({
       minimum: 1,
