@@ -248,6 +248,22 @@ test("they are as readable in the dark and on a phone", async () => {
   ).toEqual([]);
 });
 
+test("an owner takes all of the organization along as an archive", async () => {
+  const { page, go, heading, troubles } = seen;
+  await go("/organization");
+  await heading("Organization");
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export", exact: true }).click();
+  const archive = await saved;
+  expect(archive.suggestedFilename()).toMatch(/^[a-z0-9-]+\.tar$/);
+  const listed = Bun.spawnSync(["tar", "-tf", await archive.path()])
+    .stdout.toString()
+    .trim()
+    .split("\n");
+  expect([listed[0], listed.at(-1)]).toEqual(["organization.jsonl", "manifest.json"]);
+  expect(await troubles()).toEqual([]);
+});
+
 test("an owner removes an organization by typing its name", async () => {
   const { page, go, heading, troubles, weir } = seen;
   await weir.owner("POST", "/api/v1/organizations", { name: "To go" });

@@ -5,6 +5,7 @@ import { useApi, useInstallation, useMay, useMe } from "../data.ts";
 import { Button } from "../parts/button.tsx";
 import { Mono } from "../parts/copy.tsx";
 import { Held } from "../parts/detail.tsx";
+import { OrganizationExport } from "../parts/organization-export.tsx";
 import { NewOrganization, OrganizationSettings } from "../parts/organization-forms.tsx";
 import { OrganizationRemoval } from "../parts/organization-removal.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
@@ -49,6 +50,7 @@ export default function OrganizationPage() {
                 ]}
               />
             </Section>
+            {isOwner && <OrganizationExport slug={data.slug} />}
             {isOwner && <OrganizationRemoval organization={data} />}
           </>
         )}

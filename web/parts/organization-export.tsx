@@ -1,0 +1,22 @@
+import { FileButton } from "./file-button.tsx";
+import { Section } from "./page.tsx";
+
+/** For owners: all of the organization as one archive. */
+export function OrganizationExport({ slug }: { slug: string }) {
+  return (
+    <Section title="Export the organization">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="max-w-prose text-sm text-soft">
+          Everything as a tar archive: definitions, runs, audit log, tables and files. Credentials and chats
+          of others are left out.
+        </p>
+        <FileButton
+          call="GET /api/v1/organizations/current/export"
+          given={{}}
+          name={`${slug}.tar`}
+          verb="Export"
+        />
+      </div>
+    </Section>
+  );
+}
