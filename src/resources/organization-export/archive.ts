@@ -76,6 +76,7 @@ async function* archiveOf(ctx: Context): Chunks {
       hash.update(chunk);
       sent += chunk.length;
       yield chunk;
+      await othersTurn();
     }
     if (sent !== bytes) throw new AppError("unavailable", `${path} changed while it was read.`);
     yield tarPadding(bytes);
@@ -85,9 +86,9 @@ async function* archiveOf(ctx: Context): Chunks {
   async function* addLines(name: string, pages: AsyncIterable<readonly string[]>): Chunks {
     let [part, lines, length]: [number, string[], number] = [1, [], 0];
     const flush = () => {
-      const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
+      const bytes = Buffer.concat(lines.map((line) => Buffer.from(`${line}\n`)));
       const path = part === 1 ? `${name}.jsonl` : `${name}-${String(part).padStart(4, "0")}.jsonl`;
-      const added = add(path, bytes.length, one(bytes), lines.length);
+      const added = add(path, bytes.length, piecesOf(bytes), lines.length);
       [part, lines, length] = [part + 1, [], 0];
       return added;
     };
@@ -97,6 +98,7 @@ async function* archiveOf(ctx: Context): Chunks {
         length += line.length;
         if (length >= MAX_FILE_BYTES) yield* flush();
       }
+      await othersTurn();
     }
     if (lines.length > 0 || part === 1) yield* flush();
   }
@@ -132,6 +134,13 @@ type Skip = (what: string, why: string) => void;
 
 async function* one<T>(value: T): AsyncGenerator<T, void> {
   yield value;
+}
+
+/** Chunks that are there already would keep everybody else waiting. */
+const othersTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+async function* piecesOf(bytes: Uint8Array): Chunks {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
 
 const readFile = (place: string): AsyncIterable<Uint8Array> =>
