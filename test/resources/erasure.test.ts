@@ -10,7 +10,7 @@ import { startHrana } from "../peers/hrana.ts";
 import { calls, says } from "../peers/model.ts";
 import { client, PASSWORD, type StartOptions, startApp } from "../support/app.ts";
 import { ask, makeThread, startChat } from "../support/chat.ts";
-import { browser, join, turnOnSecondFactor } from "../support/people.ts";
+import { browser, join, neighbour, turnOnSecondFactor } from "../support/people.ts";
 import { created, makeAction, makeAutomation } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -198,6 +198,21 @@ test("a session signed in over an hour ago, and a token of one organization, can
   expect([late.status, late.body.code]).toEqual([401, "sign_in_again"]);
   await tab.call("POST", "/api/v1/auth/confirm", { password: PASSWORD });
   expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
+});
+
+test("a removed organization doesn't hold its only owner, and is restored without them", async () => {
+  await using weir = await startApp({ engine: false });
+  const { call, user, organization } = await neighbour(weir);
+  const other = await join(weir, "member", organization.id);
+  await call("DELETE", "/api/v1/organizations/current", { confirm: organization.name });
+  const there = `/api/v1/installation/users/${user.id}`;
+  expect((await weir.owner("DELETE", there, { confirm: user.email })).status).toBe(204);
+  const { id } = organization;
+  expect((await weir.owner("POST", `/api/v1/installation/organizations/${id}/restore`)).status).toBe(200);
+  const team = (await other.call("GET", "/api/v1/organizations/team")).body.members;
+  expect(team.map(({ userId }: { userId: string }) => userId)).toEqual([other.user.id]);
+  expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
+  expect(left(path(weir.dataFolder, "weir.db"), [user.email])).toEqual([]);
 });
 
 test("a second factor, recovery codes and known browsers go with the person", async () => {

@@ -44,8 +44,18 @@ async function fill(weir: Started): Promise<Record<string, string>> {
   };
 }
 
-/** Tables that stay small whatever is done: no organization's things lie in them; organizations are listed page by page. */
-const SMALL = new Set(["settings", "migrations", "counts", "organizations"]);
+/**
+ * Tables that stay small whatever is done: no organization's things lie in them, or a row for each person in Slack and
+ * each watched automation; organizations are listed page by page.
+ */
+const SMALL = new Set([
+  "settings",
+  "migrations",
+  "counts",
+  "organizations",
+  "slack_links",
+  "automation_watches",
+]);
 
 /** Every statement that SQLite compiled, and what was asked for when it first was. */
 const seen = new Map<string, string>();

@@ -160,7 +160,7 @@ async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncG
   const bytes = sql.join(lengths, sql` + `);
   for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW) {
     yield await db.all<Place>(
-      sql`select rowid as "place", ${bytes} as "bytes" from ${name}
+      sql`select rowid as "place", ${bytes} as "bytes" from ${name} not indexed
         where rowid >= ${from} and rowid < ${from + WINDOW} and ${where} order by rowid`,
     );
     await new Promise((resolve) => setImmediate(resolve));
@@ -185,10 +185,10 @@ async function* byPlace(ctx: Context, { table }: Noun, where: SQL): AsyncGenerat
 
 /** Tables in the order of their primary key, which begins with the organization where they are large. */
 async function* byKey(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
-  const columns = await ctx.db.all<{ name: string }>(
-    sql`select name as "name" from pragma_table_info(${getTableName(table)}) where pk > 0 order by pk`,
+  const columns = await ctx.db.all<{ name: string; pk: number }>(
+    sql`select name as "name", pk as "pk" from pragma_table_info(${getTableName(table)}) where pk > 0`,
   );
-  const names = columns.map(({ name }) => name);
+  const names = columns.sort((a, b) => a.pk - b.pk).map(({ name }) => name);
   const key = sql.join(
     names.map((name) => sql.identifier(name)),
     sql`, `,

@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { and, eq, isNull } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type Fault, InvalidInput, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -41,7 +41,7 @@ export async function findUserByEmail(db: ReadDb, email: string): Promise<UserRo
   const [row] = await db
     .select()
     .from(users)
-    .where(eq(users.email, normalEmail(email)));
+    .where(and(eq(users.email, normalEmail(email)), isNull(users.erasedAt)));
   return row ?? null;
 }
 
