@@ -176,6 +176,7 @@ async function build(parts: Ground): Promise<Opened> {
     sql,
     compute: openCompute(self),
     decidedWhens: new Map(),
+    openedPayloads: new Map(),
     room: openLine(ROOM_MIB, { mostOfOne: ROOM_MIB / 2 }),
     charts: openCharts(self),
     reader: openReader(self),

@@ -3,6 +3,7 @@ import { timestamp } from "./base/clock.ts";
 import type { Egress } from "./base/egress.ts";
 import type { AppError } from "./base/errors.ts";
 import type { Ids } from "./base/ids.ts";
+import type { Json } from "./base/json.ts";
 import type { Limiter } from "./base/limit.ts";
 import type { Line } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
@@ -87,6 +88,8 @@ export interface App {
   readonly compute: Compute;
   /** What conditions of steps came to that were decided before their transaction, by what that decides. */
   readonly decidedWhens: Map<string, DecidedWhens>;
+  /** Long payloads that were parsed before the transaction that needs them, by their text. */
+  readonly openedPayloads: Map<string, Json>;
   /** MiB of what outside systems have sent and runs still hold, of all runs together. */
   readonly room: Line;
   readonly charts: Charts;

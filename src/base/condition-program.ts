@@ -28,7 +28,7 @@ export interface Allowance {
 }
 
 /** What is left to the condition that runs; one runs at a time, as nothing in it waits. */
-const budget = { steps: 0, joined: 0, until: 0, isOver: false, clock: null as Clock | null };
+const budget = { looked: 0, steps: 0, joined: 0, until: 0, isOver: false, clock: null as Clock | null };
 
 let loaded: { cel: Cel; env: ReturnType<Cel["celEnv"]> } | null = null;
 
@@ -53,7 +53,8 @@ export function compile(text: string): Program {
       const startedMs = clock.monotonic();
       const until = startedMs + allowance.leftMs;
       Object.assign(budget, { steps: MAX_STEPS, joined: MAX_JOINED, until, isOver: false, clock });
-      const outcome = evaluate(inputOf(names, scope));
+      const input = inputOf(names, scope);
+      const outcome = budget.isOver ? null : evaluate(input);
       allowance.leftMs -= clock.monotonic() - startedMs;
       if (budget.isOver) return cel.celError("it goes through its lists for too long");
       return outcome;
@@ -81,23 +82,59 @@ function keptData(value: Json): CelInput {
   const known = dataOf.get(value);
   if (known !== undefined) return known;
   const data = asData(value);
-  dataOf.set(value, data);
+  if (!budget.isOver) dataOf.set(value, data);
   return data;
 }
 
 /** By these keys the library takes an object for one of a class, or for a message of Protocol Buffers. */
 const ODD_KEYS = ["constructor", "$typeName"];
 
-/** JSON as nothing but data: objects with such keys, and those around them, as maps; all else as it is. */
+/**
+ * JSON as nothing but data: objects with such keys, and those around them, as maps; all else as it is. Stops in the
+ * middle where the time is over: then nothing looks at what it has made.
+ */
 function asData(value: Json, part: (value: Json) => CelInput = asData): CelInput {
-  if (Array.isArray(value)) {
-    const items = value.map((item) => part(item));
-    return items.some((item, index) => item !== value[index]) ? items : (value as CelInput);
-  }
+  if (Array.isArray(value)) return listData(value, part);
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, part(item)] as const);
-  const isOdd = ODD_KEYS.some((key) => Object.hasOwn(value, key));
-  return isOdd || entries.some(([key, item]) => item !== value[key]) ? new Map(entries) : (value as CelInput);
+  let members: Map<string, CelInput> | null = null;
+  if (ODD_KEYS.some((key) => Object.hasOwn(value, key))) members = new Map();
+  for (const key in value) {
+    if (isOver()) break;
+    const item = value[key] as Json;
+    const data = part(item);
+    if (members === null && data !== item) members = membersBefore(value, key);
+    members?.set(key, data);
+  }
+  return members ?? (value as CelInput);
+}
+
+function listData(list: Json[], part: (value: Json) => CelInput): CelInput {
+  let items: CelInput[] | null = null;
+  for (const [index, item] of list.entries()) {
+    if (isOver()) break;
+    const data = part(item);
+    if (items === null && data !== item) items = list.slice(0, index) as CelInput[];
+    items?.push(data);
+  }
+  return items ?? (list as CelInput);
+}
+
+function membersBefore(value: JsonObject, end: string): Map<string, CelInput> {
+  const members = new Map<string, CelInput>();
+  for (const key in value) {
+    if (key === end) break;
+    members.set(key, value[key] as CelInput);
+  }
+  return members;
+}
+
+/** Values between two looks at the clock. */
+const LOOK_VALUES = 1_024;
+
+function isOver(): boolean {
+  if (++budget.looked % LOOK_VALUES === 0 && budget.clock && budget.clock.monotonic() > budget.until)
+    budget.isOver = true;
+  return budget.isOver;
 }
 
 /** What a value is called in CEL. */

@@ -13,15 +13,15 @@ export interface JsonRules {
   maxObjects: number;
   /** Values of all sorts, as far as brackets and commas tell of them. */
   maxValues: number;
-  /** True where no object may have a key twice. */
-  isStrict: boolean;
+  /** Null where an object may have a key twice, and as many as it likes. */
+  maxKeys: number | null;
 }
 
 /** The rule that text breaks, with the key that is there twice; for `grammar` the reason. */
 export class JsonRefused extends Error {
   override readonly name = "JsonRefused";
   constructor(
-    readonly rule: "grammar" | "depth" | "objects" | "values" | "key",
+    readonly rule: "grammar" | "depth" | "objects" | "values" | "keys" | "key",
     readonly what = "",
   ) {
     super(`${rule}: ${what}`);
@@ -116,7 +116,7 @@ class Parser {
     this.#text = text;
     this.#rules = rules;
     this.#parse = parse;
-    this.#at = opened(-1, true, false);
+    this.#at = opened(-1, true, null);
     this.#open.push(this.#at);
   }
 
@@ -129,6 +129,7 @@ class Parser {
     const raw = this.#text.slice(start, end);
     const name = raw.includes("\\") ? this.#name(raw) : raw.slice(1, -1);
     if (at.keys.has(name)) throw new JsonRefused("key", name);
+    if (at.keys.size === this.#rules.maxKeys) throw new JsonRefused("keys");
     at.keys.add(name);
   }
 
@@ -137,7 +138,7 @@ class Parser {
     this.#count();
     if (this.#open.length > this.#rules.maxDepth) throw new JsonRefused("depth");
     if (this.#at.isAfterLong) throw missing("a comma");
-    this.#at = opened(i, isList, this.#rules.isStrict);
+    this.#at = opened(i, isList, this.#rules.maxKeys);
     this.#open.push(this.#at);
     this.isKey = !isList;
   }
@@ -248,9 +249,9 @@ class Parser {
   }
 }
 
-const opened = (start: number, isList: boolean, isStrict: boolean): Open => ({
+const opened = (start: number, isList: boolean, maxKeys: number | null): Open => ({
   isList,
-  keys: isStrict && !isList ? new Set() : null,
+  keys: isList || maxKeys === null ? null : new Set(),
   value: null,
   start,
   from: start + 1,

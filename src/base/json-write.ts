@@ -1,4 +1,5 @@
 import { canonicalJson } from "./json.ts";
+import { LongJson } from "./long-json.ts";
 import { inSlices, type Work } from "./slices.ts";
 
 /** What is written at once: so many values, and as many texts of this length. */
@@ -26,6 +27,10 @@ function* writing(value: unknown, write: WriteShort, order: Order): Work<string>
 }
 
 function* writeInto(parts: string[], given: unknown, write: WriteShort, order: Order): Work<void> {
+  if (given instanceof LongJson) {
+    parts.push(given.text);
+    return;
+  }
   const value = plain(given);
   if (isShort(value)) {
     parts.push(write(value) ?? "null");
@@ -57,13 +62,13 @@ function* writeInto(parts: string[], given: unknown, write: WriteShort, order: O
   let separator = "{";
   let left = PIECE_VALUES;
   for (const key of Array.isArray(ordered) ? ordered : yield* ordered) {
-    const member = plain(members[key]);
+    const member = members[key];
     if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
     parts.push(separator, JSON.stringify(key), ":");
     separator = ",";
     left = weigh(member, left);
     if (left > 0) {
-      parts.push(write(member) ?? "null");
+      parts.push(write(plain(member)) ?? "null");
       continue;
     }
     yield* writeInto(parts, member, write, order);
@@ -88,6 +93,7 @@ const isShort = (value: unknown): boolean =>
 function weigh(value: unknown, left: number): number {
   if (typeof value === "string") return left - 1 - value.length / CHARACTERS_OF_A_VALUE;
   if (typeof value !== "object" || value === null) return left - 1;
+  if (value instanceof LongJson) return 0;
   let rest = left - 1;
   if (Array.isArray(value)) {
     for (const item of value) {

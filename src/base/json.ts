@@ -13,6 +13,8 @@ export const MAX_DEPTH = 64;
 
 /** Each list and object takes far more memory than its two brackets. */
 const MAX_OBJECTS = 500_000;
+/** All keys of an object are gone through at once wherever anything is done with it; short text has no more. */
+const MAX_KEYS = 50_000;
 /** Text up to this long is parsed at once. */
 export const SHORT_CHARACTERS = 256 * 1024;
 
@@ -48,7 +50,7 @@ export function parseJsonInTurns(
   }: { loc?: readonly string[]; maxValues?: number } = {},
 ): Json | Promise<Json> {
   if (text.length > SHORT_CHARACTERS) {
-    const rules = { maxDepth: MAX_DEPTH, maxObjects: MAX_OBJECTS, maxValues, isStrict: true };
+    const rules = { maxDepth: MAX_DEPTH, maxObjects: MAX_OBJECTS, maxValues, maxKeys: MAX_KEYS };
     return parseLong(text, rules).catch((error: unknown) => {
       throw error instanceof JsonRefused ? refusal(error, loc, rules) : error;
     });
@@ -61,17 +63,20 @@ export function parseJsonInTurns(
 function refusal({ rule, what }: JsonRefused, loc: readonly string[], rules: JsonRules): InvalidInput {
   if (rule === "objects") return tooMany(loc, rule, rules.maxObjects);
   if (rule === "values") return tooMany(loc, rule, rules.maxValues);
+  if (rule === "keys") return tooMany(loc, rule, MAX_KEYS);
   if (rule === "depth") return tooDeep(loc);
   if (rule === "key") return twice(loc, what);
   return invalid(loc, `This is not valid JSON: ${reason(new Error(what))}`, "json_invalid");
 }
 
-const tooMany = (loc: readonly string[], what: "objects" | "values", most: number) =>
-  invalid(
-    loc,
-    `JSON may have at most ${most.toLocaleString("en-US")} ${what === "objects" ? "lists and objects" : "values"}. Send fewer at a time.`,
-    "json_too_large",
-  );
+const HAS_AT_MOST = {
+  objects: (most: string) => `JSON may have at most ${most} lists and objects`,
+  values: (most: string) => `JSON may have at most ${most} values`,
+  keys: (most: string) => `An object of JSON may have at most ${most} keys`,
+} as const;
+
+const tooMany = (loc: readonly string[], what: keyof typeof HAS_AT_MOST, most: number) =>
+  invalid(loc, `${HAS_AT_MOST[what](most.toLocaleString("en-US"))}. Send fewer at a time.`, "json_too_large");
 
 const tooDeep = (loc: readonly string[]) =>
   invalid(loc, `JSON may be nested at most ${MAX_DEPTH} levels deep.`, "json_too_deep");

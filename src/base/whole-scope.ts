@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "./json.ts";
+import { writeJson } from "./json-write.ts";
 import type { Scope } from "./template.ts";
 
 /** The result of a step that is too long to be parsed where others wait: its JSON, as it is kept. */
@@ -14,8 +15,8 @@ export interface ScopeFrame {
   kept: { step: string; size: number }[];
 }
 
-export function frameScope(scope: Scope, kept: readonly KeptResult[]) {
-  const own = Buffer.from(JSON.stringify(scope));
+export async function frameScope(scope: Scope, kept: readonly KeptResult[]) {
+  const own = Buffer.from(await writeJson(scope));
   const frame: ScopeFrame = {
     size: own.length,
     kept: kept.map(({ step, json }) => ({ step, size: json.size })),

@@ -23,7 +23,7 @@ export async function fillInChild(
   { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
   by: { organizationId: string; signal: AbortSignal },
 ): Promise<JsonObject> {
-  const { frame, pieces } = frameScope(scope, kept);
+  const { frame, pieces } = await frameScope(scope, kept);
   const input = { definition, places, frame } as unknown as JsonObject;
   const tooMuch = (why: string) =>
     new AppError("template_error", `The templates take ${why} to fill in; pass on less.`);

@@ -51,7 +51,7 @@ export async function decideConditions(
   { texts, scope, kept = [], allowanceMs }: Asked,
   by: { organizationId: string; signal: AbortSignal },
 ): Promise<ConditionsFound> {
-  const { frame, pieces } = frameScope(scope, kept);
+  const { frame, pieces } = await frameScope(scope, kept);
   const input = { texts: [...texts], allowanceMs, frame } as unknown as JsonObject;
   const tooMuch = (why: string) => new AppError("condition_error", `The conditions take ${why} to decide.`);
   const job = { name: "conditions", input, pieces, tooMuch } as const;

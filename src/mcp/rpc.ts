@@ -51,7 +51,7 @@ const RULES = {
   maxDepth: MAX_DEPTH,
   maxObjects: Number.POSITIVE_INFINITY,
   maxValues: Number.POSITIVE_INFINITY,
-  isStrict: false,
+  maxKeys: null,
 };
 
 function readMessage(value: Json): RpcMessage | null {

@@ -122,7 +122,7 @@ const ANY = {
   maxDepth: Number.POSITIVE_INFINITY,
   maxObjects: Number.POSITIVE_INFINITY,
   maxValues: Number.POSITIVE_INFINITY,
-  isStrict: false,
+  maxKeys: null,
 };
 
 /**

@@ -65,6 +65,15 @@ describe("what is no JSON is refused, however long it is", () => {
     });
   });
 
+  test("an object of more than 50,000 keys", async () => {
+    const keys = Array.from({ length: 50_001 }, (_, n) => `"key ${n}":1`);
+    const msg = "An object of JSON may have at most 50,000 keys. Send fewer at a time.";
+    await expect((async () => parseJsonInTurns(`[{${keys.join()}}]`))()).rejects.toMatchObject({
+      faults: [{ loc: ["body"], msg, type: "json_too_large" }],
+    });
+    expect(Object.keys((await parseJsonInTurns(`{${keys.slice(1).join()}}`)) as object)).toHaveLength(50_000);
+  });
+
   test.each([
     ["a key twice", `{"a":[${members}{}],"b":1,"a":2}`],
     ["the same key, written in two ways", `{"a":[${members}{}],"\\u0061":2}`],

@@ -4,6 +4,14 @@ import { join } from "node:path";
 import { client } from "./app.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
+const MONITOR = join(import.meta.dir, "loop-monitor.ts");
+
+interface ServeOptions {
+  env?: Record<string, string>;
+  dataFolder?: string;
+  under?: string;
+  isMonitored?: boolean;
+}
 
 /** A data directory with an owner, for servers that are processes of their own. `await using` stops them and deletes it. */
 export async function startInstallation(env: Record<string, string> = {}) {
@@ -47,17 +55,20 @@ export async function startInstallation(env: Record<string, string> = {}) {
     token,
     /**
      * Starts `weir serve` on the folder, or on another of the same installation, `under` what a shell sets first, such
-     * as `ulimit -n 300`; resolves once it listens.
+     * as `ulimit -n 300`; resolves once it listens. One that `isMonitored` tells how long its main thread was busy.
      */
-    async serve(more: { env?: Record<string, string>; dataFolder?: string; under?: string } = {}) {
+    async serve(more: ServeOptions = {}) {
       const folder = more.dataFolder ?? dataFolder;
-      const command = [process.execPath, MAIN, "serve", "--data", folder, "--port", "0"];
+      const monitor = more.isMonitored ? ["--preload", MONITOR] : [];
+      const command = [process.execPath, ...monitor, MAIN, "serve", "--data", folder, "--port", "0"];
+      let heard = Promise.withResolvers<number>();
       const limited = ["sh", "-c", `${more.under} && exec "$@"`, "sh", ...command];
       const child = Bun.spawn(more.under ? limited : command, {
         env: { ...settings, ...more.env },
         stdin: "ignore",
         stdout: "ignore",
         stderr: "pipe",
+        ...(more.isMonitored ? { ipc: (milliseconds: number) => heard.resolve(milliseconds) } : {}),
       });
       children.add(child);
       const log: string[] = [];
@@ -70,6 +81,12 @@ export async function startInstallation(env: Record<string, string> = {}) {
         owner: client(origin, { authorization: `Bearer ${token}` }),
         /** The exit code, once it has ended. */
         exited: child.exited,
+        /** Milliseconds: the longest that the main thread was busy since the last question, or what the yardstick takes. */
+        measure(what: "longest" | "yardstick"): Promise<number> {
+          heard = Promise.withResolvers();
+          child.send(what);
+          return heard.promise;
+        },
         signal: (signal: "SIGTERM" | "SIGINT" | "SIGSTOP" | "SIGCONT") => child.kill(signal),
         async end(signal: "SIGKILL" | "SIGTERM") {
           child.kill(signal);

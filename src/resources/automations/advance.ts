@@ -11,6 +11,7 @@ import { readDependency, type Step, stepsOf } from "./config.ts";
 import { beginItems } from "./each.ts";
 import { failBroken, mayPass } from "./fail.ts";
 import { finish } from "./finish.ts";
+import { openTriggerWithin } from "./long-payload.ts";
 import { findConfig, type Starting, save } from "./save.ts";
 import { automationScope, failedUnbegun, keptSteps, seenFailure, seenItems, seenStep } from "./scope.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
@@ -61,7 +62,7 @@ async function goOn(
       if (state?.status !== "pending" || state.actionRunId !== null) continue;
       const dependencies = (step.dependsOn ?? []).map(readDependency);
       if (!dependencies.every(({ key }) => isEnded(states.get(key)?.status ?? "skipped"))) continue;
-      results ??= await automationScope(tx.db, run);
+      results ??= await automationScope(tx.db, run, (trigger) => openTriggerWithin(tx, trigger));
       Object.assign(
         state,
         hasFailed(definitions, [...states.values()])

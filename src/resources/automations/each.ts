@@ -11,6 +11,7 @@ import type { RunError, RunRow } from "../runs/table.ts";
 import type { Step } from "./config.ts";
 import { errorOfItem } from "./item-failures.ts";
 import { layOut, layOutNext, reopenItems } from "./lay-out.ts";
+import { openTriggerWithin } from "./long-payload.ts";
 import { namesIn } from "./names.ts";
 import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
@@ -111,7 +112,7 @@ async function nextItems(tx: WriteContext, runId: string, key: string, count: nu
 async function storedScope(tx: WriteContext, { id }: SlimRun, template: string): Promise<Scope> {
   const [row] = await runById(tx.db).all({ id });
   if (!row) throw new AppError("internal", "The run of this item is gone.");
-  return automationScope(tx.db, row, namesIn(template));
+  return automationScope(tx.db, row, (trigger) => openTriggerWithin(tx, trigger), namesIn(template));
 }
 
 /** Items of action runs that have not ended, of whatever list: with a list SQLite would look through all of its items. */

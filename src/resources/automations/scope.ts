@@ -13,6 +13,7 @@ import { webhookDeliveries } from "../inbound/table.ts";
 import { actionRuns, type RunError, type RunRow } from "../runs/table.ts";
 import { itemFailures } from "./item-failures.ts";
 import { itemResults, itemScope } from "./item-results.ts";
+import { openTrigger, type StoredTrigger } from "./long-payload.ts";
 import { ALL_NAMES, type Names, namesIn } from "./names.ts";
 import { type AutomationRunRow, automationRuns, type ItemsState, type StepState } from "./table.ts";
 
@@ -64,7 +65,7 @@ const deliveryById = prepared((db: ReadDb) =>
 export async function triggerScope(
   db: ReadDb,
   { scope, deliveryId }: Pick<Seen, "scope" | "deliveryId">,
-): Promise<JsonObject> {
+): Promise<StoredTrigger> {
   if (deliveryId === null || Object.keys(scope).length > 0) return scope;
   const [delivery] = await deliveryById(db).all({ id: deliveryId });
   return delivery && delivery.headers !== null ? { ...delivery } : {};
@@ -106,7 +107,7 @@ export async function openScope(
   const read = names.trigger || names.input ? seenById : slimById;
   const [seen] = await read(ctx.db).all({ id: run.automationRunId });
   if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
-  const scope = await automationScope(ctx.db, seen, names);
+  const scope = await automationScope(ctx.db, seen, openTrigger, names);
   const item = await itemScope(
     ctx.db,
     seen.steps.find(({ key }) => key === run.stepKey),
@@ -168,14 +169,17 @@ export async function findKept(
 
 const ENDED_WITH_RESULTS: readonly string[] = ["completed", "failed", "cancelled"];
 
+type OpenTrigger = (trigger: StoredTrigger) => JsonObject | Promise<JsonObject>;
+
 /**
- * What all steps of an automation run see: the trigger, and the steps that have ended. This is also what conditions
+ * What all steps of an automation run see: the trigger, which `open` makes values of, and the steps that have ended. This is also what conditions
  * see, which are decided within a transaction: of a result that was kept as an artifact, its small values,
  * `artifactId` and `summary`. What `names` does not name may be left out.
  */
 export async function automationScope(
   db: ReadDb,
   seen: Seen,
+  open: OpenTrigger,
   names: Names = ALL_NAMES,
 ): Promise<Record<string, Json>> {
   const steps: JsonObject = {};
@@ -190,7 +194,7 @@ export async function automationScope(
     else if (failedUnbegun(state)) steps[state.key] = seenFailure(state);
   }
   return {
-    ...(names.trigger ? await triggerScope(db, seen) : {}),
+    ...(names.trigger ? await open(await triggerScope(db, seen)) : {}),
     ...(names.input ? { input: seen.input } : {}),
     steps,
     automation: { id: seen.automationId },

@@ -13,6 +13,7 @@ import { cancelUnlessEnded } from "./cancel.ts";
 import { type AutomationConfig, type Concurrency, stepsOf } from "./config.ts";
 import { placeFor, replacedBy, skippedError } from "./line.ts";
 import { below, type Link, MAX_DEPTH } from "./lineage.ts";
+import type { StoredTrigger } from "./long-payload.ts";
 import { insertAutomationRun } from "./save.ts";
 import { findAutomation } from "./service.ts";
 import { fresh, isEnded } from "./states.ts";
@@ -22,7 +23,7 @@ export interface NewAutomationRun {
   trigger: Trigger;
   input?: Json;
   /** What templates see of the trigger; not stored where a webhook delivery has it. By default see `payloadOf`. */
-  scope?: JsonObject;
+  scope?: StoredTrigger;
   /** The webhook delivery that starts it, not stored yet. */
   delivery?: HeldDelivery;
   parent?: AutomationRunRow;

@@ -1,7 +1,7 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { WaitKind } from "../../executors/contract.ts";
-import { json, owned } from "../../store/columns.ts";
+import { json, longValues, owned } from "../../store/columns.ts";
 import type { RunError, RunStatus, TriggerMethod, TriggerSourceType } from "../runs/table.ts";
 
 export const AUTOMATION_STATUSES = ["active", "disabled"] as const;
@@ -125,7 +125,7 @@ export const automationRuns = sqliteTable("automation_runs", {
   triggerSourceId: text(),
   input: json<Json>(),
   /** What templates see of the trigger: payload, headers, query. */
-  scope: json<JsonObject>().notNull(),
+  scope: longValues().notNull(),
   /** One for each step, in the definition's order. */
   steps: json<StepState[]>().notNull(),
   result: json<Json>(),

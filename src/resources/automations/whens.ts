@@ -1,6 +1,7 @@
 import { ConditionTooLong, holds, MAX_CONDITIONS_MS } from "../../base/condition.ts";
 import type { Allowance } from "../../base/condition-program.ts";
 import { AppError } from "../../base/errors.ts";
+import { writeJson } from "../../base/json-write.ts";
 import type { Scope } from "../../base/template.ts";
 import type { KeptResult } from "../../base/whole-scope.ts";
 import { DoFirst, type WriteContext } from "../../context.ts";
@@ -30,7 +31,7 @@ export async function stepHolds(
   } catch (error) {
     if (!(error instanceof ConditionTooLong)) throw error;
     const { now, ...lasting } = scope;
-    const key = Bun.SHA256.hash(JSON.stringify([when, lasting]), "hex");
+    const key = Bun.SHA256.hash(await writeJson([when, lasting]), "hex");
     const known = tx.decidedWhens.get(decision);
     const outcome = known?.outcomes.get(key);
     if (outcome instanceof AppError) throw outcome;

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, lt } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, lt } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
@@ -9,8 +9,9 @@ import { type DeliveryQuery, toDelivery, toWholeDelivery } from "./wire.ts";
 export async function listDeliveries(ctx: Context, query: DeliveryQuery) {
   const scope = ["webhook-deliveries", ctx.organizationId, query.automation_id ?? null, query.status ?? null];
   const before = query.cursor === undefined ? null : String(readCursor(ctx, scope, query.cursor));
+  const { headers, query: parameters, payload, ...shown } = getTableColumns(webhookDeliveries);
   const rows = await ctx.db
-    .select()
+    .select(shown)
     .from(webhookDeliveries)
     .where(
       and(

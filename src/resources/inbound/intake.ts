@@ -1,7 +1,9 @@
 import { and, desc, eq, gt, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject, SHORT_CHARACTERS } from "../../base/json.ts";
+import { writeJson } from "../../base/json-write.ts";
+import { LongJson } from "../../base/long-json.ts";
 import { type App, type Context, contextFor, type WriteContext, write } from "../../context.ts";
 import { PRESETS } from "../../crypto/presets.ts";
 import { prepared } from "../../store/prepared.ts";
@@ -77,21 +79,32 @@ const contextOf = (app: App, hook: Hook, arrived: Arrived): Context =>
 /** Stores the delivery and starts its run, in one transaction; a repeat gets the first one's. */
 export async function accept(app: App, hook: Hook, arrived: Arrived): Promise<Accepted> {
   const payload = await payloadOf(arrived);
+  const stored = arrived.body.length > MAX_SHORT_BYTES ? await asStored(payload) : payload;
   const key = repeatKey(hook, arrived.headers, payload);
   return write(contextOf(app, hook, arrived), async (tx) => {
     const earlier = key === null ? null : await findEarlier(tx, hook, key);
     if (earlier) return earlier;
     if (arrived.stamp !== null) await takeStamp(tx, hook, arrived.stamp);
-    return storeDelivery(tx, hook, {
-      payload,
+    const delivery = {
+      payload: stored,
       headers: headersOf(hook, arrived.headers),
       query: arrived.query,
       repeatKey: key,
       ipAddress: arrived.address,
       isKept: hook.config.debug === true,
       replayOf: null,
-    });
+    };
+    return storeDelivery(tx, hook, delivery, payload);
   });
+}
+
+/** Base64 and escapes make a body longer. */
+const MAX_SHORT_BYTES = SHORT_CHARACTERS / 8;
+
+/** A payload as it is stored: as its text where that is long. */
+async function asStored(payload: Json): Promise<Json | LongJson> {
+  const text = await writeJson(payload);
+  return text.length > SHORT_CHARACTERS ? new LongJson(text) : payload;
 }
 
 type NewDelivery = Pick<
@@ -99,11 +112,12 @@ type NewDelivery = Pick<
   "payload" | "headers" | "query" | "repeatKey" | "ipAddress" | "isKept" | "replayOf"
 >;
 
-/** A new delivery with its run, in the caller's transaction. */
+/** A new delivery with its run, in the caller's transaction; `payload` is the value of a long one where that is known. */
 export async function storeDelivery(
   tx: WriteContext,
   hook: Pick<Hook, "id" | "config" | "version">,
   given: NewDelivery,
+  payload: Json | LongJson = given.payload,
 ): Promise<Accepted> {
   const id = tx.ids.uuid();
   const at = timestamp(tx.clock);
@@ -127,7 +141,7 @@ export async function storeDelivery(
     { id: hook.id, config: hook.config as JsonObject, version: hook.version },
     {
       trigger: { method: "webhook", sourceType: "system", sourceId: id },
-      scope: { payload: given.payload, headers: given.headers, query: given.query },
+      scope: { payload, headers: given.headers, query: given.query },
       delivery: held,
     },
   );

@@ -1,6 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { Json, JsonObject } from "../../base/json.ts";
-import { json } from "../../store/columns.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { json, longJson } from "../../store/columns.ts";
 import type { RunError } from "../runs/table.ts";
 
 export const DELIVERY_STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
@@ -28,7 +28,7 @@ export const webhookDeliveries = sqliteTable("webhook_deliveries", {
   headers: json<JsonObject | null>(),
   query: json<JsonObject | null>(),
   /** Kept until processed; longer where `isKept`. */
-  payload: json<Json>(),
+  payload: longJson(),
   isKept: integer({ mode: "boolean" }).notNull(),
 });
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;

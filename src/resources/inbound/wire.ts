@@ -53,7 +53,7 @@ export type DeliveryQuery = Static<typeof DeliveryQuery>;
 
 export const DeliveryPage = object({ items: Type.Array(Delivery), nextCursor: optional(Type.String()) });
 
-export const toDelivery = (row: DeliveryRow): Delivery => ({
+export const toDelivery = (row: Omit<DeliveryRow, "headers" | "query" | "payload">): Delivery => ({
   id: row.id,
   automationId: row.automationId,
   automationRunId: row.automationRunId,
