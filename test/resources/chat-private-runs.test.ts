@@ -1,7 +1,12 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { calls, says } from "../peers/model.ts";
+import { client, startApp } from "../support/app.ts";
 import { ask, type Chat, makeThread, startChat } from "../support/chat.ts";
-import { join } from "../support/people.ts";
+import { join as joinAs } from "../support/people.ts";
 import { AUTOMATIONS, makeAction, makeAutomation, RUNS, until } from "../support/work.ts";
 
 const ARTIFACTS = "/api/v1/artifacts";
@@ -11,12 +16,16 @@ const SECRET = "salary-of-nadia";
 const WHY = "A private chat set this off.";
 
 let chat: Chat;
-let talker: Awaited<ReturnType<typeof join>>;
-let others: Awaited<ReturnType<typeof join>>[];
+let talker: Awaited<ReturnType<typeof joinAs>>;
+let others: Awaited<ReturnType<typeof joinAs>>[];
 beforeAll(async () => {
   chat = await startChat([]);
-  talker = await join(chat.app, "member");
-  others = [await join(chat.app, "viewer"), await join(chat.app, "member"), await join(chat.app, "admin")];
+  talker = await joinAs(chat.app, "member");
+  others = [
+    await joinAs(chat.app, "viewer"),
+    await joinAs(chat.app, "member"),
+    await joinAs(chat.app, "admin"),
+  ];
 });
 afterAll(() => chat[Symbol.asyncDispose]());
 
@@ -207,4 +216,28 @@ describe("an automation that a private chat ran", () => {
     for (const { call } of others)
       expect((await call("GET", `${AUTOMATION_RUNS}/${started.body.id}`)).body.input).toEqual({ open: true });
   });
+});
+
+test("what chats ran before runs could be private becomes private with the next start", async () => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "weir-private-"));
+  const script = [calls("action_look-up", { who: SECRET }), says("Done.")];
+  let other: Awaited<ReturnType<typeof joinAs>>;
+  {
+    await using before = await startChat(script, { dataFolder });
+    other = await joinAs(before.app, "admin");
+    await makeAction(before.app.owner, sql("look-up"));
+    await ask(before, (await makeThread(before, ["action:look-up"])).at);
+    expect((await other.call("GET", RUNS)).body.runs).toMatchObject([{ actionId: null }]);
+  }
+  {
+    using db = new Database(join(dataFolder, "weir.db"));
+    db.run("DROP INDEX automation_runs_private");
+    for (const table of ["action_runs", "automation_runs", "artifacts"])
+      db.run(`ALTER TABLE ${table} DROP COLUMN private_to`);
+    db.run("DELETE FROM migrations WHERE name = '0040_private_runs'");
+  }
+  await using after = await startApp({ dataFolder, owner: false });
+  const { body } = await client(after.origin, { authorization: `Bearer ${other.token}` })("GET", RUNS);
+  expect(body.runs).toMatchObject([{ actionId: null, definition: { private: expect.any(String) } }]);
+  rmSync(dataFolder, { recursive: true });
 });

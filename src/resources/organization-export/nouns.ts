@@ -62,13 +62,9 @@ interface Part {
 
 const RUN_TIMES = ["id", "kind", "status", "createdAt", "startedAt", "completedAt", "triggerMethod"];
 
-/** Whether a run was started by a private chat of somebody else; of `action_runs`. */
+/** Whether a run was started by a private chat of somebody else. */
 export const isPrivateRun = ({ actor }: Context): SQL =>
-  sql`(trigger_method = 'agent' and created_by is not ${actor.id})`;
-
-const notOfPrivateRun = (ctx: Context): SQL =>
-  sql`action_run_id not in (select id from action_runs
-    where organization_id = ${ctx.organizationId} and ${isPrivateRun(ctx)})`;
+  sql`(private_to is not null and private_to <> ${actor.id})`;
 
 /** All that an organization has in the database, by noun. */
 export const NOUNS: readonly Noun[] = [
@@ -128,7 +124,7 @@ export const NOUNS: readonly Noun[] = [
     table: decisions,
     mask: { title: "secrets", description: "secrets", context: "secrets" },
   },
-  { name: "artifacts", table: artifacts, where: notOfPrivateRun },
+  { name: "artifacts", table: artifacts, where: (ctx) => sql`not ${isPrivateRun(ctx)}` },
   {
     name: "webhook-deliveries",
     table: webhookDeliveries,
