@@ -11,6 +11,7 @@ import { requireScope, scopeOf } from "../resources/access-tokens/scopes.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
 import { isOperator } from "../resources/users/service.ts";
 import { readJson } from "./body.ts";
+import { requireFreshSignIn } from "./fresh.ts";
 import { once, onceAtEnd } from "./idempotency.ts";
 import { actorOf, enter, type Identity, identify } from "./identity.ts";
 import { readOAuth } from "./oauth.ts";
@@ -113,20 +114,9 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
     throw new AppError("forbidden", "This is about a person; an API key can't use it.");
   }
   if (operation.byPeople && identity.kind === "api_key") throw new AppError("forbidden", PEOPLE_DECIDE);
-  if (operation.freshSignIn && isLongSignedIn(app, identity)) {
-    throw new AppError(
-      "sign_in_again",
-      "Your last sign-in is over an hour ago, too long for this. Sign in again, or confirm your password or code.",
-    );
-  }
+  if (operation.freshSignIn) requireFreshSignIn(app, identity);
   return identity;
 }
-
-/** How long after a sign-in a browser's session may make credentials. */
-const FRESH_MS = 60 * 60 * 1000;
-
-const isLongSignedIn = ({ clock }: App, { clientType, signedInAt }: Identity) =>
-  clientType === "web" && signedInAt !== null && clock.now().getTime() - Date.parse(signedInAt) > FRESH_MS;
 
 /** Counts the request; gives the seconds to wait, 0 where there is room. Of two limits the reply tells the tighter. */
 function count(app: App, visit: Visit, key: string, rate: Rate): number {

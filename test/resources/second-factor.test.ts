@@ -174,6 +174,41 @@ describe("a session whose last sign-in is over an hour ago", () => {
     expect((await app.owner("POST", MAKERS[0], { name: "by a token" })).status).toBe(201);
   });
 
+  test("turns no second factor on, lets no client in and ties no chat user until it is confirmed", async () => {
+    await using app = await startApp({ engine: false });
+    const ada = browser(app.origin);
+    await ada.signIn();
+    const begun = await ada.call("POST", TOTP);
+    expect(begun.status).toBe(200);
+    app.clock.turn(HOUR_MS + 1000);
+    const asked = await app.anonymous("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" });
+    const userCode = asked.body.user_code;
+    const ways = [
+      () => ada.call("POST", TOTP),
+      () => ada.call("POST", `${TOTP}/confirm`, { code: "123456" }),
+      () => ada.call("POST", "/api/v1/auth/device/approve", { userCode, approve: true }),
+      () => ada.call("GET", "/api/inbound/link-callback?token=none"),
+    ];
+    for (const way of ways) {
+      const refused = await way();
+      expect([refused.status, refused.body.code]).toEqual([401, "sign_in_again"]);
+    }
+    expect((await ada.call("POST", CONFIRM, { password: PASSWORD })).status).toBe(204);
+    expect((await ada.call("POST", TOTP)).status).toBe(200);
+    expect((await ada.call("GET", "/api/inbound/link-callback?token=none")).status).toBe(410);
+    expect((await ways[2]?.())?.status).toBe(204);
+  });
+
+  test("still turns a client away", async () => {
+    await using app = await startApp({ engine: false });
+    const ada = browser(app.origin);
+    await ada.signIn();
+    app.clock.turn(HOUR_MS + 1000);
+    const asked = await app.anonymous("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" });
+    const decision = { userCode: asked.body.user_code, approve: false };
+    expect((await ada.call("POST", "/api/v1/auth/device/approve", decision)).status).toBe(204);
+  });
+
   test("is confirmed by a code too; an access token can't be", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const ada = browser(app.origin);

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { OAuthError } from "../../base/errors.ts";
 import { object } from "../../base/shape.ts";
+import { requireFreshSignIn } from "../../http/fresh.ts";
 import { openOperation, operation } from "../../http/operation.ts";
 import { visitorOf } from "../../http/visit.ts";
 import { pollForToken } from "./poll.ts";
@@ -116,8 +117,11 @@ export const deviceOperations = [
       "Lets the client in as the person who asks, in the organization of the request, or turns it away",
     body: DeviceDecision,
     status: 204,
-    errors: [404, 409, 410],
+    errors: [401, 404, 409, 410],
     bodyExample: { userCode: "WDJB-MJHT", approve: true },
-    handle: ({ ctx, body }) => decide(ctx, body),
+    async handle({ app, ctx, body, identity }) {
+      if (body.approve) requireFreshSignIn(app, identity); // a client is a way in; anyone may turn it away
+      await decide(ctx, body);
+    },
   }),
 ];

@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { anything, UUID } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { readBytes } from "../../http/body.ts";
+import { requireFreshSignIn } from "../../http/fresh.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { isSameOrigin } from "../../http/origin.ts";
 import { obey, pressed } from "./commands.ts";
@@ -38,7 +39,7 @@ export const slackOperations = [
       "The token stands in the link that Slack shows to somebody who is not tied yet. A browser that opens the link is shown whom it speaks of first; it is tied when the person agrees there.",
     query: LinkQuery,
     response: Linked,
-    errors: [403, 410],
+    errors: [401, 403, 410],
     async handle({ app, ctx, query, identity, visit }) {
       if (identity.carrier === "cookie") {
         // Otherwise a link that somebody sends around would let them act as whoever opens it.
@@ -47,6 +48,7 @@ export const slackOperations = [
         }
         if (!isSameOrigin(app, visit))
           throw new AppError("csrf", "Open the link in a browser, and agree there.");
+        requireFreshSignIn(app, identity);
       }
       const { teamId, slackUserId } = await tieByToken(ctx, query.token);
       return { linked: true, provider: "slack", teamId, chatUserId: slackUserId };

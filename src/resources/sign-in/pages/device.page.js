@@ -43,6 +43,10 @@ onSubmit(part("confirm"), async (_fields, button) => {
     { userCode: part("shown-code").textContent, approve },
     organization ? { "x-organization-id": organization } : {},
   );
+  if (decided.body?.code === "sign_in_again") {
+    await signIn(location.pathname + location.search, askForCode);
+    return tell(decided.problem);
+  }
   if (!decided.isGood) return tell(decided.problem);
   show("done");
   part("outcome").textContent = approve

@@ -1,0 +1,16 @@
+import { AppError } from "../base/errors.ts";
+import type { App } from "../context.ts";
+import type { Identity } from "./identity.ts";
+
+/** How long after a sign-in a browser's session may make ways in. */
+const FRESH_MS = 60 * 60 * 1000;
+
+/** Throws `sign_in_again` for a browser's session whose last sign-in is over an hour ago. */
+export function requireFreshSignIn({ clock }: App, { clientType, signedInAt }: Identity): void {
+  if (clientType !== "web" || signedInAt === null) return;
+  if (clock.now().getTime() - Date.parse(signedInAt) <= FRESH_MS) return;
+  throw new AppError(
+    "sign_in_again",
+    "Your last sign-in is over an hour ago, too long for this. Sign in again, or confirm your password or code.",
+  );
+}
