@@ -8,7 +8,7 @@ import { apiKeys } from "../resources/api-keys/table.ts";
 import { resolveOrganization } from "../resources/organizations/service.ts";
 import { memberships, organizations, type Role } from "../resources/organizations/table.ts";
 import { findHome } from "../resources/organizations/team.ts";
-import { SESSION_COOKIE, slideFrom } from "../resources/sessions/service.ts";
+import { lastOf, SESSION_COOKIE, slideFrom } from "../resources/sessions/service.ts";
 import { type ClientType, sessions } from "../resources/sessions/table.ts";
 import { users } from "../resources/users/table.ts";
 import { prepared } from "../store/prepared.ts";
@@ -28,7 +28,7 @@ export interface Identity {
   readonly clientType: ClientType;
   /** Of a session: when the person last proved who they are. */
   readonly signedInAt: string | null;
-  /** Of an access token. */
+  /** Of an access token, and of a client's session at the latest. */
   readonly expiresAt: string | null;
   /** The organization that the credential itself is bound to; null where it isn't. */
   readonly organizationId: string | null;
@@ -89,6 +89,7 @@ const sessionByHash = prepared((db: ReadDb) =>
       isConfined: sessions.isConfined,
       clientType: sessions.clientType,
       createdAt: sessions.createdAt,
+      endsAt: sessions.endsAt,
       confirmedAt: sessions.confirmedAt,
       lastActiveAt: sessions.lastActiveAt,
       expiresAt: sessions.expiresAt,
@@ -187,7 +188,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
   // a browser's session is good in its cookie alone, a client's in its header
   if ((row.clientType === "web") !== (carrier === "cookie")) throw wrong();
   if (isStale(app, row.lastActiveAt)) {
-    const expiresAt = slideFrom(row.createdAt, app.clock);
+    const expiresAt = slideFrom(row, app.clock);
     note(app, row.id, (db) =>
       db.update(sessions).set({ lastActiveAt: now, expiresAt }).where(eq(sessions.id, row.id)),
     );
@@ -200,7 +201,7 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
     email: row.email,
     clientType: row.clientType,
     signedInAt: row.confirmedAt ?? row.createdAt,
-    expiresAt: null,
+    expiresAt: row.clientType === "web" ? null : lastOf(row),
     organizationId: row.goneAt === null ? row.organizationId : null,
     isConfined: row.isConfined,
     scopes: null,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { codeAt, stepAt } from "../../src/crypto/totp.ts";
 import { resetPassword } from "../../src/resources/sign-in/password.ts";
-import { PASSWORD, startApp } from "../support/app.ts";
+import { client, PASSWORD, startApp } from "../support/app.ts";
 import { browser, fromBase32, join, turnOnSecondFactor } from "../support/people.ts";
 import { until } from "../support/work.ts";
 
@@ -228,4 +228,26 @@ test("an access token made with another expires no later than that one", async (
   const [own] = (await call("GET", "/api/v1/access-tokens")).body.items;
   const made = await call("POST", "/api/v1/access-tokens", { name: "child", expiresInDays: 30 });
   expect([made.status, made.body.expiresAt]).toEqual([201, own.expiresAt]);
+});
+
+test("a client that an access token lets in, and what that client makes, ends no later than the token", async () => {
+  await using app = await startApp({ engine: false, stands: true });
+  const short = await app.owner("POST", "/api/v1/access-tokens", { name: "short", expiresInDays: 1 });
+  const { body: codes } = await app.anonymous("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" });
+  const byToken = client(app.origin, { authorization: `Bearer ${short.body.token}` });
+  const decision = { userCode: codes.user_code, approve: true };
+  expect((await byToken("POST", "/api/v1/auth/device/approve", decision)).status).toBe(204);
+  const { body } = await app.anonymous("POST", "/api/v1/auth/device/token", {
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    device_code: codes.device_code,
+    client_id: "weir-cli",
+  });
+  expect(body.expires_in).toBe(24 * 60 * 60);
+  const cli = client(app.origin, { authorization: `Bearer ${body.access_token}` });
+  const made = await cli("POST", "/api/v1/access-tokens", { name: "long", expiresInDays: 365 });
+  expect([made.status, made.body.expiresAt]).toEqual([201, short.body.expiresAt]);
+  app.clock.turn(23 * 60 * 60 * 1000);
+  expect((await cli("GET", "/api/v1/users/me")).status).toBe(200);
+  app.clock.turn(60 * 60 * 1000);
+  expect((await cli("GET", "/api/v1/users/me")).status).toBe(401);
 });

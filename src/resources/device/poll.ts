@@ -113,6 +113,7 @@ async function redeem(
     const { row: session, token } = await openSession(tx, "device", {
       ...client,
       isConfined: row.isConfined,
+      endsAt: row.endsAt,
     });
     const lifetimeMs = Date.parse(session.expiresAt) - Date.parse(session.createdAt);
     return { token, expiresInSeconds: Math.floor(lifetimeMs / 1000) };

@@ -115,13 +115,14 @@ export const deviceOperations = [
     tag,
     summary:
       "Lets the client in as the person who asks, in the organization of the request, or turns it away",
+    description: "A client that an access token lets in is out again when that token expires.",
     body: DeviceDecision,
     status: 204,
     errors: [401, 404, 409, 410],
     bodyExample: { userCode: "WDJB-MJHT", approve: true },
     async handle({ app, ctx, body, identity }) {
       if (body.approve) requireFreshSignIn(app, identity); // a client is a way in; anyone may turn it away
-      await decide(ctx, body);
+      await decide(ctx, { ...body, latest: identity.expiresAt });
     },
   }),
 ];

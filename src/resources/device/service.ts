@@ -39,6 +39,7 @@ export async function requestCodes(
     userId: null,
     organizationId: null,
     isConfined: false,
+    endsAt: null,
     createdAt: timestamp(app.clock),
     expiresAt: timestamp(app.clock, CODE_SECONDS * 1000),
   };
@@ -87,11 +88,11 @@ export async function findWaiting(
 
 /**
  * Lets the client that waits under `userCode` in, as the acting person and in the organization of the request, or turns
- * it away. Throws as `findWaiting` does, and `forbidden` for someone who belongs to no organization.
+ * it away. Its session ends by `latest`. Throws as `findWaiting` does, and `forbidden` for someone who belongs to no organization.
  */
 export function decide(
   ctx: Context,
-  { userCode, approve }: { userCode: string; approve: boolean },
+  { userCode, approve, latest }: { userCode: string; approve: boolean; latest: string | null },
 ): Promise<void> {
   return write(ctx, async (tx) => {
     const { row } = await findWaiting(tx, userCode);
@@ -105,6 +106,7 @@ export function decide(
           userId: tx.actor.id,
           organizationId: tx.organizationId,
           isConfined: tx.isConfined === true,
+          endsAt: latest,
         }
       : { status: "denied" as const, userId: tx.actor.id };
     await tx.db.update(deviceCodes).set(decided).where(eq(deviceCodes.id, row.id));

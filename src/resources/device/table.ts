@@ -23,6 +23,8 @@ export const deviceCodes = sqliteTable("device_codes", {
   organizationId: text(),
   /** True where an access token for that organization alone approved it. */
   isConfined: integer({ mode: "boolean" }).notNull(),
+  /** When the credential that approved it expires, and so the client's session at the latest; null of one that doesn't. */
+  endsAt: text(),
   createdAt: text().notNull(),
   expiresAt: text().notNull(),
 });

@@ -23,7 +23,7 @@ export async function openSession(
   client: Partial<
     Pick<
       SessionRow,
-      "clientType" | "organizationId" | "isConfined" | "cliVersion" | "terminal" | "identityId"
+      "clientType" | "organizationId" | "isConfined" | "endsAt" | "cliVersion" | "terminal" | "identityId"
     >
   > = {},
 ): Promise<{ row: SessionRow; token: string }> {
@@ -34,6 +34,7 @@ export async function openSession(
     userId: tx.actor.id,
     organizationId: null,
     isConfined: false,
+    endsAt: null,
     tokenHash: hashToken(token),
     clientType: "web",
     deviceId: null,
@@ -44,7 +45,7 @@ export async function openSession(
     createdAt: at,
     confirmedAt: null,
     lastActiveAt: at,
-    expiresAt: timestamp(tx.clock, SESSION_IDLE_MS),
+    expiresAt: slideFrom({ createdAt: at, endsAt: client.endsAt ?? null }, tx.clock),
     revokedAt: null,
     identityId: null,
     sealedRefreshToken: null,
@@ -60,10 +61,18 @@ export async function openSession(
   return { row, token };
 }
 
-/** The instant until which a session made at `createdAt` lives when it is used now. */
-export function slideFrom(createdAt: string, clock: App["clock"]): string {
-  const last = Date.parse(createdAt) + SESSION_MAX_MS;
-  return new Date(Math.min(last, clock.now().getTime() + SESSION_IDLE_MS)).toISOString();
+type Span = Pick<SessionRow, "createdAt" | "endsAt">;
+
+/** The instant that a session ends at, however much it is used. */
+export function lastOf({ createdAt, endsAt }: Span): string {
+  const last = new Date(Date.parse(createdAt) + SESSION_MAX_MS).toISOString();
+  return endsAt !== null && endsAt < last ? endsAt : last;
+}
+
+/** The instant until which a session lives when it is used now. */
+export function slideFrom(session: Span, clock: App["clock"]): string {
+  const [idle, last] = [timestamp(clock, SESSION_IDLE_MS), lastOf(session)];
+  return idle < last ? idle : last;
 }
 
 const live = (ctx: Context) => and(isNull(sessions.revokedAt), gt(sessions.expiresAt, timestamp(ctx.clock)));

@@ -24,6 +24,8 @@ export const sessions = sqliteTable("sessions", {
   confirmedAt: text(),
   /** Written at most once a minute. */
   lastActiveAt: text().notNull(),
+  /** When the credential that let it in expires, and so the session at the latest; null for no such end. */
+  endsAt: text(),
   /** Slides while the session is used: 14 days idle, 90 days in all. */
   expiresAt: text().notNull(),
   revokedAt: text(),
