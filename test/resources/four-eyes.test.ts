@@ -98,6 +98,17 @@ test("with four eyes a key is its maker's, and a call and an event are whose run
   expect((await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`)).status).toBe(200);
 });
 
+test("with four eyes what a run of one's own has made happen is one's own, though no automation ran", async () => {
+  const { app, bob, eve } = await started();
+  await using _ = app;
+  const config = { event: { types: ["action.completed"] }, action: step };
+  const heard = await makeAutomation(app.owner, config, { name: "Heard", triggerType: "event" });
+  const action = await makeAction(app.owner);
+  created(await bob("POST", `${ACTIONS}/${action.id}/run`));
+  const { runs } = await until(app.owner, `${AUTOMATIONS}/${heard.id}/runs`, (body) => body.runs.length > 0);
+  await expectOther((await decisionOf(app, runs[0].id)).id, bob, eve);
+});
+
 test("four eyes are off unless an admin turns them on", async () => {
   await using app = await startApp();
   expect((await app.owner("GET", ORGANIZATION)).body.requireFourEyes).toBe(false);

@@ -2,6 +2,7 @@ import { and, eq, inArray, isNotNull, lt } from "drizzle-orm";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import type { ReadDb } from "../../store/store.ts";
+import { runOf } from "../events/run-of.ts";
 import type { EventRow } from "../events/table.ts";
 import { toEvent } from "../events/wire.ts";
 import { actionRuns, type RunError } from "../runs/table.ts";
@@ -72,11 +73,10 @@ const loopError = (isTooDeep: boolean): RunError => ({
 });
 
 /** The automation run that the event comes from; null where no automation had a part in it. */
-async function causeOf(db: ReadDb, { type, entityType, entityId, data }: EventRow): Promise<Link | null> {
-  const named = [data.runId, data.actionRunId, entityType === "action_run" ? entityId : null];
-  const id = named.find((each): each is string => typeof each === "string");
+async function causeOf(db: ReadDb, event: EventRow): Promise<Link | null> {
+  const { table, id } = runOf(event) ?? {};
   if (id === undefined) return null;
-  if (type.startsWith("automation.")) return findLink(db, id);
+  if (table === "automation") return findLink(db, id);
   const [run] = await db
     .select({ automationRunId: actionRuns.automationRunId })
     .from(actionRuns)

@@ -3,6 +3,7 @@ import { isObject, type Json } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { automationRuns } from "../automations/table.ts";
+import { runOf } from "../events/run-of.ts";
 import { events } from "../events/table.ts";
 import { actionRuns } from "../runs/table.ts";
 import type { DecisionRow } from "./table.ts";
@@ -36,7 +37,9 @@ export async function requestersOf(tx: WriteContext, decision: DecisionRow): Pro
     if (seen.has(`${link.table} ${link.id}`)) continue;
     seen.add(`${link.table} ${link.id}`);
     if (link.table === "event") {
-      add((await eventOf(tx, link.id))?.actor);
+      const event = await eventOf(tx, link.id);
+      add(event?.actor);
+      if (event?.run) follow(event.run.table, event.run.id);
       continue;
     }
     const run = link.table === "action" ? await actionRunOf(tx, link.id) : await automationRunOf(tx, link.id);
@@ -57,10 +60,10 @@ export async function requestersOf(tx: WriteContext, decision: DecisionRow): Pro
 
 async function eventOf(tx: WriteContext, id: string) {
   const [row] = await tx.db
-    .select({ type: events.actorType, id: events.actorId })
+    .select()
     .from(events)
     .where(and(eq(events.organizationId, tx.organizationId), eq(events.id, id)));
-  return row ? { actor: { type: row.type, id: row.id } } : null;
+  return row ? { actor: { type: row.actorType, id: row.actorId }, run: runOf(row) } : null;
 }
 
 async function actionRunOf(tx: WriteContext, id: string) {

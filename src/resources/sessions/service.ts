@@ -71,8 +71,9 @@ export function lastOf({ createdAt, endsAt }: Span): string {
 
 /** The instant until which a session lives when it is used now. */
 export function slideFrom(session: Span, clock: App["clock"]): string {
-  const [idle, last] = [timestamp(clock, SESSION_IDLE_MS), lastOf(session)];
-  return idle < last ? idle : last;
+  const last = lastOf(session);
+  if (last <= timestamp(clock, SESSION_IDLE_MS)) return last;
+  return timestamp(clock, SESSION_IDLE_MS);
 }
 
 const live = (ctx: Context) => and(isNull(sessions.revokedAt), gt(sessions.expiresAt, timestamp(ctx.clock)));

@@ -1,0 +1,16 @@
+import type { EventRow } from "./table.ts";
+
+/** The run that an event tells of, or that made what it tells of; null for one that no run had a part in. */
+export function runOf({
+  type,
+  entityType,
+  entityId,
+  data,
+}: Pick<EventRow, "type" | "entityType" | "entityId" | "data">): {
+  table: "action" | "automation";
+  id: string;
+} | null {
+  const named = [data.runId, data.actionRunId, entityType === "action_run" ? entityId : null];
+  const id = named.find((each): each is string => typeof each === "string");
+  return id === undefined ? null : { table: type.startsWith("automation.") ? "automation" : "action", id };
+}
