@@ -34,6 +34,7 @@ import webhookSenders from "../../migrations/0037_webhook_senders.sql" with { ty
 import erasures from "../../migrations/0038_erasures.sql" with { type: "text" };
 import privateRuns from "../../migrations/0040_private_runs.sql" with { type: "text" };
 import sessionEnds from "../../migrations/0045_session_ends.sql" with { type: "text" };
+import privateDecisions from "../../migrations/0046_private_decisions.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -74,4 +75,5 @@ export const migrations: readonly Migration[] = [
   { name: "0038_erasures", sql: erasures },
   { name: "0040_private_runs", sql: privateRuns },
   { name: "0045_session_ends", sql: sessionEnds },
+  { name: "0046_private_decisions", sql: privateDecisions },
 ];

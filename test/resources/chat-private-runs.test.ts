@@ -131,6 +131,57 @@ describe("an action that a private chat ran", () => {
   });
 });
 
+describe("what a private chat's run asks", () => {
+  test("is shown to who may decide it, until it is decided, and to nobody else", async () => {
+    const lead = others[2] ?? talker;
+    await makeAutomation(
+      chat.app.owner,
+      {
+        action: {
+          kind: "approval_gate",
+          definition: {
+            title: "Pay {{input.who}}?",
+            description: "For {{input.who}}",
+            context: { who: "{{input.who}}" },
+            assignedTo: lead.user.id,
+          },
+        },
+      },
+      { name: "pay-out" },
+    );
+    chat.play([calls("automation_pay-out", { input: { who: SECRET } }), says("Asked.")]);
+    const { at } = await makeThread({ app: asTalker() }, ["automation:pay-out"], talker.call);
+    const turn = ask({ app: asTalker() }, at);
+    const pending = (body: { decisions: { assignedTo: string }[] }) =>
+      body.decisions.some(({ assignedTo }) => assignedTo === lead.user.id);
+    const { decisions } = await until(lead.call, "/api/v1/decisions/pending", pending);
+    const { id } = decisions.find(({ assignedTo }: { assignedTo: string }) => assignedTo === lead.user.id);
+    const gate = `/api/v1/decisions/${id}`;
+    expect((await lead.call("GET", gate)).body).toMatchObject({
+      title: `Pay ${SECRET}?`,
+      context: { who: SECRET },
+    });
+    const strangers = others.filter((other) => other !== lead);
+    const expectSilence = async () => {
+      for (const { call } of strangers) {
+        const { body } = await call("GET", gate);
+        expect(body).toMatchObject({ description: null, context: { private: expect.stringContaining(WHY) } });
+        for (const place of [gate, "/api/v1/decisions", "/api/v1/approvals", "/api/v1/events?limit=200"])
+          expect([place, (await call("GET", place)).text.includes(SECRET)]).toEqual([place, false]);
+      }
+    };
+    await expectSilence();
+    const no = { decisionValue: "rejected", rejectionReason: `Not for ${SECRET}` };
+    expect((await chat.app.owner("POST", `${gate}/decide`, no)).status).toBe(200);
+    await expectSilence();
+    for (const { call } of others)
+      for (const place of [gate, "/api/v1/approvals?status=decided", "/api/v1/events?limit=200"])
+        expect([place, (await call("GET", place)).text.includes(SECRET)]).toEqual([place, false]);
+    await turn;
+    expect((await talker.call("GET", gate)).body.rejectionReason).toBe(no.rejectionReason);
+  });
+});
+
 describe("an automation that a private chat ran", () => {
   test("shows others neither its input, nor its steps, nor what they call, nor why it failed", async () => {
     const inner = await makeAutomation(

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { instant, jsonObject, nullable, object, oneOf, uuid } from "../../base/shape.ts";
 import { DECISION_TYPES, type DecisionRow } from "../decisions/table.ts";
-import { question, type Viewer } from "../decisions/wire-question.ts";
+import { question, shownTo, type Viewer } from "../decisions/wire-question.ts";
 
 const STATUSES = ["pending", "decided"] as const;
 
@@ -29,18 +29,21 @@ export interface NamedDecision {
 }
 
 /** An approval knows two statuses: what is no longer open, by whatever end, is `decided`. */
-export const toApproval = (
-  { decision: row, automationName }: NamedDecision,
+export function toApproval(
+  { decision, automationName }: NamedDecision,
   viewer: Viewer,
-): Static<typeof Approval> => ({
-  id: row.id,
-  ...question(row, viewer),
-  decisionType: row.decisionType,
-  formSchema: row.formSchema,
-  status: row.status === "pending" ? "pending" : "decided",
-  stepKey: row.stepKey,
-  automationId: row.automationId,
-  automationName,
-  automationRunId: row.automationRunId,
-  requestedAt: row.createdAt,
-});
+): Static<typeof Approval> {
+  const row = shownTo(viewer, decision);
+  return {
+    id: row.id,
+    ...question(row, viewer),
+    decisionType: row.decisionType,
+    formSchema: row.formSchema,
+    status: row.status === "pending" ? "pending" : "decided",
+    stepKey: row.stepKey,
+    automationId: row.automationId,
+    automationName,
+    automationRunId: row.automationRunId,
+    requestedAt: row.createdAt,
+  };
+}

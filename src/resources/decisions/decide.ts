@@ -53,7 +53,7 @@ export function decide(ctx: Context, id: string, given: Decide): Promise<Decisio
     const data = {
       ...about(row),
       decisionValue,
-      rejectionReason: rejectionReason && maskedText(rejectionReason),
+      rejectionReason: row.privateTo === null ? rejectionReason && maskedText(rejectionReason) : null,
     };
     await record(tx, "decision.decided", entityOf(id), data);
     await settleDecision(tx, row, endingOf(row));

@@ -11,6 +11,7 @@ import { memberships } from "../organizations/table.ts";
 import type { RunRow } from "../runs/table.ts";
 import { users } from "../users/table.ts";
 import { type DecisionRow, decisions } from "./table.ts";
+import { PRIVATE_TITLE } from "./wire-question.ts";
 
 /** Asks for the decision that `run` waits for. Throws `definition_invalid` for an assignee who is no member. */
 export async function openDecision(tx: WriteContext, run: RunRow, request: DecisionRequest): Promise<void> {
@@ -39,6 +40,7 @@ export async function openDecision(tx: WriteContext, run: RunRow, request: Decis
     decidedBy: null,
     decidedAt: null,
     expiresAt,
+    privateTo: run.privateTo,
     correlationId: run.correlationId,
   };
   await tx.db.insert(decisions).values(row);
@@ -65,7 +67,7 @@ export const maskedText = (text: string): string => String(maskSecrets(text));
 
 /** What every event of a decision tells. */
 export const about = (row: DecisionRow): JsonObject => ({
-  title: maskedText(row.title),
+  title: row.privateTo === null ? maskedText(row.title) : PRIVATE_TITLE,
   runId: row.subjectId,
   automationId: row.automationId,
   automationRunId: row.automationRunId,

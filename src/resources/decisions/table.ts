@@ -43,6 +43,8 @@ export const decisions = sqliteTable("decisions", {
   expiresAt: text(),
   onReject: text().$type<DecisionRequest["onReject"]>().notNull(),
   onExpire: text().$type<DecisionRequest["onExpire"]>().notNull(),
+  /** Whose private chat set off the run that waits; null for none. */
+  privateTo: text(),
   /** Of the run that waits. */
   correlationId: text().notNull(),
 });

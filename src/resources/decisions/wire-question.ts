@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { ROLES, type Role } from "../organizations/table.ts";
+import { isHidden, WHY } from "../runs/wire-private.ts";
 import type { DecisionRow } from "./table.ts";
 
 /** Who looks at a decision. */
@@ -32,6 +33,25 @@ export const isCall = (context: Json): context is JsonObject =>
 /** Threads are private: the arguments of a chat's call came out of one. Everything else stays as it is. */
 export const withoutArguments = (context: Json): Json =>
   isCall(context) ? { ...context, arguments: "***" } : context;
+
+/** In place of what a private chat asks. */
+export const PRIVATE_TITLE = "A private chat asks";
+
+const NOTHING = {
+  title: PRIVATE_TITLE,
+  description: null,
+  context: { private: WHY },
+  formSchema: null,
+  formResponse: null,
+  rejectionReason: null,
+};
+
+/** Others than the person of a private chat see what it asks while it is theirs to decide, and what they have decided. */
+export function shownTo(viewer: Viewer, row: DecisionRow): DecisionRow {
+  const isAsked = row.status === "pending" && mayDecide(viewer, row);
+  const isKnown = !isHidden(viewer, row) || isAsked || row.decidedBy === viewer.actor.id;
+  return isKnown ? row : { ...row, ...NOTHING };
+}
 
 /**
  * What people are asked. It came through templates: secrets in it are masked; and what a chat asks shows its arguments

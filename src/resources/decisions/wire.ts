@@ -10,7 +10,7 @@ import {
   uuid,
 } from "../../base/shape.ts";
 import { DECISION_STATUSES, DECISION_TYPES, DECISION_VALUES, type DecisionRow } from "./table.ts";
-import { question, type Viewer } from "./wire-question.ts";
+import { question, shownTo, type Viewer } from "./wire-question.ts";
 
 export const Decision = object({
   id: uuid(),
@@ -67,23 +67,26 @@ export const Decide = object({
 });
 export type Decide = Static<typeof Decide>;
 
-export const toDecision = (row: DecisionRow, viewer: Viewer): Static<typeof Decision> => ({
-  id: row.id,
-  tenantId: row.organizationId,
-  ...question(row, viewer),
-  decisionType: row.decisionType,
-  status: row.status,
-  subjectType: row.subjectType,
-  subjectId: row.subjectId,
-  formSchema: row.formSchema,
-  formResponse: row.formResponse,
-  decisionValue: row.decisionValue,
-  rejectionReason: row.rejectionReason,
-  requestedBy: row.requestedBy,
-  assignedTo: row.assignedTo,
-  decidedBy: row.decidedBy,
-  decidedAt: row.decidedAt,
-  expiresAt: row.expiresAt,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-});
+export function toDecision(whole: DecisionRow, viewer: Viewer): Static<typeof Decision> {
+  const row = shownTo(viewer, whole);
+  return {
+    id: row.id,
+    tenantId: row.organizationId,
+    ...question(row, viewer),
+    decisionType: row.decisionType,
+    status: row.status,
+    subjectType: row.subjectType,
+    subjectId: row.subjectId,
+    formSchema: row.formSchema,
+    formResponse: row.formResponse,
+    decisionValue: row.decisionValue,
+    rejectionReason: row.rejectionReason,
+    requestedBy: row.requestedBy,
+    assignedTo: row.assignedTo,
+    decidedBy: row.decidedBy,
+    decidedAt: row.decidedAt,
+    expiresAt: row.expiresAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}

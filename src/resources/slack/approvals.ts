@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import { listApprovals } from "../approvals/service.ts";
-import { mayDecide, question } from "../decisions/wire-question.ts";
+import { mayDecide, question, shownTo } from "../decisions/wire-question.ts";
 import { plain } from "./request.ts";
 
 const MAX_APPROVALS = 10;
@@ -12,7 +12,7 @@ const MAX_CONTEXT_CHARACTERS = 2_000;
 export async function shownApprovals(ctx: Context): Promise<{ text: string; blocks: JsonObject[] }> {
   const { rows, total } = await listApprovals(ctx, "pending");
   const blocks = rows.slice(0, MAX_APPROVALS).flatMap(({ decision, automationName }): JsonObject[] => {
-    const { title, description, context } = question(decision, ctx);
+    const { title, description, context } = question(shownTo(ctx, decision), ctx);
     const about = context === null ? null : readable(context);
     const text = [
       `*${plain(visible(title)).slice(0, 500)}*`,
