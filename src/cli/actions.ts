@@ -1,16 +1,10 @@
-import { followRun, logText, type Run, tellEnd } from "./follow.ts";
+import type { Reply } from "../calls.ts";
+import { followRun, logText, tellEnd } from "./follow.ts";
 import { actionId, connectionId, jsonGiven, needed, numberGiven, templateId } from "./given.ts";
 import { type Column, instantText, printFields, printJson, printTable, tellMore } from "./show.ts";
 import { apiOf, commandOf, verb } from "./verbs.ts";
 
-interface Action {
-  id: string;
-  kind: string;
-  name: string;
-  slug: string;
-  status: string;
-  latestRun: { status: string; startedAt: string | null } | null;
-}
+type Action = Reply<"GET /api/v1/actions/{action_id}">;
 
 const COLUMNS: readonly Column<Action>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
@@ -40,12 +34,7 @@ export const actions = commandOf("actions", {
         limit: numberGiven("--limit", flags.limit),
         offset: numberGiven("--offset", flags.offset),
       };
-      const { body, text } = await apiOf({ flags, host }).get<{
-        actions: Action[];
-        hasNext: boolean;
-        offset: number;
-        total: number;
-      }>("/api/v1/actions", query);
+      const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/actions", { query });
       if (flags.json) return printJson(host, text);
       printTable(host, body.actions, COLUMNS);
       tellMore(host, body, body.actions.length);
@@ -56,7 +45,7 @@ export const actions = commandOf("actions", {
     async run({ flags, words, host }) {
       const api = apiOf({ flags, host });
       const id = await actionId(api, words[0] ?? "");
-      const { body, text } = await api.get<Record<string, unknown>>(`/api/v1/actions/${id}`);
+      const { body, text } = await api.call("GET /api/v1/actions/{action_id}", { path: { action_id: id } });
       if (flags.json) return printJson(host, text);
       printFields(host, body);
     },
@@ -75,13 +64,16 @@ export const actions = commandOf("actions", {
       const name = needed("--name", flags.name, "what people call it");
       const definition = await jsonGiven(host, "--definition", flags.definition);
       const api = apiOf({ flags, host });
-      const { body, text } = await api.send<Action>("POST", "/api/v1/actions", {
-        kind,
-        name,
-        slug: flags.slug,
-        connectionId: flags.connection === undefined ? undefined : await connectionId(api, flags.connection),
-        templateId: flags.template === undefined ? undefined : await templateId(api, flags.template),
-        definition,
+      const { body, text } = await api.call("POST /api/v1/actions", {
+        body: {
+          kind,
+          name,
+          slug: flags.slug,
+          connectionId:
+            flags.connection === undefined ? undefined : await connectionId(api, flags.connection),
+          templateId: flags.template === undefined ? undefined : await templateId(api, flags.template),
+          definition,
+        },
       });
       if (flags.json) return printJson(host, text);
       printTable(host, [body], COLUMNS);
@@ -94,11 +86,10 @@ export const actions = commandOf("actions", {
       const overrides = await jsonGiven(host, "--overrides", flags.overrides);
       const api = apiOf({ flags, host });
       const id = await actionId(api, words[0] ?? "");
-      const started = await api.send<Run>(
-        "POST",
-        `/api/v1/actions/${id}/run`,
-        overrides === undefined ? undefined : { definitionOverrides: overrides },
-      );
+      const started = await api.call("POST /api/v1/actions/{action_id}/run", {
+        path: { action_id: id },
+        body: overrides === undefined ? {} : { definitionOverrides: overrides },
+      });
       const isJson = flags.json === true;
       if (!flags.follow && !flags.wait) {
         if (isJson) return printJson(host, started.text);

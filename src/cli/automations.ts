@@ -1,18 +1,11 @@
+import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import { type AutomationRun, awaitAutomationRun, tellEnd } from "./follow.ts";
 import { automationId, jsonGiven, numberGiven } from "./given.ts";
 import { type Column, instantText, printJson, printTable, tellMore } from "./show.ts";
 import { apiOf, commandOf, type Given, verb } from "./verbs.ts";
 
-interface Automation {
-  id: string;
-  name: string;
-  slug: string;
-  status: string;
-  triggerType: string;
-  nextRunAt: string | null;
-  latestRun: { status: string } | null;
-}
+type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
 
 const COLUMNS: readonly Column<Automation>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
@@ -42,12 +35,7 @@ export const automations = commandOf("automations", {
         limit: numberGiven("--limit", flags.limit),
         offset: numberGiven("--offset", flags.offset),
       };
-      const { body, text } = await apiOf({ flags, host }).get<{
-        automations: Automation[];
-        hasNext: boolean;
-        offset: number;
-        total: number;
-      }>("/api/v1/automations", query);
+      const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/automations", { query });
       if (flags.json) return printJson(host, text);
       printTable(host, body.automations, COLUMNS);
       tellMore(host, body, body.automations.length);
@@ -60,11 +48,10 @@ export const automations = commandOf("automations", {
       const input = await jsonGiven(host, "--input", flags.input);
       const api = apiOf({ flags, host });
       const id = await automationId(api, words[0] ?? "");
-      const started = await api.send<AutomationRun>(
-        "POST",
-        `/api/v1/automations/${id}/run`,
-        input === undefined ? undefined : { input },
-      );
+      const started = await api.call("POST /api/v1/automations/{automation_id}/run", {
+        path: { automation_id: id },
+        body: input === undefined ? {} : { input },
+      });
       const isJson = flags.json === true;
       if (!flags.wait && !flags.follow) {
         if (isJson) return printJson(host, started.text);
@@ -95,7 +82,10 @@ const STEP_COLUMNS: readonly Column<AutomationRun["steps"][number]>[] = [
 async function setStatus({ flags, words, host }: Given, status: "active" | "disabled"): Promise<void> {
   const api = apiOf({ flags, host });
   const id = await automationId(api, words[0] ?? "");
-  const { body, text } = await api.send<Automation>("PATCH", `/api/v1/automations/${id}`, { status });
+  const { body, text } = await api.call("PATCH /api/v1/automations/{automation_id}", {
+    path: { automation_id: id },
+    body: { status },
+  });
   if (flags.json) return printJson(host, text);
   host.out(plain(`${body.name} is ${body.status}.`));
 }

@@ -1,20 +1,13 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import { connectionId, jsonGiven, needed, numberGiven } from "./given.ts";
 import { type Host, UsageError } from "./host.ts";
 import { type Column, instantText, printJson, printTable, tellMore } from "./show.ts";
 import { type Api, apiOf, commandOf, verb } from "./verbs.ts";
 
-interface Connection {
-  id: string;
-  name: string;
-  slug: string;
-  provider: string;
-  status: string;
-  lastVerifiedAt: string | null;
-  verificationError: string | null;
-}
+type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
 
 const COLUMNS: readonly Column<Connection>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
@@ -43,12 +36,7 @@ export const connections = commandOf("connections", {
         limit: numberGiven("--limit", flags.limit),
         offset: numberGiven("--offset", flags.offset),
       };
-      const { body, text } = await apiOf({ flags, host }).get<{
-        connections: Connection[];
-        hasNext: boolean;
-        offset: number;
-        total: number;
-      }>("/api/v1/connections", query);
+      const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/connections", { query });
       if (flags.json) return printJson(host, text);
       printTable(host, body.connections, COLUMNS);
       tellMore(host, body, body.connections.length);
@@ -77,14 +65,16 @@ export const connections = commandOf("connections", {
       const api = apiOf({ flags, host });
       const credentials =
         given ?? (provider && host.ask ? await askCredentials(api, host.ask, provider) : {});
-      const { body, text } = await api.send<Connection>("POST", "/api/v1/connections", {
-        name,
-        provider,
-        templateSlug: template,
-        templateVersion,
-        slug: flags.slug,
-        config,
-        credentials,
+      const { body, text } = await api.call("POST /api/v1/connections", {
+        body: {
+          name,
+          provider,
+          templateSlug: template,
+          templateVersion,
+          slug: flags.slug,
+          config,
+          credentials,
+        },
       });
       if (flags.json) return printJson(host, text);
       printTable(host, [body], COLUMNS);
@@ -95,7 +85,9 @@ export const connections = commandOf("connections", {
     async run({ flags, words, host }) {
       const api = apiOf({ flags, host });
       const id = await connectionId(api, words[0] ?? "");
-      const { body, text } = await api.send<Connection>("POST", `/api/v1/connections/${id}/verify`);
+      const { body, text } = await api.call("POST /api/v1/connections/{connection_id}/verify", {
+        path: { connection_id: id },
+      });
       if (flags.json) printJson(host, text);
       if (body.status !== "active") {
         throw new AppError(
@@ -114,9 +106,7 @@ async function askCredentials(
   ask: NonNullable<Host["ask"]>,
   provider: string,
 ): Promise<JsonObject> {
-  const { body } = await api.get<{ providers: { id: string; credentialsSchema: JsonObject }[] }>(
-    "/api/v1/connection-providers",
-  );
+  const { body } = await api.call("GET /api/v1/connection-providers", {});
   const { properties, required } = body.providers.find(({ id }) => id === provider)?.credentialsSchema ?? {};
   const answers: JsonObject = {};
   for (const [name, about] of Object.entries(isObject(properties) ? properties : {})) {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { read } from "../base/shape.ts";
+import type { Reply } from "../calls.ts";
 import type { Api } from "./verbs.ts";
 
 /** A seal that was kept elsewhere; without `organizationId` it may be any organization's. */
@@ -70,19 +71,17 @@ function itemsIn(value: unknown): unknown[] {
   return Array.isArray(items) ? items : [value];
 }
 
-interface SealsPage {
-  items: KeptSeal[];
-  nextCursor?: string;
-}
+type SealPage = Reply<"GET /api/v1/events/seals">;
 
 /** True where the server lacks one of its organization's seals: it runs on an older copy. */
 export async function lacksSeal(api: Api, kept: readonly KeptSeal[]): Promise<boolean> {
-  const { body: own } = await api.get<{ id: string }>("/api/v1/organizations/current");
+  const { body: own } = await api.call("GET /api/v1/organizations/current", {});
   const missing = new Set(
     kept.filter(({ organizationId }) => organizationId === null || organizationId === own.id).map(nameOf),
   );
   for (let cursor: string | undefined; ; ) {
-    const page: SealsPage = (await api.get<SealsPage>("/api/v1/events/seals", { limit: 200, cursor })).body;
+    const query = { limit: 200, cursor };
+    const page: SealPage = (await api.call("GET /api/v1/events/seals", { query })).body;
     for (const seal of page.items) missing.delete(nameOf(seal));
     cursor = page.nextCursor;
     if (cursor === undefined) return missing.size > 0;

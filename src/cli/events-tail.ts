@@ -1,18 +1,13 @@
 import { parseJson } from "../base/json.ts";
+import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
 import { printJson } from "./show.ts";
 import { openPatience, openStream } from "./sse.ts";
 import { type Api, queryText } from "./verbs.ts";
 
-interface Event {
-  id: string;
-  type: string;
-  timestamp: string;
-  entity: { type: string; id: string };
-  actor: { type: string; id: string; email?: string | null };
-  data: Record<string, unknown>;
-}
+type Page = Reply<"GET /api/v1/events">;
+type Event = Page["items"][number];
 
 interface Wanted {
   filter: Readonly<Record<string, string | undefined>>;
@@ -89,14 +84,10 @@ async function lastEvents(
 ): Promise<Event[]> {
   const found: Event[] = [];
   for (let cursor: string | undefined; ; ) {
-    const { body } = await api.get<{ items: Event[]; nextCursor?: string; hasMore: boolean }>(
-      "/api/v1/events",
-      {
-        ...filter,
-        limit: count === null ? PAGE : Math.max(1, count - found.length),
-        cursor,
-      },
-    );
+    const limit = count === null ? PAGE : Math.max(1, count - found.length);
+    const { body }: { body: Page } = await api.call("GET /api/v1/events", {
+      query: { ...filter, limit, cursor },
+    });
     for (const event of body.items) {
       if (count === null && shown.has(event.id)) return found.reverse();
       found.push(event);

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
+import type { Reply } from "../calls.ts";
 import { serverOf } from "./account.ts";
 import { plain } from "./client.ts";
 import { openCredentials } from "./credentials.ts";
@@ -15,13 +16,7 @@ import { apiOf, commandOf, type Given, verb } from "./verbs.ts";
 const SHOWN_FIRST = 10;
 const MOST_FIRST = 200;
 
-interface Verification {
-  valid: boolean;
-  checked: number;
-  firstBadId: string | null;
-  reason?: "truncated" | "rewritten" | "rolled_back";
-  redacted?: number;
-}
+type Verification = Reply<"GET /api/v1/events/verify">;
 
 const REASONS = {
   truncated: "its newest events are missing",
@@ -77,7 +72,7 @@ async function here(
 
 async function there(flags: Given["flags"], host: Host, kept: readonly KeptSeal[]): Promise<Verification> {
   const api = apiOf({ flags, host });
-  const { body } = await api.get<Verification>("/api/v1/events/verify");
+  const { body } = await api.call("GET /api/v1/events/verify", {});
   const isBack = body.valid && kept.length > 0 && (await lacksSeal(api, kept));
   const found: Verification = isBack ? { ...body, valid: false, reason: "rolled_back" } : body;
   if (flags.json) printJson(host, JSON.stringify(found));

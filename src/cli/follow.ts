@@ -1,47 +1,16 @@
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import { isObject, type Json, type JsonObject, parseJson } from "../base/json.ts";
+import { isObject, type JsonObject, parseJson } from "../base/json.ts";
+import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
 import { errorText, secondsText } from "./show.ts";
 import { openPatience, openStream } from "./sse.ts";
 import type { Api, Said } from "./verbs.ts";
 
-/** What the API tells of an action run, as far as it is looked at here. */
-export interface Run {
-  id: string;
-  actionId: string | null;
-  kind: string;
-  status: string;
-  displayStatus: string;
-  result: Json;
-  error: Json;
-  durationSeconds: number | null;
-  startedAt: string | null;
-  createdAt: string;
-  triggerMethod: string;
-}
-
-export interface AutomationRun {
-  id: string;
-  automationId: string;
-  status: string;
-  displayStatus: string;
-  steps: { key: string; status: string; error: Json }[];
-  result: Json;
-  error: Json;
-  warnings?: { step: string; message: string }[];
-  startedAt: string | null;
-  completedAt: string | null;
-}
-
-/** A line of a run's log. */
-export interface LogLine {
-  seq: number;
-  timestamp: string;
-  level: string;
-  message: string;
-}
+export type Run = Reply<"GET /api/v1/action-runs/{run_id}">;
+export type AutomationRun = Reply<"GET /api/v1/automation-runs/{run_id}">;
+export type LogLine = Reply<"GET /api/v1/action-runs/{run_id}/logs">["items"][number];
 
 const runPath = (id: string) => `/api/v1/action-runs/${id}`;
 
@@ -92,7 +61,7 @@ export async function followRun(
 }
 
 async function settledRun(api: Api, host: Host, id: string): Promise<Said<Run>> {
-  return tenaciously(host, () => api.get<Run>(runPath(id)));
+  return tenaciously(host, () => api.call("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } }));
 }
 
 async function tenaciously<T>(host: Host, work: () => Promise<T>): Promise<T> {
@@ -117,7 +86,9 @@ export async function awaitAutomationRun(
 ): Promise<Said<AutomationRun>> {
   try {
     for (let pollMs = POLL_MS; ; pollMs = Math.min(pollMs * 1.2, LONGEST_POLL_MS)) {
-      const said = await tenaciously(host, () => api.get<AutomationRun>(`/api/v1/automation-runs/${id}`));
+      const said = await tenaciously(host, () =>
+        api.call("GET /api/v1/automation-runs/{run_id}", { path: { run_id: id } }),
+      );
       if (FINAL.has(said.body.status)) return said;
       host.status(stepsText(said.body));
       await systemClock.sleep(pollMs);

@@ -52,25 +52,20 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const isId = (word: string) => UUID.test(word);
 
-interface Named {
-  id: string;
-  slug: string;
-}
-
 /** An id as it is; a slug becomes the id of what has it. */
 export async function actionId(api: Api, word: string): Promise<string> {
   if (isId(word)) return word;
-  return (await api.get<Named>(`/api/v1/actions/slug/${encodeURIComponent(word)}`)).body.id;
+  return (await api.call("GET /api/v1/actions/slug/{slug}", { path: { slug: word } })).body.id;
 }
 
 export async function connectionId(api: Api, word: string): Promise<string> {
   if (isId(word)) return word;
-  return (await api.get<Named>(`/api/v1/connections/slug/${encodeURIComponent(word)}`)).body.id;
+  return (await api.call("GET /api/v1/connections/slug/{slug}", { path: { slug: word } })).body.id;
 }
 
 export async function templateId(api: Api, word: string): Promise<string> {
   if (isId(word)) return word;
-  return (await api.get<Named>(`/api/v1/templates/slug/${encodeURIComponent(word)}`)).body.id;
+  return (await api.call("GET /api/v1/templates/slug/{slug}", { path: { slug: word } })).body.id;
 }
 
 const PAGE = 100;
@@ -79,10 +74,8 @@ const PAGE = 100;
 export async function automationId(api: Api, word: string): Promise<string> {
   if (isId(word)) return word;
   for (let offset = 0; ; offset += PAGE) {
-    const { body } = await api.get<{ automations: Named[]; hasNext: boolean }>("/api/v1/automations", {
-      q: word.slice(0, 255),
-      limit: PAGE,
-      offset,
+    const { body } = await api.call("GET /api/v1/automations", {
+      query: { q: word.slice(0, 255), limit: PAGE, offset },
     });
     const found = body.automations.find(({ slug }) => slug === word);
     if (found) return found.id;

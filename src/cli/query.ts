@@ -1,15 +1,10 @@
 import { AppError } from "../base/errors.ts";
+import type { Reply } from "../calls.ts";
 import { jsonGiven, numberGiven } from "./given.ts";
 import { UsageError } from "./host.ts";
 import { printJson, printTable } from "./show.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
-
-interface Result {
-  columns: { name: string }[];
-  rows: Record<string, unknown>[];
-  truncated: boolean;
-}
 
 /** The most that one reply in JSON has. */
 const MAX_REPLY_ROWS = 10_000;
@@ -44,8 +39,10 @@ export const query = singleCommand(
       }
       const forPeople = host.width !== null;
       const most = limit ?? (forPeople ? undefined : MAX_REPLY_ROWS);
-      const asked = { sql, parameters, limit: most };
-      const { body, text } = await api.send<Result>("POST", "/api/v1/query", asked, true);
+      const { body, text } = await api.call("POST /api/v1/query", {
+        body: { sql, parameters, limit: most },
+        isLong: true,
+      });
       if (format === "json") printJson(host, text);
       else {
         const columns = body.columns.map(({ name }) => ({ title: name, of: (row: Row) => row[name] }));
@@ -61,7 +58,7 @@ export const query = singleCommand(
   }),
 );
 
-type Row = Result["rows"][number];
+type Row = Reply<"POST /api/v1/query">["rows"][number];
 
 function formatOf(flags: { json?: boolean; csv?: boolean; jsonl?: boolean }) {
   const given = (["json", "csv", "jsonl"] as const).filter((name) => flags[name]);

@@ -1,4 +1,5 @@
-import { followRun, type LogLine, logText, type Run } from "./follow.ts";
+import type { Reply } from "../calls.ts";
+import { followRun, logText, type Run } from "./follow.ts";
 import { actionId, numberGiven } from "./given.ts";
 import {
   type Column,
@@ -9,7 +10,9 @@ import {
   secondsText,
   tellMore,
 } from "./show.ts";
-import { apiOf, commandOf, verb } from "./verbs.ts";
+import { apiOf, commandOf, type Said, verb } from "./verbs.ts";
+
+type Logs = Reply<"GET /api/v1/action-runs/{run_id}/logs">;
 
 const COLUMNS: readonly Column<Run>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
@@ -39,21 +42,18 @@ export const runs = commandOf("runs", {
     async run({ flags, host }) {
       const [limit, offset] = [numberGiven("--limit", flags.limit), numberGiven("--offset", flags.offset)];
       const api = apiOf({ flags, host });
-      const { body, text } = await api.get<{
-        runs: Run[];
-        hasNext: boolean;
-        offset: number;
-        total: number;
-      }>("/api/v1/action-runs", {
-        action_id: flags.action === undefined ? undefined : await actionId(api, flags.action),
-        kinds: flags.kind,
-        statuses: flags.status,
-        automation_run_id: flags["automation-run"],
-        trigger_method: flags.trigger,
-        since: flags.since,
-        until: flags.until,
-        limit,
-        offset,
+      const { body, text } = await api.call("GET /api/v1/action-runs", {
+        query: {
+          action_id: flags.action === undefined ? undefined : await actionId(api, flags.action),
+          kinds: flags.kind,
+          statuses: flags.status,
+          automation_run_id: flags["automation-run"],
+          trigger_method: flags.trigger,
+          since: flags.since,
+          until: flags.until,
+          limit,
+          offset,
+        },
       });
       if (flags.json) return printJson(host, text);
       printTable(host, body.runs, COLUMNS);
@@ -63,7 +63,7 @@ export const runs = commandOf("runs", {
   get: verb({
     words: "RUN",
     async run({ flags, words, host }) {
-      const { body, text } = await apiOf({ flags, host }).get<Record<string, unknown>>(pathOf(words[0]));
+      const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/action-runs/{run_id}", at(words));
       if (flags.json) return printJson(host, text);
       printFields(host, body);
     },
@@ -75,17 +75,17 @@ export const runs = commandOf("runs", {
       const api = apiOf({ flags, host });
       if (flags.follow) {
         const isJson = flags.json === true;
-        const { body: run } = await api.get<Run>(pathOf(words[0]));
+        const { body: run } = await api.call("GET /api/v1/action-runs/{run_id}", at(words));
         await followRun({ api, host }, run.id, (line, text) =>
           isJson ? printJson(host, text) : host.out(logText(line)),
         );
         return;
       }
       for (let cursor: string | undefined; host.isRead(); ) {
-        const { body, text } = await api.get<{ items: LogLine[]; nextCursor?: string }>(
-          `${pathOf(words[0])}/logs`,
-          { limit: MOST_LINES, cursor },
-        );
+        const { body, text }: Said<Logs> = await api.call("GET /api/v1/action-runs/{run_id}/logs", {
+          ...at(words),
+          query: { limit: MOST_LINES, cursor },
+        });
         if (flags.json) printJson(host, text);
         else for (const line of body.items) host.out(logText(line));
         cursor = body.nextCursor;
@@ -96,11 +96,14 @@ export const runs = commandOf("runs", {
   cancel: verb({
     words: "RUN",
     async run({ flags, words, host }) {
-      const { body, text } = await apiOf({ flags, host }).send<Run>("POST", `${pathOf(words[0])}/cancel`);
+      const { body, text } = await apiOf({ flags, host }).call(
+        "POST /api/v1/action-runs/{run_id}/cancel",
+        at(words),
+      );
       if (flags.json) return printJson(host, text);
       host.out(`The run ${body.id} is ${body.status}.`);
     },
   }),
 });
 
-const pathOf = (id = "") => `/api/v1/action-runs/${encodeURIComponent(id)}`;
+const at = ([id = ""]: readonly string[]) => ({ path: { run_id: id } });

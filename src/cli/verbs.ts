@@ -1,4 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
+import type { Call, Given as CallGiven, Reply } from "../calls.ts";
 import { signedIn, whileSignedIn } from "./account.ts";
 import type { Client } from "./client.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
@@ -103,25 +104,45 @@ export interface Said<T> {
 /** Asks a server on behalf of whoever is signed in to it. */
 export interface Api {
   server: string;
+  /** What people type is sent as it is: the server says what is wrong with it. `isLong`: it takes as long as it takes. */
+  call<K extends Call>(address: K, given: Typed<K> & { isLong?: boolean }): Promise<Said<Reply<K>>>;
   get<T>(path: string, query?: Query): Promise<Said<T>>;
-  /** `isLong`: it may take as long as it does. */
-  send<T>(method: string, path: string, body?: unknown, isLong?: boolean): Promise<Said<T>>;
+  send<T>(method: string, path: string, body?: unknown): Promise<Said<T>>;
   open: Client["open"];
 }
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** What a call is given, names checked and values not. */
+type Typed<K extends Call> = {
+  [Part in keyof CallGiven<K>]: { [Name in keyof CallGiven<K>[Part]]?: unknown };
+};
 
 /** Throws `NotSignedIn`, also later, where the token is not taken any more. */
 export function apiOf({ flags, host }: Pick<Given, "flags" | "host">): Api {
   const { server, client } = signedIn(host, flags.server, flags.org);
   return {
     server,
+    call<K extends Call>(address: K, given: Typed<K> & { isLong?: boolean }) {
+      const { path = {}, query = {}, body, isLong = false } = given as Parts;
+      const [method = "", template = ""] = address.split(" ");
+      const at = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+      const saying = isLong ? { timeoutMs: 0 } : {};
+      return whileSignedIn(server, client.say<Reply<K>>(method, at + queryText(query), body, saying));
+    },
     get: <T>(path: string, query: Query = {}) =>
       whileSignedIn(server, client.say<T>("GET", path + queryText(query))),
-    send: <T>(method: string, path: string, body?: unknown, isLong = false) =>
-      whileSignedIn(server, client.say<T>(method, path, body, isLong ? { timeoutMs: 0 } : {})),
+    send: <T>(method: string, path: string, body?: unknown) =>
+      whileSignedIn(server, client.say<T>(method, path, body)),
     open: (method, path, saying) => whileSignedIn(server, client.open(method, path, saying)),
   };
+}
+
+interface Parts {
+  path?: Record<string, string>;
+  query?: Query;
+  body?: unknown;
+  isLong?: boolean;
 }
 
 /** `?…` with what is given; lists are repeated. */

@@ -1,18 +1,11 @@
 import { AppError } from "../base/errors.ts";
-import type { Json } from "../base/json.ts";
+import type { Reply } from "../calls.ts";
 import { automationId, numberGiven } from "./given.ts";
 import { UsageError } from "./host.ts";
 import { type Column, errorText, instantText, printJson, printTable } from "./show.ts";
 import { apiOf, commandOf, verb } from "./verbs.ts";
 
-interface DeadLetter {
-  id: string;
-  source: string;
-  attempts: number;
-  lastFailedAt: string;
-  status: string;
-  error: Json;
-}
+type DeadLetter = Reply<"GET /api/v1/dead-letters">["items"][number];
 
 const COLUMNS: readonly Column<DeadLetter>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
@@ -36,9 +29,8 @@ export const webhooks = commandOf("webhooks", {
     async run({ flags, host }) {
       const limit = numberGiven("--limit", flags.limit);
       const api = apiOf({ flags, host });
-      const { body, text } = await api.get<{ items: DeadLetter[]; nextCursor?: string }>(
-        "/api/v1/dead-letters",
-        {
+      const { body, text } = await api.call("GET /api/v1/dead-letters", {
+        query: {
           source: flags.source,
           automation_id:
             flags.automation === undefined ? undefined : await automationId(api, flags.automation),
@@ -46,7 +38,7 @@ export const webhooks = commandOf("webhooks", {
           limit,
           cursor: flags.cursor,
         },
-      );
+      });
       if (flags.json) return printJson(host, text);
       printTable(host, body.items, COLUMNS);
       if (body.nextCursor !== undefined && host.isTerminal)
@@ -61,10 +53,13 @@ export const webhooks = commandOf("webhooks", {
       if (ways.length !== 1)
         throw new UsageError("Say what to replay: ids of dead letters, --automation or --webhook.");
       const api = apiOf({ flags, host });
-      const { body, text } = await api.send<{ replayed: number }>("POST", "/api/v1/dead-letters/replay", {
-        ...(ids.length > 0 ? { ids } : {}),
-        automationId: flags.automation === undefined ? undefined : await automationId(api, flags.automation),
-        webhookId: flags.webhook,
+      const { body, text } = await api.call("POST /api/v1/dead-letters/replay", {
+        body: {
+          ...(ids.length > 0 ? { ids } : {}),
+          automationId:
+            flags.automation === undefined ? undefined : await automationId(api, flags.automation),
+          webhookId: flags.webhook,
+        },
       });
       if (flags.json) printJson(host, text);
       else
