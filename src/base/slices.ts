@@ -14,6 +14,18 @@ export function openTurns(): () => Promise<void> | undefined {
   };
 }
 
+/** What `make` makes of each, one after the other, with turns for others between them. */
+export async function mapInTurns<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
+  const turn = openTurns();
+  const made: R[] = [];
+  for (const item of items) {
+    made.push(make(item));
+    const others = turn();
+    if (others) await others;
+  }
+  return made;
+}
+
 /** Work that may be interrupted wherever it yields. */
 export type Work<T> = Generator<void, T, void>;
 

@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { readStored, wholeOf } from "../base/long-json.ts";
 import { resolveTemplates, type Scope, type TemplateOptions } from "../base/template.ts";
 import { frameScope, type KeptResult, readScope, type ScopeFrame } from "../base/whole-scope.ts";
 import type { Compute } from "./contract.ts";
@@ -28,5 +29,5 @@ export async function fillInChild(
   const tooMuch = (why: string) =>
     new AppError("template_error", `The templates take ${why} to fill in; pass on less.`);
   const { bytes } = await compute.run({ name: "fill", input, pieces, tooMuch }, by);
-  return JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
+  return (await wholeOf(readStored(Buffer.from(bytes).toString()))) as JsonObject;
 }

@@ -18,7 +18,7 @@ import { recordProgress } from "../resources/runs/end.ts";
 import { runTopic } from "../resources/runs/enqueue.ts";
 import { ownerOf } from "../resources/runs/finish.ts";
 import { appendLogs, type NewLog } from "../resources/runs/logs.ts";
-import { isHeld, saveProgress } from "../resources/runs/progress.ts";
+import { isHeld, type StoredDefinition, saveProgress } from "../resources/runs/progress.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
@@ -47,7 +47,9 @@ export interface OpenBench {
 interface Setting {
   run: RunRow;
   executor: Executor;
-  definition: () => RunRow["definition"];
+  definition: RunRow["definition"];
+  /** As the row keeps it. */
+  stored: StoredDefinition;
   scope: Scope;
   kept: Bench["kept"];
   signal: AbortSignal;
@@ -64,7 +66,7 @@ interface Setting {
 export function openBench(ctx: Context, setting: Setting): OpenBench {
   const { run, executor, scope, kept, signal } = setting;
   const secrets: string[] = [];
-  const diary = openDiary(ctx, run, setting.definition, () => secrets);
+  const diary = openDiary(ctx, run, setting.stored, () => secrets);
   const undo = openUndo();
   let folder: Promise<string> | null = null;
   const links = new Map<string, ReturnType<typeof openLink>>();
@@ -82,7 +84,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
         requireApproval(ctx, row, {
           runId: run.id,
           kind: run.kind,
-          definition: setting.definition(),
+          definition: setting.definition,
           purpose,
         }),
     }).then(({ link, ...opened }) => {
@@ -226,12 +228,7 @@ function lakeBench(
 const LEAST_HIDDEN_CHARACTERS = 8;
 
 /** Gathers progress and log lines, and writes them now and then. */
-function openDiary(
-  ctx: Context,
-  run: RunRow,
-  definition: () => RunRow["definition"],
-  secrets: () => readonly string[],
-) {
+function openDiary(ctx: Context, run: RunRow, stored: StoredDefinition, secrets: () => readonly string[]) {
   let logs: NewLog[] = [];
   let lines = 0;
   let progress: RunProgress | null = run.progress;
@@ -270,7 +267,7 @@ function openDiary(
     await write({ ...ctx, actor: SYSTEM }, async (tx) => {
       if (!(await isHeld(tx.db, run))) return; // another worker has the run by now
       await appendLogs(tx.db, run.id, batch);
-      if (shown) await saveProgress(tx, run, shown, definition());
+      if (shown) await saveProgress(tx, run, shown, stored);
       if (shown && tell) await recordProgress(tx, run, shown);
       tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
     });

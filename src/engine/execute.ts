@@ -3,12 +3,14 @@ import { diskFull } from "../base/disk.ts";
 import { AppError, InvalidInput } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
 import type { JsonObject } from "../base/json.ts";
+import { measure } from "../base/measure.ts";
 import type { Context } from "../context.ts";
 import type { Done, Waiting } from "../executors/contract.ts";
 import { type CommonFields, checkFilled, fillInWhole } from "../resources/actions/definition.ts";
 import { openScope } from "../resources/automations/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
 import type { Outcome } from "../resources/runs/end.ts";
+import type { StoredDefinition } from "../resources/runs/progress.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { type OpenBench, openBench } from "./bench.ts";
 import type { DatasetLocks } from "./locks.ts";
@@ -29,6 +31,9 @@ export class Ended extends Error {
   }
 }
 
+/** A definition that is longer with its templates filled in is kept with them, and filled in again by the next attempt. */
+const MAX_KEPT_CHARACTERS = 1024 * 1024;
+
 export interface Execution {
   /** True for the run of one item of a list. */
   isItem: boolean;
@@ -46,6 +51,7 @@ export async function execute(
   { control, locks, places }: { control: AbortController; locks: DatasetLocks; places: Places },
 ): Promise<Execution> {
   let { definition, isResolved } = run;
+  let kept: StoredDefinition = { definition, isResolved };
   let isItem = false;
   let bench: OpenBench | null = null;
   let timer: Timer | undefined;
@@ -54,10 +60,11 @@ export async function execute(
     control.signal.throwIfAborted();
     const executor = ctx.executors[run.kind];
     const opened = await openScope(ctx, run);
-    const { scope, kept } = opened;
+    const { scope } = opened;
     isItem = "item" in scope;
     if (!isResolved) definition = await fillInWhole(ctx, executor, run.definition, opened, control.signal);
     isResolved = true;
+    if (measure(definition, MAX_KEPT_CHARACTERS) <= MAX_KEPT_CHARACTERS) kept = { definition, isResolved };
     const checked = checkFilled(executor, definition);
     const common = definition as CommonFields;
     timer = setTimeout(
@@ -67,9 +74,10 @@ export async function execute(
     bench = openBench(ctx, {
       run,
       executor,
-      definition: () => definition,
+      definition,
+      stored: kept,
       scope,
-      kept,
+      kept: opened.kept,
       signal: control.signal,
       end: (why) => control.abort(why),
       locks,
@@ -80,17 +88,17 @@ export async function execute(
     control.signal.throwIfAborted();
     const outcome: Outcome =
       "wait" in done ? { status: "waiting", wait: done } : { status: "completed", ...done };
-    return { outcome, definition, isResolved, isItem, bench };
+    return { outcome, ...kept, isItem, bench };
   } catch (error) {
     if (error instanceof ApprovalNeeded && !control.signal.aborted) {
       const wait: Waiting = { wait: "approval", request: error.request };
-      return { outcome: { status: "waiting", wait }, definition, isResolved, isItem, bench };
+      return { outcome: { status: "waiting", wait }, ...kept, isItem, bench };
     }
     const secrets = bench?.secrets() ?? [];
     const { aborted, reason } = control.signal;
     const told = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that
     const outcome = outcomeOf(ctx, { run, definition, secrets, error: told, signal: control.signal });
-    return { outcome, definition, isResolved, isItem, bench };
+    return { outcome, ...kept, isItem, bench };
   } finally {
     clearTimeout(timer);
   }

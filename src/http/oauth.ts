@@ -5,6 +5,9 @@ import { read } from "../base/shape.ts";
 import type { App } from "../context.ts";
 import { decodeText, parseBody, readBytes } from "./body.ts";
 
+/** No request of OAuth is longer, and anybody may send one. */
+const MAX_BYTES = 64 * 1024;
+
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 
 /**
@@ -14,6 +17,7 @@ const FORM = /^application\/x-www-form-urlencoded\b/i;
 export async function readOAuth<T extends TSchema>(app: App, request: Request, shape: T): Promise<Static<T>> {
   const names = Object.keys(shape.properties ?? {});
   const bytes = await readBytes(app, request);
+  if (bytes.length > MAX_BYTES) throw refused("The body is too long.");
   const isForm = FORM.test(request.headers.get("content-type") ?? "");
   const given = isForm ? fieldsOf(decodeText(bytes), names) : await parseBody(request, bytes);
   if (given !== undefined && !isObject(given)) throw refused("The body is a form or a JSON object.");

@@ -1,9 +1,9 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { SHORT_CHARACTERS } from "../../src/base/json.ts";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { AUTOMATION_RUNS, created, until } from "../support/work.ts";
+import { AUTOMATION_RUNS, branch, created, RUNS, until } from "../support/work.ts";
 
 setDefaultTimeout(60_000);
 
@@ -65,9 +65,49 @@ test("a long payload is what a short one is, in conditions, lists, templates, de
   const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${answer.body.automationRunId}/retry`));
   await until(app.owner, `${AUTOMATION_RUNS}/${again.id}`, (run) => run.status === "completed");
   expect(sentTo("/whole")).toEqual([seen, seen]);
+  const { steps: ended } = (await app.owner("GET", `${AUTOMATION_RUNS}/${again.id}`)).body;
+  const { body: shown } = await app.owner("GET", `${RUNS}/${ended[2].actionRunId}`);
+  expect(shown).toMatchObject({ status: "completed", definition: { body: "{{payload}}" } }); // not what it became
 
   const [letter] = (await app.owner("GET", LETTERS)).body.items;
   await app.owner("POST", `${LETTERS}/${letter.id}/replay`);
   await until(app.owner, LETTERS, ({ items }) => items[0].status === "replayed");
   expect(sentTo("/whole")).toEqual([seen, seen, seen]);
+});
+
+describe("a form of more than 10,000 fields is refused", () => {
+  const part = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n';
+  test.each([
+    [
+      "application/x-www-form-urlencoded",
+      (fields: number) => Array.from({ length: fields }, () => "a=1").join("&"),
+    ],
+    ["multipart/form-data; boundary=x", (fields: number) => `${part.repeat(fields)}--x--\r\n`],
+  ])("%s", async (type, make) => {
+    await using app = await startApp();
+    await makeHook(app, {
+      action: { kind: "conditional_branch", definition: branch("a", "size(payload.a) == 10000") },
+    });
+    expect((await send(app, make(10_000), { "content-type": type })).body).toMatchObject({
+      result: { branch: "a" },
+    });
+    const refused = await send(app, make(10_001), { "content-type": type });
+    expect([refused.status, refused.body.detail]).toEqual([
+      422,
+      [
+        {
+          loc: ["body"],
+          msg: "A form may have at most 10,000 fields. Send fewer at a time.",
+          type: "form_too_large",
+        },
+      ],
+    ]);
+  });
+});
+
+test("a request of OAuth of more than 64 KiB is refused before it is taken apart", async () => {
+  await using app = await startApp({ engine: false });
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const refused = await app.anonymous("POST", "/api/v1/auth/device/token", "a=1&".repeat(20_000), headers);
+  expect([refused.status, refused.body]).toMatchObject([400, { error: "invalid_request" }]);
 });

@@ -8,6 +8,7 @@ import { ACTIONS, AUTOMATIONS, created } from "./work.ts";
 
 /** About the limit of a body. */
 const BODY_BYTES = 9_500_000;
+const LISTED = 20;
 const PAGE_ROWS = 300_000;
 const SETTLE_MS = 300;
 const POLL_MS = 50;
@@ -26,6 +27,7 @@ export async function startMonitored() {
   const page = pageOf();
   const peer = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => answer(request, page) });
   const { owner } = server;
+  const sink = `http://127.0.0.1:${peer.port}/sink`;
 
   const hook = async (path: string, config: object) =>
     created(
@@ -35,10 +37,10 @@ export async function startMonitored() {
         config: { path, secret: SECRET, requireTimestamp: false, ...config },
       }),
     );
-  const send = async (path: string, body: string): Promise<void> => {
-    const headers = { "content-type": "application/json", "x-svc-signature": `sha256=${sign(body)}` };
+  const send = async (path: string, body: string, type = "application/json", status = 200): Promise<void> => {
+    const headers = { "content-type": type, "x-svc-signature": `sha256=${sign(body)}` };
     const reply = await owner("POST", `/webhooks/acme/${path}`, Buffer.from(body), headers);
-    expectStatus(reply, 200);
+    expectStatus(reply, status);
   };
   const run = async (definition: object, kind: string, more: object = {}): Promise<void> => {
     const name = crypto.randomUUID();
@@ -54,6 +56,26 @@ export async function startMonitored() {
 
   await hook("plain", { action: branch("has(headers.nothing)") });
   await hook("condition", { action: branch("has(payload.nothing)") });
+  await hook("whole", {
+    waitSeconds: 30,
+    action: { kind: "http_request", definition: { url: sink, method: "POST", body: "{{payload}}" } },
+  });
+  await hook("each", {
+    waitSeconds: 30,
+    steps: [
+      { key: "each", forEach: "{{payload.list}}", maxParallel: 100, ...branch("item.n >= 0") },
+      { key: "all", dependsOn: ["each"], ...branch("size(steps.each.result) == 10000") },
+    ],
+  });
+  const manual = created(
+    await owner("POST", AUTOMATIONS, {
+      name: "m",
+      triggerType: "manual",
+      config: { action: branch("true") },
+    }),
+  );
+  const longest = action(LONG_JSON["texts that differ"]?.(240_000) ?? "");
+  const items = Array.from({ length: 10_000 }, (_, n) => ({ n, text: "x".repeat(900) }));
   const template = { ...definitionOf("bearer"), credentialsSchema: { type: "object", properties: {} } };
   template.http = { ...template.http, auth: { type: "none" } };
   const slugged = { slug: "an-api", displayName: "An API", templateType: "connection" };
@@ -87,6 +109,58 @@ export async function startMonitored() {
           await owner("POST", ACTIONS, action(LONG_JSON["texts that differ"]?.(240_000) ?? ""), keyed()),
           201,
         ),
+    },
+    {
+      name: "a list of actions with as many values as are allowed",
+      ask: async () => {
+        for (let n = 0; n < LISTED; n++) created(await owner("POST", ACTIONS, longest, keyed()));
+        expectStatus(await owner("GET", `${ACTIONS}?limit=100`), 200);
+      },
+    },
+    {
+      name: "a webhook of a form with as many fields as fit",
+      ask: () => send("plain", "a=1&".repeat(BODY_BYTES / 4), "application/x-www-form-urlencoded", 422),
+    },
+    {
+      name: "a webhook of a form with as many fields as are allowed",
+      ask: () => send("plain", `a=${"1".repeat(900)}&`.repeat(9_999), "application/x-www-form-urlencoded"),
+    },
+    {
+      name: "a webhook of a form in as many parts as fit",
+      ask: () => {
+        const part = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n';
+        return send(
+          "plain",
+          `${part.repeat(BODY_BYTES / part.length)}--x--\r\n`,
+          "multipart/form-data; boundary=x",
+          422,
+        );
+      },
+    },
+    {
+      name: "a request for a token with as many fields as fit",
+      ask: async () => {
+        const headers = { "content-type": "application/x-www-form-urlencoded" };
+        await owner("POST", "/api/v1/auth/device/token", "a=1&".repeat(BODY_BYTES / 4), headers);
+      },
+    },
+    {
+      name: "a payload that is passed on whole",
+      ask: () => send("whole", LONG_JSON["texts that differ"]?.(BODY_BYTES) ?? ""),
+    },
+    { name: "a list of 10,000 items", ask: () => send("each", `{"list":${JSON.stringify(items)}}`) },
+    {
+      name: "runs with as much input as is allowed, and a list of them",
+      ask: async () => {
+        const input = `{"input":${LONG_JSON["texts that differ"]?.(990_000)}}`;
+        for (let n = 0; n < LISTED; n++)
+          created(
+            await owner("POST", `${AUTOMATIONS}/${manual.id}/run`, input, {
+              "content-type": "application/json",
+            }),
+          );
+        expectStatus(await owner("GET", `${AUTOMATIONS}/${manual.id}/runs?limit=100`), 200);
+      },
     },
     {
       name: "a query with 10,000 wide rows",

@@ -1,4 +1,5 @@
 import { object, slug, uuid } from "../../base/shape.ts";
+import { mapInTurns } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { Run, toRun } from "../runs/wire.ts";
@@ -47,7 +48,7 @@ export const actionOperations = [
         rows.flatMap(({ action }) => [action.createdBy, action.updatedBy]),
       );
       return {
-        actions: rows.map(toAction),
+        actions: await mapInTurns(rows, toAction),
         hasNext: offset + rows.length < total,
         limit,
         offset,

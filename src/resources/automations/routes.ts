@@ -1,4 +1,5 @@
 import { object, uuid } from "../../base/shape.ts";
+import { mapInTurns } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { usersById } from "../users/people.ts";
@@ -50,7 +51,7 @@ export const automationOperations = [
         ctx,
         rows.flatMap(({ automation }) => [automation.createdBy, automation.updatedBy]),
       );
-      const automations = rows.map((row) => toAutomation(app, row));
+      const automations = await mapInTurns(rows, (row) => toAutomation(app, row));
       return { automations, hasNext: offset + rows.length < total, limit, offset, total, users };
     },
   }),
@@ -145,7 +146,7 @@ export const automationOperations = [
     async handle({ ctx, params, query }) {
       const { rows, total } = await listAutomationRuns(ctx, params.automation_id, query);
       const { limit, offset } = query;
-      const runs = rows.map((row) => toAutomationRun(ctx, row));
+      const runs = await mapInTurns(rows, (row) => toAutomationRun(ctx, row));
       return { runs, hasNext: offset + rows.length < total, limit, offset, total };
     },
   }),

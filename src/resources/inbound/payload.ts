@@ -18,13 +18,17 @@ export function payloadOf(content: Content): Json | Promise<Json> {
   if (type.startsWith("multipart/form-data")) return partsOf(content);
   const text = new TextDecoder("utf-8").decode(body);
   if (/^application\/([\w.+-]+\+)?json\b/.test(type)) return parseJsonInTurns(text);
-  if (type.startsWith("application/x-www-form-urlencoded")) return fieldsOf(new URLSearchParams(text));
+  if (type.startsWith("application/x-www-form-urlencoded")) {
+    refuseFields(count(body, "&") + 1);
+    return fieldsOf(new URLSearchParams(text));
+  }
   return type === "" && /^\s*[[{]/.test(text) ? parseJsonInTurns(text) : text;
 }
 
 /** The fields of a form in parts; of a file its name, type, and bytes in base64. */
 async function partsOf({ headers, body }: Content): Promise<JsonObject> {
   const type = headers.get("content-type") ?? "";
+  refuseFields(count(body, "content-disposition:"));
   const form = await new Response(Buffer.from(body), { headers: { "content-type": type } })
     .formData()
     .catch((cause) => {
@@ -38,6 +42,28 @@ async function partsOf({ headers, body }: Content): Promise<JsonObject> {
     return [name, { fileName: value.name, mimeType: value.type, data }];
   });
   return fieldsOf(await Promise.all(pairs));
+}
+
+/** A form is read in one go, and others wait meanwhile. */
+const MAX_FIELDS = 10_000;
+
+function refuseFields(fields: number): void {
+  if (fields > MAX_FIELDS) {
+    const most = MAX_FIELDS.toLocaleString("en-US");
+    throw invalid(
+      ["body"],
+      `A form may have at most ${most} fields. Send fewer at a time.`,
+      "form_too_large",
+    );
+  }
+}
+
+/** How often `mark` is in `bytes`, in letters of either case; no further than needed. */
+function count(bytes: Uint8Array, mark: string): number {
+  const text = Buffer.from(bytes).toString("latin1").toLowerCase();
+  let found = 0;
+  for (let at = text.indexOf(mark); at >= 0 && found <= MAX_FIELDS; at = text.indexOf(mark, at + 1)) found++;
+  return found;
 }
 
 /** A name that stands once has its value, one that is repeated a list. */

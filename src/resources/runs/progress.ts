@@ -20,20 +20,22 @@ export async function isHeld(db: ReadDb, run: RunRow): Promise<boolean> {
   return row !== undefined && row.leaseToken !== null && row.leaseToken === run.leaseToken;
 }
 
+/** A definition as a run's row keeps it: with its templates filled in, or still with them. */
+export type StoredDefinition = Pick<RunRow, "definition" | "isResolved">;
+
 /** Shows how far a running run has come, and the definition that it runs; nothing when the lease is lost. */
 export async function saveProgress(
   tx: WriteContext,
   run: RunRow,
   progress: RunProgress,
-  definition: RunRow["definition"],
+  stored: StoredDefinition,
 ): Promise<void> {
   await tx.db
     .update(actionRuns)
     .set({
       progress,
       progressId: NEXT_PROGRESS_ID,
-      definition,
-      isResolved: true,
+      ...stored,
       updatedAt: timestamp(tx.clock),
     })
     .where(

@@ -1,4 +1,5 @@
 import { object, uuid } from "../../base/shape.ts";
+import { mapInTurns } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { eventStream } from "../../http/stream.ts";
 import { triggerOf } from "../../http/trigger.ts";
@@ -28,7 +29,7 @@ export const runOperations = [
         rows.map((row) => (isHidden(ctx, row) ? null : row.createdBy)),
       );
       return {
-        runs: rows.map((row) => toRun(ctx, row)),
+        runs: await mapInTurns(rows, (row) => toRun(ctx, row)),
         hasNext: offset + rows.length < total,
         limit,
         offset,
