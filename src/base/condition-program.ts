@@ -11,6 +11,9 @@ const MAX_STEPS = 100_000;
 const MAX_JOINED = 64 * 1024 * 1024;
 const STEP = "@weir_step";
 const LOOK = "@weir_look";
+const TEXT = "@weir_text";
+/** What a pattern takes for a character of text, at most. */
+const MS_OF_A_CHARACTER = 1e-4;
 /** What goes through all of a large value, and can stand in one condition a hundred times. */
 const LOOKED_AT: readonly unknown[] = ["_==_", "_!=_", "@in"];
 
@@ -28,7 +31,15 @@ export interface Allowance {
 }
 
 /** What is left to the condition that runs; one runs at a time, as nothing in it waits. */
-const budget = { looked: 0, steps: 0, joined: 0, until: 0, isOver: false, clock: null as Clock | null };
+const budget = {
+  looked: 0,
+  steps: 0,
+  joined: 0,
+  until: 0,
+  isOver: false,
+  isLate: false,
+  clock: null as Clock | null,
+};
 
 let loaded: { cel: Cel; env: ReturnType<Cel["celEnv"]> } | null = null;
 
@@ -52,10 +63,17 @@ export function compile(text: string): Program {
     run(scope, clock, allowance) {
       const startedMs = clock.monotonic();
       const until = startedMs + allowance.leftMs;
-      Object.assign(budget, { steps: MAX_STEPS, joined: MAX_JOINED, until, isOver: false, clock });
+      Object.assign(budget, {
+        steps: MAX_STEPS,
+        joined: MAX_JOINED,
+        until,
+        isOver: false,
+        isLate: false,
+        clock,
+      });
       const input = inputOf(names, scope);
       const outcome = budget.isOver ? null : evaluate(input);
-      allowance.leftMs -= clock.monotonic() - startedMs;
+      allowance.leftMs = budget.isLate ? 0 : allowance.leftMs - (clock.monotonic() - startedMs);
       if (budget.isOver) return cel.celError("it goes through its lists for too long");
       return outcome;
     },
@@ -193,8 +211,8 @@ function boundedJoins({ celFunc, CelScalar: { BYTES, STRING } }: Cel) {
 }
 
 /**
- * The first gives back whether a loop goes on, and ends all of them when the budget is used up; the second gives back
- * the value that is compared, or one that costs nothing.
+ * The first gives back whether a loop goes on, and ends all of them when the budget is used up; the others give back the
+ * text that a pattern goes through and the value that is compared, or one that costs nothing.
  */
 function boundFunctions({ celFunc, CelScalar: { DYN } }: Cel) {
   const isLate = () => {
@@ -205,6 +223,13 @@ function boundFunctions({ celFunc, CelScalar: { DYN } }: Cel) {
     celFunc(STEP, [DYN], DYN, (goesOn) => {
       if (--budget.steps < 0) budget.isOver = true;
       return isLate() ? false : goesOn;
+    }),
+    celFunc(TEXT, [DYN], DYN, (text) => {
+      if (typeof text !== "string" || !budget.clock) return text;
+      if (text.length * MS_OF_A_CHARACTER <= budget.until - budget.clock.monotonic()) return text;
+      budget.isOver = true;
+      budget.isLate = true;
+      return "";
     }),
     celFunc(LOOK, [DYN], DYN, (compared) => (isLate() ? false : compared)),
   ];
@@ -231,6 +256,8 @@ function boundLoops(node: unknown, names: Set<string>, bound: readonly string[])
     const last = operands.pop();
     if (last) operands.push(call(LOOK, last, node.id as never));
   }
+  if (kind?.case === "callExpr" && value?.function === "matches" && isObject(value.target))
+    value.target = call(TEXT, value.target, node.id as never);
   for (const part of Object.values(node)) boundLoops(part, names, inner);
 }
 

@@ -20,6 +20,9 @@ export interface Template {
   fallback?: Json;
 }
 
+/** No value is as deep. */
+const MAX_KEYS = 1_000;
+
 /** What a text is made of: plain text, and templates between. */
 export type Piece = string | Template;
 
@@ -66,7 +69,10 @@ export function readTemplate(text: string, open: number): { template: Template; 
     fallback = { value: reader.json() };
   } else {
     path.push(reader.need(ROOT, "a name such as payload is expected"));
-    for (let key = reader.key(); key !== null; key = reader.key()) path.push(key);
+    for (let key = reader.key(); key !== null; key = reader.key()) {
+      path.push(key);
+      if (path.length > MAX_KEYS) throw reader.fault("it goes too deep");
+    }
     reader.take(SPACE);
     if (reader.skip("??")) {
       reader.take(SPACE);

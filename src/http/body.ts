@@ -95,7 +95,21 @@ export function parseBody(
   if (type !== null && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {
     throw new AppError("unsupported_media_type", `This takes application/json, not ${type.slice(0, 100)}.`);
   }
-  return parseJsonInTurns(decodeText(bytes), { maxValues: isData ? MAX_DATA_VALUES : MAX_VALUES });
+  const text = decodeText(bytes);
+  refuseTemplates(text);
+  return parseJsonInTurns(text, { maxValues: isData ? MAX_DATA_VALUES : MAX_VALUES });
+}
+
+/** Expressions are read wherever they are; one takes as long as a value, and many fit into one. */
+const MAX_TEMPLATES = 10_000;
+
+function refuseTemplates(text: string): void {
+  let found = 0;
+  for (let at = text.indexOf("{{"); at >= 0; at = text.indexOf("{{", at + 2)) {
+    if (++found <= MAX_TEMPLATES) continue;
+    const most = MAX_TEMPLATES.toLocaleString("en-US");
+    throw invalid(["body"], `A body may have at most ${most} template expressions.`, "json_too_large");
+  }
 }
 
 /** Throws `invalid` for bytes that are not UTF-8. */

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { conditionFault, holds } from "../../src/base/condition.ts";
+import {
+  ConditionTooLong,
+  conditionFault,
+  holds,
+  MAX_CONDITIONS_MS,
+  openAllowance,
+} from "../../src/base/condition.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Scope } from "../../src/base/template.ts";
@@ -101,6 +107,14 @@ describe("a condition", () => {
       expect(reason(text, many)).toContain("it goes through its lists for too long");
     }
     expect(holds("payload.list.all(x, x >= 0)", many)).toBe(true);
+  });
+
+  test("leaves a long text to where nobody waits, when a pattern is to go through it", () => {
+    const scope = { payload: { text: "ab".repeat(1_000_000) } };
+    const matches = (leftMs: number) =>
+      holds('payload.text.matches("^(ab)+$")', scope, openAllowance(leftMs));
+    expect(() => matches(20)).toThrow(ConditionTooLong);
+    expect(matches(MAX_CONDITIONS_MS)).toBe(true);
   });
 
   test("matches patterns that would hang a backtracking engine", () => {

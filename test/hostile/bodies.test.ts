@@ -74,6 +74,31 @@ test("names that objects carry by themselves are fields like any other", async (
   }
 });
 
+test("a body of more template expressions than are read at once is refused", async () => {
+  const of = (count: number) => ({
+    name: "many",
+    kind: "http_request",
+    definition: { url: "http://a.example", method: "POST", body: "{{input.a}}".repeat(count) },
+  });
+  expect((await app.owner("POST", ACTIONS, of(10_000))).status).toBe(201);
+  const refused = await app.owner("POST", ACTIONS, of(10_001));
+  expect([refused.status, refused.body.detail]).toEqual([
+    422,
+    [{ loc: ["body"], msg: "A body may have at most 10,000 template expressions.", type: "json_too_large" }],
+  ]);
+});
+
+test("a template may be as deep as no value is, and no deeper", async () => {
+  const of = (count: number) => ({
+    name: "deep",
+    kind: "http_request",
+    definition: { url: `http://a.example/{{input${".a".repeat(count)}}}` },
+  });
+  expect((await app.owner("POST", ACTIONS, of(999))).status).toBe(201);
+  const refused = await app.owner("POST", ACTIONS, of(1_000));
+  expect([refused.status, refused.body.detail[0]?.type]).toEqual([422, "template_error"]);
+});
+
 test("a body of millions of lists is refused before they take their memory", async () => {
   const nested = `{"name":"a","kind":"http_request","definition":{"body":[${"[],".repeat(3_000_000)}[]]}}`;
   const answer = await app.owner("POST", ACTIONS, nested, { "content-type": "application/json" });

@@ -8,9 +8,9 @@ import { ACTIONS, AUTOMATIONS, created } from "./work.ts";
 
 /** About the limit of a body. */
 const BODY_BYTES = 9_500_000;
-const LISTED = 20;
+const LISTED = 10;
 const PAGE_ROWS = 300_000;
-const SETTLE_MS = 300;
+const SETTLE_MS = 150;
 const POLL_MS = 50;
 
 /** Something that a tenant may ask for, at about the limit of what is allowed. */
@@ -56,6 +56,7 @@ export async function startMonitored() {
 
   await hook("plain", { action: branch("has(headers.nothing)") });
   await hook("condition", { action: branch("has(payload.nothing)") });
+  await hook("pattern", { waitSeconds: 30, action: branch("payload.text.matches('^(ab)+$')") });
   await hook("whole", {
     waitSeconds: 30,
     action: { kind: "http_request", definition: { url: sink, method: "POST", body: "{{payload}}" } },
@@ -116,6 +117,26 @@ export async function startMonitored() {
         for (let n = 0; n < LISTED; n++) created(await owner("POST", ACTIONS, longest, keyed()));
         expectStatus(await owner("GET", `${ACTIONS}?limit=100`), 200);
       },
+    },
+    {
+      name: "a pattern over a webhook of one long text",
+      ask: () => send("pattern", JSON.stringify({ text: "ab".repeat(BODY_BYTES / 2) })),
+    },
+    {
+      name: "a definition of as many templates as fit",
+      ask: async () =>
+        expectStatus(
+          await owner("POST", ACTIONS, action(JSON.stringify("{{a.b}}".repeat(BODY_BYTES / 7))), keyed()),
+          422,
+        ),
+    },
+    {
+      name: "a definition of as many templates as are allowed",
+      ask: async () =>
+        expectStatus(
+          await owner("POST", ACTIONS, action(JSON.stringify("{{a.b}}".repeat(10_000))), keyed()),
+          201,
+        ),
     },
     {
       name: "a webhook of a form with as many fields as fit",
