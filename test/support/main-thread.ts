@@ -119,6 +119,20 @@ export async function startMonitored() {
       },
     },
     {
+      name: "a selection of as many files as are told apart",
+      ask: async () => {
+        const files = Array.from({ length: 14_000 }, (_, n) => ({
+          id: `${n}`,
+          path: `/${n}`,
+          name: "a",
+          size: 1,
+          kind: "file",
+        }));
+        const path = `/api/v1/connections/${connectionId}/files/validate`;
+        expectStatus(await owner("POST", path, { selectedItems: files, rootPath: 1 }), 422);
+      },
+    },
+    {
       name: "a pattern over a webhook of one long text",
       ask: () => send("pattern", JSON.stringify({ text: "ab".repeat(BODY_BYTES / 2) })),
     },

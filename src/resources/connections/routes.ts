@@ -223,6 +223,7 @@ export const connectionOperations = [
     summary: "Tells whether a selection of files keeps within the limits",
     params,
     body: Selection,
+    takesData: true,
     response: SelectionReport,
     errors: REMOTE,
     handle: ({ ctx, params, body, visit }) =>

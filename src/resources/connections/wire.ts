@@ -171,7 +171,7 @@ export type SelectedItem = Static<typeof SelectedItem>;
 
 export const Selection = object({
   /** More than the 10,000 that are allowed, so that one too many is a violation. */
-  selectedItems: Type.Array(SelectedItem, { maxItems: 100_000 }),
+  selectedItems: Type.Array(SelectedItem, { maxItems: 20_000 }),
   rootPath: optional(nullable(path({ description: "The folder that all items lie in; / by default" }))),
 });
 export type Selection = Static<typeof Selection>;
