@@ -16,6 +16,9 @@ const formsOf = (secret: string): string[] => [
   encodeURIComponent(secret.toWellFormed()),
   new URLSearchParams([["", secret]]).toString().slice(1),
   Buffer.from(secret).toString("base64"),
+  Buffer.from(secret).toString("base64").replace(/=+$/, ""),
+  Buffer.from(secret).toString("base64url"),
+  Buffer.from(secret).toString("hex"),
 ];
 
 /** JSON escapes no letter or digit, so a run of them stands in a text as it is in the secret. */
@@ -38,6 +41,14 @@ export function hideInCut(text: string, secrets: readonly string[]): string {
     return most;
   }, 0);
   return longest === 0 ? told : told.slice(0, -longest) + HIDDEN;
+}
+
+/** The bytes without these texts, whatever else they hold; the same bytes where none stands in them. */
+export function hideInBytes(bytes: Buffer, secrets: readonly string[]): Buffer {
+  const found = worthHiding(secrets).filter((secret) => bytes.includes(secret));
+  if (found.length === 0) return bytes;
+  const asBytes = found.map((secret) => Buffer.from(secret).toString("latin1"));
+  return Buffer.from(hideIn(bytes.toString("latin1"), asBytes), "latin1");
 }
 
 /** A copy of `value` without these texts, keys included. */

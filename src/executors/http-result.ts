@@ -1,5 +1,5 @@
 import { AppError } from "../base/errors.ts";
-import { hideInCut, hideSecrets } from "../base/hide.ts";
+import { hideInBytes, hideInCut, hideSecrets } from "../base/hide.ts";
 import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../base/jmespath.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { type Summary, summaryOf } from "../base/summary.ts";
@@ -206,7 +206,8 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
   let at = 0;
   const bodies = pages.map((page) => {
     at += page.size;
-    return withoutEchoes(page, bodyIn(page, bytes.subarray(at - page.size, at)), secrets);
+    const said = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also where these are no text
+    return withoutEchoes(page, bodyIn(page, said), secrets);
   });
   const last = bodies.at(-1) ?? null;
   const lists = bodies.every(Array.isArray);

@@ -471,6 +471,40 @@ describe("a request with a connection", () => {
     expect(seen).toEqual([]);
   });
 
+  test("gives back no credentials that the server says again, in whatever form or beside whatever bytes", async () => {
+    const token = "canary>>to?ken";
+    const forms = [
+      token,
+      encodeURIComponent(token),
+      Buffer.from(token).toString("base64"),
+      Buffer.from(token).toString("base64").replaceAll("=", ""),
+      Buffer.from(token).toString("base64url"),
+      Buffer.from(token).toString("hex"),
+    ];
+    const types = [
+      "application/json",
+      "text/plain",
+      "text/plain; charset=utf-16le",
+      "application/octet-stream",
+    ];
+    const keyed = { ...access, authorize: async () => ({ headers: {}, query: {}, secrets: [token] }) };
+    for (const type of types) {
+      const said = type === "application/json" ? JSON.stringify(forms) : `\0${forms.join(" ")}`;
+      using peer = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch: () => new Response(said, { headers: { "content-type": type } }),
+      });
+      const opened = link({ baseUrl: `http://127.0.0.1:${peer.port}` }, { token });
+      const result = await run({ url: "/echo", responseExtract: "@" }, benchWith(keyed, opened));
+      const { body } = result as { body: unknown };
+      const bytes = (encoding: "base64" | "utf16le") =>
+        Buffer.from(String(body), encoding).toString("latin1");
+      for (const told of [JSON.stringify(result), bytes("base64"), bytes("utf16le")])
+        for (const form of forms) expect([type, form, told.includes(form)]).toEqual([type, form, false]);
+    }
+  });
+
   test("fails when its provider has no way to authorise it", async () => {
     const opened = link({}, {});
     const error = await failure({ url: base }, benchWith(undefined, opened));
