@@ -5,6 +5,12 @@ import { textOf } from "./template-lookup.ts";
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
+/** What reading a URL leaves out: these wherever they stand, and all controls and blanks at its ends. */
+const UNSEEN = /[\t\r\n]|[\0-\x20]+$/g;
+
+/** A backslash is read as a slash. */
+const startOfSegment = (text: string) => Math.max(text.lastIndexOf("/"), text.lastIndexOf("\\")) + 1;
+
 /**
  * The text of a URL with its templates filled in. What a template puts in is percent-encoded, so that it is one segment
  * of the path, or one value of the query, and reaches no other endpoint.
@@ -17,7 +23,7 @@ export function fillUrl(pieces: readonly Piece[], lookUp: (template: Template) =
   let isGiven = false;
   let isPath = true;
   const endSegment = () => {
-    const segment = text.slice(text.lastIndexOf("/") + 1);
+    const segment = text.slice(startOfSegment(text)).replaceAll(UNSEEN, "");
     if (isPath && isGiven && /^(\.|%2e){1,2}$/i.test(segment)) throw climbing(segment);
     isGiven = false;
   };
@@ -30,7 +36,7 @@ export function fillUrl(pieces: readonly Piece[], lookUp: (template: Template) =
       continue;
     }
     for (const letter of piece) {
-      if (letter === "/" || letter === "?" || letter === "#") endSegment();
+      if ("/\\?#".includes(letter)) endSegment();
       if (letter === "?" || letter === "#") isPath = false;
       text += letter;
     }

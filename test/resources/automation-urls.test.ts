@@ -15,13 +15,13 @@ afterAll(async () => {
 });
 
 /** The address that a request of an automation reaches with `id` in its input. */
-async function reached(id: string) {
+async function reached(id: string, path = "/ok/orders/{{input.id}}/lines?q={{input.id}}") {
   const automation = await makeAutomation(app.owner, {
     steps: [
       {
         key: "get",
         kind: "http_request",
-        definition: { url: `${echo.url}/ok/orders/{{input.id}}/lines?q={{input.id}}` },
+        definition: { url: `${echo.url}${path}` },
       },
     ],
   });
@@ -38,4 +38,13 @@ test("what an input puts into a request's URL reaches no other endpoint", async 
 
 test("an input that would climb out of a request's path fails the run", async () => {
   expect(await reached("..")).toMatchObject({ code: "template_error", details: { path: ["url"] } });
+});
+
+test.each([
+  ["a backslash, which is read as a slash", "/ok/orders\\{{input.id}}\\lines"],
+  ["a tab, which is not read", "/ok/orders/{{input.id}}\t/lines"],
+  ["a line break, which is not read", "/ok/orders/\n{{input.id}}/lines"],
+  ["blanks at the end, which are not read", "/ok/orders/{{input.id}}  "],
+])("nor does one beside %s", async (_, path) => {
+  expect(await reached("..", path)).toMatchObject({ code: "template_error", details: { path: ["url"] } });
 });
