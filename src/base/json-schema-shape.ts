@@ -13,6 +13,9 @@ export interface SchemaFault {
 const MAX_SCHEMA_LENGTH = 65_536;
 const MAX_SCHEMAS = 2_000;
 const MAX_NESTING = 32;
+/** Of all patterns together: instructions, and what each costs beside them. Compiled within 50 ms, and all kept. */
+const MAX_PATTERN_COST = 40_000;
+const PATTERN_COST = 100;
 
 const TYPES = ["null", "boolean", "integer", "number", "string", "array", "object"] as const;
 
@@ -82,7 +85,6 @@ const VALUES = new Map<string, Check>([
   ["uniqueItems", says("This should be true or false.", (value) => typeof value === "boolean")],
   ["required", names],
   ["dependentRequired", nameLists],
-  ["pattern", patternFault],
 ]);
 
 /** Keywords that hold schemas. Those in place look at the same value as the schema they stand in. */
@@ -117,10 +119,15 @@ const IN_PLACE = new Set([
   "dependencies",
 ]);
 
-function patternFault(value: unknown): string | null {
+function patternFault(value: unknown, { patterns }: Visit): string | null {
   if (!isText(value)) return "This should be a text.";
+  const costly = "The patterns of this schema are too many, or too large together.";
+  if (patterns.cost > MAX_PATTERN_COST) return costly;
   const pattern = patternOf(value);
-  return typeof pattern === "string" ? pattern : null;
+  if (typeof pattern === "string") return pattern;
+  if (!patterns.seen.has(value)) patterns.cost += pattern.size + PATTERN_COST;
+  patterns.seen.add(value);
+  return patterns.cost > MAX_PATTERN_COST ? costly : null;
 }
 
 interface Visit {
@@ -128,10 +135,11 @@ interface Visit {
   /** Schemas by pointer, each with those that it applies in place. */
   places: Map<string, string[]>;
   refs: { path: readonly string[]; from: string; to: string }[];
+  patterns: { seen: Set<string>; cost: number };
 }
 
 export function shapeFaults(schema: unknown): SchemaFault[] {
-  const visit: Visit = { faults: [], places: new Map(), refs: [] };
+  const visit: Visit = { faults: [], places: new Map(), refs: [], patterns: { seen: new Set(), cost: 0 } };
   if (measure(schema as Json, MAX_SCHEMA_LENGTH) > MAX_SCHEMA_LENGTH) {
     return [{ path: [], message: `A schema has at most ${MAX_SCHEMA_LENGTH} characters.`, type: "too_long" }];
   }
@@ -164,7 +172,7 @@ function walk(schema: unknown, path: readonly string[], visit: Visit, depth: num
   };
   for (const [keyword, value] of Object.entries(schema)) {
     const at = [...path, keyword];
-    const message = VALUES.get(keyword)?.(value);
+    const message = keyword === "pattern" ? patternFault(value, visit) : VALUES.get(keyword)?.(value);
     if (message) fail(at, message, keyword === "pattern" ? "pattern_invalid" : "schema_invalid");
     else if (keyword === "$id") {
       if (path.length > 0 || !isText(value)) fail(at, "$id may stand only at the root.");
@@ -183,7 +191,7 @@ function walk(schema: unknown, path: readonly string[], visit: Visit, depth: num
       if (!isObject(value)) fail(at, "This should be an object of schemas.");
       else
         for (const [name, item] of Object.entries(value)) {
-          const fault = keyword === "patternProperties" ? patternFault(name) : null;
+          const fault = keyword === "patternProperties" ? patternFault(name, visit) : null;
           if (fault) fail([...at, name], fault, "pattern_invalid");
           if (keyword === "dependencies" && Array.isArray(item)) {
             const message = names(item);

@@ -224,7 +224,7 @@ class Check {
   #matches(source: string, text: string): boolean {
     const pattern = patternOf(source);
     if (typeof pattern === "string") return false; // such a schema has been refused before
-    this.#spend((text.length * Math.min(pattern.size, 500)) >> 7);
+    this.#spend(1 + ((text.length * Math.min(pattern.size, 500)) >> 7));
     return pattern.test(text);
   }
 

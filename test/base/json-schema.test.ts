@@ -145,6 +145,26 @@ describe("a schema", () => {
     expect(schemaTold({ title: "T", "x-order": [1], default: {}, $id: "https://example.com/a" })).toEqual([]);
   });
 
+  test("has no more patterns than are compiled at once, and many names against many are told as too much", () => {
+    const patterns = (n: number, source: (i: number) => string) =>
+      Object.fromEntries(Array.from({ length: n }, (_, i) => [source(i), {}]));
+    const large = (i: number) => `^((a{1,30}){1,30})${i}$`;
+    expect(schemaTold({ patternProperties: patterns(300, (i) => `^x${i}$`) })).toEqual([]);
+    for (const [n, source] of [
+      [500, (i: number) => `^x${i}$`],
+      [100, large],
+    ] as const) {
+      const told = schemaTold({ patternProperties: patterns(n, source) });
+      expect(told.at(-1)).toBe(`/patternProperties/${source(n - 1)} pattern_invalid`);
+      const properties = Object.values(patterns(n, source)).map((_, i) => ({ pattern: source(i) }));
+      expect(schemaTold({ allOf: properties }).at(-1)).toBe(`/allOf/${n - 1}/pattern pattern_invalid`);
+    }
+    const names = Object.fromEntries(Array.from({ length: 1_500 }, (_, i) => [`${"xy".repeat(10)}${i}`, 1]));
+    expect(told({ patternProperties: patterns(300, (i) => `^(x|y)*${i}$`) }, names)).toEqual([
+      "/ too_complex",
+    ]);
+  });
+
   test("has only patterns that run in linear time", () => {
     for (const pattern of ["(", "(?=a)", "(a)\\1", "(a{1,1000}){1,1000}", "a".repeat(1_001)]) {
       expect(schemaTold({ pattern })).toEqual(["/pattern pattern_invalid"]);
