@@ -30,7 +30,12 @@ export async function redactEvents(
   { at, redact }: { at: string; redact: Redact },
 ): Promise<number> {
   let changed = 0;
-  for (const { row, isReadable } of await readEvents(db, seqs)) {
+  const rows = await readEvents(db, seqs);
+  const open = [...new Set(rows.map(({ row }) => row.organizationId))].map((organizationId) => ({
+    organizationId,
+  }));
+  if (open.length > 0) await db.insert(trailErasures).values(open).onConflictDoNothing();
+  for (const { row, isReadable } of rows) {
     const left = isReadable ? redact(row) : { actor: {}, data: {} };
     if (left === null) continue;
     const { organizationId, seq, hash } = row;
@@ -43,14 +48,14 @@ export async function redactEvents(
       .insert(trailRedactions)
       .values(redaction)
       .onConflictDoUpdate({ target: trailRedactions.seq, set: redaction });
-    await db.insert(trailErasures).values({ organizationId }).onConflictDoNothing();
     await db
       .update(events)
       .set({ ...left, redactedAt: at })
       .where(eq(events.seq, seq));
-    await db.delete(trailErasures).where(eq(trailErasures.organizationId, organizationId));
     changed++;
   }
+  for (const { organizationId } of open)
+    await db.delete(trailErasures).where(eq(trailErasures.organizationId, organizationId));
   return changed;
 }
 

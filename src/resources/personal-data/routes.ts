@@ -47,7 +47,10 @@ export const personalDataOperations = [
     bodyExample: { confirm: "grace@example.com" },
     status: 204,
     errors: [401, 403, 404, 409],
-    handle: ({ ctx, body }) => eraseUser(ctx, ctx.actor.id, body.confirm),
+    handle: ({ ctx, body, visit }) => {
+      visit.keepOpen(); // years of events take their time
+      return eraseUser(ctx, ctx.actor.id, body.confirm);
+    },
   }),
   operation({
     method: "DELETE",
@@ -64,6 +67,9 @@ export const personalDataOperations = [
     bodyExample: { confirm: "grace@example.com" },
     status: 204,
     errors: [401, 404, 409],
-    handle: ({ ctx, params, body }) => eraseUser(ctx, params.user_id, body.confirm),
+    handle: ({ ctx, params, body, visit }) => {
+      visit.keepOpen();
+      return eraseUser(ctx, params.user_id, body.confirm);
+    },
   }),
 ];

@@ -13,7 +13,7 @@ import { addressLabel, type UserErasureRow, userErasures } from "./table.ts";
 /** Rows that one step looks at. */
 const PAGE = 2_000;
 /** Rows that one transaction changes. */
-const BATCH = 100;
+const BATCH = 250;
 
 /** Whose the private runs of an erased person are. */
 const ERASED = "erased";
