@@ -248,6 +248,7 @@ test("a trail whose person was erased holds: against seals from before, in a bac
   );
   const backup = join(dataFolder, "copy.weir");
   expect((await weir(dataFolder, "backup", backup)).code).toBe(0);
+  expect(await weir(dataFolder, "backup", "verify", backup)).toMatchObject({ code: 0, err: "" });
   expect((await weir(dataFolder, "keys", "rotate")).code).toBe(0);
   expect(await verify(dataFolder, "--against", seals)).toMatchObject({ code: 0, redacted: found.redacted });
   change(dataFolder, (file) => {
