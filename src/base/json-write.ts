@@ -16,6 +16,18 @@ export function writeCanonical(value: unknown): string | Promise<string> {
   return isShort(value) ? canonicalJson(value) : inSlices(writing(value, canonicalJson, inOrder));
 }
 
+/** The beginning of the JSON text of a value, of at least so many characters where it has them; the rest isn't written. */
+export function beginJson(value: unknown, characters: number): string {
+  const parts: string[] = [];
+  const work = writeInto(parts, value, JSON.stringify, (keys) => keys);
+  let counted = 0;
+  let length = 0;
+  while (length < characters && !work.next().done) {
+    for (; counted < parts.length; counted++) length += parts[counted]?.length ?? 0;
+  }
+  return parts.join("");
+}
+
 type WriteShort = (value: unknown) => string | undefined;
 type Order = (keys: string[]) => string[] | Work<string[]>;
 
@@ -46,6 +58,7 @@ function* writeInto(parts: string[], given: unknown, write: WriteShort, order: O
       if (index > from) {
         parts.push(separator, inner(write(value.slice(from, index))));
         separator = ",";
+        yield;
       }
       parts.push(separator);
       yield* writeInto(parts, item, write, order);

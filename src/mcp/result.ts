@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { beginJson } from "../base/json-write.ts";
 import { measure } from "../base/measure.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
 import { MAX_RESULT_BYTES } from "./limits.ts";
@@ -38,7 +39,7 @@ export function readResult(result: JsonObject): ToolResult {
     const bytes = Buffer.byteLength(JSON.stringify(body));
     if (bytes <= MAX_RESULT_BYTES) return { body, text, isError, bytes, truncated: false };
   }
-  const whole = isText ? text : JSON.stringify(body);
+  const whole = isText ? text : beginJson(body, MAX_RESULT_BYTES);
   const cut = `${withinBytes(whole, MAX_RESULT_BYTES - 200)}\n[cut: the result has more than ${MAX_RESULT_BYTES} bytes]`;
   return { body: cut, text: cut, isError, bytes: Buffer.byteLength(cut), truncated: true };
 }

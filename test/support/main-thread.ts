@@ -1,4 +1,6 @@
+import { startModern } from "../peers/mcp-modern.ts";
 import { published } from "./bundles.ts";
+import { addMcp, mcpApi } from "./catalog.ts";
 import { connect } from "./connections.ts";
 import { SECRET, sign } from "./hook.ts";
 import { definitionOf } from "./json-api.ts";
@@ -8,6 +10,8 @@ import { ACTIONS, AUTOMATIONS, created } from "./work.ts";
 
 /** About the limit of a body. */
 const BODY_BYTES = 9_500_000;
+/** About the limit of one answer of an MCP server. */
+const REPLY_BYTES = 14_000_000;
 const LISTED = 10;
 const PAGE_ROWS = 300_000;
 const SETTLE_MS = 150;
@@ -83,6 +87,10 @@ export async function startMonitored() {
   const { id: templateId } = await published(owner, { ...slugged, definition: template });
   const config = { baseUrl: `http://127.0.0.1:${peer.port}` };
   const { id: connectionId } = await connect(owner, { name: "api", templateId, config, credentials: {} });
+  const tools = { reply: {} };
+  const mcp = startModern({ result: () => tools.reply });
+  const echo = { url: mcp.url, tools: [{ upstreamName: "echo" }] };
+  const entry = await addMcp(owner, mcpApi("Tools", echo));
   const extract = (dataset: string, spec: string, endpoint: object) =>
     run({ dataset, resources: [{ name: "rows", spec, endpoint }] }, "dlt_extract", { connectionId });
 
@@ -90,11 +98,15 @@ export async function startMonitored() {
     ...Object.entries(LONG_JSON).flatMap(([sort, make]): WorstInput[] => [
       { name: `a webhook of ${sort}`, ask: () => send("plain", make(BODY_BYTES)) },
       { name: `a condition over a webhook of ${sort}`, ask: () => send("condition", make(BODY_BYTES)) },
-      {
-        name: `a definition of ${sort}`,
-        ask: async () => expectStatus(await owner("POST", ACTIONS, action(make(BODY_BYTES)), keyed()), 422),
-      },
     ]),
+    {
+      name: "a definition of numbers",
+      ask: async () =>
+        expectStatus(
+          await owner("POST", ACTIONS, action(LONG_JSON.numbers?.(BODY_BYTES) ?? ""), keyed()),
+          422,
+        ),
+    },
     {
       name: "a definition of one long text",
       ask: async () =>
@@ -116,6 +128,16 @@ export async function startMonitored() {
       ask: async () => {
         for (let n = 0; n < LISTED; n++) created(await owner("POST", ACTIONS, longest, keyed()));
         expectStatus(await owner("GET", `${ACTIONS}?limit=100`), 200);
+      },
+    },
+    {
+      name: "an MCP server's reply",
+      ask: async () => {
+        tools.reply = {
+          structuredContent: JSON.parse(LONG_JSON["texts that differ"]?.(REPLY_BYTES) ?? ""),
+          content: [],
+        };
+        await run({ api: { apiId: entry.id, tool: "echo", arguments: { text: "hi" } } }, "http_request");
       },
     },
     {
@@ -230,6 +252,7 @@ export async function startMonitored() {
     },
     async [Symbol.asyncDispose]() {
       await peer.stop(true);
+      await mcp.stop();
       await installation[Symbol.asyncDispose]();
     },
   };
