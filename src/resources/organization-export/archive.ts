@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { and, asc, eq, gt, isNull, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNull } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { codeOf } from "../../base/disk.ts";
 import { AppError } from "../../base/errors.ts";
@@ -185,13 +185,13 @@ async function* lakeOf(ctx: Context): AsyncGenerator<{ path: string; place: stri
 async function* artifactsOf(ctx: Context, add: Add, skip: Skip): Chunks {
   for (let after = ""; ; ) {
     const rows = await ctx.db
-      .select({ id: artifacts.id, path: artifacts.path, isPrivate: isOfPrivateRun(ctx) })
+      .select({ id: artifacts.id, path: artifacts.path, privateTo: artifacts.privateTo })
       .from(artifacts)
       .where(and(eq(artifacts.organizationId, ctx.organizationId), gt(artifacts.id, after)))
       .orderBy(asc(artifacts.id))
       .limit(PAGE);
-    for (const { id, path, isPrivate } of rows) {
-      if (path === null || isPrivate) continue;
+    for (const { id, path, privateTo } of rows) {
+      if (path === null || (privateTo !== null && privateTo !== ctx.actor.id)) continue;
       const content = await ctx.artifacts.open(path);
       if (content === null) skip(`artifact ${id}`, "Its file is no longer there.");
       else yield* add(`artifacts/${basename(path)}`, content.size, content.stream());
@@ -200,10 +200,6 @@ async function* artifactsOf(ctx: Context, add: Add, skip: Skip): Chunks {
     if (rows.length < PAGE) return;
   }
 }
-
-const isOfPrivateRun = ({ actor }: Context) =>
-  sql<number>`exists (select 1 from action_runs r where r.id = ${artifacts.actionRunId}
-    and r.trigger_method = 'agent' and r.created_by is not ${actor.id})`;
 
 /** The folder of `local_files`; links lead elsewhere and are left out. */
 async function* filesOf(folder: string, as: string, add: Add, skip: Skip): Chunks {

@@ -42,7 +42,7 @@ export interface Noun {
   mask?: Readonly<Record<string, MaskRule>>;
   /** Which of the organization's rows. */
   where?: (ctx: Context) => SQL;
-  /** Columns that are shown of a run that somebody else's private chat has started. */
+  /** Columns that are shown of what came out of somebody else's private chat. */
   shownOfPrivate?: readonly string[];
   /** Rows that belong to these, in a file of their own. */
   parts?: readonly Part[];
@@ -56,14 +56,12 @@ interface Part {
   order: readonly string[];
   without?: readonly string[];
   mask?: Readonly<Record<string, MaskRule>>;
-  /** False where rows that belong to runs of others' private chats are left out. */
-  isOfPrivate?: boolean;
 }
 
 const RUN_TIMES = ["id", "kind", "status", "createdAt", "startedAt", "completedAt", "triggerMethod"];
 
-/** Whether a run was started by a private chat of somebody else. */
-export const isPrivateRun = ({ actor }: Context): SQL =>
+/** Whether a row came out of a private chat of somebody else. */
+export const isOthersPrivate = ({ actor }: Context): SQL =>
   sql`(private_to is not null and private_to <> ${actor.id})`;
 
 /** All that an organization has in the database, by noun. */
@@ -101,7 +99,7 @@ export const NOUNS: readonly Noun[] = [
     without: ["leaseToken", "leaseUntil", "bootId", "cancelRequest", "dueAt", "progressId"],
     mask: { definition: "secrets", input: "secrets" },
     shownOfPrivate: RUN_TIMES,
-    parts: [{ name: "run-logs", table: runLogs, by: "run_id", order: ["seq"], isOfPrivate: false }],
+    parts: [{ name: "run-logs", table: runLogs, by: "run_id", order: ["seq"] }],
   },
   {
     name: "automation-runs",
@@ -115,7 +113,6 @@ export const NOUNS: readonly Noun[] = [
         table: automationRunItems,
         by: "automation_run_id",
         order: ["step_key", "item_index"],
-        isOfPrivate: false,
       },
     ],
   },
@@ -123,8 +120,19 @@ export const NOUNS: readonly Noun[] = [
     name: "decisions",
     table: decisions,
     mask: { title: "secrets", description: "secrets", context: "secrets" },
+    shownOfPrivate: [
+      "id",
+      "status",
+      "decisionType",
+      "subjectType",
+      "subjectId",
+      "decisionValue",
+      "decidedBy",
+      "decidedAt",
+      "createdAt",
+    ],
   },
-  { name: "artifacts", table: artifacts, where: (ctx) => sql`not ${isPrivateRun(ctx)}` },
+  { name: "artifacts", table: artifacts, where: (ctx) => sql`not ${isOthersPrivate(ctx)}` },
   {
     name: "webhook-deliveries",
     table: webhookDeliveries,

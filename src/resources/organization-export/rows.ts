@@ -8,7 +8,7 @@ import type { Context } from "../../context.ts";
 import { maskConfig } from "../automations/wire-definitions.ts";
 import { events } from "../events/table.ts";
 import { eventText, type RawEvent } from "../events/wire.ts";
-import { isPrivateRun, type MaskRule, type Noun } from "./nouns.ts";
+import { isOthersPrivate, type MaskRule, type Noun } from "./nouns.ts";
 
 /** Places of a table that one look goes over. */
 const WINDOW = 5_000;
@@ -43,8 +43,8 @@ export async function* linesOf(
     : byKey(ctx, noun, where)) {
     const lines: string[] = [];
     for (const row of rows) {
-      const isPrivate = shownOfPrivate !== undefined && isOthersPrivate(ctx, row);
-      const shown = isPrivate ? fields.filter(({ name }) => shownOfPrivate?.includes(name)) : fields;
+      const isTheirs = row.privateTo == null || row.privateTo === ctx.actor.id;
+      const shown = isTheirs ? fields : fields.filter(({ name }) => shownOfPrivate?.includes(name));
       lines.push(
         (table as unknown) === events
           ? eventText(row as unknown as RawEvent)
@@ -65,9 +65,9 @@ export async function* partLinesOf(
   noun: Noun,
   part: NonNullable<Noun["parts"]>[number],
 ): AsyncGenerator<string[]> {
-  const { table, by, order, isOfPrivate = true } = part;
+  const { table, by, order } = part;
   const fields = fieldsOf(part);
-  const own = sql`organization_id = ${ctx.organizationId} and ${isOfPrivate ? sql`1` : sql`not ${isPrivateIn(ctx, noun)}`}`;
+  const own = sql`organization_id = ${ctx.organizationId} and ${noun.shownOfPrivate ? sql`not ${isOthersPrivate(ctx)}` : sql`1`}`;
   const key = sql.join(
     [by, ...order].map((name) => sql.identifier(name)),
     sql`, `,
@@ -94,14 +94,6 @@ export async function* partLinesOf(
     }
   }
 }
-
-const isPrivateIn = (ctx: Context, { name }: Noun): SQL =>
-  name === "action-runs"
-    ? isPrivateRun(ctx)
-    : sql`(trigger_method = 'agent' and json_extract(actor, '$.id') is not ${ctx.actor.id})`;
-
-const isOthersPrivate = (ctx: Context, { triggerMethod, actor }: Row): boolean =>
-  triggerMethod === "agent" && JSON.parse(String(actor)).id !== ctx.actor.id;
 
 const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
