@@ -164,6 +164,8 @@ test("an operator erases a person by their address, and nobody else does", async
   expect(left(path(weir.dataFolder, "weir.db"))).toEqual([]);
   const [told] = (await weir.owner("GET", "/api/v1/events?type=user.erased")).body.items;
   expect([told.entity.id, told.actor.email]).toEqual([id, "ada@example.com"]);
+  const listed = (await weir.owner("GET", "/api/v1/installation/users")).body.items;
+  expect(listed.map((user: { id: string }) => user.id)).not.toContain(id);
   for (const again of [
     await weir.owner("DELETE", there, { confirm: EMAIL }),
     await weir.owner("PATCH", there, { isOperator: true }),

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, lt, max } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, lt, max } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -32,6 +32,7 @@ export async function listInstallationUsers(
     .where(
       and(
         before,
+        isNull(users.erasedAt),
         q === "" ? undefined : contains(q, users.email, users.firstName, users.lastName),
         wanted === undefined ? undefined : eq(users.isOperator, wanted),
       ),
