@@ -58,6 +58,13 @@ const TRACES = [EMAIL, "Gracious", "Hopperesque", "Nanosecond", "cy-GB", "Amazin
 
 const verify = async ({ owner }: Started) => (await owner("GET", "/api/v1/events/verify")).body;
 
+/** The database beside the server, whose writes are waited for. */
+function writable(file: string): Database {
+  const db = new Database(file);
+  db.run("PRAGMA busy_timeout = 10000");
+  return db;
+}
+
 /** Rows of every table that hold one of `traces`. */
 function left(file: string, traces = TRACES): string[] {
   using db = new Database(file, { readonly: true });
@@ -280,7 +287,7 @@ test("an erasure that was broken off goes on, and what came late is erased a day
     const loop = sweeper(app);
     for (let more = "more"; more === "more"; ) more = await loop.tick(new AbortController().signal);
   };
-  using broken = new Database(file);
+  using broken = writable(file);
   broken.run("ALTER TABLE trail_redactions RENAME TO put_away");
   expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(500);
   broken.run("ALTER TABLE put_away RENAME TO trail_redactions");
@@ -321,7 +328,7 @@ describe("after an erasure, verification finds", () => {
     const { tab } = await grace(weir);
     await tab.call("DELETE", ME, { confirm: EMAIL });
     expect(await verify(weir)).toMatchObject({ valid: true });
-    using db = new Database(path(weir.dataFolder, "weir.db"));
+    using db = writable(path(weir.dataFolder, "weir.db"));
     db.run("DROP TRIGGER events_no_update");
     const row = db
       .query("SELECT r.seq, e.id FROM trail_redactions r JOIN events e USING (seq) ORDER BY r.seq LIMIT 1")
@@ -333,7 +340,7 @@ describe("after an erasure, verification finds", () => {
   test("an event that was changed before the erasure redacted it", async () => {
     await using weir = await startApp({ engine: false });
     const { tab, id } = await grace(weir);
-    using db = new Database(path(weir.dataFolder, "weir.db"));
+    using db = writable(path(weir.dataFolder, "weir.db"));
     db.run("DROP TRIGGER events_no_update");
     const made = "actor_id = ? AND type = 'action.created'";
     db.run(`UPDATE events SET data = '{"name":"forged"}' WHERE ${made}`, [id]);
