@@ -1,12 +1,16 @@
-import { isObject, type Json, type JsonObject } from "./json.ts";
+import { canonicalJson, isObject, type Json, type JsonObject } from "./json.ts";
 import { isSecretKey, isSecretParameter, MASK } from "./mask.ts";
 
 type Path = readonly string[];
 
 const TEMPLATE = /\{\{[^{}]*\}\}/g;
 /** Of an address: a parameter with its value, as far as it is written out. */
-const PARAMETER = /([?&])([^=&#]{1,100})=([^&#]+)/g;
+const PARAMETER = /([?&#])([^=&#]{1,100})=([^&#]+)/g;
 const ADDRESS = /^(?:https?:\/\/|\/)/i;
+/** Fields of a form, written as one text. */
+const FORM = /^[\w.%[\]-]{1,100}=[^&\s]*(?:&[\w.%[\]-]{1,100}=[^&\s]*)*$/;
+/** What an Authorization header holds, wherever it stands. */
+const CREDENTIAL = /^(?:Bearer|Basic) +[\w.~+/=-]{8,}$/i;
 /** Fields whose names are those of parameters of an address. */
 const PARAMETERS = ["query", "params"];
 
@@ -46,7 +50,29 @@ function maskAt(value: Json, path: Path, mask = MASK): Json {
   if (/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/.test(value) || /\bsvc_(pat|at|key)_[\w-]{8}/.test(value))
     return mask;
   if (isNamedSecret(path)) return isWritten(value) ? mask : value;
-  return ADDRESS.test(value) ? maskAddress(value, mask) : value;
+  if (CREDENTIAL.test(value)) return mask;
+  if (ADDRESS.test(value)) return maskAddress(value, mask);
+  return nameOf(path) === "body" ? maskBody(value, mask) : value;
+}
+
+/** Of a body that is written as one text: the fields of its form or its JSON. */
+function maskBody(text: string, mask: string): string {
+  if (FORM.test(text))
+    return text.replaceAll(/(^|&)([^=&]+)=([^&]+)/g, (whole, before, name, value) =>
+      isSecretKey(name) && isWritten(value) ? `${before}${name}=${mask}` : whole,
+    );
+  const fields = /^\s*[[{]/.test(text) ? parsed(text) : undefined;
+  if (fields === undefined) return text;
+  const masked = mapScalars(fields, (value, path) => maskAt(value, path, mask));
+  return canonicalJson(masked) === canonicalJson(fields) ? text : JSON.stringify(masked);
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a text, then
+  }
 }
 
 const maskAddress = (address: string, mask: string): string =>

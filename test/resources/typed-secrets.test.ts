@@ -71,7 +71,24 @@ describe("a secret that is typed into a definition", () => {
     expect(faultsOf(await owner("POST", "/api/v1/templates", template))).toContain(fault);
   });
 
+  test.each<[string, object, string]>([
+    ["in a form as one text", { method: "POST", body: "grant=x&client_secret=abc123456" }, "body"],
+    ["in JSON as one text", { method: "POST", body: '{"login": {"password": "abc123456"}}' }, "body"],
+    [
+      "behind a scheme in any header",
+      { headers: { "x-forwarded-auth": "Bearer abc123456" } },
+      "headers.x-forwarded-auth",
+    ],
+    ["in the fragment of an address", { url: `${url}#access_token=abc123456` }, "url"],
+  ])("is found %s", async (_, definition, field) => {
+    const made = await owner("POST", ACTIONS, asks(definition));
+    expect(faultsOf(made)).toEqual([`body.definition.${field} use_a_connection`]);
+  });
+
   test.each<[string, object]>([
+    ["a form with a template", { method: "POST", body: "grant=x&client_secret={{input.secret}}" }],
+    ["JSON with a template", { method: "POST", body: '{"password": "{{input.secret}}"}' }],
+    ["text that speaks of one", { method: "POST", body: "Your password=forgotten? Ask Basic support." }],
     ["a template that fetches it", { headers: { Authorization: "Bearer {{input.token}}" } }],
     ["a whole template", { query: { api_key: "{{input.key}}" } }],
     ["a page's token", { query: { page_token: "abc123456" } }],
