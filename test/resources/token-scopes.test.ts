@@ -68,6 +68,19 @@ describe("an access token with scopes", () => {
     }
   });
 
+  test("runs an action as it is with run, and otherwise than it is with write too", async () => {
+    const action = (await app.owner("POST", "/api/v1/actions", anAction)).body;
+    const path = `/api/v1/actions/${action.id}/run`;
+    const other = { definitionOverrides: { sql: "select 2 as two" } };
+    const runner = await tokenFor(["read", "run"]);
+    expect((await runner("POST", path)).status).toBe(201);
+    expect((await runner("POST", path, { definitionOverrides: null })).status).toBe(201);
+    const refused = await runner("POST", path, other);
+    expect([refused.status, refused.body.code]).toEqual([403, "scope_missing"]);
+    expect(refused.body.detail).toContain("write");
+    expect((await (await tokenFor(["run", "write"]))("POST", path, other)).status).toBe(201);
+  });
+
   test("makes none with more than itself", async () => {
     const narrow = await tokenFor(["read", "admin"]);
     const wider = await narrow("POST", place, { name: "wider", scopes: ["read", "write"] });

@@ -10,6 +10,7 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { isUniqueViolation } from "../../store/store.ts";
+import { requireScope } from "../access-tokens/scopes.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { enqueueRun, type Trigger } from "../runs/enqueue.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
@@ -215,7 +216,8 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
  * Puts a run of the action in line, in a transaction that has not changed it. `definitionOverrides` is a JSON Merge Patch over the definition; `given` is what
  * templates see as `input`.
  *
- * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run.
+ * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run, `scope_missing` for
+ * overrides by a token that may write no definition.
  */
 export async function runAction(
   tx: WriteContext,
@@ -225,6 +227,7 @@ export async function runAction(
   idempotencyKey: string | null = null,
   given: Json = null,
 ): Promise<RunRow> {
+  if (input.definitionOverrides) requireScope(tx, "write");
   const action = await findRunnable(tx, id);
   const before = action.definition;
   const definition = merge(before, input.definitionOverrides ?? null);
