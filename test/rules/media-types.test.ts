@@ -10,7 +10,8 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** Says the sign that each byte stands for; JSON is UTF-8 and takes no charset (RFC 8259), and an archive is no text. */
-const TYPED = /^(application\/(json|x-tar)|(text\/|application\/(javascript|xml|.*\+xml)).*;\s?charset=utf-8)$/i;
+const TYPED =
+  /^(application\/(json|x-tar)|(text\/|application\/(javascript|xml|.*\+xml)).*;\s?charset=utf-8)$/i;
 
 /** The type of a reply whose body is not waited for. */
 async function typeOf(path: string, headers: Record<string, string> = {}) {

