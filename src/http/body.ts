@@ -76,19 +76,26 @@ const tooLarge = (maxBytes: number) =>
 
 /** Bodies are checked value by value, and what they say is stored and shown: more of them would hold up everybody else. */
 export const MAX_VALUES = 25_000;
-/** The same of a body of data, which is passed on as it is. */
-const MAX_DATA_VALUES = 100_000;
+/** The same of data, which is passed on as it is, and of long lists such as the endpoints of an API. */
+const MAX_LONG_VALUES = 100_000;
+
+/** What a body may have more of than others. */
+export interface BodyKind {
+  /** Data, in which nothing is a template. */
+  readonly takesData?: boolean;
+  readonly takesLists?: boolean;
+}
 
 /** The JSON body; undefined for an empty one. Throws `unsupported_media_type`, `invalid`. */
-export async function readJson(app: App, request: Request, isData = false): Promise<Json | undefined> {
-  return parseBody(request, await readBytes(app, request), isData);
+export async function readJson(app: App, request: Request, kind: BodyKind = {}): Promise<Json | undefined> {
+  return parseBody(request, await readBytes(app, request), kind);
 }
 
 /** As `readJson`, of bytes that are there already. */
 export function parseBody(
   request: Request,
   bytes: Uint8Array,
-  isData = false,
+  { takesData = false, takesLists = false }: BodyKind = {},
 ): Json | undefined | Promise<Json> {
   if (bytes.length === 0) return undefined;
   const type = request.headers.get("content-type");
@@ -96,8 +103,8 @@ export function parseBody(
     throw new AppError("unsupported_media_type", `This takes application/json, not ${type.slice(0, 100)}.`);
   }
   const text = decodeText(bytes);
-  refuseTemplates(text);
-  return parseJsonInTurns(text, { maxValues: isData ? MAX_DATA_VALUES : MAX_VALUES });
+  if (!takesData) refuseTemplates(text);
+  return parseJsonInTurns(text, { maxValues: takesData || takesLists ? MAX_LONG_VALUES : MAX_VALUES });
 }
 
 /** Expressions are read wherever they are; one takes as long as a value, and many fit into one. */

@@ -91,8 +91,10 @@ export interface Operation {
   readonly oauth?: boolean;
   /** True where the JSON body may be absent altogether. */
   readonly bodyOptional?: boolean;
-  /** True where the body is mostly data, which may have more values than what is checked one by one. */
+  /** True where the body is mostly data, which may have more values than others, and no templates. */
   readonly takesData?: boolean;
+  /** True where the body may hold long lists, and so more values than others. */
+  readonly takesLists?: boolean;
   /** What is wrong with the raw body beyond its shape, told together with the faults of the shape. */
   readonly faults?: (app: App, raw: Json, ctx: Context | null) => Fault[] | Promise<Fault[]>;
   /** The shape of the success body; absent for none or for streams. */

@@ -202,7 +202,7 @@ async function readInput(
   if (operation.body && operation.oauth) {
     body = await readOAuth(app, visit.request, operation.body);
   } else if (operation.body) {
-    const raw = await readJson(app, visit.request, operation.takesData);
+    const raw = await readJson(app, visit.request, operation);
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
     } else {
