@@ -95,6 +95,29 @@ describe("an action that a private chat ran", () => {
     }
   });
 
+  test("leaves its kind in the lineage of what it read and wrote, and not which action it was", async () => {
+    const output = { layer: "marts", dataset: "found" };
+    const action = await makeAction(chat.app.owner, {
+      slug: "keep",
+      kind: "duckdb_transform",
+      definition: { sql: "SELECT {{input.who}} AS who", output },
+    });
+    chat.play([calls("action_keep", { who: "somebody" }), says("Kept.")]);
+    const { at } = await makeThread({ app: asTalker() }, ["action:keep"], talker.call);
+    const { chunks } = await ask({ app: asTalker() }, at);
+    const asked = chunks.find(({ type }) => type === "tool-approval-request") as { approvalId: string };
+    const yes = { decisionValue: "approved" };
+    expect((await talker.call("POST", `/api/v1/decisions/${asked.approvalId}/decide`, yes)).status).toBe(200);
+    await until(talker.call, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
+    for (const { call } of others) {
+      const { status, body, text } = await call("GET", "/api/v1/datasets/marts/found/lineage");
+      expect([status, text.includes(action.id)]).toEqual([200, false]);
+      expect(body.writes).toMatchObject([
+        { actionRunId: expect.any(String), actionId: null, kind: "duckdb_transform" },
+      ]);
+    }
+  });
+
   test("gives others neither its log, nor its artifacts, nor a second run", async () => {
     for (const { call } of others) {
       const stream = (await call("GET", `${RUNS}/${run}/stream`)).text;

@@ -91,10 +91,11 @@ export async function finishRun(
     if (!row) return null;
     await appendLogs(tx.db, run.id, logs);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
+    const { id: actionRunId, kind } = row;
+    const actionId = row.privateTo === null ? row.actionId : null; // everybody reads the lineage
     if (outcome.status === "completed" && outcome.load)
-      await commitLoad(tx, run.id, ownerOf(run), outcome.load, row);
+      await commitLoad(tx, run.id, ownerOf(run), outcome.load, { kind, actionId });
     if (outcome.status === "completed" && outcome.reads) {
-      const { id: actionRunId, actionId, kind } = row;
       const loadId = outcome.load?.loadId ?? null;
       await recordReads(tx, { actionRunId, actionId, kind, loadId }, outcome.reads);
     }
