@@ -28,6 +28,8 @@ export interface Program {
 /** How long conditions may go on together. */
 export interface Allowance {
   leftMs: number;
+  /** True where everybody else waits meanwhile. */
+  isHere?: boolean;
 }
 
 /** What is left to the condition that runs; one runs at a time, as nothing in it waits. */

@@ -1,6 +1,8 @@
 import { systemClock } from "./clock.ts";
 import { type Allowance, compile, describe, type Program } from "./condition-program.ts";
-import { AppError } from "./errors.ts";
+import { AppError, invalid } from "./errors.ts";
+import { isObject, type Json } from "./json.ts";
+import { openTurns } from "./slices.ts";
 import type { Scope } from "./template.ts";
 
 /** The longest condition, in characters. */
@@ -10,11 +12,16 @@ const MAX_DEPTH = 64;
 /** How long one condition may take, and all of those together that are decided in one go. */
 export const MAX_CONDITIONS_MS = 1_000;
 /** The same while everybody else waits; what takes longer is decided in a child. */
-export const HERE_MS = 20;
+const HERE_MS = 20;
 /** Programs kept, the least recently used going first. */
 const MAX_PROGRAMS = 256;
 
 const programs = new Map<string, Program>();
+/** What was found of texts that were read, by their hash: reading one takes up to 5 ms. The oldest go first. */
+const readings = new Map<string, string | null>();
+const MAX_READINGS = 10_000;
+/** Those that took more time than there is while everybody else waits. */
+const slow = new WeakSet<Program>();
 
 /** Why `text` is no condition, in one sentence; null where it is one. Names and types are not looked at. */
 export function conditionFault(text: string): string | null {
@@ -22,6 +29,17 @@ export function conditionFault(text: string): string | null {
   if (text.trim() === "") return "A condition can't be empty.";
   if (text.length > MAX_LENGTH) return `A condition has at most ${MAX_LENGTH} characters.`;
   if (depthOf(text) > MAX_DEPTH) return `A condition may be nested at most ${MAX_DEPTH} deep.`;
+  const key = Bun.SHA256.hash(text, "base64");
+  const known = readings.get(key);
+  if (known !== undefined) return known;
+  const fault = readingFault(text);
+  readings.set(key, fault);
+  const [oldest] = readings.keys();
+  if (readings.size > MAX_READINGS && oldest !== undefined) readings.delete(oldest);
+  return fault;
+}
+
+function readingFault(text: string): string | null {
   try {
     programFor(text);
     return null;
@@ -30,8 +48,40 @@ export function conditionFault(text: string): string | null {
   }
 }
 
+/** Conditions of one body, in characters. */
+const MAX_TOGETHER = 256 * 1024;
+
+/**
+ * Reads all conditions in a body, the texts called `when`, with turns for others in between, so that `conditionFault`
+ * knows them. Throws `invalid` where they are too many.
+ */
+export async function readConditions(body: Json): Promise<void> {
+  const turn = openTurns();
+  let left = MAX_TOGETHER;
+  for (const text of conditionsIn(body)) {
+    left -= text.length;
+    if (left < 0) {
+      const message = `The conditions here have more than ${MAX_TOGETHER.toLocaleString("en-US")} characters together. Use fewer or shorter ones.`;
+      throw invalid(["body"], message, "condition_error");
+    }
+    conditionFault(text);
+    await turn();
+  }
+}
+
+function* conditionsIn(value: Json): Generator<string> {
+  if (Array.isArray(value)) for (const item of value) yield* conditionsIn(item);
+  else if (isObject(value))
+    for (const [name, item] of Object.entries(value))
+      if (name === "when" && typeof item === "string") yield item;
+      else yield* conditionsIn(item);
+}
+
 /** For conditions that are decided in one go: together they may take as long as one. */
 export const openAllowance = (leftMs = MAX_CONDITIONS_MS): Allowance => ({ leftMs });
+
+/** The same where everybody else waits meanwhile. */
+export const openAllowanceHere = (): Allowance => ({ leftMs: HERE_MS, isHere: true });
 
 /** A condition that was not decided in the time that it had. */
 export class ConditionTooLong extends AppError {
@@ -52,7 +102,10 @@ export function holds(text: string, scope: Scope, allowance: Allowance = openAll
   const fault = conditionFault(text);
   if (fault)
     throw new AppError("condition_error", fault, { details: { condition: text.slice(0, MAX_LENGTH) } });
+  const startedMs = systemClock.monotonic();
   const program = programFor(text);
+  allowance.leftMs -= systemClock.monotonic() - startedMs;
+  if (allowance.isHere && slow.has(program)) allowance.leftMs = 0;
   const outcome =
     allowance.leftMs > 0
       ? program.run(scope, systemClock, allowance)
@@ -63,7 +116,10 @@ export function holds(text: string, scope: Scope, allowance: Allowance = openAll
       ? reasonOf(outcome, program.namesMissingIn(scope))
       : `it gives ${describe(outcome)}, not true or false`;
   const message = `The condition ${shown(text)} can't be decided: ${reason}.`;
-  if (allowance.leftMs <= 0) throw new ConditionTooLong(message, { condition: text });
+  if (allowance.leftMs <= 0) {
+    if (allowance.isHere) slow.add(program);
+    throw new ConditionTooLong(message, { condition: text });
+  }
   throw new AppError("condition_error", message, { details: { condition: text } });
 }
 

@@ -1,7 +1,7 @@
 /** Work goes on for so long before others get a turn at the thread. */
 const SLICE_MS = 8;
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** To be awaited again and again in long work: gives others their turn where this work has had its own. */
 export function openTurns(): () => Promise<void> | undefined {

@@ -1,14 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import {
-  ConditionTooLong,
-  conditionFault,
-  HERE_MS,
-  MAX_CONDITIONS_MS,
-  openAllowance,
-} from "../base/condition.ts";
+import { ConditionTooLong, conditionFault, MAX_CONDITIONS_MS, openAllowanceHere } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { described, object } from "../base/shape.ts";
+import { nextTurn } from "../base/slices.ts";
 import type { Scope } from "../base/template.ts";
 import { decideConditions, firstThatHolds } from "./branch-choice.ts";
 import { type Bench, defineExecutor } from "./contract.ts";
@@ -78,7 +73,7 @@ type Branches = Static<typeof Definition>;
 
 /** Throws `ConditionTooLong` for what is not decided at once. */
 function decide(definition: Branches, scope: Scope): JsonObject {
-  return taken(definition, firstThatHolds(textsOf(definition), scope, openAllowance(HERE_MS)));
+  return taken(definition, firstThatHolds(textsOf(definition), scope, openAllowanceHere()));
 }
 
 /** At once where that goes, and otherwise where nobody waits for it. */
@@ -90,6 +85,7 @@ async function choose(
     if (kept.length === 0) return decide(definition, scope);
   } catch (error) {
     if (!(error instanceof ConditionTooLong)) throw error;
+    await nextTurn(); // many runs may come here one behind the other
   }
   const asked = { texts: textsOf(definition), scope, kept, allowanceMs: MAX_CONDITIONS_MS };
   const { organizationId } = run;

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
+import { readConditions } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
@@ -203,6 +204,7 @@ async function readInput(
     body = await readOAuth(app, visit.request, operation.body);
   } else if (operation.body) {
     const raw = await readJson(app, visit.request, operation);
+    if (raw !== undefined && !operation.takesData) await readConditions(raw);
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
     } else {

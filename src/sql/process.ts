@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { residentBytes } from "../base/resident.ts";
@@ -164,10 +165,10 @@ async function readComplaint(
   }
 }
 
-/** Removes the folder; what can't be removed now goes when Weir starts again. */
-function clear(folder: string): void {
+/** Removes the folder, which may hold gigabytes; what can't be removed now goes when Weir starts again. */
+async function clear(folder: string): Promise<void> {
   try {
-    rmSync(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   } catch {
     return; // as on a disk that has failed: there is nobody to tell, and no statement that minds
   }

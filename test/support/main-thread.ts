@@ -100,6 +100,10 @@ export async function startMonitored() {
       { name: `a condition over a webhook of ${sort}`, ask: () => send("condition", make(BODY_BYTES)) },
     ]),
     {
+      name: "a hundred long conditions",
+      ask: () => run({ branches: longConditions(), else: "no" }, "conditional_branch"),
+    },
+    {
       name: "a definition of numbers",
       ask: async () =>
         expectStatus(
@@ -262,6 +266,15 @@ const branch = (when: string) => ({
   kind: "conditional_branch",
   definition: { branches: [{ key: "yes", when }], else: "no" },
 });
+
+const LIST = `[${Array.from({ length: 60 }, (_, n) => n)}]`;
+
+/** Each takes milliseconds to read, and more to decide; other texts each time. */
+const longConditions = () =>
+  Array.from({ length: 100 }, (_, n) => ({
+    key: `b${n}`,
+    when: `${LIST}.all(a, ${LIST}.all(b, a + b < 1000)) && "${crypto.randomUUID()}" == ""`,
+  }));
 
 const action = (body: string) =>
   `{"name":"long","kind":"http_request","definition":{"url":"http://a.example","method":"POST","body":${body}}}`;

@@ -1,5 +1,5 @@
 import { timestamp } from "../../base/clock.ts";
-import { ConditionTooLong, HERE_MS, openAllowance } from "../../base/condition.ts";
+import { ConditionTooLong, openAllowanceHere } from "../../base/condition.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
@@ -24,7 +24,7 @@ const DECIDE_MS = 40;
 
 /** What one transaction may still spend on deciding. */
 interface Patience {
-  whens: ReturnType<typeof openAllowance>;
+  whens: ReturnType<typeof openAllowanceHere>;
   decideMs: number;
 }
 
@@ -53,7 +53,7 @@ async function goOn(
   const definitions = stepsOf(starting?.config ?? (await findConfig(tx.db, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
   let results: Record<string, Json> | null = null;
-  const patience: Patience = { whens: openAllowance(HERE_MS), decideMs: DECIDE_MS };
+  const patience: Patience = { whens: openAllowanceHere(), decideMs: DECIDE_MS };
 
   for (let moved = true; moved; ) {
     moved = false;
