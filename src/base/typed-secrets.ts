@@ -9,7 +9,7 @@ const PARAMETER = /([?&#])([^=&#]{1,100})=([^&#]+)/g;
 const ADDRESS = /^(?:https?:\/\/|\/)/i;
 /** Fields of a form, written as one text. */
 const FORM = /^[\w.%[\]-]{1,100}=[^&\s]*(?:&[\w.%[\]-]{1,100}=[^&\s]*)*$/;
-/** What an Authorization header holds, wherever it stands. */
+/** What an Authorization header holds, in a header of any name. */
 const CREDENTIAL = /^(?:Bearer|Basic) +[\w.~+/=-]{8,}$/i;
 /** Fields whose names are those of parameters of an address. */
 const PARAMETERS = ["query", "params"];
@@ -50,7 +50,7 @@ function maskAt(value: Json, path: Path, mask = MASK): Json {
   if (/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/.test(value) || /\bsvc_(pat|at|key)_[\w-]{8}/.test(value))
     return mask;
   if (isNamedSecret(path)) return isWritten(value) ? mask : value;
-  if (CREDENTIAL.test(value)) return mask;
+  if (path.includes("headers") && CREDENTIAL.test(value)) return mask;
   if (ADDRESS.test(value)) return maskAddress(value, mask);
   return nameOf(path) === "body" ? maskBody(value, mask) : value;
 }
