@@ -227,8 +227,8 @@ export async function runAction(
   idempotencyKey: string | null = null,
   given: Json = null,
 ): Promise<RunRow> {
-  if (input.definitionOverrides) requireScope(tx, "write");
   const action = await findRunnable(tx, id);
+  if (Object.keys(input.definitionOverrides ?? {}).length > 0) requireScope(tx, "write");
   const before = action.definition;
   const definition = merge(before, input.definitionOverrides ?? null);
   const loc = ["body", input.definitionOverrides ? "definitionOverrides" : "definition"];
