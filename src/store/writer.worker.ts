@@ -35,6 +35,7 @@ export interface WriterReply {
 
 declare const self: Worker;
 
+let path = "";
 let connection: Database | null = null;
 const texts = new Map<number, string>();
 const prepared = new Map<number, Statement>();
@@ -48,8 +49,10 @@ function perform(request: WriterRequest): WriterReply {
   let value: unknown = null;
   let fault: WriterReply["fault"] = null;
   try {
-    if (request.open !== undefined) connection = openWriter(request.open);
+    path = request.open ?? path;
     for (const [number, sql] of request.learn) texts.set(number, sql);
+    // a file that could not be opened may be back by the next request
+    if (request.steps.length > 0) connection ??= openWriter(path);
     if (request.pauseMs !== undefined) Bun.sleepSync(request.pauseMs);
     for (; at < request.steps.length; at++) value = run(request.steps[at] as Step);
   } catch (error) {
