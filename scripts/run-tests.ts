@@ -1,6 +1,7 @@
 /**
- * Type check and tests: `bun scripts/run-tests.ts [--no-types] [--again] [path…]`. The last line says
- * `N passed, N failed`, from the report that Bun writes; a type check that fails counts as one.
+ * Type check and tests: `bun scripts/run-tests.ts [--no-types] [--again] [--record] [path…]`. The last line says
+ * `N passed, N failed`, from the report that Bun writes; a type check that fails counts as one. The files that took
+ * longest when last recorded come first; `--record` writes down how long they take now.
  *
  * With `--again` the files that failed are run once more, with nothing beside them: on a busy machine a server
  * under test may be too late for what waits for it. What then holds is named as unsteady, never passed over.
@@ -8,6 +9,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { settle } from "../test/support/app.ts";
+import { GROUND, makeGround } from "../test/support/ground.ts";
 
 const root = join(import.meta.dir, "..");
 
@@ -17,6 +20,8 @@ const TEST_TIMEOUT_MS = 120_000;
 const RUN_TIMEOUT_MS = 40 * 60_000;
 /** No test leaves the machine, whatever proxy the machine has. */
 const HERE = "127.0.0.1,localhost,::1";
+/** Milliseconds that each file took. */
+const TIMES = "test/times.json";
 /** Where more files than these fail, it is not for a busy machine. */
 const MOST_AGAIN = 8;
 
@@ -69,10 +74,17 @@ function testFiles(words: readonly string[]): string[] {
   return files.filter((file) => words.some((word) => file.includes(word.replace(/^\.\//, ""))));
 }
 
-async function runTests(paths: readonly string[], workers: number): Promise<Outcome> {
+interface Way {
+  workers: number;
+  isRecorded?: boolean;
+}
+
+async function runTests(paths: readonly string[], { workers, isRecorded }: Way): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "weir-report-"));
   const report = join(folder, "junit.xml");
+  const ground = mkdtempSync(join(tmpdir(), "weir-ground-"));
   try {
+    await makeGround(ground, settle);
     const tests = Bun.spawn(
       [
         process.execPath,
@@ -81,6 +93,8 @@ async function runTests(paths: readonly string[], workers: number): Promise<Outc
         // A server that a test started goes with it, however the run ends.
         "--no-orphans",
         `--timeout=${TEST_TIMEOUT_MS}`,
+        `--timings=${TIMES}`,
+        ...(isRecorded ? ["--update-timings"] : []),
         "--reporter=junit",
         `--reporter-outfile=${report}`,
         ...paths,
@@ -89,7 +103,7 @@ async function runTests(paths: readonly string[], workers: number): Promise<Outc
         cwd: root,
         stdio: ["ignore", "inherit", "inherit"],
         timeout: RUN_TIMEOUT_MS,
-        env: { ...process.env, NO_PROXY: HERE, no_proxy: HERE },
+        env: { ...process.env, NO_PROXY: HERE, no_proxy: HERE, [GROUND]: ground },
       },
     );
     const exitCode = await tests.exited;
@@ -97,6 +111,7 @@ async function runTests(paths: readonly string[], workers: number): Promise<Outc
     return readOutcome(text, exitCode, testFiles(paths));
   } finally {
     rmSync(folder, { recursive: true });
+    rmSync(ground, { recursive: true });
   }
 }
 
@@ -105,7 +120,7 @@ async function runAgain(first: Outcome): Promise<Outcome> {
   const files = worthAnother(first);
   if (files.length === 0) return first;
   console.log(`\nOnce more, with nothing beside them: ${files.join(", ")}\n`);
-  const second = await runTests(files, 1);
+  const second = await runTests(files, { workers: 1 });
   for (const file of files) {
     if (second.get(file)?.failed === 0) console.log(`unsteady: ${file} failed and then held`);
   }
@@ -125,7 +140,7 @@ if (import.meta.main) {
   const given = process.argv.slice(2);
   const typesFailed = !given.includes("--no-types") && !typesHold();
   const paths = given.filter((word) => !word.startsWith("--"));
-  const first = await runTests(paths, 2);
+  const first = await runTests(paths, { workers: 2, isRecorded: given.includes("--record") });
   const tally = tallyOf(given.includes("--again") ? await runAgain(first) : first);
   const failed = tally.failed + (typesFailed ? 1 : 0);
   if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);

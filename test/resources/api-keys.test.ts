@@ -124,7 +124,7 @@ describe("the list of API keys", () => {
   });
 
   test("is read along an index", async () => {
-    await using app = await startApp();
+    await using app = await startApp({ engine: false });
     const plan = await app.app.store.db.all(
       "EXPLAIN QUERY PLAN SELECT * FROM api_keys WHERE organization_id = 'a' AND revoked_at IS NULL AND id < 'b' ORDER BY id DESC LIMIT 51",
     );

@@ -10,6 +10,7 @@ import { startEngine } from "../../src/engine/start.ts";
 import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
 import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
 import { server } from "../../src/server.ts";
+import { isAsGround, layGround, type Owner } from "./ground.ts";
 
 /**
  * A clock that goes as the real one does, and can be turned by hand: forward as if that time had passed, and back as
@@ -81,6 +82,8 @@ export interface StartOptions {
   overrides?: Partial<App>;
   /** False leaves the installation without an owner. */
   owner?: boolean;
+  /** True makes the owner here: another person, with another token, than in every other test. */
+  isOther?: boolean;
   /** False leaves everything undone that no request asks for: runs, retries, sweeping. */
   engine?: boolean;
   /** Lets every sleep be so many times as short. */
@@ -92,6 +95,8 @@ export interface StartOptions {
 /** A real server on a free port over a real data directory. `await using` closes it and deletes the directory. */
 export async function startApp(options: StartOptions = {}) {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "weir-test-"));
+  const begins = options.owner !== false && !options.isOther && isAsGround(dataFolder, options.env ?? {});
+  const laid = begins ? await layGround(dataFolder, settle) : null;
   const clock = turnableClock(options.hurry, options.stands);
   const logged: string[] = [];
   const env = {
@@ -117,7 +122,7 @@ export async function startApp(options: StartOptions = {}) {
 
   const engine = options.engine === false ? null : await startEngine(app);
 
-  const first = options.owner === false ? null : await makeOwner(app);
+  const first = laid ?? (options.owner === false ? null : await makeOwner(app));
   return {
     app,
     origin,
@@ -127,7 +132,7 @@ export async function startApp(options: StartOptions = {}) {
     engine,
     /** Lines of the log, JSON. */
     logged,
-    ids: { userId: first?.user.id ?? "", organizationId: first?.organization.id ?? "" },
+    ids: { userId: first?.userId ?? "", organizationId: first?.organizationId ?? "" },
     token: first?.token ?? "",
     /** Speaks for the owner, by an access token. */
     owner: client(origin, { authorization: `Bearer ${first?.token ?? ""}` }),
@@ -141,7 +146,13 @@ export async function startApp(options: StartOptions = {}) {
   };
 }
 
-async function makeOwner(app: App) {
+/** Makes an installation with its owner, and ends. */
+export async function settle(dataFolder: string): Promise<Owner> {
+  await using app = await startApp({ dataFolder, isOther: true, engine: false });
+  return { ...app.ids, token: app.token };
+}
+
+async function makeOwner(app: App): Promise<Owner> {
   const { user, organization } = await createFirstOwner(
     app,
     {
@@ -160,5 +171,5 @@ async function makeOwner(app: App) {
     correlationId: "test-set-up",
   });
   const { token } = await createAccessToken(ctx, { name: "test", expiresInDays: 400, organizations: "all" });
-  return { user, organization, token };
+  return { userId: user.id, organizationId: organization.id, token };
 }

@@ -1,0 +1,73 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Whom an installation belongs to at first. */
+export interface Owner {
+  userId: string;
+  organizationId: string;
+  token: string;
+}
+
+/** A data directory that is migrated and has an owner, made once and laid under every test that begins with one. */
+interface Ground {
+  owner: Owner;
+  files: readonly { name: string; bytes: Uint8Array }[];
+}
+
+type Settle = (dataFolder: string) => Promise<Owner>;
+
+/** Names the folder of the ground that all files of a run share; a file that is run alone makes its own. */
+export const GROUND = "TEST_GROUND";
+
+const FILES = ["weir.db", "secret.key", "installation.json"];
+const OWNER = "owner.json";
+
+/** Makes the ground in a folder that is empty. */
+export async function makeGround(folder: string, settle: Settle): Promise<void> {
+  writeFileSync(join(folder, OWNER), JSON.stringify(await settle(folder)));
+}
+
+const readGround = (folder: string): Ground => ({
+  owner: JSON.parse(readFileSync(join(folder, OWNER), "utf8")),
+  files: FILES.map((name) => ({ name, bytes: readFileSync(join(folder, name)) })),
+});
+
+let ground: Promise<Ground> | undefined;
+
+async function groundBy(settle: Settle): Promise<Ground> {
+  const given = process.env[GROUND];
+  if (given) return readGround(given);
+  const folder = mkdtempSync(join(tmpdir(), "weir-ground-"));
+  try {
+    await makeGround(folder, settle);
+    return readGround(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Fills an empty data directory with the ground, and tells whose it is. */
+export async function layGround(dataFolder: string, settle: Settle): Promise<Owner> {
+  ground ??= groundBy(settle);
+  const { owner, files } = await ground;
+  mkdirSync(dataFolder, { recursive: true });
+  for (const { name, bytes } of files) writeFileSync(join(dataFolder, name), bytes, { mode: 0o600 });
+  return owner;
+}
+
+/** What the making of an owner depends on, or what is kept elsewhere than in the data directory. */
+const OTHERWISE = /^WEIR_(DATABASE|LAKE|SECRET_KEY|DEFAULT_PLAN|ADMIN|OPERATORS|ORGANIZATIONS)/;
+
+/** True where an installation with these settings begins as the ground does. */
+export const isAsGround = (dataFolder: string, env: Record<string, string>): boolean =>
+  !Object.keys(env).some((name) => OTHERWISE.test(name)) &&
+  (!existsSync(dataFolder) || readdirSync(dataFolder).length === 0);
