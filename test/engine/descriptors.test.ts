@@ -17,8 +17,8 @@ function slowSocket(origin: string): Promise<Socket | null> {
   });
 }
 
-/** A request whose body is still to come. */
-function beginRequest(url: string, token: string) {
+/** A request whose body is still to come, on a connection that is there before later ones. */
+async function beginRequest(url: string, token: string) {
   const headers = {
     authorization: `Bearer ${token}`,
     "content-type": "application/json",
@@ -29,7 +29,12 @@ function beginRequest(url: string, token: string) {
     begun.on("response", (reply) => resolve(reply.statusCode));
     begun.on("error", reject);
   });
+  const connected = new Promise<void>((resolve, reject) => {
+    begun.once("socket", (socket) => (socket.connecting ? socket.once("connect", resolve) : resolve()));
+    begun.once("error", reject);
+  });
   begun.write("{");
+  await connected;
   return {
     end() {
       begun.end("}");
@@ -44,7 +49,7 @@ test("where no descriptor is left connections are refused, and runs go on and re
   const server = await installation.serve({ under: "ulimit -n 300" });
   const definition = { url: receiver.url };
   const { id } = await makeAction(server.owner, { kind: "http_request", definition });
-  const begun = beginRequest(`${server.origin}/api/v1/actions/${id}/run`, installation.token);
+  const begun = await beginRequest(`${server.origin}/api/v1/actions/${id}/run`, installation.token);
 
   const sockets: Socket[] = [];
   for (let isRefused = false; !isRefused; ) {

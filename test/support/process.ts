@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { client } from "./app.ts";
+import { client, settle } from "./app.ts";
+import { isAsGround, layGround } from "./ground.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 const MONITOR = join(import.meta.dir, "loop-monitor.ts");
@@ -24,29 +25,9 @@ export async function startInstallation(env: Record<string, string> = {}) {
     WEIR_LOG: "info",
     ...env,
   };
-  const words = [
-    "init",
-    "--email",
-    "ada@example.com",
-    "--password-stdin",
-    "--org",
-    "Acme",
-    "--data",
-    dataFolder,
-    "--json",
-  ];
-  const init = Bun.spawn([process.execPath, MAIN, ...words], {
-    env: settings,
-    stdin: Buffer.from("correct horse battery staple\n"),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [text, said] = await Promise.all([
-    new Response(init.stdout).text(),
-    new Response(init.stderr).text(),
-  ]);
-  if ((await init.exited) !== 0) throw new Error(`init failed: ${said}`);
-  const { token, organizationId } = JSON.parse(text) as { token: string; organizationId: string };
+  const { token, organizationId } = isAsGround(dataFolder, env)
+    ? await layGround(dataFolder, settle)
+    : await init(dataFolder, settings);
 
   return {
     organizationId,
@@ -103,6 +84,36 @@ export async function startInstallation(env: Record<string, string> = {}) {
       rmSync(dataFolder, { recursive: true, force: true });
     },
   };
+}
+
+/** Makes the owner by `weir init`. */
+async function init(
+  dataFolder: string,
+  settings: Record<string, string | undefined>,
+): Promise<{ token: string; organizationId: string }> {
+  const words = [
+    "init",
+    "--email",
+    "ada@example.com",
+    "--password-stdin",
+    "--org",
+    "Acme",
+    "--data",
+    dataFolder,
+    "--json",
+  ];
+  const init = Bun.spawn([process.execPath, MAIN, ...words], {
+    env: settings,
+    stdin: Buffer.from("correct horse battery staple\n"),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [text, said] = await Promise.all([
+    new Response(init.stdout).text(),
+    new Response(init.stderr).text(),
+  ]);
+  if ((await init.exited) !== 0) throw new Error(`init failed: ${said}`);
+  return JSON.parse(text);
 }
 
 /** The address that the log tells of; all of the log goes into `kept`. */
