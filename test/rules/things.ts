@@ -190,7 +190,7 @@ const template = () => ({
 
 /**
  * How to make what stands at the parameter that a path goes up to. The rules are tested with things made new for
- * each call: whoever adds an operation on a new kind of thing adds one line here.
+ * each call that may change them: whoever adds an operation on a new kind of thing adds one line here.
  */
 const THINGS: Readonly<Record<string, Make>> = {
   "/webhooks/{org_id}": ({ organizationId }) => organizationId,
