@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
 import { chaos } from "../../scripts/chaos/chaos.ts";
+import { scaled } from "../support/scale.ts";
 
 test("killed under a mixed load at any moment, it ends all that it accepted, once, and its books are right", async () => {
-  const verdict = await chaos({ rounds: 3, longestMs: 400 });
+  const verdict = await chaos({ rounds: scaled(2, 12), longestMs: 400 });
   expect(verdict.faults).toEqual([]);
   expect(verdict.accepted).toBeGreaterThan(0);
   expect(verdict.made).toBeGreaterThan(0);
-}, 120_000);
+}, 300_000);

@@ -6,6 +6,7 @@ import { startApp } from "../support/app.ts";
 import { neighbour } from "../support/people.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { scaled } from "../support/scale.ts";
 import { ACTIONS, AUTOMATIONS, branch, created, makeAction, makeAutomation, until } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -115,7 +116,7 @@ test("no event is lost or acted on twice by kill -9 at any moment", async () => 
   const config = { event: { types: ["action.created"] }, action: work };
   const { id } = await makeAutomation(server.owner, config, { triggerType: "event" });
   const accepted: string[] = [];
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 4; round += scaled(2, 1)) {
     for (let n = 0; n < 12; n++) {
       accepted.push(created(await server.owner("POST", ACTIONS, { name: "a", ...work })).id);
     }

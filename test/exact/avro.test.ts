@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { connectFolder, startData } from "../data/place.ts";
+import { scaled } from "../support/scale.ts";
 import { avroOf } from "./avro.ts";
 import type { Kind } from "./canon.ts";
 import { filesSource } from "./files-source.ts";
@@ -23,7 +24,7 @@ import { TABLES } from "./scale.ts";
 setDefaultTimeout(3_600_000);
 
 /** Files that are cut, each at another place. */
-const CUTS = 40;
+const CUTS = scaled(12, 120);
 
 const sort = (type: string, kind: Kind, hostile: readonly string[], any?: Sort["any"]): Sort => ({
   type,

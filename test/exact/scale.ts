@@ -1,14 +1,16 @@
-/** How much the tests of this folder do: little in the gate, and what these variables say in the deep tier. */
+import { scaled } from "../support/scale.ts";
+
+/** How much the tests of this folder do, unless these variables say otherwise. */
 const given = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
 
 /** Tables for each kind of source. */
-export const TABLES = given("EXACT_TABLES", 100);
+export const TABLES = given("EXACT_TABLES", scaled(25, 1_500));
 
 /** True where time matters less than how much was looked at; then each source tells how quick it was, too. */
 export const IS_DEEP = TABLES > 100;
 
 /** Rounds of changes, loads and kills. */
-export const ROUNDS = given("EXACT_ROUNDS", 3);
+export const ROUNDS = given("EXACT_ROUNDS", scaled(2, 50));
 
 /** What the tables are made from; another seed makes others. */
 export const SEED = given("EXACT_SEED", 20_260_301);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { scaled } from "../support/scale.ts";
 import { openTestSql } from "../support/sql.ts";
 import { failure, openWorld, sourceOf, type World } from "./extract/world.ts";
 
@@ -322,7 +323,7 @@ test("keys are looked for after rows of any size", async () => {
   await pg.sql.unsafe("create table sized (id int, note text)");
   const resource = { name: "sized", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
   // About as many bytes as a stream holds before its source has to wait.
-  for (let rows = 1_300; rows < 1_330; rows++) {
+  for (let rows = 1_300; rows < 1_330; rows += scaled(6, 1)) {
     await pg.sql.unsafe(
       `truncate sized; insert into sized select i, repeat('x', 45) from generate_series(1000, ${999 + rows}) i`,
     );

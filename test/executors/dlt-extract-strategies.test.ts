@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { dltExtract } from "../../src/executors/dlt-extract.ts";
+import { scaled } from "../support/scale.ts";
 import { csv, failure, openWorld, rows, type Source } from "./extract/world.ts";
 
 const merge = (mergeStrategy: string, more: JsonObject = {}) => ({
@@ -212,7 +213,7 @@ describe("scd2", () => {
           }
         },
       ),
-      { numRuns: 12, seed: 20_26 },
+      { numRuns: scaled(4, 36), seed: 20_26 },
     );
   }, 120_000);
 });

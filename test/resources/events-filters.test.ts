@@ -4,6 +4,7 @@ import { type Actor, contextFor, write } from "../../src/context.ts";
 import { record } from "../../src/resources/events/service.ts";
 import type { EventType } from "../../src/resources/events/table.ts";
 import { type Client, client, startApp } from "../support/app.ts";
+import { scaled } from "../support/scale.ts";
 import { created } from "../support/work.ts";
 
 interface Event {
@@ -107,7 +108,7 @@ describe("the list of events", () => {
         if (order === "desc") expected.reverse();
         expect((await pages(query, limit)).map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
       }),
-      { numRuns: 150, seed: 20_26 },
+      { numRuns: scaled(40, 450), seed: 20_26 },
     );
   });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { operations as mounted } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
 import { neighbour } from "../support/people.ts";
+import { scaled } from "../support/scale.ts";
 import { type Request, requests } from "./arbitrary.ts";
 import { type Described, misfits, readDocument, type Schema } from "./document.ts";
 import { makePrincipals, type Principal } from "./principals.ts";
@@ -10,7 +11,7 @@ import { fill, makeThings, type Side } from "./things.ts";
 
 /** The same requests each time; another number in the environment looks elsewhere, or longer. */
 const SEED = Number(process.env.WEIR_FUZZ_SEED ?? 20_26);
-const RUNS = Number(process.env.WEIR_FUZZ_RUNS ?? 60);
+const RUNS = Number(process.env.WEIR_FUZZ_RUNS ?? scaled(20, 200));
 
 /** What thousands of requests may leave behind in the process, the test's own half among it. */
 const GROWTH_BYTES = 384 * 1024 * 1024;

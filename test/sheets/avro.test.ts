@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { deflateRawSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { avroByHand, avroOf, sized, twosComplement, zigzag } from "../support/avro.ts";
+import { scaled } from "../support/scale.ts";
 import { readTables } from "../support/sheets.ts";
 
 const read = async (bytes: Uint8Array) => {
@@ -315,7 +316,7 @@ describe("values", () => {
           );
         },
       ),
-      { numRuns: 12, seed: 20_26 },
+      { numRuns: scaled(4, 36), seed: 20_26 },
     );
   });
 });

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { AppError } from "../../src/base/errors.ts";
 import { insertInto } from "../../src/store/prepared.ts";
 import { isUniqueViolation, type Store, type WriteDb } from "../../src/store/store.ts";
+import { scaled } from "../support/scale.ts";
 import { localPlace, MIGRATIONS, notes } from "./harness.ts";
 
 const insertNote = insertInto(notes);
@@ -192,7 +193,7 @@ test("whatever works do and however they fail, the store has what those that suc
   });
   const full = { steps: [insertion, { do: "grow", id: "a" } as const], turns: 0 };
   await fc.assert(property, {
-    numRuns: 150,
+    numRuns: scaled(50, 450),
     seed: 20_26,
     examples: [[{ works: [full], pagesLeft: 0, failing: [] }]],
   });

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { localFiles } from "../../../src/providers/local-files.ts";
 import { link } from "../../support/link.ts";
+import { scaled } from "../../support/scale.ts";
 import { failure, openWorld, type World } from "./world.ts";
 
 /** Loads files of a folder into the table t. */
@@ -147,7 +148,7 @@ describe("a column of CSV", () => {
           expect(types[0]).toBe(types[1]);
         },
       ),
-      { numRuns: 25, seed: 20_26 },
+      { numRuns: scaled(8, 75), seed: 20_26 },
     );
   }, 120_000);
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { scaled } from "../../support/scale.ts";
 import { openWorld, type Source } from "./world.ts";
 
 interface Row extends JsonObject {
@@ -114,7 +115,7 @@ for (const [mode, { resource, events }] of Object.entries(MODES)) {
           ).toEqual(items);
         },
       ),
-      { numRuns: 12, seed: 20_26 },
+      { numRuns: scaled(4, 36), seed: 20_26 },
     );
   }, 120_000);
 }

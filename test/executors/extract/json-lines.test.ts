@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { Extraction, JsonList } from "../../../src/providers/contract.ts";
 import { cutList } from "../../../src/providers/json-list.ts";
+import { scaled } from "../../support/scale.ts";
 import { failure, openWorld, type Source, type World } from "./world.ts";
 
 const STREAM_BYTES = 64 * 1024;
@@ -177,7 +178,7 @@ describe("lines of JSON", () => {
         const texts = [...same, ...same, ...odd, ...same];
         expect(await ofLines(`${texts.join("\n")}\n`, nesting)).toEqual(await ofList(texts, nesting));
       }),
-      { numRuns: 40, seed: 20_26 },
+      { numRuns: scaled(10, 120), seed: 20_26 },
     );
   }, 120_000);
 
@@ -194,7 +195,7 @@ describe("lines of JSON", () => {
           expect(await ofPages(pages, nesting, gap)).toEqual(await ofList(pages.flat(), nesting));
         },
       ),
-      { numRuns: 40, seed: 20_26 },
+      { numRuns: scaled(10, 120), seed: 20_26 },
     );
   }, 120_000);
 

@@ -4,9 +4,10 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { asciiName, Names, normaliseName } from "../../../src/executors/extract/naming.ts";
 import { cutRecords, FilePool } from "../../../src/executors/extract/records.ts";
+import { scaled } from "../../support/scale.ts";
 import { csv, openWorld, rangedRows, rows } from "./world.ts";
 
-const RUNS = { numRuns: 12, seed: 20_26 };
+const RUNS = { numRuns: scaled(4, 36), seed: 20_26 };
 
 describe("for any JSON", () => {
   const scalar = fc.oneof(
