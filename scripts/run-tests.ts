@@ -7,7 +7,7 @@
  * under test may be too late for what waits for it. What then holds is named as unsteady, never passed over.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { settle } from "../test/support/app.ts";
 import { GROUND, makeGround } from "../test/support/ground.ts";
@@ -20,6 +20,8 @@ const TEST_TIMEOUT_MS = 120_000;
 const RUN_TIMEOUT_MS = 40 * 60_000;
 /** No test leaves the machine, whatever proxy the machine has. */
 const HERE = "127.0.0.1,localhost,::1";
+/** One more than there are cores: a test that waits leaves its core to others. */
+const WORKERS = availableParallelism() + 1;
 /** Milliseconds that each file took. */
 const TIMES = "test/times.json";
 /** Where more files than these fail, it is not for a busy machine. */
@@ -140,7 +142,7 @@ if (import.meta.main) {
   const given = process.argv.slice(2);
   const typesFailed = !given.includes("--no-types") && !typesHold();
   const paths = given.filter((word) => !word.startsWith("--"));
-  const first = await runTests(paths, { workers: 2, isRecorded: given.includes("--record") });
+  const first = await runTests(paths, { workers: WORKERS, isRecorded: given.includes("--record") });
   const tally = tallyOf(given.includes("--again") ? await runAgain(first) : first);
   const failed = tally.failed + (typesFailed ? 1 : 0);
   if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);

@@ -127,7 +127,8 @@ test("weir demo goes on serving until it is stopped, and then deletes what it ma
 test("weir demo that is stopped on its way deletes what it made, and does not say that all is well", async () => {
   await using model = await startModel([{ moves: [{ hold: new Promise(() => {}) }] }]);
   await using machine = bareMachine();
-  const demo = machine.start(["demo", "--once", "--json"], { env: model.env, listen: "stdout" });
+  const env = { ...model.env, WEIR_SHUTDOWN_GRACE: "1" };
+  const demo = machine.start(["demo", "--once", "--json"], { env, listen: "stdout" });
   await demo.line((line) => (line.startsWith('{"step":"flashboard"') ? line : null));
   while (model.heard.length === 0) await Bun.sleep(10); // it goes no further than this
   expect(await demo.end("SIGTERM")).toBe(1);
