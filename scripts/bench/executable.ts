@@ -6,9 +6,10 @@ const weirFile = join(root, "dist/weir");
 
 function isStale(): boolean {
   const madeAt = statSync(weirFile, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return [...new Bun.Glob("{src,scripts}/*{,*/**/*}.{ts,sql,json}").scanSync(root), "bun.lock"].some(
-    (path) => statSync(join(root, path)).mtimeMs > madeAt,
-  );
+  return [
+    ...new Bun.Glob("{src,scripts,web,migrations}/**/*.{ts,tsx,css,sql,json}").scanSync(root),
+    "bun.lock",
+  ].some((path) => statSync(join(root, path)).mtimeMs > madeAt);
 }
 
 /** The executable, built where it is missing or older than the source. */

@@ -5,14 +5,15 @@
  * server's memory meanwhile, its children's left out. Words given name some of its ways: statements, bombs, pages,
  * conditions, queue, sockets, deliveries.
  */
+import { builtWeir } from "./executable.ts";
 import { tell } from "./load.ts";
 import { startPeer } from "./peer.ts";
 import { BODY, BRANCH_AUTOMATION, HOOK_HEADERS, startWeir } from "./weir.ts";
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 15);
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 40);
 const PAUSE_MS = 20;
 
-const weir = await startWeir();
+const weir = await startWeir([builtWeir()]);
 await weir.call("POST", "/api/v1/automations", BRANCH_AUTOMATION);
 
 const signedIn = await fetch(`${weir.origin}/api/v1/auth/login`, {

@@ -1,7 +1,7 @@
 import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import { residentBytes } from "./resident.ts";
-import { stepBack } from "./step-back.ts";
+import { LONG_WORK_MS, PRIORITIES, stepBack, stepLast } from "./step-back.ts";
 import { type Places, placesFor } from "./walls.ts";
 
 const WATCH_MS = 50;
@@ -57,9 +57,11 @@ export async function doChoreOnBytes(
     killSignal: "SIGKILL",
     timeout: chore.timeoutMs,
   });
-  stepBack(spawned.pid);
+  stepBack(spawned.pid, PRIORITIES.chore);
   let isTooLarge = false;
+  let looks = 0;
   const watch = setInterval(() => {
+    if (++looks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
     if (residentBytes(spawned.pid) <= chore.maxResidentBytes) return;
     isTooLarge = true;
     spawned.kill("SIGKILL");

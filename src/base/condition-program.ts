@@ -45,8 +45,8 @@ const budget = {
 
 let loaded: { cel: Cel; env: ReturnType<Cel["celEnv"]> } | null = null;
 
-/** Loading takes about 70 ms, so it waits for the first condition. */
-function load() {
+/** Loads the library; takes about 70 ms, so it waits for the first condition or until a server is up. */
+export function load() {
   if (loaded) return loaded;
   const cel = require("@bufbuild/cel") as Cel;
   const env = cel.celEnv({ funcs: [...mixedArithmetic(cel), ...boundedJoins(cel), ...boundFunctions(cel)] });

@@ -1,5 +1,5 @@
 import { systemClock } from "./clock.ts";
-import { type Allowance, compile, describe, type Program } from "./condition-program.ts";
+import { type Allowance, compile, describe, load, type Program } from "./condition-program.ts";
 import { AppError, invalid } from "./errors.ts";
 import { isObject, type Json } from "./json.ts";
 import { openTurns } from "./slices.ts";
@@ -22,6 +22,9 @@ const readings = new Map<string, string | null>();
 const MAX_READINGS = 10_000;
 /** Those that took more time than there is while everybody else waits. */
 const slow = new WeakSet<Program>();
+
+/** Loads what reads conditions, so that the first one doesn't wait for it. */
+export const loadConditions = (): void => void load();
 
 /** Why `text` is no condition, in one sentence; null where it is one. Names and types are not looked at. */
 export function conditionFault(text: string): string | null {

@@ -26,6 +26,8 @@ type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
  */
 export function sqlChild(): Promise<never> {
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+  // Ctrl+C reaches every process of the terminal: the parent ends its statements first.
+  process.on("SIGINT", () => undefined);
   let connection: Promise<DuckDBConnection> | null = null;
   let hide: readonly string[] = [];
   let last: Promise<void> = Promise.resolve();

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { residentBytes } from "../base/resident.ts";
-import { stepBack } from "../base/step-back.ts";
+import { LONG_WORK_MS, PRIORITIES, stepBack, stepLast } from "../base/step-back.ts";
 import { type Places, placesFor } from "../base/walls.ts";
 import type { FromChild, Outcome, ToChild } from "./protocol.ts";
 
@@ -31,11 +31,11 @@ export interface ChildOptions {
   places: Places;
 }
 
-/** One DuckDB process, in a process group of its own. */
+/** One DuckDB process. */
 export interface Child {
   /** Sends one piece of work; the rows' texts come to `onRows` before it resolves. One at a time. */
   ask(message: ToChild, onRows?: (text: string) => void): Promise<Outcome>;
-  /** Ends the process group at once; what is asked then rejects with `reason`. */
+  /** Ends the process at once; what is asked then rejects with `reason`. */
   kill(reason?: AppError): void;
   readonly isAlive: boolean;
   /** Resolves when the process has gone and its folder too. */
@@ -84,7 +84,6 @@ export function startChild(options: ChildOptions): Child {
     },
     stdio: ["ignore", "ignore", "pipe"],
     serialization: "advanced",
-    detached: true,
     ipc(message: FromChild) {
       if (message.kind === "ready") isReady = true;
       else if (message.kind === "rows") waiting?.onRows(message.text);
@@ -101,7 +100,7 @@ export function startChild(options: ChildOptions): Child {
       settle((asked) => asked.reject(death));
     },
   });
-  stepBack(spawned.pid);
+  stepBack(spawned.pid, PRIORITIES.sql);
   spawned.unref();
   void readComplaint(spawned.stderr, (text) => {
     complaint = text;
@@ -111,15 +110,12 @@ export function startChild(options: ChildOptions): Child {
   const kill = (reason?: AppError) => {
     death ??= reason ?? null;
     if (!isAlive) return;
-    try {
-      process.kill(-spawned.pid, "SIGKILL");
-    } catch {
-      spawned.kill("SIGKILL"); // the group was not made yet, or has gone already
-    }
+    spawned.kill("SIGKILL");
   };
 
   let looks = 0;
   const look = () => {
+    if (looks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
     const used = residentBytes(spawned.pid);
     if (used > memoryBytes * 1.25 + BASE_BYTES) {
       kill(new AppError("sql_memory", `The SQL needed more memory than its limit of ${memory}.`));

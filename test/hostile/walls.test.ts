@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { placesFor } from "../../src/base/walls.ts";
 import { startApp } from "../support/app.ts";
@@ -97,7 +97,24 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
     };
     await standing(); // the next statement's process, which is kept ready
   }, 30_000);
+
+  test("lets all others go first with all of its threads, where it works for long", async () => {
+    await using weir = await startApp({ engine: false });
+    const asking = weir.owner("POST", "/api/v1/query", { sql: "SELECT sleep_ms(60000)" });
+    asking.catch(() => undefined); // the server goes before the answer comes
+    const isLast = (pid: string) =>
+      readdirSync(`/proc/${pid}/task`).every((thread) => getPriority(Number(thread)) === 19);
+    const last = async (): Promise<string> => sqlChildren().find(isLast) ?? Bun.sleep(20).then(last);
+    // Linux weighs processes of one session alone against each other.
+    expect(sessionOf(await last())).toBe(sessionOf("self"));
+  }, 30_000);
 });
+
+/** The session that a process belongs to. */
+const sessionOf = (pid: string) =>
+  readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ")[3];
 
 /** SQL processes of this one. */
 const sqlChildren = () =>
