@@ -30,6 +30,7 @@ import type { Sheets } from "./sheets/contract.ts";
 import type { Sql } from "./sql/contract.ts";
 import type { Fellows } from "./store/fellows.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
+import { version } from "./version.ts";
 
 /** Conditions that took long, of one transaction that goes on with an automation run. */
 interface DecidedWhens {
@@ -260,6 +261,22 @@ export const contextFor = (
     privateTo?: string | null | undefined;
   },
 ): Context => ({ ...app, db: app.store.db, egress: egressOf(app, who.organizationId), ...who });
+
+/** A context to act on behalf of whoever set the run off. */
+export const contextForRun = (
+  app: App,
+  run: Pick<RunRow, "organizationId" | "actor" | "correlationId"> & { privateTo?: string | null },
+): Context =>
+  contextFor(app, {
+    organizationId: run.organizationId,
+    actor: run.actor as unknown as Actor,
+    role: "member",
+    correlationId: run.correlationId,
+    privateTo: run.privateTo ?? null,
+  });
+
+/** The worker itself, for what no person and no automation does. */
+export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", version };
 
 /** Work within a context stays on its way out, which may be traced. */
 const egressOf = (app: App & Partial<Context>, organizationId: string): Egress =>

@@ -1,9 +1,8 @@
 import { and, eq, ne, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
-import { type App, contextFor } from "../context.ts";
+import { type App, contextFor, SYSTEM } from "../context.ts";
 import type { Here } from "../resources/datasets/commit.ts";
 import { compactTable, crowdedTables } from "../resources/datasets/compact.ts";
-import { SYSTEM } from "../resources/runs/claim.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 import type { DatasetLocks } from "./locks.ts";
 import type { Loop } from "./loop.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
-import { contextForRun } from "../resources/runs/claim.ts";
+import { contextForRun } from "../context.ts";
 import type { Outcome } from "../resources/runs/end.ts";
 import { finishRun, finishRuns, isSmall, type Leftover, type SmallEnd } from "../resources/runs/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";

@@ -1,6 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
-import { contextForRun, LEASE_MS } from "../resources/runs/claim.ts";
+import { contextForRun } from "../context.ts";
+import { LEASE_MS } from "../resources/runs/claim.ts";
 import { finishRun } from "../resources/runs/finish.ts";
 import { type Lost, rescueRuns } from "../resources/runs/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";

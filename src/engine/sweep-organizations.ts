@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { isNotNull, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
+import { contextForRun, SYSTEM } from "../context.ts";
 import { eraseTrail } from "../resources/events/seals.ts";
 import { stopWork } from "../resources/organizations/remove.ts";
 import { organizations, RESTORABLE_MS } from "../resources/organizations/table.ts";
-import { contextForRun, SYSTEM } from "../resources/runs/claim.ts";
 
 const BATCH = 500;
 

@@ -1,7 +1,8 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
+import { contextForRun } from "../context.ts";
 import { completeDue } from "../resources/runs/at-once.ts";
-import { claimRuns, contextForRun, isSuspect, mostOfOne } from "../resources/runs/claim.ts";
+import { claimRuns, isSuspect, mostOfOne } from "../resources/runs/claim.ts";
 import { cancelTopic, RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { releaseRun, renewLeases } from "../resources/runs/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";

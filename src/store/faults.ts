@@ -81,3 +81,9 @@ function codeOf(error: unknown): string | null {
   if (typeof extendedCode === "string") return extendedCode;
   return typeof code === "string" ? code : "SQLITE_ERROR";
 }
+
+/** True where the same may go well later, as with a full disk: then nothing is to end for it. */
+export const mayPass = (error: unknown): boolean => {
+  const fault = storeFault(error);
+  return fault instanceof AppError && (fault.retryable || fault.code === "unavailable");
+};

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
-import { contextFor, write } from "../../src/context.ts";
+import { contextFor, contextForRun, write } from "../../src/context.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { deleteAction, runAction } from "../../src/resources/actions/service.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { completeDue } from "../../src/resources/runs/at-once.ts";
-import { claimRuns, contextForRun } from "../../src/resources/runs/claim.ts";
+import { claimRuns } from "../../src/resources/runs/claim.ts";
 import { decideClaimed } from "../../src/resources/runs/decide.ts";
 import { finishRuns } from "../../src/resources/runs/finish.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";

@@ -3,9 +3,8 @@ import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ToolDefinition } from "../../catalog/contract.ts";
 import { toolHash } from "../../catalog/tools.ts";
-import { type Context, write } from "../../context.ts";
+import { type Context, SYSTEM, write } from "../../context.ts";
 import { record } from "../events/service.ts";
-import { SYSTEM } from "../runs/claim.ts";
 import { entity, itemsOf } from "./find.ts";
 import { apiCatalogItems, type ItemRow } from "./table.ts";
 

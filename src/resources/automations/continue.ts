@@ -1,11 +1,11 @@
 import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { openSetbacks } from "../../base/setbacks.ts";
-import { type App, type WriteContext, write } from "../../context.ts";
+import { type App, contextForRun, type WriteContext, write } from "../../context.ts";
+import { mayPass } from "../../store/faults.ts";
 import { webhookDeliveries } from "../inbound/table.ts";
-import { contextForRun } from "../runs/claim.ts";
 import { advance } from "./advance.ts";
-import { failBroken, mayPass } from "./fail.ts";
+import { failBroken } from "./fail.ts";
 import { again } from "./states.ts";
 import { automationRuns } from "./table.ts";
 

@@ -1,12 +1,12 @@
 import { and, asc, eq, isNull, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { openSetbacks } from "../../base/setbacks.ts";
-import { type Actor, type App, type WriteContext, write } from "../../context.ts";
+import { type Actor, type App, contextForRun, type WriteContext, write } from "../../context.ts";
+import { mayPass } from "../../store/faults.ts";
 import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
-import { contextForRun } from "../runs/claim.ts";
 import type { AutomationConfig, Schedule } from "./config.ts";
-import { internalError, mayPass } from "./fail.ts";
+import { internalError } from "./fail.ts";
 import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
 import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
 import { type AutomationRow, automationRuns, automations } from "./table.ts";

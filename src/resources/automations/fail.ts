@@ -1,16 +1,8 @@
-import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
-import { storeFault } from "../../store/faults.ts";
 import type { RunError } from "../runs/table.ts";
 import { endEarly } from "./cancel.ts";
 import type { Starting } from "./save.ts";
 import type { AutomationRunRow } from "./table.ts";
-
-/** True where the same may go well later, as with a full disk: then nothing is to end for it. */
-export const mayPass = (error: unknown): boolean => {
-  const fault = storeFault(error);
-  return fault instanceof AppError && (fault.retryable || fault.code === "unavailable");
-};
 
 /** What people hear of a fault of ours. */
 export const internalError = (message: string): RunError => ({

@@ -1,12 +1,11 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type Actor, type App, type WriteContext, write } from "../../context.ts";
+import { type Actor, type App, contextForRun, type WriteContext, write } from "../../context.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { record } from "../events/service.ts";
 import { putNotice } from "../inbound/alerts.ts";
-import { contextForRun } from "../runs/claim.ts";
 import type { Expectation } from "./config.ts";
 import { automationRuns, automations, automationWatches, type WatchRow } from "./table.ts";
 

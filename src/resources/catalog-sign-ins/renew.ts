@@ -2,10 +2,9 @@ import { and, eq, isNull, lte, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { within } from "../../base/within.ts";
-import { type Context, write } from "../../context.ts";
+import { type Context, SYSTEM, write } from "../../context.ts";
 import { ownTokens, refreshTokens, type Tokens } from "../../mcp/oauth/client.ts";
 import { record } from "../events/service.ts";
-import { SYSTEM } from "../runs/claim.ts";
 import { clientOf, entity, findSignIn, noteNeeded, openTokens, save, tokenColumns } from "./store.ts";
 import { catalogSignIns, type SignInRow } from "./table.ts";
 

@@ -1,10 +1,9 @@
 import { and, eq, gt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { canonicalJson } from "../../base/json.ts";
-import { type Context, write } from "../../context.ts";
+import { type Context, SYSTEM, write } from "../../context.ts";
 import type { TokenStore } from "../../providers/contract.ts";
 import { record } from "../events/service.ts";
-import { SYSTEM } from "../runs/claim.ts";
 import { markBroken } from "./broken.ts";
 import { entity } from "./service.ts";
 import { type ConnectionRow, connections, connectionTokens } from "./table.ts";

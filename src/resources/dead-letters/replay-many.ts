@@ -1,7 +1,7 @@
 import { and, eq, inArray } from "drizzle-orm";
 import { AppError, invalid } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
-import { mayPass } from "../automations/fail.ts";
+import { mayPass } from "../../store/faults.ts";
 import { from, replayDeadLetter } from "./service.ts";
 import { deadLetters } from "./table.ts";
 import type { ReplayMany } from "./wire.ts";

@@ -1,10 +1,9 @@
 import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { openSetbacks } from "../../base/setbacks.ts";
-import { type App, contextFor, type WriteContext, write } from "../../context.ts";
-import { mayPass } from "../automations/fail.ts";
+import { type App, contextFor, SYSTEM, type WriteContext, write } from "../../context.ts";
+import { mayPass } from "../../store/faults.ts";
 import { record } from "../events/service.ts";
-import { SYSTEM } from "../runs/claim.ts";
 import type { Ending } from "../runs/waits.ts";
 import { endingOf, settleDecision } from "./decide.ts";
 import { about, entityOf, maskedText } from "./open.ts";

@@ -1,9 +1,8 @@
 import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { OpenIdProvider } from "../../base/openid.ts";
-import { type App, contextFor, write } from "../../context.ts";
+import { type App, contextFor, SYSTEM, write } from "../../context.ts";
 import { findHome } from "../organizations/team.ts";
-import { SYSTEM } from "../runs/claim.ts";
 import { endSession, type SessionEnd } from "../sessions/service.ts";
 import { type SessionRow, sessions } from "../sessions/table.ts";
 import { refreshAfterMs } from "./service.ts";

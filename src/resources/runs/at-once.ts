@@ -1,9 +1,10 @@
 import { eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { WriteContext } from "../../context.ts";
+import { SYSTEM } from "../../context.ts";
 import { changing } from "../../store/prepared.ts";
 import { record } from "../events/service.ts";
-import { entityOf, SYSTEM, startedData } from "./claim.ts";
+import { entityOf, startedData } from "./claim.ts";
 import { decideClaimed } from "./decide.ts";
 import { recordOutcome, tellChanged } from "./end.ts";
 import { appendLogs } from "./logs.ts";

@@ -1,16 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import {
-  type Actor,
-  type App,
-  type Context,
-  contextFor,
-  type WriteContext,
-  writeFor,
-} from "../../context.ts";
+import { type App, contextForRun, type WriteContext, writeFor } from "../../context.ts";
 import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
-import { version } from "../../version.ts";
 import { type Entity, record } from "../events/service.ts";
 import { organizations } from "../organizations/table.ts";
 import { roomToRun } from "../usage/quotas.ts";
@@ -20,22 +12,6 @@ import { actionRuns, type RunRow } from "./table.ts";
 
 /** A worker that has not renewed its lease for so long is taken for dead. */
 export const LEASE_MS = 30_000;
-
-/** A context to act on behalf of whoever set the run off. */
-export const contextForRun = (
-  app: App,
-  run: Pick<RunRow, "organizationId" | "actor" | "correlationId"> & { privateTo?: string | null },
-): Context =>
-  contextFor(app, {
-    organizationId: run.organizationId,
-    actor: run.actor as unknown as Actor,
-    role: "member",
-    correlationId: run.correlationId,
-    privateTo: run.privateTo ?? null,
-  });
-
-/** The worker itself, for what no person and no automation does. */
-export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", version };
 
 /**
  * Runs of one concurrency key go one at a time and in order: a run is held back while an older one of

@@ -2,14 +2,21 @@ import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { summaryOf } from "../../base/summary.ts";
-import { type App, type Context, type WriteContext, write, writeFor } from "../../context.ts";
+import {
+  type App,
+  type Context,
+  contextForRun,
+  SYSTEM,
+  type WriteContext,
+  write,
+  writeFor,
+} from "../../context.ts";
 import { changing, prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { insertArtifact, stageArtifact, stageFile, stageJson } from "../artifacts/keep.ts";
 import type { ArtifactRow } from "../artifacts/table.ts";
 import { commitLoad } from "../datasets/commit.ts";
 import { recordReads } from "../datasets/lineage.ts";
-import { contextForRun, SYSTEM } from "./claim.ts";
 import { endRun, type Outcome, recordOutcome, recordProgress, tellChanged } from "./end.ts";
 import { appendLogs, type NewLog } from "./logs.ts";
 import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";

@@ -1,7 +1,7 @@
 import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import { type App, write } from "../../context.ts";
-import { contextForRun, LEASE_MS } from "./claim.ts";
+import { type App, contextForRun, write } from "../../context.ts";
+import { LEASE_MS } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
