@@ -26,7 +26,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
     /^src\/(context|config|config-shown|folder|installation|own-services|authorities|asked-resets)\.ts$/,
   ],
   ["wire", /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/],
-  ["service", /^src\/resources\/[\w-]+\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
+  ["service", /^src\/(?:queue|flows|resources\/[\w-]+)\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
   ["edge", /^src\/(http|engine)\//],
   ["routes", /^src\/resources\/[\w-]+\/(?:routes|page)\.ts$/],
   ["top", /^src\/(app|server|calls)\.ts$/],

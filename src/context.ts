@@ -9,7 +9,9 @@ import type { Line } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
 import type { OpenIdProvider } from "./base/openid.ts";
 import type { Signals } from "./base/signals.ts";
+import type { Scope as TemplateScope } from "./base/template.ts";
 import type { Tracer } from "./base/trace.ts";
+import type { KeptResult } from "./base/whole-scope.ts";
 import type { Charts } from "./charts/contract.ts";
 import type { Compute } from "./compute/contract.ts";
 import type { Config } from "./config.ts";
@@ -40,7 +42,7 @@ interface DecidedWhens {
   outcomes: Map<string, boolean | AppError>;
 }
 
-/** What follows in the same transaction when the state of a run changes. */
+/** What the queue of runs hands to those above it: changes of state, in the same transaction, and questions. */
 export interface RunFollowers {
   /** The runs of steps of one automation run have ended. */
   ended(tx: WriteContext, runs: readonly RunRow[]): Promise<void>;
@@ -50,6 +52,11 @@ export interface RunFollowers {
   resumed(tx: WriteContext, run: RunRow): Promise<void>;
   /** An automation run has ended for good. */
   automationEnded(tx: WriteContext, run: AutomationRunRow): void;
+  /** The names that the templates of a step's run see, with long results apart. Throws `gone` for a deleted one. */
+  stepScope(
+    ctx: App & { db: ReadDb },
+    run: RunRow,
+  ): Promise<{ scope: TemplateScope; kept: readonly KeptResult[] }>;
   /** What runs can wait for. */
   readonly waitServices: { readonly [K in WaitKind]: WaitService<Waits[K]> };
 }

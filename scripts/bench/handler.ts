@@ -16,7 +16,7 @@ import { readBytes } from "../../src/http/body.ts";
 import { openOperation, Reply } from "../../src/http/operation.ts";
 import { serve } from "../../src/http/serve.ts";
 import { visitOf } from "../../src/http/visit.ts";
-import { checkFilled, fillIn } from "../../src/resources/actions/definition.ts";
+import { checkFilled, fillIn } from "../../src/queue/definition.ts";
 import { checkAddress, checkRate, type Hook } from "../../src/resources/inbound/gate.ts";
 import { checkSender } from "../../src/resources/inbound/sender.ts";
 import { BRANCH_AUTOMATION, SECRET } from "./weir.ts";

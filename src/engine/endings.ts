@@ -1,8 +1,8 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun } from "../context.ts";
-import type { Outcome } from "../resources/runs/end.ts";
-import { finishRun, finishRuns, isSmall, type Leftover, type SmallEnd } from "../resources/runs/finish.ts";
+import type { Outcome } from "../queue/end.ts";
+import { finishRun, finishRuns, isSmall, type Leftover, type SmallEnd } from "../queue/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tell } from "./execute.ts";
 

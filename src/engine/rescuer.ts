@@ -1,9 +1,9 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun } from "../context.ts";
-import { LEASE_MS } from "../resources/runs/claim.ts";
-import { finishRun } from "../resources/runs/finish.ts";
-import { type Lost, rescueRuns } from "../resources/runs/lease.ts";
+import { LEASE_MS } from "../queue/claim.ts";
+import { finishRun } from "../queue/finish.ts";
+import { type Lost, rescueRuns } from "../queue/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tell } from "./execute.ts";
 import type { Loop } from "./loop.ts";

@@ -1,10 +1,11 @@
 import type { RunFollowers } from "../context.ts";
+import { traceAutomationRun } from "../queue/trace.ts";
 import { callAutomation, callReturned } from "../resources/automations/call.ts";
 import { cancelUnlessEnded } from "../resources/automations/cancel.ts";
 import { moveUp } from "../resources/automations/line.ts";
+import { stepScope } from "../resources/automations/scope.ts";
 import { stepGoesOn, stepsSettled, stepWaits } from "../resources/automations/settle.ts";
 import { cancelDecision, openDecision } from "../resources/decisions/open.ts";
-import { traceAutomationRun } from "../resources/runs/trace.ts";
 
 const decision = { begin: openDecision, abandon: cancelDecision };
 
@@ -19,6 +20,7 @@ export const runFollowers: RunFollowers = {
     if (run.callerRunId !== null) tx.afterWork(`call ${id}`, () => callReturned(tx, run));
     if (run.isLimited) tx.afterWork(`line ${automationId}`, () => moveUp(tx, automationId));
   },
+  stepScope,
   waitServices: {
     decision,
     approval: decision,

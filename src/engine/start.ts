@@ -1,9 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
+import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import { stopTurns } from "../resources/chat/recover.ts";
 import { beat } from "../resources/health/heartbeat.ts";
-import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { GRANTS_TOPIC } from "../resources/sessions/service.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import { LOOK_MS } from "../store/fellows.ts";

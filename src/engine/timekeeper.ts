@@ -1,12 +1,12 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { type Clock, timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
+import { LEASE_MS } from "../queue/claim.ts";
+import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { instantAfter } from "../resources/automations/schedule.ts";
 import { automationRuns, automations } from "../resources/automations/table.ts";
 import { webhookAlerts, webhookDeliveries } from "../resources/inbound/table.ts";
-import { LEASE_MS } from "../resources/runs/claim.ts";
-import { RUNS_TOPIC } from "../resources/runs/enqueue.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 import { OUTBOUND_TOPIC, outboundDeliveries } from "../resources/webhooks/table.ts";
 import type { WriteDb } from "../store/store.ts";

@@ -1,12 +1,12 @@
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
 import { contextForRun } from "../context.ts";
-import { completeDue } from "../resources/runs/at-once.ts";
-import { claimRuns, isSuspect, mostOfOne } from "../resources/runs/claim.ts";
-import { cancelTopic, RUNS_TOPIC } from "../resources/runs/enqueue.ts";
-import { releaseRun, renewLeases } from "../resources/runs/lease.ts";
+import { completeDue } from "../queue/at-once.ts";
+import { claimRuns, isSuspect, mostOfOne } from "../queue/claim.ts";
+import { cancelTopic, RUNS_TOPIC } from "../queue/enqueue.ts";
+import { releaseRun, renewLeases } from "../queue/lease.ts";
+import { tracedContext, traceTry } from "../queue/trace.ts";
 import type { RunRow } from "../resources/runs/table.ts";
-import { tracedContext, traceTry } from "../resources/runs/trace.ts";
 import { type Endings, openEndings } from "./endings.ts";
 import { Ended, execute } from "./execute.ts";
 import { type DatasetLocks, openLocks } from "./locks.ts";

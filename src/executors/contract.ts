@@ -180,7 +180,7 @@ export interface ApiReference {
   tool?: string;
 }
 
-/** What settles a wait, and what has to be known to set it up. To add one: its line here, its service in `runs/waits.ts`. */
+/** What settles a wait, and what has to be known to set it up. To add one: its line here, its service in `queue/waits.ts`. */
 export interface Waits {
   decision: DecisionRequest;
   /** A decision after which the run goes on where it was: it is executed again, and `approvedHash` tells of the yes. */

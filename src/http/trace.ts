@@ -1,6 +1,6 @@
 import { readTraceparent, spanIdOf, traceIdOf } from "../base/trace.ts";
 import type { App } from "../context.ts";
-import { requestSpanOf } from "../resources/runs/trace.ts";
+import { requestSpanOf } from "../queue/trace.ts";
 import type { Operation, Visit } from "./operation.ts";
 
 /** The caller's own trace, which what follows then belongs to; null where it has none, or nobody listens. */

@@ -1,4 +1,4 @@
-import type { Trigger } from "../resources/runs/enqueue.ts";
+import type { Trigger } from "../queue/enqueue.ts";
 import type { Identity } from "./identity.ts";
 
 /** How a request sets work off: by the page, by the command line, or by another program (decisions, section 4). */

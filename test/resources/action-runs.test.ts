@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { appendLogs } from "../../src/resources/runs/logs.ts";
+import { appendLogs } from "../../src/queue/logs.ts";
 import { startApp } from "../support/app.ts";
 import { browser, join, neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";

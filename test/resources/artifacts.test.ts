@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { contextFor, write } from "../../src/context.ts";
-import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
+import { enqueueRun } from "../../src/queue/enqueue.ts";
 import { startApp } from "../support/app.ts";
 import { join as enrol } from "../support/people.ts";
 

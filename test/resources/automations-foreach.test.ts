@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { contextForRun } from "../../src/context.ts";
-import { openScope } from "../../src/resources/automations/scope.ts";
+import { openScope } from "../../src/queue/scope.ts";
 import { automationRunItems, automationRuns } from "../../src/resources/automations/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { startApp } from "../support/app.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import { contextFor, write } from "../../src/context.ts";
+import { enqueueRun } from "../../src/queue/enqueue.ts";
 import { record } from "../../src/resources/events/service.ts";
 import { beat } from "../../src/resources/health/heartbeat.ts";
-import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
 import { version } from "../../src/version.ts";
 import { client, startApp } from "../support/app.ts";
 import { eventually, subscribe, tellOf } from "../support/outbound.ts";

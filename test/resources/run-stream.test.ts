@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
-import { appendLogs } from "../../src/resources/runs/logs.ts";
+import { appendLogs } from "../../src/queue/logs.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { startApp } from "../support/app.ts";
 import { startInstallation } from "../support/process.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { contextFor, write } from "../../src/context.ts";
+import { enqueueRun } from "../../src/queue/enqueue.ts";
 import { chatMessages } from "../../src/resources/chat/table.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { sealHead } from "../../src/resources/events/seals.ts";
-import { enqueueRun } from "../../src/resources/runs/enqueue.ts";
 import { runLogs } from "../../src/resources/runs/table.ts";
 import { operations } from "../../src/server.ts";
 import { type Client, client, startApp } from "../support/app.ts";

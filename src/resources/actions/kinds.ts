@@ -4,7 +4,7 @@ import { jsonObject, object, oneOf } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template.ts";
-import { definitionShape } from "./definition.ts";
+import { definitionShape } from "../../queue/definition.ts";
 
 export const KindPage = object({
   kinds: Type.Array(

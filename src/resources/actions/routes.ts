@@ -2,9 +2,9 @@ import { object, slug, uuid } from "../../base/shape.ts";
 import { mapInTurns } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
+import { creationFaults } from "../../queue/definition.ts";
 import { Run, toRun } from "../runs/wire.ts";
 import { usersById } from "../users/people.ts";
-import { creationFaults } from "./definition.ts";
 import { describeKinds, KindPage } from "./kinds.ts";
 import {
   createAction,

@@ -3,10 +3,10 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
+import { actionPlaces } from "../../queue/definition.ts";
 import { namedTemplate, refuseUnpublished } from "../templates/find.ts";
 import { lookIn, withDefaults } from "../templates/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
-import { actionPlaces } from "./definition.ts";
 
 /** The published action template of this id, as one of this kind. Throws `InvalidInput`, `invalid_state`. */
 export async function templateFor(ctx: Context, kind: ActionKind, templateId: string): Promise<TemplateRow> {

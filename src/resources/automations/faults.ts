@@ -9,7 +9,7 @@ import type { App } from "../../context.ts";
 import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
 import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
-import { definitionFaults, typedFaults } from "../actions/definition.ts";
+import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { typesMatching } from "../events/matching.ts";
 import type { AutomationConfig, Step } from "./config.ts";
 import { conflictFaults } from "./conflicts.ts";

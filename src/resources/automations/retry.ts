@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
-import type { Trigger } from "../runs/enqueue.ts";
+import type { Trigger } from "../../queue/enqueue.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 import { type AutomationConfig, stepsOf } from "./config.ts";
 import { findAutomationRun, isOver } from "./runs.ts";

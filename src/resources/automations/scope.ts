@@ -1,5 +1,4 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/template.ts";
@@ -92,17 +91,14 @@ const stepResults = prepared((db: ReadDb) =>
 );
 
 /**
- * The names that a run's templates see, as far as its definition speaks of them: the run of one item of many is not to
- * read what all of them were given. A result that was kept as an artifact stands here whole; throws `gone` when
+ * The names that the templates of a step's run see, as far as its definition speaks of them: the run of one item of many
+ * is not to read what all of them were given. A result that was kept as an artifact stands here whole; throws `gone` when
  * somebody has deleted that artifact. One that is too long to be parsed here is in `kept` instead.
  */
-export async function openScope(
+export async function stepScope(
   ctx: App & { db: ReadDb },
   run: RunRow,
 ): Promise<{ scope: Scope; kept: KeptResult[] }> {
-  const own = { run: { id: run.id, startedAt: run.startedAt }, now: timestamp(ctx.clock) };
-  if (run.automationRunId === null)
-    return { scope: run.input === null ? own : { ...own, input: run.input }, kept: [] };
   const names = namesIn(JSON.stringify(run.definition));
   const read = names.trigger || names.input ? seenById : slimById;
   const [seen] = await read(ctx.db).all({ id: run.automationRunId });
@@ -114,7 +110,7 @@ export async function openScope(
     run.id,
   );
   const { steps, kept } = await wholeSteps(ctx, run, scope.steps);
-  return { scope: { ...scope, ...item, steps, ...own }, kept };
+  return { scope: { ...scope, ...item, steps }, kept };
 }
 
 /** A kept result up to this long is parsed where it is read. */

@@ -4,7 +4,7 @@ import { jsonObject, named, nullable, object, oneOf, optional, slug, uuid } from
 import type { Places } from "../../base/template-install.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
-import { actionPlaces } from "../actions/definition.ts";
+import { actionPlaces } from "../../queue/definition.ts";
 import { TRIGGER_TYPES } from "../automations/table.ts";
 import { COMPONENT_TYPES } from "./table.ts";
 

@@ -8,7 +8,7 @@ import type { Template } from "../../base/template-grammar.ts";
 import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
-import { definitionFaults, typedFaults } from "../actions/definition.ts";
+import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { readSpec } from "../agents/markdown.ts";
 import { configFaults } from "../automations/faults.ts";
 import { settingsFaults } from "../connections/input.ts";

@@ -4,12 +4,12 @@ import type { Context, WriteContext } from "../../context.ts";
 import type { DecisionRequest } from "../../executors/contract.ts";
 import type { AskedCall } from "../../models/agent.ts";
 import type { OpenAgent } from "../../models/contract.ts";
+import { entityOf, startedData } from "../../queue/claim.ts";
+import { insertRunRow, newRun } from "../../queue/enqueue.ts";
 import { triggerOf } from "../agents/tools/child.ts";
 import { openDecision } from "../decisions/open.ts";
 import { callContext } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
-import { entityOf, startedData } from "../runs/claim.ts";
-import { insertRunRow, newRun } from "../runs/enqueue.ts";
 import type { RunRow } from "../runs/table.ts";
 import type { PendingCall } from "./table.ts";
 

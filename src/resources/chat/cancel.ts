@@ -1,7 +1,7 @@
 import { and, eq, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type Context, write } from "../../context.ts";
-import { isFinal, requestCancel } from "../runs/service.ts";
+import { isFinal, requestCancel } from "../../queue/cancel.ts";
 import { actionRuns } from "../runs/table.ts";
 import { liveTurns, TurnEnded } from "./live.ts";
 import { close, settleTurn } from "./settle.ts";

@@ -1,9 +1,9 @@
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
-import { runTopic } from "./enqueue.ts";
-import { readLogs } from "./logs.ts";
-import { findRun, isFinal } from "./service.ts";
-import { statusesOf, streamIds } from "./statuses.ts";
+import { findRun, isFinal } from "../../queue/cancel.ts";
+import { runTopic } from "../../queue/enqueue.ts";
+import { readLogs } from "../../queue/logs.ts";
+import { statusesOf, streamIds } from "../../queue/statuses.ts";
 import type { PastStatus, RunLogRow, RunRow } from "./table.ts";
 import { displayStatus, toRun } from "./wire.ts";
 import { isHidden, refuseOthers } from "./wire-private.ts";

@@ -3,9 +3,10 @@ import { mapInTurns } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { eventStream } from "../../http/stream.ts";
 import { triggerOf } from "../../http/trigger.ts";
+import { findRun } from "../../queue/cancel.ts";
 import { usersById } from "../users/people.ts";
 import { followRun, pageLogs } from "./follow.ts";
-import { cancelRun, findRun, listRuns, retryRun } from "./service.ts";
+import { cancelRun, listRuns, retryRun } from "./service.ts";
 import { LogPage, LogQuery, Run, RunPage, RunQuery, toRun } from "./wire.ts";
 import { isHidden } from "./wire-private.ts";
 

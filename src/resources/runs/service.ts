@@ -1,27 +1,14 @@
 import { and, desc, eq, gte, inArray, lt, notInArray, type SQL, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { AppError, notFound } from "../../base/errors.ts";
-import { type Context, inChainOf, requestChainOf, type WriteContext, write } from "../../context.ts";
+import { AppError } from "../../base/errors.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { findRun, isFinal, requestCancel } from "../../queue/cancel.ts";
+import { enqueueRun, runTopic, type Trigger } from "../../queue/enqueue.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
 import { isCall } from "../decisions/wire-question.ts";
-import { endRun } from "./end.ts";
-import { cancelTopic, enqueueRun, runTopic, type Trigger } from "./enqueue.ts";
-import { withStatuses } from "./statuses.ts";
 import { actionRuns, type RunRow } from "./table.ts";
-import { abandonWait } from "./waits.ts";
 import type { RunQuery } from "./wire.ts";
 import { openTo, refuseOthers } from "./wire-private.ts";
-
-/** Every query here passes through this: a run of another organization does not exist. */
-const mine = (ctx: Context, id: string) =>
-  and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, id));
-
-export async function findRun(ctx: Context, id: string): Promise<RunRow> {
-  const [row] = await ctx.db.select().from(actionRuns).where(mine(ctx, id));
-  if (!row) throw notFound("run");
-  return row;
-}
 
 /** Newest first. */
 export async function listRuns(ctx: Context, query: RunQuery): Promise<{ rows: RunRow[]; total: number }> {
@@ -66,9 +53,6 @@ const mineAll = (ctx: Context) => eq(actionRuns.organizationId, ctx.organization
 /** An instant as rows have it, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
-const FINAL: readonly string[] = ["completed", "failed", "cancelled"];
-export const isFinal = (run: Pick<RunRow, "status">) => FINAL.includes(run.status);
-
 /** A worker has so long to let go before the caller gets the run as it is. */
 const CANCEL_WAIT_MS = 6_000;
 
@@ -79,43 +63,6 @@ const CANCEL_WAIT_MS = 6_000;
 export async function cancelRun(ctx: Context, id: string): Promise<RunRow> {
   const row = await write(ctx, (tx) => requestCancel(tx, id));
   return isFinal(row) ? row : untilFinal(ctx, row, CANCEL_WAIT_MS);
-}
-
-/**
- * The same inside a transaction: gives back the run as it stands after the request. What it leads to belongs to the
- * run's chain.
- */
-export async function requestCancel(tx: WriteContext, id: string): Promise<RunRow> {
-  const run = await findRun(tx, id);
-  if (isFinal(run)) {
-    throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
-  }
-  const at = timestamp(tx.clock);
-  const ends = run.status !== "running";
-  const [row] = await tx.db
-    .update(actionRuns)
-    .set({
-      cancelRequestedAt: run.cancelRequestedAt ?? at,
-      cancelRequest: run.cancelRequest ?? { actor: { ...tx.actor }, correlationId: requestChainOf(tx) },
-      updatedAt: at,
-      ...(ends
-        ? {
-            status: "cancelled" as const,
-            statuses: withStatuses({ status: "cancelled", since: at }),
-            completedAt: at,
-            dueAt: null,
-          }
-        : {}),
-    })
-    .where(mine(tx, id))
-    .returning();
-  if (!row) throw notFound("run");
-  if (ends) {
-    const own = inChainOf(tx, row);
-    await abandonWait(own, run);
-    await endRun(own, row, { status: "cancelled" });
-  } else tx.afterCommit(() => tx.signals.notify(cancelTopic(id)));
-  return row;
 }
 
 /** The run once it has ended, or as it is after `ms`. */

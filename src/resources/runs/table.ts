@@ -58,7 +58,7 @@ export const actionRuns = sqliteTable("action_runs", {
   kind: text().$type<ActionKind>().notNull(),
   status: text().$type<RunStatus>().notNull(),
   /**
-   * All statuses that the run has had, in order, the current one too: every change of `status` adds one (`runs/statuses`).
+   * All statuses that the run has had, in order, the current one too: every change of `status` adds one (`queue/statuses`).
    * Empty for a run that ended before there was this column.
    */
   statuses: json<PastStatus[]>().notNull(),

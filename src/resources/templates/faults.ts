@@ -7,7 +7,7 @@ import { typedSecrets } from "../../base/typed-secrets.ts";
 import type { Context } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
-import { actionPlaces, definitionFaults, typedFaults } from "../actions/definition.ts";
+import { actionPlaces, definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { bundleFaults } from "../bundles/faults.ts";
 import { inputNameFault, inputSchemaFaults } from "./inputs.ts";
 import type { TemplateRow } from "./table.ts";

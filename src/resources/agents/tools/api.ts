@@ -1,7 +1,7 @@
 import { AppError } from "../../../base/errors.ts";
 import type { Json } from "../../../base/json.ts";
+import { enqueueRun } from "../../../queue/enqueue.ts";
 import { callCatalogTool, listCatalogTools } from "../../api-catalog/tools.ts";
-import { enqueueRun } from "../../runs/enqueue.ts";
 import { refuseViewers, runToEnd, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
 

@@ -2,10 +2,10 @@ import { and, count, eq } from "drizzle-orm";
 import { AppError } from "../../../base/errors.ts";
 import type { Json } from "../../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../../context.ts";
+import { findRun, isFinal, requestCancel } from "../../../queue/cancel.ts";
+import { runTopic, type Trigger } from "../../../queue/enqueue.ts";
 import { automationRuns } from "../../automations/table.ts";
 import { ROLES } from "../../organizations/table.ts";
-import { runTopic, type Trigger } from "../../runs/enqueue.ts";
-import { findRun, isFinal, requestCancel } from "../../runs/service.ts";
 import { actionRuns, type RunRow } from "../../runs/table.ts";
 import type { ToolUser } from "./contract.ts";
 

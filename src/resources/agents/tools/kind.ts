@@ -2,7 +2,7 @@ import { AppError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { ActionKind } from "../../../executors/contract.ts";
 import type { AgentTool } from "../../../models/contract.ts";
-import { enqueueRun } from "../../runs/enqueue.ts";
+import { enqueueRun } from "../../../queue/enqueue.ts";
 import { runToEnd, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
 

@@ -1,15 +1,15 @@
 import { eq, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import type { WriteContext } from "../../context.ts";
-import { SYSTEM } from "../../context.ts";
-import { changing } from "../../store/prepared.ts";
-import { record } from "../events/service.ts";
+import { timestamp } from "../base/clock.ts";
+import type { WriteContext } from "../context.ts";
+import { SYSTEM } from "../context.ts";
+import { record } from "../resources/events/service.ts";
+import { actionRuns, type RunRow } from "../resources/runs/table.ts";
+import { changing } from "../store/prepared.ts";
 import { entityOf, startedData } from "./claim.ts";
 import { decideClaimed } from "./decide.ts";
 import { recordOutcome, tellChanged } from "./end.ts";
 import { appendLogs } from "./logs.ts";
 import { withStatuses } from "./statuses.ts";
-import { actionRuns, type RunRow } from "./table.ts";
 
 /** Of a row that was read in the same transaction. */
 const settleDue = changing((db) =>

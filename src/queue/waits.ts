@@ -1,13 +1,13 @@
 import { and, eq } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Actor, WriteContext } from "../../context.ts";
-import { SYSTEM } from "../../context.ts";
-import type { Waiting, WaitKind, Waits } from "../../executors/contract.ts";
+import { timestamp } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Actor, WriteContext } from "../context.ts";
+import { SYSTEM } from "../context.ts";
+import type { Waiting, WaitKind, Waits } from "../executors/contract.ts";
+import { actionRuns, type RunError, type RunRow } from "../resources/runs/table.ts";
 import { endRun } from "./end.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
-import { actionRuns, type RunError, type RunRow } from "./table.ts";
 
 /** Sets up what a run waits for, on behalf of whoever set the run off, in the transaction that lets it wait. */
 export async function beginWait(tx: WriteContext, run: RunRow, waiting: Waiting): Promise<void> {

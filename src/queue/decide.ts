@@ -1,19 +1,19 @@
-import { timestamp } from "../../base/clock.ts";
-import { ConditionTooLong } from "../../base/condition.ts";
-import { AppError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Scope } from "../../base/template.ts";
-import type { Context, WriteContext } from "../../context.ts";
-import { SYSTEM } from "../../context.ts";
-import type { Executor } from "../../executors/contract.ts";
-import { checkFilled, fillIn } from "../actions/definition.ts";
-import { openScope } from "../automations/scope.ts";
-import { record } from "../events/service.ts";
+import { timestamp } from "../base/clock.ts";
+import { ConditionTooLong } from "../base/condition.ts";
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/template.ts";
+import type { Context, WriteContext } from "../context.ts";
+import { SYSTEM } from "../context.ts";
+import type { Executor } from "../executors/contract.ts";
+import { record } from "../resources/events/service.ts";
+import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { entityOf, startedData } from "./claim.ts";
+import { checkFilled, fillIn } from "./definition.ts";
 import { recordOutcome } from "./end.ts";
 import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
 import type { SmallEnd } from "./finish.ts";
-import type { RunError, RunRow } from "./table.ts";
+import { openScope } from "./scope.ts";
 
 /** A kind that is decided where it is reached. */
 export type Decider = Executor & { decide: NonNullable<Executor["decide"]> };

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { summaryOf } from "../../base/summary.ts";
+import { timestamp } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
+import { summaryOf } from "../base/summary.ts";
 import {
   type App,
   type Context,
@@ -10,17 +10,17 @@ import {
   type WriteContext,
   write,
   writeFor,
-} from "../../context.ts";
-import { changing, prepared } from "../../store/prepared.ts";
-import type { WriteDb } from "../../store/store.ts";
-import { insertArtifact, stageArtifact, stageFile, stageJson } from "../artifacts/keep.ts";
-import type { ArtifactRow } from "../artifacts/table.ts";
-import { commitLoad } from "../datasets/commit.ts";
-import { recordReads } from "../datasets/lineage.ts";
+} from "../context.ts";
+import { insertArtifact, stageArtifact, stageFile, stageJson } from "../resources/artifacts/keep.ts";
+import type { ArtifactRow } from "../resources/artifacts/table.ts";
+import { commitLoad } from "../resources/datasets/commit.ts";
+import { recordReads } from "../resources/datasets/lineage.ts";
+import { actionRuns, type RunProgress, type RunRow } from "../resources/runs/table.ts";
+import { changing, prepared } from "../store/prepared.ts";
+import type { WriteDb } from "../store/store.ts";
 import { endRun, type Outcome, recordOutcome, recordProgress, tellChanged } from "./end.ts";
 import { appendLogs, type NewLog } from "./logs.ts";
 import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";
-import { actionRuns, type RunProgress, type RunRow } from "./table.ts";
 import { beginWait } from "./waits.ts";
 
 /** What the run gathered and has not written yet. */

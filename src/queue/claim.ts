@@ -1,14 +1,14 @@
 import { type SQL, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { type App, contextForRun, type WriteContext, writeFor } from "../../context.ts";
-import { changing, prepared } from "../../store/prepared.ts";
-import type { WriteDb } from "../../store/store.ts";
-import { type Entity, record } from "../events/service.ts";
-import { organizations } from "../organizations/table.ts";
-import { roomToRun } from "../usage/quotas.ts";
+import { timestamp } from "../base/clock.ts";
+import { type App, contextForRun, type WriteContext, writeFor } from "../context.ts";
+import { type Entity, record } from "../resources/events/service.ts";
+import { organizations } from "../resources/organizations/table.ts";
+import { actionRuns, type RunRow } from "../resources/runs/table.ts";
+import { roomToRun } from "../resources/usage/quotas.ts";
+import { changing, prepared } from "../store/prepared.ts";
+import type { WriteDb } from "../store/store.ts";
 import { runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
-import { actionRuns, type RunRow } from "./table.ts";
 
 /** A worker that has not renewed its lease for so long is taken for dead. */
 export const LEASE_MS = 30_000;

@@ -1,10 +1,10 @@
 import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { type App, contextForRun, write } from "../../context.ts";
+import { timestamp } from "../base/clock.ts";
+import { type App, contextForRun, write } from "../context.ts";
+import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { LEASE_MS } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
-import { actionRuns, type RunRow } from "./table.ts";
 
 /** A run goes on after so many ends of its process, and fails at the next. */
 const MAX_INTERRUPTS = 3;

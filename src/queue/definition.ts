@@ -1,14 +1,14 @@
 import { type TObject, Type } from "@sinclair/typebox";
-import { conditionFault } from "../../base/condition.ts";
-import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { object, read } from "../../base/shape.ts";
-import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../../base/template.ts";
-import { newlyTyped } from "../../base/typed-secrets.ts";
-import type { KeptResult } from "../../base/whole-scope.ts";
-import { fillInChild } from "../../compute/fill.ts";
-import type { App, Context } from "../../context.ts";
-import { ACTION_KINDS, type ActionKind, type Executor } from "../../executors/contract.ts";
+import { conditionFault } from "../base/condition.ts";
+import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { object, read } from "../base/shape.ts";
+import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../base/template.ts";
+import { newlyTyped } from "../base/typed-secrets.ts";
+import type { KeptResult } from "../base/whole-scope.ts";
+import { fillInChild } from "../compute/fill.ts";
+import type { App, Context } from "../context.ts";
+import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contract.ts";
 
 /** What every kind takes beside its own fields (decisions, section 4). */
 const COMMON = {

@@ -1,8 +1,8 @@
 import { and, asc, eq, gt } from "drizzle-orm";
-import type { LogLevel } from "../../executors/contract.ts";
-import { prepared } from "../../store/prepared.ts";
-import type { ReadDb, WriteDb } from "../../store/store.ts";
-import { type RunLogRow, runLogs } from "./table.ts";
+import type { LogLevel } from "../executors/contract.ts";
+import { type RunLogRow, runLogs } from "../resources/runs/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../store/store.ts";
 
 export interface NewLog {
   timestamp: string;

@@ -1,10 +1,10 @@
 import { and, eq, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import type { WriteContext } from "../../context.ts";
-import { prepared } from "../../store/prepared.ts";
-import type { ReadDb } from "../../store/store.ts";
+import { timestamp } from "../base/clock.ts";
+import type { WriteContext } from "../context.ts";
+import { actionRuns, type RunProgress, type RunRow } from "../resources/runs/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
 import { NEXT_PROGRESS_ID } from "./statuses.ts";
-import { actionRuns, type RunProgress, type RunRow } from "./table.ts";
 
 const leaseOf = prepared((db: ReadDb) =>
   db

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import type { WaitKind } from "../../executors/contract.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { actionRuns, type PastStatus, type RunRow, type RunStatus } from "./table.ts";
+import type { WaitKind } from "../executors/contract.ts";
+import { actionRuns, type PastStatus, type RunRow, type RunStatus } from "../resources/runs/table.ts";
+import type { ReadDb } from "../store/store.ts";
 
 type Value<T> = T | SQLWrapper;
 

@@ -1,12 +1,12 @@
-import { secondsBetween } from "../../base/clock.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Actor, WriteContext } from "../../context.ts";
-import type { Done, NewArtifact, Waiting } from "../../executors/contract.ts";
-import type { LakeLoad, LakeRead } from "../../lake/contract.ts";
-import { record } from "../events/service.ts";
+import { secondsBetween } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Actor, WriteContext } from "../context.ts";
+import type { Done, NewArtifact, Waiting } from "../executors/contract.ts";
+import type { LakeLoad, LakeRead } from "../lake/contract.ts";
+import { record } from "../resources/events/service.ts";
+import type { RunError, RunProgress, RunRow } from "../resources/runs/table.ts";
 import { entityOf } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
-import type { RunError, RunProgress, RunRow } from "./table.ts";
 
 /** How an execution ended. */
 export type Outcome =

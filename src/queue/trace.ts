@@ -1,7 +1,7 @@
-import { spanIdOf, tracedEgress, traceIdOf } from "../../base/trace.ts";
-import type { App, Context } from "../../context.ts";
-import type { AutomationRunRow } from "../automations/table.ts";
-import type { RunRow, TriggerMethod } from "./table.ts";
+import { spanIdOf, tracedEgress, traceIdOf } from "../base/trace.ts";
+import type { App, Context } from "../context.ts";
+import type { AutomationRunRow } from "../resources/automations/table.ts";
+import type { RunRow, TriggerMethod } from "../resources/runs/table.ts";
 
 /** Begun by a request of this process or another; all others begin by themselves. */
 const REQUESTED: readonly TriggerMethod[] = ["ui", "api", "cli", "webhook", "retry"];

@@ -1,12 +1,17 @@
 import { eq, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
-import type { Actor, WriteContext } from "../../context.ts";
-import type { ActionKind } from "../../executors/contract.ts";
-import { changing, insertInto } from "../../store/prepared.ts";
-import { actions } from "../actions/table.ts";
-import { refuseQueue } from "../usage/quotas.ts";
-import { actionRuns, type RunRow, type TriggerMethod, type TriggerSourceType } from "./table.ts";
+import { timestamp } from "../base/clock.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { Actor, WriteContext } from "../context.ts";
+import type { ActionKind } from "../executors/contract.ts";
+import { actions } from "../resources/actions/table.ts";
+import {
+  actionRuns,
+  type RunRow,
+  type TriggerMethod,
+  type TriggerSourceType,
+} from "../resources/runs/table.ts";
+import { refuseQueue } from "../resources/usage/quotas.ts";
+import { changing, insertInto } from "../store/prepared.ts";
 
 /** What starts a run. */
 export interface Trigger {

@@ -1,0 +1,59 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import { AppError, notFound } from "../base/errors.ts";
+import { type Context, inChainOf, requestChainOf, type WriteContext } from "../context.ts";
+import { actionRuns, type RunRow } from "../resources/runs/table.ts";
+import { endRun } from "./end.ts";
+import { cancelTopic } from "./enqueue.ts";
+import { withStatuses } from "./statuses.ts";
+import { abandonWait } from "./waits.ts";
+
+/** Every query here passes through this: a run of another organization does not exist. */
+const mine = (ctx: Context, id: string) =>
+  and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, id));
+
+export async function findRun(ctx: Context, id: string): Promise<RunRow> {
+  const [row] = await ctx.db.select().from(actionRuns).where(mine(ctx, id));
+  if (!row) throw notFound("run");
+  return row;
+}
+
+const FINAL: readonly string[] = ["completed", "failed", "cancelled"];
+export const isFinal = (run: Pick<RunRow, "status">) => FINAL.includes(run.status);
+
+/**
+ * Cancels a run: at once where it waits, else its worker is told. Gives back the run as it stands after the request.
+ * What it leads to belongs to the run's chain. Throws `invalid_state` for one that has ended.
+ */
+export async function requestCancel(tx: WriteContext, id: string): Promise<RunRow> {
+  const run = await findRun(tx, id);
+  if (isFinal(run)) {
+    throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
+  }
+  const at = timestamp(tx.clock);
+  const ends = run.status !== "running";
+  const [row] = await tx.db
+    .update(actionRuns)
+    .set({
+      cancelRequestedAt: run.cancelRequestedAt ?? at,
+      cancelRequest: run.cancelRequest ?? { actor: { ...tx.actor }, correlationId: requestChainOf(tx) },
+      updatedAt: at,
+      ...(ends
+        ? {
+            status: "cancelled" as const,
+            statuses: withStatuses({ status: "cancelled", since: at }),
+            completedAt: at,
+            dueAt: null,
+          }
+        : {}),
+    })
+    .where(mine(tx, id))
+    .returning();
+  if (!row) throw notFound("run");
+  if (ends) {
+    const own = inChainOf(tx, row);
+    await abandonWait(own, run);
+    await endRun(own, row, { status: "cancelled" });
+  } else tx.afterCommit(() => tx.signals.notify(cancelTopic(id)));
+  return row;
+}

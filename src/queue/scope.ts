@@ -1,0 +1,21 @@
+import { timestamp } from "../base/clock.ts";
+import type { Scope } from "../base/template.ts";
+import type { KeptResult } from "../base/whole-scope.ts";
+import type { App } from "../context.ts";
+import type { RunRow } from "../resources/runs/table.ts";
+import type { ReadDb } from "../store/store.ts";
+
+/**
+ * The names that a run's templates see: its input, or what its automation hands to the step. Results too long to be
+ * parsed here are in `kept`. Throws `gone` where one was an artifact that somebody has deleted.
+ */
+export async function openScope(
+  ctx: App & { db: ReadDb },
+  run: RunRow,
+): Promise<{ scope: Scope; kept: readonly KeptResult[] }> {
+  const own = { run: { id: run.id, startedAt: run.startedAt }, now: timestamp(ctx.clock) };
+  if (run.automationRunId === null)
+    return { scope: run.input === null ? own : { ...own, input: run.input }, kept: [] };
+  const { scope, kept } = await ctx.runFollowers.stepScope(ctx, run);
+  return { scope: { ...scope, ...own }, kept };
+}
