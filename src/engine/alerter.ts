@@ -1,5 +1,5 @@
 import type { App } from "../context.ts";
-import { sendDueAlerts } from "../resources/inbound/alerts.ts";
+import { sendDueAlerts } from "../resources/alerts/alerts.ts";
 import type { Loop } from "./loop.ts";
 
 /** Sends what `alerts` and `expect` of an automation are to tell: that deliveries fail, or that it is stale. */

@@ -1,7 +1,7 @@
 import { openSetbacks } from "../base/setbacks.ts";
 import type { App } from "../context.ts";
-import { continueDueRuns } from "../resources/automations/continue.ts";
-import { moveLines } from "../resources/automations/line.ts";
+import { continueDueRuns } from "../flows/continue.ts";
+import { moveLines } from "../flows/line.ts";
 import type { Loop } from "./loop.ts";
 
 /** Lines that can't move on any more are rare: they are looked for only so often. */

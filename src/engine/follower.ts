@@ -1,5 +1,5 @@
 import type { App } from "../context.ts";
-import { openFollower } from "../resources/automations/follow.ts";
+import { openFollower } from "../flows/follow.ts";
 import type { Loop } from "./loop.ts";
 
 /** Starts the runs that automations have events for. */

@@ -1,6 +1,6 @@
 import { openSetbacks } from "../base/setbacks.ts";
 import type { App } from "../context.ts";
-import { startDueSchedules } from "../resources/automations/due.ts";
+import { startDueSchedules } from "../flows/due.ts";
 import type { Loop } from "./loop.ts";
 
 /** Starts the runs that schedules make due. Instants before this process, or one that it joined, took up its work were missed. */

@@ -2,8 +2,7 @@ import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { idempotencyKeys, replyLabel } from "../http/idempotency.ts";
 import { authLabel } from "../resources/automations/sender.ts";
-import { secretLabel } from "../resources/automations/service.ts";
-import { automations } from "../resources/automations/table.ts";
+import { automations, secretLabel } from "../resources/automations/table.ts";
 import { bundleInstalls, installLabel } from "../resources/bundles/table.ts";
 import {
   attemptLabel,

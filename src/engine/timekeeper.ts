@@ -1,10 +1,10 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { type Clock, timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
+import { instantAfter } from "../flows/schedule.ts";
 import { LEASE_MS } from "../queue/claim.ts";
 import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
-import { instantAfter } from "../resources/automations/schedule.ts";
 import { automationRuns, automations } from "../resources/automations/table.ts";
 import { webhookAlerts, webhookDeliveries } from "../resources/inbound/table.ts";
 import { actionRuns } from "../resources/runs/table.ts";

@@ -1,5 +1,5 @@
 import type { App } from "../context.ts";
-import { type Counted, watchAutomations } from "../resources/automations/watch.ts";
+import { type Counted, watchAutomations } from "../flows/watch.ts";
 import type { Loop } from "./loop.ts";
 
 /** Tells of automations that have been silent for too long or made too few rows. */

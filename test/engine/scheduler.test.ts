@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { scheduler } from "../../src/engine/scheduler.ts";
-import { instantAfter } from "../../src/resources/automations/schedule.ts";
+import { instantAfter } from "../../src/flows/schedule.ts";
 import { automationRuns, automations } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";

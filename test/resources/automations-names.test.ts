@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { namesIn } from "../../src/resources/automations/names.ts";
+import { namesIn } from "../../src/flows/names.ts";
 
 /** What of a run with the steps `ask` and `route` a text may speak of. */
 const named = (text: string) => {

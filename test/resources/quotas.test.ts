@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { startDueSchedules } from "../../src/resources/automations/due.ts";
+import { startDueSchedules } from "../../src/flows/due.ts";
 import { says, startModel } from "../peers/model.ts";
 import { startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";

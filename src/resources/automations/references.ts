@@ -2,10 +2,10 @@ import { and, eq, isNull } from "drizzle-orm";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
+import { MAX_DEPTH } from "../../flows/lineage.ts";
 import { connectionFault, namedConnectionFaults, sourceFaults } from "../actions/connection.ts";
 import { actions } from "../actions/table.ts";
 import { type AutomationConfig, type Step, stepsOf } from "./config.ts";
-import { MAX_DEPTH } from "./lineage.ts";
 import { automations } from "./table.ts";
 
 /** An automation that is being saved. */

@@ -1,13 +1,12 @@
 import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
+import { findAutomation, findAutomationRun, isOver } from "../../flows/find.ts";
+import { triggerScope } from "../../flows/scope.ts";
+import { refuseDisabled, startAutomationRun } from "../../flows/start.ts";
+import { again, fresh } from "../../flows/states.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 import { type AutomationConfig, stepsOf } from "./config.ts";
-import { findAutomationRun, isOver } from "./runs.ts";
-import { triggerScope } from "./scope.ts";
-import { findAutomation } from "./service.ts";
-import { refuseDisabled, startAutomationRun } from "./start.ts";
-import { again, fresh } from "./states.ts";
 import type { AutomationRunRow } from "./table.ts";
 
 const deleted = () =>

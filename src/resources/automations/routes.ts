@@ -1,21 +1,16 @@
 import { object, uuid } from "../../base/shape.ts";
 import { mapInTurns } from "../../base/slices.ts";
+import { cancelAutomationRun } from "../../flows/cancel.ts";
+import { findAutomation, findAutomationRun } from "../../flows/find.ts";
+import { failuresOf } from "../../flows/item-failures.ts";
+import { runAutomation } from "../../flows/start.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { usersById } from "../users/people.ts";
-import { cancelAutomationRun } from "./cancel.ts";
 import { creationFaults } from "./faults.ts";
-import { failuresOf } from "./item-failures.ts";
 import { retryAutomationRun } from "./retry.ts";
-import { findAutomationRun, listAutomationRuns } from "./runs.ts";
-import {
-  createAutomation,
-  deleteAutomation,
-  findAutomation,
-  listAutomations,
-  updateAutomation,
-} from "./service.ts";
-import { runAutomation } from "./start.ts";
+import { listAutomationRuns } from "./runs.ts";
+import { createAutomation, deleteAutomation, listAutomations, updateAutomation } from "./service.ts";
 import {
   Automation,
   AutomationCreate,

@@ -1,10 +1,12 @@
-import { and, desc, eq, isNull, like, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, like, or, type SQL } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { findAutomation, mine, withRun } from "../../flows/find.ts";
+import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
@@ -13,43 +15,13 @@ import { needsSecret } from "./conflicts.ts";
 import { configFaults } from "./faults.ts";
 import { checkReferences } from "./references.ts";
 import { sealAuth, withoutProof } from "./sender.ts";
-import { type AutomationRow, automationRuns, automations, automationVersions, HOOKS_TOPIC } from "./table.ts";
-import { triggerState } from "./trigger.ts";
+import { type AutomationRow, automations, automationVersions, HOOKS_TOPIC, secretLabel } from "./table.ts";
 import type { AutomationCreate, AutomationPatch, AutomationQuery, AutomationWithRun } from "./wire.ts";
 import { keepDefinitions } from "./wire-definitions.ts";
 
-/** Every query here passes through this: another organization's automation does not exist, nor does a deleted one. */
-const mine = (ctx: Context, id: string) =>
-  and(
-    eq(automations.organizationId, ctx.organizationId),
-    eq(automations.id, id),
-    isNull(automations.deletedAt),
-  );
-
 const entity = (id: string) => ({ type: "automation" as const, id });
 
-/** The label that a webhook's secret is sealed under. */
-export const secretLabel = (row: { id: string; organizationId: string }) =>
-  `automation:${row.id}:${row.organizationId}`;
-
 const SECRET_BYTES = 32;
-
-/** By the index on automation and id: keeping it in the row would cost every run a write. */
-const latestRunId = sql`(select r.id from automation_runs r where r.automation_id = ${automations.id} order by r.id desc limit 1)`;
-
-const withRun = (ctx: Context) =>
-  ctx.db
-    .select({
-      automation: automations,
-      run: {
-        id: automationRuns.id,
-        status: automationRuns.status,
-        startedAt: automationRuns.startedAt,
-        completedAt: automationRuns.completedAt,
-      },
-    })
-    .from(automations)
-    .leftJoin(automationRuns, eq(automationRuns.id, latestRunId));
 
 /** Newest first. */
 export async function listAutomations(
@@ -78,12 +50,6 @@ export async function listAutomations(
       ? countOf(ctx.db, ctx.organizationId, "automations")
       : ctx.db.$count(automations, where);
   return { rows, total: await totalOf(query, rows, count) };
-}
-
-export async function findAutomation(ctx: Context, id: string): Promise<AutomationWithRun> {
-  const [found] = await withRun(ctx).where(mine(ctx, id));
-  if (!found) throw notFound("automation");
-  return found;
 }
 
 /**

@@ -172,3 +172,7 @@ export const automationRunItems = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.itemIndex] })],
 );
+
+/** The label that a webhook's secret is sealed under. */
+export const secretLabel = (row: { id: string; organizationId: string }) =>
+  `automation:${row.id}:${row.organizationId}`;

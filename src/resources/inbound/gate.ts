@@ -8,8 +8,7 @@ import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { authLabel, needsTimestamp } from "../automations/sender.ts";
-import { secretLabel } from "../automations/service.ts";
-import { automations, HOOKS_TOPIC } from "../automations/table.ts";
+import { automations, HOOKS_TOPIC, secretLabel } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
 
 /** The interface's section 8; an enterprise without a rate of its own has this one. */

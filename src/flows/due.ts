@@ -1,15 +1,15 @@
 import { and, asc, eq, isNull, lte, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { openSetbacks } from "../../base/setbacks.ts";
-import { type Actor, type App, contextForRun, type WriteContext, write } from "../../context.ts";
-import { mayPass } from "../../store/faults.ts";
-import { version } from "../../version.ts";
-import { record } from "../events/service.ts";
-import type { AutomationConfig, Schedule } from "./config.ts";
+import { timestamp } from "../base/clock.ts";
+import { openSetbacks } from "../base/setbacks.ts";
+import { type Actor, type App, contextForRun, type WriteContext, write } from "../context.ts";
+import type { AutomationConfig, Schedule } from "../resources/automations/config.ts";
+import { type AutomationRow, automationRuns, automations } from "../resources/automations/table.ts";
+import { record } from "../resources/events/service.ts";
+import { mayPass } from "../store/faults.ts";
+import { version } from "../version.ts";
 import { internalError } from "./fail.ts";
 import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
 import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
-import { type AutomationRow, automationRuns, automations } from "./table.ts";
 
 const BATCH = 50;
 /** So long after its instant a run still comes as one that is due; then the process has slept, or the clock has jumped. */

@@ -1,14 +1,14 @@
 import { and, eq, inArray, isNotNull, lt } from "drizzle-orm";
-import type { JsonObject } from "../../base/json.ts";
-import type { WriteContext } from "../../context.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { runOf } from "../events/run-of.ts";
-import type { EventRow } from "../events/table.ts";
-import { toEvent } from "../events/wire.ts";
-import { actionRuns, type RunError } from "../runs/table.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { WriteContext } from "../context.ts";
+import { type AutomationRow, automations } from "../resources/automations/table.ts";
+import { runOf } from "../resources/events/run-of.ts";
+import type { EventRow } from "../resources/events/table.ts";
+import { toEvent } from "../resources/events/wire.ts";
+import { actionRuns, type RunError } from "../resources/runs/table.ts";
+import type { ReadDb } from "../store/store.ts";
 import { callersOf, findLink, isChainFull, type Link, MAX_DEPTH, wasCutOff } from "./lineage.ts";
 import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
-import { type AutomationRow, automations } from "./table.ts";
 
 /**
  * Starts a run of each of these automations for one event, where it still waits for it. An automation's own events, and

@@ -1,16 +1,16 @@
 import { and, eq, isNull } from "drizzle-orm";
-import type { JsonObject } from "../../base/json.ts";
-import { measure } from "../../base/measure.ts";
-import type { WriteContext } from "../../context.ts";
-import type { AutomationCall } from "../../executors/contract.ts";
-import { settleWait } from "../../queue/waits.ts";
-import type { RunError, RunRow } from "../runs/table.ts";
-import type { AutomationConfig } from "./config.ts";
+import type { JsonObject } from "../base/json.ts";
+import { measure } from "../base/measure.ts";
+import type { WriteContext } from "../context.ts";
+import type { AutomationCall } from "../executors/contract.ts";
+import { settleWait } from "../queue/waits.ts";
+import type { AutomationConfig } from "../resources/automations/config.ts";
+import { type AutomationRow, type AutomationRunRow, automations } from "../resources/automations/table.ts";
+import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { lineWaitsForEver } from "./deadlock.ts";
 import { placeFor } from "./line.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
 import { startAutomationRun } from "./start.ts";
-import { type AutomationRow, type AutomationRunRow, automations } from "./table.ts";
 
 /** A larger result is read at the called run; the caller has null in its place. */
 const MAX_RESULT_CHARACTERS = 256 * 1024;

@@ -1,12 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
-import type { WriteContext } from "../../context.ts";
-import { changing, insertInto, prepared } from "../../store/prepared.ts";
-import type { ReadDb, WriteDb } from "../../store/store.ts";
-import type { HeldDelivery } from "../inbound/settle.ts";
-import type { AutomationConfig } from "./config.ts";
-import { type AutomationRunRow, automationRuns, automationVersions } from "./table.ts";
+import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { WriteContext } from "../context.ts";
+import type { AutomationConfig } from "../resources/automations/config.ts";
+import { type AutomationRunRow, automationRuns, automationVersions } from "../resources/automations/table.ts";
+import { changing, insertInto, prepared } from "../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../store/store.ts";
+import type { HeldDelivery } from "./delivery.ts";
 
 /** Signalled when an automation run has changed. */
 export const automationRunTopic = (id: string) => `automation-run:${id}`;

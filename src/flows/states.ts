@@ -1,6 +1,6 @@
-import type { RunStatus } from "../runs/table.ts";
-import type { Step } from "./config.ts";
-import type { ItemsState, StepState } from "./table.ts";
+import type { Step } from "../resources/automations/config.ts";
+import type { ItemsState, StepState } from "../resources/automations/table.ts";
+import type { RunStatus } from "../resources/runs/table.ts";
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "skipped"];
 

@@ -1,13 +1,13 @@
 import { and, asc, eq, lte, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { openSetbacks } from "../../base/setbacks.ts";
-import { type App, contextForRun, type WriteContext, write } from "../../context.ts";
-import { mayPass } from "../../store/faults.ts";
-import { webhookDeliveries } from "../inbound/table.ts";
+import { timestamp } from "../base/clock.ts";
+import { openSetbacks } from "../base/setbacks.ts";
+import { type App, contextForRun, type WriteContext, write } from "../context.ts";
+import { automationRuns } from "../resources/automations/table.ts";
+import { webhookDeliveries } from "../resources/inbound/table.ts";
+import { mayPass } from "../store/faults.ts";
 import { advance } from "./advance.ts";
 import { failBroken } from "./fail.ts";
 import { again } from "./states.ts";
-import { automationRuns } from "./table.ts";
 
 const BATCH = 50;
 

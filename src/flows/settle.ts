@@ -1,11 +1,11 @@
-import type { WriteContext } from "../../context.ts";
-import type { RunRow } from "../runs/table.ts";
+import type { WriteContext } from "../context.ts";
+import { stepsOf } from "../resources/automations/config.ts";
+import type { StepState } from "../resources/automations/table.ts";
+import type { RunRow } from "../resources/runs/table.ts";
 import { advance } from "./advance.ts";
-import { stepsOf } from "./config.ts";
 import { itemsSettled, itemTurned } from "./each.ts";
 import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./save.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
-import type { StepState } from "./table.ts";
 
 /** Records that action runs of one automation run ended, in their transaction, and starts whatever that sets free. */
 export async function stepsSettled(tx: WriteContext, ended: readonly RunRow[]): Promise<void> {

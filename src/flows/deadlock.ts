@@ -1,8 +1,8 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
-import { prepared } from "../../store/prepared.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { actionRuns } from "../runs/table.ts";
-import { automationRuns, automations } from "./table.ts";
+import { automationRuns, automations } from "../resources/automations/table.ts";
+import { actionRuns } from "../resources/runs/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
 
 /** A larger tangle is not looked through, nor a longer chain: its runs are taken to go on. Every write waits for this. */
 const MAX_NODES = 5_000;

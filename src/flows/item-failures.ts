@@ -1,14 +1,14 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
-import type { ReadDb } from "../../store/store.ts";
-import { actionRuns, type RunError, type RunRow } from "../runs/table.ts";
-import { itemsOf } from "./lay-out.ts";
 import {
   automationRunItems,
   type ItemFailure,
   type ItemsState,
   MAX_FAILURES,
   type StepState,
-} from "./table.ts";
+} from "../resources/automations/table.ts";
+import { actionRuns, type RunError, type RunRow } from "../resources/runs/table.ts";
+import type { ReadDb } from "../store/store.ts";
+import { itemsOf } from "./lay-out.ts";
 
 /** Returns the items of a step with `forEach` whose runs failed or were cancelled, in the list's order. */
 export async function itemFailures(

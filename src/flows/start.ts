@@ -1,23 +1,23 @@
-import { timestamp } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
-import type { WriteContext } from "../../context.ts";
-import { SYSTEM } from "../../context.ts";
-import type { Trigger } from "../../queue/enqueue.ts";
-import { record } from "../events/service.ts";
-import { deliverySettled, type HeldDelivery } from "../inbound/settle.ts";
-import type { RunError } from "../runs/table.ts";
-import { refuseQueue } from "../usage/quotas.ts";
+import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { WriteContext } from "../context.ts";
+import { SYSTEM } from "../context.ts";
+import type { Trigger } from "../queue/enqueue.ts";
+import { type AutomationConfig, type Concurrency, stepsOf } from "../resources/automations/config.ts";
+import type { AutomationRow, AutomationRunRow, StepState } from "../resources/automations/table.ts";
+import { record } from "../resources/events/service.ts";
+import type { RunError } from "../resources/runs/table.ts";
+import { refuseQueue } from "../resources/usage/quotas.ts";
 import { advance } from "./advance.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
-import { type AutomationConfig, type Concurrency, stepsOf } from "./config.ts";
+import { deliverySettled, type HeldDelivery } from "./delivery.ts";
+import { findAutomation } from "./find.ts";
 import { placeFor, replacedBy, skippedError } from "./line.ts";
 import { below, type Link, MAX_DEPTH } from "./lineage.ts";
 import type { StoredTrigger } from "./long-payload.ts";
 import { insertAutomationRun } from "./save.ts";
-import { findAutomation } from "./service.ts";
 import { fresh, isEnded } from "./states.ts";
-import type { AutomationRow, AutomationRunRow, StepState } from "./table.ts";
 
 export interface NewAutomationRun {
   trigger: Trigger;

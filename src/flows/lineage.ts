@@ -1,6 +1,6 @@
 import { and, count, eq, gt, gte, sql } from "drizzle-orm";
-import type { ReadDb } from "../../store/store.ts";
-import { type AutomationRunRow, automationRuns } from "./table.ts";
+import { type AutomationRunRow, automationRuns } from "../resources/automations/table.ts";
+import type { ReadDb } from "../store/store.ts";
 
 /** A chain of calls and events may have so many links after the run that it began with. */
 export const MAX_DEPTH = 10;

@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from "../../base/json.ts";
-import { LongJson, wholeOf } from "../../base/long-json.ts";
-import { DoFirst, type WriteContext } from "../../context.ts";
-import type { LongValues } from "../../store/columns.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { LongJson, wholeOf } from "../base/long-json.ts";
+import { DoFirst, type WriteContext } from "../context.ts";
+import type { LongValues } from "../store/columns.ts";
 
 /** Of payloads that were parsed for a transaction which has not come back for them. */
 const MAX_KEPT = 8;

@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import type { Schedule } from "./config.ts";
+import type { Schedule } from "../resources/automations/config.ts";
 
 const UTC = "UTC";
 

@@ -1,16 +1,16 @@
 import { and, asc, count, eq, inArray, isNull, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { openSetbacks } from "../../base/setbacks.ts";
-import type { Actor, App, WriteContext } from "../../context.ts";
-import { contextForRun, write } from "../../context.ts";
-import { mayPass } from "../../store/faults.ts";
-import type { ReadDb } from "../../store/store.ts";
-import type { RunError } from "../runs/table.ts";
+import { timestamp } from "../base/clock.ts";
+import { openSetbacks } from "../base/setbacks.ts";
+import type { Actor, App, WriteContext } from "../context.ts";
+import { contextForRun, write } from "../context.ts";
+import type { AutomationConfig, Concurrency } from "../resources/automations/config.ts";
+import { type AutomationRunRow, automationRuns, automations } from "../resources/automations/table.ts";
+import type { RunError } from "../resources/runs/table.ts";
+import { mayPass } from "../store/faults.ts";
+import type { ReadDb } from "../store/store.ts";
 import { advance } from "./advance.ts";
 import { endEarly } from "./cancel.ts";
-import type { AutomationConfig, Concurrency } from "./config.ts";
 import { lineTiedBy } from "./deadlock.ts";
-import { type AutomationRunRow, automationRuns, automations } from "./table.ts";
 
 /** Runs that one transaction sets going, and how long it goes on with that; a longer line moves on in the next. */
 const BATCH = 20;

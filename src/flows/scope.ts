@@ -1,20 +1,25 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
-import { AppError } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { Scope } from "../../base/template.ts";
-import type { KeptResult } from "../../base/whole-scope.ts";
-import type { App } from "../../context.ts";
-import { prepared } from "../../store/prepared.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { openContent } from "../artifacts/content.ts";
-import { type ArtifactRow, artifacts } from "../artifacts/table.ts";
-import { webhookDeliveries } from "../inbound/table.ts";
-import { actionRuns, type RunError, type RunRow } from "../runs/table.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/template.ts";
+import type { KeptResult } from "../base/whole-scope.ts";
+import type { App } from "../context.ts";
+import { openContent } from "../resources/artifacts/content.ts";
+import { type ArtifactRow, artifacts } from "../resources/artifacts/table.ts";
+import {
+  type AutomationRunRow,
+  automationRuns,
+  type ItemsState,
+  type StepState,
+} from "../resources/automations/table.ts";
+import { webhookDeliveries } from "../resources/inbound/table.ts";
+import { actionRuns, type RunError, type RunRow } from "../resources/runs/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
 import { itemFailures } from "./item-failures.ts";
 import { itemResults, itemScope } from "./item-results.ts";
 import { openTrigger, type StoredTrigger } from "./long-payload.ts";
 import { ALL_NAMES, type Names, namesIn } from "./names.ts";
-import { type AutomationRunRow, automationRuns, type ItemsState, type StepState } from "./table.ts";
 
 type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps">;
 

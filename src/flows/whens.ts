@@ -1,13 +1,13 @@
-import { ConditionTooLong, holds, MAX_CONDITIONS_MS } from "../../base/condition.ts";
-import type { Allowance } from "../../base/condition-program.ts";
-import { AppError } from "../../base/errors.ts";
-import { writeJson } from "../../base/json-write.ts";
-import type { Scope } from "../../base/template.ts";
-import type { KeptResult } from "../../base/whole-scope.ts";
-import { DoFirst, type WriteContext } from "../../context.ts";
-import { decideConditions } from "../../executors/branch-choice.ts";
-import { openContent } from "../artifacts/content.ts";
-import type { ArtifactRow } from "../artifacts/table.ts";
+import { ConditionTooLong, holds, MAX_CONDITIONS_MS } from "../base/condition.ts";
+import type { Allowance } from "../base/condition-program.ts";
+import { AppError } from "../base/errors.ts";
+import { writeJson } from "../base/json-write.ts";
+import type { Scope } from "../base/template.ts";
+import type { KeptResult } from "../base/whole-scope.ts";
+import { DoFirst, type WriteContext } from "../context.ts";
+import { decideConditions } from "../executors/branch-choice.ts";
+import { openContent } from "../resources/artifacts/content.ts";
+import type { ArtifactRow } from "../resources/artifacts/table.ts";
 import { findKept, keptSteps } from "./scope.ts";
 
 /** Names what one transaction decides, also where it is done again: a run that it starts has another id then. */

@@ -1,13 +1,18 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { type Actor, type App, contextForRun, type WriteContext, write } from "../../context.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { version } from "../../version.ts";
-import { record } from "../events/service.ts";
-import { putNotice } from "../inbound/alerts.ts";
-import type { Expectation } from "./config.ts";
-import { automationRuns, automations, automationWatches, type WatchRow } from "./table.ts";
+import { timestamp } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
+import { type Actor, type App, contextForRun, type WriteContext, write } from "../context.ts";
+import { putNotice } from "../resources/alerts/alerts.ts";
+import type { Expectation } from "../resources/automations/config.ts";
+import {
+  automationRuns,
+  automations,
+  automationWatches,
+  type WatchRow,
+} from "../resources/automations/table.ts";
+import { record } from "../resources/events/service.ts";
+import type { ReadDb } from "../store/store.ts";
+import { version } from "../version.ts";
 
 const WATCHER: Actor = { type: "system", id: "watcher", process: "weir", version };
 

@@ -1,16 +1,21 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
-import { type Context, inChainOf, requestChainOf, type WriteContext, write } from "../../context.ts";
-import { findRun, isFinal, requestCancel } from "../../queue/cancel.ts";
-import { record } from "../events/service.ts";
-import { deliverySettled } from "../inbound/settle.ts";
-import { actionRuns, type RunError } from "../runs/table.ts";
+import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { type Context, inChainOf, requestChainOf, type WriteContext, write } from "../context.ts";
+import { findRun, isFinal, requestCancel } from "../queue/cancel.ts";
+import {
+  type AutomationRunRow,
+  automationRuns,
+  type ItemsState,
+  type StepState,
+} from "../resources/automations/table.ts";
+import { record } from "../resources/events/service.ts";
+import { actionRuns, type RunError } from "../resources/runs/table.ts";
+import { deliverySettled } from "./delivery.ts";
+import { findAutomationRun, isOver, mineRun } from "./find.ts";
 import { recordEnd } from "./finish.ts";
-import { findAutomationRun, isOver, mine } from "./runs.ts";
 import { type Starting, save } from "./save.ts";
 import { isEnded } from "./states.ts";
-import { type AutomationRunRow, automationRuns, type ItemsState, type StepState } from "./table.ts";
 
 /** Cancels the run and every step of it that has not ended. Throws `invalid_state` for one that has ended. */
 export async function cancelAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
@@ -73,7 +78,7 @@ export async function cancelUnlessEnded(tx: WriteContext, id: string): Promise<v
   const [run] = await tx.db
     .select({ completedAt: automationRuns.completedAt })
     .from(automationRuns)
-    .where(mine(tx, id));
+    .where(mineRun(tx, id));
   if (run && run.completedAt === null) await cancelAutomationRun(tx, id);
 }
 

@@ -1,10 +1,10 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import { type Json, storedJson } from "../../base/json.ts";
-import { prepared } from "../../store/prepared.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { actionRuns } from "../runs/table.ts";
+import { type Json, storedJson } from "../base/json.ts";
+import { automationRunItems, type ItemsState, type StepState } from "../resources/automations/table.ts";
+import { actionRuns } from "../resources/runs/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
 import { itemsOf } from "./lay-out.ts";
-import { automationRunItems, type ItemsState, type StepState } from "./table.ts";
 
 /** Results that are larger together stand in the step's result by their runs' ids alone. */
 const MAX_RESULTS_BYTES = 4 * 1024 * 1024;

@@ -1,11 +1,11 @@
 import type { RunFollowers } from "../context.ts";
 import { traceAutomationRun } from "../queue/trace.ts";
-import { callAutomation, callReturned } from "../resources/automations/call.ts";
-import { cancelUnlessEnded } from "../resources/automations/cancel.ts";
-import { moveUp } from "../resources/automations/line.ts";
-import { stepScope } from "../resources/automations/scope.ts";
-import { stepGoesOn, stepsSettled, stepWaits } from "../resources/automations/settle.ts";
 import { cancelDecision, openDecision } from "../resources/decisions/open.ts";
+import { callAutomation, callReturned } from "./call.ts";
+import { cancelUnlessEnded } from "./cancel.ts";
+import { moveUp } from "./line.ts";
+import { stepScope } from "./scope.ts";
+import { stepGoesOn, stepsSettled, stepWaits } from "./settle.ts";
 
 const decision = { begin: openDecision, abandon: cancelDecision };
 

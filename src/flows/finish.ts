@@ -1,18 +1,18 @@
 import { sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { WriteContext } from "../../context.ts";
-import { SYSTEM } from "../../context.ts";
-import { prepared } from "../../store/prepared.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { record } from "../events/service.ts";
-import { deliverySettled } from "../inbound/settle.ts";
-import { actionRuns, type RunError, type RunStatus } from "../runs/table.ts";
-import type { Step } from "./config.ts";
+import { timestamp } from "../base/clock.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import type { WriteContext } from "../context.ts";
+import { SYSTEM } from "../context.ts";
+import type { Step } from "../resources/automations/config.ts";
+import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
+import { warningsOf } from "../resources/automations/wire-warnings.ts";
+import { record } from "../resources/events/service.ts";
+import { actionRuns, type RunError, type RunStatus } from "../resources/runs/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
+import { deliverySettled } from "./delivery.ts";
 import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
-import type { AutomationRunRow, StepState } from "./table.ts";
-import { warningsOf } from "./wire-warnings.ts";
 
 /** Ends the run with what its steps came to; a webhook's may be tried again later instead. */
 export async function finish(

@@ -1,15 +1,15 @@
 import { and, eq, isNull } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
-import { resolveTemplates, type Scope } from "../../base/template.ts";
-import type { WriteContext } from "../../context.ts";
-import type { ActionKind } from "../../executors/contract.ts";
-import type { NewRun } from "../../queue/enqueue.ts";
-import { actions } from "../actions/table.ts";
-import type { Step } from "./config.ts";
+import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { resolveTemplates, type Scope } from "../base/template.ts";
+import type { WriteContext } from "../context.ts";
+import type { ActionKind } from "../executors/contract.ts";
+import type { NewRun } from "../queue/enqueue.ts";
+import { actions } from "../resources/actions/table.ts";
+import type { Step } from "../resources/automations/config.ts";
+import type { AutomationRunRow } from "../resources/automations/table.ts";
 import { keyWaitsForEver } from "./deadlock.ts";
-import type { AutomationRunRow } from "./table.ts";
 
 /** What a step does, its action looked up. */
 export interface Work {

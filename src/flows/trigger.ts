@@ -1,10 +1,10 @@
-import type { WriteContext } from "../../context.ts";
-import { endOfTrail } from "../events/followed.ts";
-import { typesMatching } from "../events/matching.ts";
-import type { EventType } from "../events/table.ts";
-import type { AutomationConfig } from "./config.ts";
+import type { WriteContext } from "../context.ts";
+import type { AutomationConfig } from "../resources/automations/config.ts";
+import type { AutomationRow } from "../resources/automations/table.ts";
+import { endOfTrail } from "../resources/events/followed.ts";
+import { typesMatching } from "../resources/events/matching.ts";
+import type { EventType } from "../resources/events/table.ts";
 import { instantAfter } from "./schedule.ts";
-import type { AutomationRow } from "./table.ts";
 
 /**
  * When a schedule is due next, and from where an event trigger follows the trail, both reckoned from this moment; null

@@ -3,17 +3,16 @@ import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { App, WriteContext } from "../../context.ts";
 import type { AutomationConfig } from "../automations/config.ts";
-import { secretLabel } from "../automations/service.ts";
-import { automations } from "../automations/table.ts";
-import type { RunError } from "../runs/table.ts";
-import { postSigned } from "../webhooks/send.ts";
+import { automations, secretLabel } from "../automations/table.ts";
 import {
   type AlertRow,
   type DeliveryRow,
   type NoticeType,
   webhookAlerts,
   webhookDeliveries,
-} from "./table.ts";
+} from "../inbound/table.ts";
+import type { RunError } from "../runs/table.ts";
+import { postSigned } from "../webhooks/send.ts";
 
 /**
  * Puts an alert in line when the automation's failures within its window have reached the threshold, once a

@@ -1,8 +1,8 @@
-import type { WriteContext } from "../../context.ts";
-import type { RunError } from "../runs/table.ts";
+import type { WriteContext } from "../context.ts";
+import type { AutomationRunRow } from "../resources/automations/table.ts";
+import type { RunError } from "../resources/runs/table.ts";
 import { endEarly } from "./cancel.ts";
 import type { Starting } from "./save.ts";
-import type { AutomationRunRow } from "./table.ts";
 
 /** What people hear of a fault of ours. */
 export const internalError = (message: string): RunError => ({

@@ -1,12 +1,12 @@
 import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
-import type { Json } from "../../base/json.ts";
-import { resolveTemplates, type Scope } from "../../base/template.ts";
-import type { WriteContext } from "../../context.ts";
-import type { Step } from "./config.ts";
+import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { Json } from "../base/json.ts";
+import { resolveTemplates, type Scope } from "../base/template.ts";
+import type { WriteContext } from "../context.ts";
+import type { Step } from "../resources/automations/config.ts";
+import { automationRunItems, type ItemsState } from "../resources/automations/table.ts";
 import type { SlimRun } from "./save.ts";
-import { automationRunItems, type ItemsState } from "./table.ts";
 
 /** A longer list is refused: its step fails before anything of it is done. */
 const MAX_ITEMS = 10_000;

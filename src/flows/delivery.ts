@@ -1,14 +1,19 @@
 import { eq, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
-import type { WriteContext } from "../../context.ts";
-import { insertInto, prepared } from "../../store/prepared.ts";
-import type { ReadDb, WriteDb } from "../../store/store.ts";
-import type { AutomationConfig } from "../automations/config.ts";
-import { type AutomationRunRow, automations } from "../automations/table.ts";
-import { buryDelivery, digUp, putInboundBack } from "../dead-letters/bury.ts";
-import type { RunError } from "../runs/table.ts";
-import { raiseAlert } from "./alerts.ts";
-import { type DeliveryRow, type DeliveryStatus, deliveryAttempts, webhookDeliveries } from "./table.ts";
+import { timestamp } from "../base/clock.ts";
+import type { WriteContext } from "../context.ts";
+import { raiseAlert } from "../resources/alerts/alerts.ts";
+import type { AutomationConfig } from "../resources/automations/config.ts";
+import { type AutomationRunRow, automations } from "../resources/automations/table.ts";
+import { buryDelivery, digUp, putInboundBack } from "../resources/dead-letters/bury.ts";
+import {
+  type DeliveryRow,
+  type DeliveryStatus,
+  deliveryAttempts,
+  webhookDeliveries,
+} from "../resources/inbound/table.ts";
+import type { RunError } from "../resources/runs/table.ts";
+import { insertInto, prepared } from "../store/prepared.ts";
+import type { ReadDb, WriteDb } from "../store/store.ts";
 
 /** Where the config says nothing (decisions, section 8). */
 const RETRIES = { enabled: true, maxAttempts: 5, backoffSeconds: [5, 30, 120, 600, 1800] };

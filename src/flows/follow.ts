@@ -1,13 +1,13 @@
 import { isNotNull, sql } from "drizzle-orm";
-import { AppError } from "../../base/errors.ts";
-import { type Actor, type App, contextFor, write } from "../../context.ts";
-import { mayPass } from "../../store/faults.ts";
-import type { ReadDb } from "../../store/store.ts";
-import { version } from "../../version.ts";
-import { endOfTrail, movePlace, storedPlace } from "../events/followed.ts";
-import { type EventRow, type EventType, events } from "../events/table.ts";
+import { AppError } from "../base/errors.ts";
+import { type Actor, type App, contextFor, write } from "../context.ts";
+import { automations } from "../resources/automations/table.ts";
+import { endOfTrail, movePlace, storedPlace } from "../resources/events/followed.ts";
+import { type EventRow, type EventType, events } from "../resources/events/table.ts";
+import { mayPass } from "../store/faults.ts";
+import type { ReadDb } from "../store/store.ts";
+import { version } from "../version.ts";
 import { reactTo } from "./react.ts";
-import { automations } from "./table.ts";
 import { typesOf } from "./trigger.ts";
 
 /** The key of the row that tells how far event triggers have followed the trail. */

@@ -1,0 +1,77 @@
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { notFound } from "../base/errors.ts";
+import type { Context } from "../context.ts";
+import { type AutomationRunRow, automationRuns, automations } from "../resources/automations/table.ts";
+import type { AutomationWithRun } from "../resources/automations/wire.ts";
+import { actionRuns } from "../resources/runs/table.ts";
+
+/** Every query here passes through this: another organization's automation does not exist, nor does a deleted one. */
+export const mine = (ctx: Context, id: string) =>
+  and(
+    eq(automations.organizationId, ctx.organizationId),
+    eq(automations.id, id),
+    isNull(automations.deletedAt),
+  );
+
+/** By the index on automation and id: keeping it in the row would cost every run a write. */
+const latestRunId = sql`(select r.id from automation_runs r where r.automation_id = ${automations.id} order by r.id desc limit 1)`;
+
+export const withRun = (ctx: Context) =>
+  ctx.db
+    .select({
+      automation: automations,
+      run: {
+        id: automationRuns.id,
+        status: automationRuns.status,
+        startedAt: automationRuns.startedAt,
+        completedAt: automationRuns.completedAt,
+      },
+    })
+    .from(automations)
+    .leftJoin(automationRuns, eq(automationRuns.id, latestRunId));
+
+export async function findAutomation(ctx: Context, id: string): Promise<AutomationWithRun> {
+  const [found] = await withRun(ctx).where(mine(ctx, id));
+  if (!found) throw notFound("automation");
+  return found;
+}
+
+/** The run with this id, of the organization. */
+export const mineRun = (ctx: Context, id: string) =>
+  and(eq(automationRuns.organizationId, ctx.organizationId), eq(automationRuns.id, id));
+
+/** The run, with the statuses of the steps that are under way read from their action runs. */
+export async function findAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
+  const [row] = await ctx.db.select().from(automationRuns).where(mineRun(ctx, id));
+  if (!row) throw notFound("automation run");
+  const [live] = await withLiveSteps(ctx, [row]);
+  return live ?? row;
+}
+
+/** A step under way has its status in its action run; an ended one in the automation run. */
+export async function withLiveSteps(ctx: Context, rows: AutomationRunRow[]): Promise<AutomationRunRow[]> {
+  const open = rows.flatMap((row) =>
+    row.steps.flatMap((step) => (step.status === "pending" && step.actionRunId ? [step.actionRunId] : [])),
+  );
+  if (open.length === 0) return rows;
+  const states = await ctx.db
+    .select({
+      id: actionRuns.id,
+      status: actionRuns.status,
+      startedAt: actionRuns.startedAt,
+      error: actionRuns.error,
+    })
+    .from(actionRuns)
+    .where(inArray(actionRuns.id, open));
+  const byId = new Map(states.map((state) => [state.id, state]));
+  return rows.map((row) => ({
+    ...row,
+    steps: row.steps.map((step) => {
+      const state = step.status === "pending" && step.actionRunId ? byId.get(step.actionRunId) : undefined;
+      return state ? { ...step, status: state.status, startedAt: state.startedAt, error: state.error } : step;
+    }),
+  }));
+}
+
+/** True once a run goes on no more; one that waits for its next try has not ended. */
+export const isOver = (run: AutomationRunRow) => run.completedAt !== null;
