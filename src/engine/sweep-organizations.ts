@@ -5,7 +5,7 @@ import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
 import { contextForRun, SYSTEM } from "../context.ts";
 import { eraseTrail } from "../resources/events/seals.ts";
-import { stopWork } from "../resources/organizations/remove.ts";
+import { stopWork } from "../resources/organization-removal/remove.ts";
 import { organizations, RESTORABLE_MS } from "../resources/organizations/table.ts";
 
 const BATCH = 500;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { truthOf } from "../../src/cli/demo/sample.ts";
 import { contextFor } from "../../src/context.ts";
-import { builtIns } from "../../src/resources/bundles/built-in/all.ts";
+import { builtIns } from "../../src/resources/template-library/built-in/all.ts";
 import { templateFaults } from "../../src/resources/templates/faults.ts";
 import { client, startApp } from "../support/app.ts";
 import { BUNDLES, install, ok } from "../support/bundles.ts";

@@ -1,4 +1,4 @@
-import orders from "../../resources/bundles/built-in/shop/orders.jsonl" with { type: "text" };
+import orders from "../../resources/template-library/built-in/shop/orders.jsonl" with { type: "text" };
 import laterOrders from "./shop/orders-2.jsonl" with { type: "text" };
 
 /** One order of the sample shop, as its files have it. */

@@ -4,8 +4,8 @@ import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 import { actionPlaces } from "../../queue/definition.ts";
-import { namedTemplate, refuseUnpublished } from "../templates/find.ts";
-import { lookIn, withDefaults } from "../templates/inputs.ts";
+import { namedTemplate, refuseUnpublished } from "../template-library/find.ts";
+import { lookIn, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
 
 /** The published action template of this id, as one of this kind. Throws `InvalidInput`, `invalid_state`. */

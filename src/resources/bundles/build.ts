@@ -17,7 +17,7 @@ import { openCredentials } from "../connections/credentials.ts";
 import { settingsFaults, takerFor } from "../connections/input.ts";
 import { connections } from "../connections/table.ts";
 import { updateConnection } from "../connections/update.ts";
-import { namedTemplate, refuseUnpublished } from "../templates/find.ts";
+import { namedTemplate, refuseUnpublished } from "../template-library/find.ts";
 import {
   ActionPart,
   AgentPart,

@@ -12,8 +12,8 @@ import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { readSpec } from "../agents/markdown.ts";
 import { configFaults } from "../automations/faults.ts";
 import { settingsFaults } from "../connections/input.ts";
-import { namedTemplate, versionsOf } from "../templates/find.ts";
-import { inputNameFault, lookIn, secretInputs, withDefaults } from "../templates/inputs.ts";
+import { namedTemplate, versionsOf } from "../template-library/find.ts";
+import { inputNameFault, lookIn, secretInputs, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow, TemplateType } from "../templates/table.ts";
 import {
   ActionPart,

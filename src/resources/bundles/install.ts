@@ -4,8 +4,8 @@ import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/
 import { fillOnce } from "../../base/template-install.ts";
 import { created, touched, type WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
-import { refuseUnpublished, versionsOf } from "../templates/find.ts";
-import { inputFaults, inputNames, lookIn, secretInputs, withDefaults } from "../templates/inputs.ts";
+import { refuseUnpublished, versionsOf } from "../template-library/find.ts";
+import { inputFaults, inputNames, lookIn, secretInputs, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
 import { type Entity, entityOf, makeEntity, type Ready, updateEntity } from "./build.ts";
 import { type BundleDefinition, type Component, placesOf } from "./definition.ts";

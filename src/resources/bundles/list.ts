@@ -1,8 +1,8 @@
 import { and, asc, count, eq, sql } from "drizzle-orm";
 import type { Context } from "../../context.ts";
-import { asRow } from "../templates/find.ts";
+import { builtIns } from "../template-library/built-in/all.ts";
+import { asRow } from "../template-library/find.ts";
 import { type TemplateRow, templates } from "../templates/table.ts";
-import { builtIns } from "./built-in/all.ts";
 
 /** What can be installed: the built-in ones first, then the organization's newest published versions, by slug. */
 export async function listBundles(

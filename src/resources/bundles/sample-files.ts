@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import type { Files, Link } from "../../providers/contract.ts";
 import { reach } from "../connections/reach.ts";
 import { findConnection } from "../connections/service.ts";
-import { builtIns } from "./built-in/all.ts";
+import { builtIns } from "../template-library/built-in/all.ts";
 import type { InstallResult } from "./wire.ts";
 
 const LIMIT_MS = 30_000;

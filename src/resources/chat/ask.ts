@@ -8,9 +8,9 @@ import { entityOf, startedData } from "../../queue/claim.ts";
 import { insertRunRow, newRun } from "../../queue/enqueue.ts";
 import { triggerOf } from "../agents/tools/child.ts";
 import { openDecision } from "../decisions/open.ts";
-import { callContext } from "../decisions/wire-question.ts";
 import { record } from "../events/service.ts";
 import type { RunRow } from "../runs/table.ts";
+import { callContext } from "../runs/wire-calls.ts";
 import type { PendingCall } from "./table.ts";
 
 /** A question that nobody answers is a no after a week. */

@@ -2,7 +2,7 @@ import { type Context, created, type WriteContext, write } from "../../context.t
 import type { HttpTemplate } from "../../providers/http-definition.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template.ts";
 import { record } from "../events/service.ts";
-import { refuseUnpublished } from "../templates/find.ts";
+import { refuseUnpublished } from "../template-library/find.ts";
 import { checkMaySet } from "./approval.ts";
 import { sealCredentials } from "./credentials.ts";
 import { checkCreation, merged } from "./input.ts";

@@ -7,7 +7,7 @@ import type { App, Context } from "../../context.ts";
 import type { Provider } from "../../providers/contract.ts";
 import { type HttpTemplate, withSchemaDefaults } from "../../providers/http-definition.ts";
 import { baseUrlOf, httpTemplateProvider } from "../../providers/http-template.ts";
-import { namedTemplate, type TemplateReference } from "../templates/find.ts";
+import { namedTemplate, type TemplateReference } from "../template-library/find.ts";
 import type { TemplateRow } from "../templates/table.ts";
 import type { ConnectionRow } from "./table.ts";
 import type { ConnectionCreate } from "./wire.ts";

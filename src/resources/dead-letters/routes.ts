@@ -2,9 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { Delivery, toDelivery } from "../inbound/wire.ts";
+import { replayDeadLetter } from "../replays/replay.ts";
+import { replayMany } from "../replays/replay-many.ts";
 import { OutboundDelivery, toOutbound } from "../webhooks/wire.ts";
-import { replayMany } from "./replay-many.ts";
-import { deleteDeadLetter, listDeadLetters, replayDeadLetter } from "./service.ts";
+import { deleteDeadLetter, listDeadLetters } from "./service.ts";
 import { DeadLetterPage, DeadLetterQuery, ReplayMany } from "./wire.ts";
 
 const tag = "Dead letters";

@@ -1,6 +1,7 @@
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { ROLES, type Role } from "../organizations/table.ts";
+import { withoutArguments } from "../runs/wire-calls.ts";
 import { isHidden, WHY } from "../runs/wire-private.ts";
 import type { DecisionRow } from "./table.ts";
 
@@ -16,23 +17,6 @@ export function mayDecide({ actor, role }: Viewer, { assignedTo }: Pick<Decision
   if (rank >= ROLES.indexOf("admin")) return true;
   return assignedTo === actor.id || (assignedTo === null && rank >= ROLES.indexOf("member"));
 }
-
-/** What a chat asks for a call of its agent: the tool, the exact arguments, and the hash of what a yes is for. */
-export const callContext = (call: {
-  agent: string;
-  tool: string;
-  arguments: JsonObject;
-  hash: string;
-}): JsonObject => ({ ...call });
-
-const CALL_KEYS = ["agent", "tool", "arguments", "hash"] as const;
-/** Whether this is what a chat asks. */
-export const isCall = (context: Json): context is JsonObject =>
-  isObject(context) && CALL_KEYS.every((key) => Object.hasOwn(context, key));
-
-/** Threads are private: the arguments of a chat's call came out of one. Everything else stays as it is. */
-export const withoutArguments = (context: Json): Json =>
-  isCall(context) ? { ...context, arguments: "***" } : context;
 
 /** In place of what a private chat asks. */
 export const PRIVATE_TITLE = "A private chat asks";

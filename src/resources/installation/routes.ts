@@ -1,6 +1,6 @@
 import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
-import { restoreOrganization } from "../organizations/remove.ts";
+import { restoreOrganization } from "../organization-removal/remove.ts";
 import {
   changeInstallationOrganization,
   findInstallationOrganization,

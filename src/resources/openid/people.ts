@@ -8,7 +8,7 @@ import { findOpenInvitations } from "../invitations/service.ts";
 import type { InvitationRow } from "../invitations/table.ts";
 import { memberships } from "../organizations/table.ts";
 import { findHome } from "../organizations/team.ts";
-import { claim } from "../users/claim.ts";
+import { claim } from "../sign-in/claim.ts";
 import { findUserByEmail, newUser, normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
 import { followGroups, placesOf } from "./groups.ts";

@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
+import { removeOrganization } from "../organization-removal/remove.ts";
 import { isOperator } from "../users/service.ts";
-import { removeOrganization } from "./remove.ts";
 import {
   createOrganization,
   findCurrentOrganization,

@@ -5,9 +5,9 @@ import { findRun, isFinal, requestCancel } from "../../queue/cancel.ts";
 import { enqueueRun, runTopic, type Trigger } from "../../queue/enqueue.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
-import { isCall } from "../decisions/wire-question.ts";
 import { actionRuns, type RunRow } from "./table.ts";
 import type { RunQuery } from "./wire.ts";
+import { isCall } from "./wire-calls.ts";
 import { openTo, refuseOthers } from "./wire-private.ts";
 
 /** Newest first. */

@@ -14,9 +14,9 @@ import {
   uuid,
 } from "../../base/shape.ts";
 import { ACTION_KINDS, type WaitKind } from "../../executors/contract.ts";
-import { withoutArguments } from "../decisions/wire-question.ts";
 import { People } from "../users/wire.ts";
 import { RUN_STATUSES, type RunRow, TRIGGER_METHODS } from "./table.ts";
+import { withoutArguments } from "./wire-calls.ts";
 import { isHidden, type Viewer, WHY } from "./wire-private.ts";
 
 export const Run = object({

@@ -9,7 +9,7 @@ import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
 import { actionPlaces, definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { bundleFaults } from "../bundles/faults.ts";
-import { inputNameFault, inputSchemaFaults } from "./inputs.ts";
+import { inputNameFault, inputSchemaFaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "./table.ts";
 
 /** What of a template is checked when it is saved. */

@@ -1,6 +1,6 @@
 import { object, slug, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
-import { findTemplate, findTemplateBySlug } from "./find.ts";
+import { findTemplate, findTemplateBySlug } from "../template-library/find.ts";
 import {
   changeTemplate,
   createTemplate,

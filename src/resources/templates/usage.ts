@@ -5,7 +5,7 @@ import { actions } from "../actions/table.ts";
 import { automations } from "../automations/table.ts";
 import { bundleInstalls } from "../bundles/table.ts";
 import { connections } from "../connections/table.ts";
-import { versionsOf } from "./find.ts";
+import { versionsOf } from "../template-library/find.ts";
 import { type TemplateRow, templates } from "./table.ts";
 
 /**

@@ -5,8 +5,8 @@ import { record } from "../events/service.ts";
 import { memberships } from "../organizations/table.ts";
 import { findHome } from "../organizations/team.ts";
 import { endTotp } from "../second-factor/service.ts";
-import { type UserRow, users } from "./table.ts";
-import { endEveryWayIn, type WaysIn } from "./ways-in.ts";
+import { type UserRow, users } from "../users/table.ts";
+import { endEveryWayIn, type WaysIn } from "../users/ways-in.ts";
 
 /**
  * Gives an account to the person who has just proven that its address is theirs: sets the password, null for none, and

@@ -1,9 +1,9 @@
 import { and, desc, eq } from "drizzle-orm";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
-import { builtIns } from "../bundles/built-in/all.ts";
-import type { BuiltIn } from "../bundles/built-in/contract.ts";
-import { type TemplateRow, type TemplateType, templates } from "./table.ts";
+import { type TemplateRow, type TemplateType, templates } from "../templates/table.ts";
+import { builtIns } from "./built-in/all.ts";
+import type { BuiltIn } from "./built-in/contract.ts";
 
 /** Every query here passes through this: a template of another organization does not exist. */
 export const mine = (ctx: Context, id: string) =>

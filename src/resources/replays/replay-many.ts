@@ -2,9 +2,10 @@ import { and, eq, inArray } from "drizzle-orm";
 import { AppError, invalid } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import { mayPass } from "../../store/faults.ts";
-import { from, replayDeadLetter } from "./service.ts";
-import { deadLetters } from "./table.ts";
-import type { ReplayMany } from "./wire.ts";
+import { from } from "../dead-letters/service.ts";
+import { deadLetters } from "../dead-letters/table.ts";
+import type { ReplayMany } from "../dead-letters/wire.ts";
+import { replayDeadLetter } from "./replay.ts";
 
 const MAX_AT_ONCE = 1000;
 /** Letters that are replayed in one transaction, since every other write waits for it. */

@@ -9,17 +9,17 @@ import { automationRuns, automations, HOOKS_TOPIC } from "../automations/table.t
 import { endTurn } from "../chat/cancel.ts";
 import { chatThreads } from "../chat/table.ts";
 import { record } from "../events/service.ts";
-import { actionRuns } from "../runs/table.ts";
-import { users } from "../users/table.ts";
-import { findCurrentOrganization } from "./service.ts";
+import { findCurrentOrganization } from "../organizations/service.ts";
 import {
   type MembershipRow,
   memberships,
   type OrganizationRow,
   organizations,
   RESTORABLE_MS,
-} from "./table.ts";
-import { chooseDefault } from "./team.ts";
+} from "../organizations/table.ts";
+import { chooseDefault } from "../organizations/team.ts";
+import { actionRuns } from "../runs/table.ts";
+import { users } from "../users/table.ts";
 
 /** Runs that one transaction cancels. */
 const BATCH = 50;

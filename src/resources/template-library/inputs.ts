@@ -4,7 +4,7 @@ import { schemaAt, schemaFaults, valueFaults } from "../../base/json-schema.ts";
 import type { Template } from "../../base/template-grammar.ts";
 import { lookUp } from "../../base/template-lookup.ts";
 import { withSchemaDefaults } from "../../providers/http-definition.ts";
-import type { TemplateRow } from "./table.ts";
+import type { TemplateRow } from "../templates/table.ts";
 
 type Inputs = Pick<TemplateRow, "inputDefaults" | "inputJsonSchema">;
 
