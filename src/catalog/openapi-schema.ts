@@ -1,4 +1,3 @@
-import { systemClock } from "../base/clock.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { schemaFaults } from "../base/json-schema.ts";
 import { measure } from "../base/measure.ts";
@@ -47,7 +46,7 @@ export function toJsonSchema(
   const known = key === null ? undefined : refs.unfolded.get(key);
   if (known) return { ...known };
   const made = unfold(refs, schema, base, warn);
-  if (key !== null && !isLate(refs)) refs.unfolded.set(key, { ...made });
+  if (key !== null && !isSpent(refs)) refs.unfolded.set(key, { ...made });
   return made;
 }
 
@@ -62,15 +61,15 @@ function unfold(
     const walk: Walk = { refs, ...size, left: MAX_SCHEMAS, open: new Set(), warn };
     made = convert(schema ?? {}, base, walk, 0);
     if (measure(made, MAX_CHARACTERS) <= MAX_CHARACTERS && walk.left > 0) break;
-    if (isLate(refs)) break;
+    if (isSpent(refs)) break;
   }
   if (measure(made, MAX_CHARACTERS) > MAX_CHARACTERS) made = {};
   return isObject(made) ? made : made === false ? { not: {} } : {};
 }
 
-const isLate = ({ limits }: References) => systemClock.monotonic() > limits.until;
+const isSpent = ({ limits }: References) => limits.left <= 0;
 /** Whether a walk has nothing left to write with. */
-const isOver = ({ left, refs }: Walk) => left <= 0 || isLate(refs);
+const isOver = ({ left, refs }: Walk) => left <= 0 || isSpent(refs);
 
 const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] as const;
 const COUNTS = [
@@ -92,6 +91,7 @@ function convert(schema: Json, base: string, walk: Walk, depth: number): Json {
   if (typeof schema === "boolean") return schema;
   if (!isObject(schema)) return {};
   walk.left--;
+  walk.refs.limits.left--;
   if (typeof schema.$ref === "string") return followed(schema, schema.$ref, base, walk, depth);
   if (depth > walk.depth || isOver(walk)) return cut(schema);
   const made: JsonObject = { ...plain(schema, walk) };

@@ -1,4 +1,3 @@
-import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
@@ -71,9 +70,9 @@ export async function readOpenApi(
   };
 }
 
-/** What reads for so long means no good. */
-const OPERATION_MS = 500;
-const TOTAL_MS = 10_000;
+/** Schemas that are read for one operation, and for all: counted, so that slow machines find what fast ones find. */
+const OPERATION_SCHEMAS = 50_000;
+const TOTAL_SCHEMAS = 1_000_000;
 /** Of all endpoints: more can't be given back to be added. From the half on their schemas are kept short. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
@@ -84,7 +83,7 @@ function readPaths(
   url: string | null,
 ): EndpointDefinition[] {
   const { limits } = reading.refs;
-  let left = TOTAL_MS;
+  let left = TOTAL_SCHEMAS;
   let size = 0;
   const endpoints: EndpointDefinition[] = [];
   const unique = uniqueNames();
@@ -105,8 +104,8 @@ function readPaths(
       const own = { ...reading, warn };
       const servers = operation.servers ?? item.value.servers;
       const prefix = servers === undefined ? "" : prefixOf(servers, baseUrl, url, warn);
-      const begun = systemClock.monotonic();
-      limits.until = begun + Math.min(OPERATION_MS, left);
+      const most = Math.min(OPERATION_SCHEMAS, left);
+      limits.left = most;
       limits.isShort = size > MAX_CHARACTERS / 2;
       const given = { name, method, path: prefix + bare(path), operation, item, consumes };
       const endpoint = readOperation(own, given);
@@ -118,9 +117,8 @@ function readPaths(
         return endpoints;
       }
       endpoints.push(endpoint);
-      const took = systemClock.monotonic() - begun;
-      left -= took;
-      if (begun + took > limits.until) warn("its schemas take too long to read, and are cut.");
+      left -= most - limits.left;
+      if (limits.left <= 0) warn("its schemas unfold to too many, and are cut.");
     }
   }
   return endpoints;
