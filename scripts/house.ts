@@ -4,7 +4,7 @@
  *
  * 1. Floors. A file's name is its floor; an import goes down or stays level, never up. The page in web/ stands apart.
  * 2. Words. What is threaded through `App` is not also taken from the air.
- * 3. Circles. No files import values of each other in a circle.
+ * 3. Circles. No files import values of each other in a circle, nor do the folders of one floor.
  * 4. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
  *
  * The patterns are spelt so that none of them finds itself here.
@@ -140,7 +140,8 @@ export async function inspect(root: string): Promise<Inspection> {
     const lines = text.split("\n").length - 1;
     if (lines > MAX_ROOM_LINES) remarks.push(`${path}: ${lines} lines; would you know your way in there?`);
   }
-  breaches.push(...circles(imports));
+  breaches.push(...circles(imports, "a circle of imports"));
+  breaches.push(...circles(foldersOf(imports), "a circle of folders"));
   return { breaches: breaches.sort(), remarks: remarks.sort() };
 }
 
@@ -181,14 +182,31 @@ function isOfTypes(what: string): boolean {
   return named.length > 0 && named.every((name) => /^\s*(?:type\b.*)?$/s.test(name));
 }
 
+const FOLDER = /^src\/(?:resources\/)?[\w-]+(?=\/)/;
+
+/** Which folders import values of which others on the same floor. */
+function foldersOf(imports: ReadonlyMap<string, readonly string[]>): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const [path, targets] of imports) {
+    const [folder] = FOLDER.exec(path) ?? [];
+    const level = targets.filter((target) => heightOf(target) === heightOf(path));
+    const others = level.flatMap((target) => FOLDER.exec(target) ?? []).filter((other) => other !== folder);
+    if (folder === undefined || others.length === 0) continue;
+    const place = `${folder} (${FLOORS[heightOf(path)]?.[0]})`;
+    const placed = others.map((other) => `${other} (${FLOORS[heightOf(path)]?.[0]})`);
+    found.set(place, [...new Set([...(found.get(place) ?? []), ...placed])]);
+  }
+  return found;
+}
+
 /** One line for each import that closes a circle. */
-function circles(imports: ReadonlyMap<string, readonly string[]>): string[] {
+function circles(imports: ReadonlyMap<string, readonly string[]>, what: string): string[] {
   const found: string[] = [];
   const done = new Set<string>();
   const way: string[] = [];
   const walk = (path: string) => {
     const start = way.indexOf(path);
-    if (start >= 0) found.push(`${[...way.slice(start), path].join(" → ")}: a circle of imports`);
+    if (start >= 0) found.push(`${[...way.slice(start), path].join(" → ")}: ${what}`);
     if (start >= 0 || done.has(path)) return;
     way.push(path);
     for (const target of imports.get(path) ?? []) walk(target);

@@ -1,7 +1,7 @@
+import { headerFault } from "../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { schemaFaults } from "../base/json-schema.ts";
 import { measure } from "../base/measure.ts";
-import { headerFault } from "../executors/http-message.ts";
 import { isSecretName } from "./addresses.ts";
 import { argumentName, inputTemplate } from "./names.ts";
 import type { Part, References } from "./openapi-refs.ts";

@@ -1,5 +1,5 @@
+import { headerFault } from "../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { headerFault } from "../executors/http-message.ts";
 import { isSecretName } from "./addresses.ts";
 import {
   type AuthHint,

@@ -1,10 +1,10 @@
 import { AppError } from "../base/errors.ts";
+import { type Part, partsOf } from "../base/http-multipart.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { valueFaults } from "../base/json-schema.ts";
 import { isWholeTemplate, resolveTemplates } from "../base/template.ts";
 import { readPieces } from "../base/template-grammar.ts";
 import { textOf } from "../base/template-lookup.ts";
-import { type Part, partsOf } from "../executors/http-multipart.ts";
 import { joinPath } from "./addresses.ts";
 import type { EndpointDefinition } from "./contract.ts";
 import { FILE_STYLE, STYLE } from "./openapi-inputs.ts";

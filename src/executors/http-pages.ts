@@ -1,10 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
+import type { Reply } from "../base/http-message.ts";
+import { nextLink } from "../base/http-message.ts";
 import { jmespathFault } from "../base/jmespath.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { maskSecrets } from "../base/mask.ts";
 import { object, oneOf } from "../base/shape.ts";
-import type { Reply } from "./http-message.ts";
 import type { Look, LookWork } from "./http-result.ts";
 
 const DEFAULT_MAX_PAGES = 100;
@@ -168,16 +169,6 @@ function linked(link: string, turn: Turn, reply: Reply): URL {
   if (url.origin === turn.url.origin || upgraded) return url;
   const message = `The next page lies at another server (${url.host}, not ${turn.url.host}); Weir does not follow there.`;
   throw new AppError("upstream", message);
-}
-
-/** The target of the first link with the relation `next` (RFC 8288). */
-export function nextLink(header: string): string | null {
-  const links = /<([^<>]*)>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+(?:\s*=\s*(?:"[^"]*"|[^\s",;]*))?)*)/g;
-  for (const [, target = "", parameters = ""] of header.slice(0, 16_384).matchAll(links)) {
-    const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]*))/i.exec(parameters) ?? [];
-    if ((quoted ?? plain ?? "").toLowerCase().split(/\s+/).includes("next")) return target;
-  }
-  return null;
 }
 
 /** Throws when a turn was asked before: the pages would never end. */

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
+import type { Reply } from "../base/http-message.ts";
 import { anything, map, nullable, object } from "../base/shape.ts";
 import { type Bench, type Done, defineExecutor, type Waiting } from "./contract.ts";
 import { approvalOf, callApi, callHash, checkInput } from "./http-api.ts";
@@ -12,7 +13,6 @@ import {
   isSafeMethod,
   type Request,
 } from "./http-definition.ts";
-import type { Reply } from "./http-message.ts";
 import {
   checkNew,
   firstTurn,

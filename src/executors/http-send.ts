@@ -1,10 +1,17 @@
 import { AppError } from "../base/errors.ts";
+import {
+  bodyOf,
+  headersOf,
+  type Reply,
+  readReply,
+  unexpectedStatus,
+  withQuery,
+} from "../base/http-message.ts";
+import { multipartOf } from "../base/http-multipart.ts";
 import type { Authority } from "../catalog/contract.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../providers/contract.ts";
 import type { Bench, ConnectionUse } from "./contract.ts";
 import { isBodiless, type Request, urlFault } from "./http-definition.ts";
-import { bodyOf, headersOf, type Reply, readReply, unexpectedStatus, withQuery } from "./http-message.ts";
-import { multipartOf } from "./http-multipart.ts";
 import type { Turn } from "./http-pages.ts";
 
 /** For one request, its reply included; the run's own limit comes on top. */

@@ -1,9 +1,9 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import { charsetOf } from "../base/http-message.ts";
 import { SHORT_CHARACTERS } from "../base/json.ts";
 import { parseExact } from "../base/json-numbers.ts";
 import { JsonRefused, type JsonRules, parseLong } from "../base/json-parse.ts";
-import { charsetOf } from "../executors/http-message.ts";
 import { type Draw, draw, hold, pause, throttled, type Waiter } from "./api-throttle.ts";
 
 /** What one reply means. */

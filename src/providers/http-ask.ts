@@ -1,9 +1,9 @@
 import type { EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { hideSecrets, mayHold } from "../base/hide.ts";
+import { bodyOf, charsetOf, headersOf, isTooDeep } from "../base/http-message.ts";
 import { isObject, type Json, SHORT_CHARACTERS } from "../base/json.ts";
 import { JsonRefused } from "../base/json-parse.ts";
-import { bodyOf, charsetOf, headersOf, isTooDeep } from "../executors/http-message.ts";
 import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "./api-send.ts";
 import { type Draw, hold, retryAfterMs } from "./api-throttle.ts";
 import type { Grant, HttpAccess, JsonList, Link } from "./contract.ts";

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { headerFault } from "../base/http-message.ts";
 import { jmespathFault } from "../base/jmespath.ts";
 import { isObject } from "../base/json.ts";
 import { jsonObject, map, object, oneOf, optional } from "../base/shape.ts";
-import { headerFault } from "../executors/http-message.ts";
 import { isUncountable } from "./http-list.ts";
 
 const path = (description: string) => Type.String({ minLength: 1, maxLength: 2000, description });

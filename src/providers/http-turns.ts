@@ -1,8 +1,7 @@
 import { AppError } from "../base/errors.ts";
+import { nextLink, withQuery } from "../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { isNumeric } from "../base/json-numbers.ts";
-import { withQuery } from "../executors/http-message.ts";
-import { nextLink } from "../executors/http-pages.ts";
 import { instantMs } from "./api-instants.ts";
 import type { ExtractRequest, Link } from "./contract.ts";
 import { type CURSOR_FORMATS, counterOf, type Endpoint, type Paginator } from "./http-endpoint.ts";

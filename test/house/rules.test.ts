@@ -90,6 +90,25 @@ describe("circles", () => {
     };
     expect(await breaches(files)).toEqual([]);
   });
+
+  test("of folders are a breach where they stand on one floor", async () => {
+    const files = {
+      "src/lake/a.ts": 'import { b } from "../sql/b.ts";\n',
+      "src/lake/c.ts": "export const c = 1;\n",
+      "src/sql/b.ts": 'import { d } from "./d.ts";\n',
+      "src/sql/e.ts": 'import { c } from "../lake/c.ts";\n',
+      "src/sql/d.ts": "export const d = 1;\n",
+    };
+    expect(await breaches(files)).toEqual([
+      "src/lake (adapter) → src/sql (adapter) → src/lake (adapter): a circle of folders",
+    ]);
+    const lower = {
+      ...files,
+      "src/sql/e.ts": 'import { c } from "../base/c.ts";\n',
+      "src/base/c.ts": "export const c = 1;\n",
+    };
+    expect(await breaches(lower)).toEqual([]);
+  });
 });
 
 describe("the page", () => {

@@ -1,12 +1,12 @@
 import { and, eq } from "drizzle-orm";
 import { type Fault, invalid } from "../../base/errors.ts";
+import { headerFault } from "../../base/http-message.ts";
 import { jmespathFault } from "../../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
 import { templateFaults } from "../../base/template.ts";
 import { apiAddressFault, isSecretName } from "../../catalog/addresses.ts";
 import type { Context } from "../../context.ts";
-import { headerFault } from "../../executors/http-message.ts";
 import { connections } from "../connections/table.ts";
 import type { ApiType } from "./table.ts";
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import { headerFault } from "../../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
 import { object, oneOf, optional, read } from "../../base/shape.ts";
@@ -14,7 +15,6 @@ import { endpointName, inputTemplate, uniqueNames } from "../../catalog/names.ts
 import { addBody } from "../../catalog/openapi-body.ts";
 import { addInput, fitted, type Inputs, noInputs } from "../../catalog/openapi-inputs.ts";
 import type { Context } from "../../context.ts";
-import { headerFault } from "../../executors/http-message.ts";
 import { modelFor } from "../usage/model.ts";
 
 /** What of a text is given to the model. */

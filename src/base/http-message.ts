@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import type { Piece } from "../base/chore.ts";
-import type { EgressResponse } from "../base/egress.ts";
-import { AppError } from "../base/errors.ts";
-import type { Ids } from "../base/ids.ts";
-import { isObject, type Json } from "../base/json.ts";
-import { maskSecrets } from "../base/mask.ts";
-import { textOf } from "../base/template-lookup.ts";
+import type { Piece } from "./chore.ts";
+import type { EgressResponse } from "./egress.ts";
+import { AppError } from "./errors.ts";
+import type { Ids } from "./ids.ts";
+import { isObject, type Json } from "./json.ts";
+import { maskSecrets } from "./mask.ts";
+import { textOf } from "./template-lookup.ts";
 
 type Scalar = string | number | boolean | null;
 
@@ -45,6 +45,16 @@ export function withQuery(url: URL, query: Readonly<Record<string, Scalar | Scal
     }
   }
   return full;
+}
+
+/** The target of the first link with the relation `next` (RFC 8288). */
+export function nextLink(header: string): string | null {
+  const links = /<([^<>]*)>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+(?:\s*=\s*(?:"[^"]*"|[^\s",;]*))?)*)/g;
+  for (const [, target = "", parameters = ""] of header.slice(0, 16_384).matchAll(links)) {
+    const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]*))/i.exec(parameters) ?? [];
+    if ((quoted ?? plain ?? "").toLowerCase().split(/\s+/).includes("next")) return target;
+  }
+  return null;
 }
 
 export type BodyType = "json" | "form" | "text";

@@ -1,6 +1,6 @@
-import { AppError } from "../base/errors.ts";
-import { isObject, type Json } from "../base/json.ts";
-import { textOf } from "../base/template-lookup.ts";
+import { AppError } from "./errors.ts";
+import { isObject, type Json } from "./json.ts";
+import { textOf } from "./template-lookup.ts";
 
 /** One part of a form: a field, or a file by its text or in base64. */
 export type Part = {
