@@ -25,7 +25,7 @@ import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
 import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
 import { sourceKindOf } from "./extract/wildcard.ts";
-import { isSafeMethod } from "./http-definition.ts";
+import { isSafeMethod } from "./http/definition.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake.

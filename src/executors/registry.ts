@@ -12,7 +12,7 @@ import { explainSchema } from "./explain-schema.ts";
 import { fetchPage } from "./fetch-page.ts";
 import { fileSync } from "./file-sync.ts";
 import { generateQuery } from "./generate-query.ts";
-import { httpRequest } from "./http-request.ts";
+import { httpRequest } from "./http/request.ts";
 import { webSearch } from "./web-search.ts";
 
 /** To add a kind: write its file, add its line. */

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { read } from "../../src/base/shape.ts";
-import { httpRequest } from "../../src/executors/http-request.ts";
+import { httpRequest } from "../../src/executors/http/request.ts";
 import type { Link, Provider } from "../../src/providers/contract.ts";
 import { testBench } from "../support/bench.ts";
 import { link } from "../support/link.ts";

@@ -9,7 +9,7 @@ import { hintsOfChallenge } from "../../catalog/openapi-auth.ts";
 import { apiReader } from "../../catalog/reader.ts";
 import { toolHash } from "../../catalog/tools.ts";
 import type { Context } from "../../context.ts";
-import { type Access, authorityOf } from "../../executors/http-send.ts";
+import { type Access, authorityOf } from "../../executors/http/send.ts";
 import { openMcp } from "../../mcp/client.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { addressFaults } from "./faults.ts";

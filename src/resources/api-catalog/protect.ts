@@ -1,6 +1,6 @@
 import type { EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
 import type { Context } from "../../context.ts";
-import { isSafeMethod } from "../../executors/http-definition.ts";
+import { isSafeMethod } from "../../executors/http/definition.ts";
 import { ROLES } from "../organizations/table.ts";
 import type { ItemRow } from "./table.ts";
 

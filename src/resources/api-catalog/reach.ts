@@ -1,6 +1,6 @@
 import { AppError, invalid } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
-import { type Access, accessOf } from "../../executors/http-send.ts";
+import { type Access, accessOf } from "../../executors/http/send.ts";
 import type { Purpose } from "../connections/approval.ts";
 import { linkOf, type OpenedConnection } from "../connections/link.ts";
 import { findConnection } from "../connections/service.ts";

@@ -4,7 +4,7 @@ import { within } from "../../base/within.ts";
 import type { ToolDefinition } from "../../catalog/contract.ts";
 import { toolHash } from "../../catalog/tools.ts";
 import type { Context } from "../../context.ts";
-import { authorityOf } from "../../executors/http-send.ts";
+import { authorityOf } from "../../executors/http/send.ts";
 import { openMcp } from "../../mcp/client.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { holdTools } from "./drift.ts";

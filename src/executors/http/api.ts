@@ -1,14 +1,14 @@
-import { AppError } from "../base/errors.ts";
-import { hideSecrets, withoutSecrets } from "../base/hide.ts";
-import { canonicalJson, type JsonObject } from "../base/json.ts";
-import { measure } from "../base/measure.ts";
-import type { Authority, CatalogUse } from "../catalog/contract.ts";
-import { checkArguments, requestOf } from "../catalog/request.ts";
-import { openMcp } from "../mcp/client.ts";
-import { failureText, readResult } from "../mcp/result.ts";
-import type { DecisionRequest } from "./contract.ts";
-import { byOf, type CallResult, type Made, makeResult, search } from "./http-result.ts";
-import { type Access, accessOf, authorityOf, type Outbox, sender, startOf } from "./http-send.ts";
+import { AppError } from "../../base/errors.ts";
+import { hideSecrets, withoutSecrets } from "../../base/hide.ts";
+import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import { measure } from "../../base/measure.ts";
+import type { Authority, CatalogUse } from "../../catalog/contract.ts";
+import { checkArguments, requestOf } from "../../catalog/request.ts";
+import { openMcp } from "../../mcp/client.ts";
+import { failureText, readResult } from "../../mcp/result.ts";
+import type { DecisionRequest } from "../contract.ts";
+import { byOf, type CallResult, type Made, makeResult, search } from "./result.ts";
+import { type Access, accessOf, authorityOf, type Outbox, sender, startOf } from "./send.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 const MAX_APPROVED_CHARACTERS = 65_536;

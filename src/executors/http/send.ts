@@ -1,4 +1,4 @@
-import { AppError } from "../base/errors.ts";
+import { AppError } from "../../base/errors.ts";
 import {
   bodyOf,
   headersOf,
@@ -6,13 +6,13 @@ import {
   readReply,
   unexpectedStatus,
   withQuery,
-} from "../base/http-message.ts";
-import { multipartOf } from "../base/http-multipart.ts";
-import type { Authority } from "../catalog/contract.ts";
-import type { Grant, HttpAccess, Link, Provider } from "../providers/contract.ts";
-import type { Bench, ConnectionUse } from "./contract.ts";
-import { isBodiless, type Request, urlFault } from "./http-definition.ts";
-import type { Turn } from "./http-pages.ts";
+} from "../../base/http-message.ts";
+import { multipartOf } from "../../base/http-multipart.ts";
+import type { Authority } from "../../catalog/contract.ts";
+import type { Grant, HttpAccess, Link, Provider } from "../../providers/contract.ts";
+import type { Bench, ConnectionUse } from "../contract.ts";
+import { isBodiless, type Request, urlFault } from "./definition.ts";
+import type { Turn } from "./pages.ts";
 
 /** For one request, its reply included; the run's own limit comes on top. */
 const REQUEST_TIMEOUT_MS = 300_000;

@@ -1,11 +1,11 @@
-import { AppError } from "../base/errors.ts";
-import { hideInBytes, hideInCut, hideSecrets } from "../base/hide.ts";
-import { bytesOf, type Reply, readBody } from "../base/http-message.ts";
-import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../base/jmespath.ts";
-import type { Json, JsonObject } from "../base/json.ts";
-import { type Summary, summaryOf } from "../base/summary.ts";
-import type { Compute } from "../compute/contract.ts";
-import type { Bench } from "./contract.ts";
+import { AppError } from "../../base/errors.ts";
+import { hideInBytes, hideInCut, hideSecrets } from "../../base/hide.ts";
+import { bytesOf, type Reply, readBody } from "../../base/http-message.ts";
+import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../../base/jmespath.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { type Summary, summaryOf } from "../../base/summary.ts";
+import type { Compute } from "../../compute/contract.ts";
+import type { Bench } from "../contract.ts";
 
 /** Replies up to this long are read where they came; what looks into them is bounded by `SEARCH_HERE`. */
 const MAX_PARSED_BYTES = 1024 * 1024;

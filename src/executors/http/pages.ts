@@ -1,12 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { AppError } from "../base/errors.ts";
-import type { Reply } from "../base/http-message.ts";
-import { nextLink } from "../base/http-message.ts";
-import { jmespathFault } from "../base/jmespath.ts";
-import { isObject, type Json } from "../base/json.ts";
-import { maskSecrets } from "../base/mask.ts";
-import { object, oneOf } from "../base/shape.ts";
-import type { Look, LookWork } from "./http-result.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Reply } from "../../base/http-message.ts";
+import { nextLink } from "../../base/http-message.ts";
+import { jmespathFault } from "../../base/jmespath.ts";
+import { isObject, type Json } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import { object, oneOf } from "../../base/shape.ts";
+import type { Look, LookWork } from "./result.ts";
 
 const DEFAULT_MAX_PAGES = 100;
 

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { headerFault } from "../base/http-message.ts";
-import type { Part } from "../base/http-multipart.ts";
-import { jmespathFault } from "../base/jmespath.ts";
-import { anything, described, jsonObject, map, object, oneOf, uuid } from "../base/shape.ts";
-import { Pagination, pagingFaults } from "./http-pages.ts";
+import { headerFault } from "../../base/http-message.ts";
+import type { Part } from "../../base/http-multipart.ts";
+import { jmespathFault } from "../../base/jmespath.ts";
+import { anything, described, jsonObject, map, object, oneOf, uuid } from "../../base/shape.ts";
+import { Pagination, pagingFaults } from "./pages.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
 

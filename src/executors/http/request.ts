@@ -1,10 +1,11 @@
 import { Type } from "@sinclair/typebox";
-import { AppError } from "../base/errors.ts";
-import { withoutSecrets } from "../base/hide.ts";
-import type { Reply } from "../base/http-message.ts";
-import { anything, map, nullable, object } from "../base/shape.ts";
-import { type Bench, type Done, defineExecutor, type Waiting } from "./contract.ts";
-import { approvalOf, callApi, callHash, checkInput } from "./http-api.ts";
+import { AppError } from "../../base/errors.ts";
+import { withoutSecrets } from "../../base/hide.ts";
+import type { Reply } from "../../base/http-message.ts";
+import { anything, map, nullable, object } from "../../base/shape.ts";
+import { type Bench, type Done, defineExecutor, type Waiting } from "../contract.ts";
+import { isFixedAddress } from "../page/address.ts";
+import { approvalOf, callApi, callHash, checkInput } from "./api.ts";
 import {
   type ApiCall,
   bodyFault,
@@ -12,19 +13,10 @@ import {
   definitionFaults,
   isSafeMethod,
   type Request,
-} from "./http-definition.ts";
-import {
-  checkNew,
-  firstTurn,
-  lookOf,
-  maxPagesOf,
-  nextTurn,
-  type Pagination,
-  type Turn,
-} from "./http-pages.ts";
-import { byOf, look, makeResult, tooLong } from "./http-result.ts";
-import { openAccess, type Send, sender, startOf } from "./http-send.ts";
-import { isFixedAddress } from "./page/address.ts";
+} from "./definition.ts";
+import { checkNew, firstTurn, lookOf, maxPagesOf, nextTurn, type Pagination, type Turn } from "./pages.ts";
+import { byOf, look, makeResult, tooLong } from "./result.ts";
+import { openAccess, type Send, sender, startOf } from "./send.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
