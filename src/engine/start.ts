@@ -4,49 +4,31 @@ import type { App } from "../context.ts";
 import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import { stopTurns } from "../resources/chat/recover.ts";
 import { beat } from "../resources/health/heartbeat.ts";
-import { GRANTS_TOPIC } from "../resources/sessions/service.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import { LOOK_MS } from "../store/fellows.ts";
-import { alerter } from "./alerter.ts";
 import { backups } from "./backups.ts";
 import { compactor } from "./compactor.ts";
-import { continuer } from "./continuer.ts";
 import { openDeliverer } from "./deliverer.ts";
-import { expirer } from "./expirer.ts";
 import { fellows, LOST_TOPIC } from "./fellows.ts";
-import { follower } from "./follower.ts";
 import { openLocks } from "./locks.ts";
 import { drive, type Loop } from "./loop.ts";
-import { refresher } from "./refresher.ts";
+import { LOOPS, type LoopKind, openLoop } from "./loops.ts";
 import { rekeyer } from "./rekeyer.ts";
-import { replier } from "./replier.ts";
 import { rescuer } from "./rescuer.ts";
 import { resetter } from "./resetter.ts";
-import { scheduler } from "./scheduler.ts";
 import { openSealer } from "./sealer.ts";
 import { sweeper } from "./sweeper.ts";
-import { talker } from "./talker.ts";
 import { timekeeper } from "./timekeeper.ts";
-import { watcher } from "./watcher.ts";
 import { openWorker } from "./worker.ts";
 
 /** Retries come due without a signal; they wait at most so long. */
 const WORKER_IDLE_MS = 250;
 const RENEW_MS = 5_000;
 const RESCUE_MS = 5_000;
-const CONTINUE_MS = 500;
-const EXPIRE_MS = 1_000;
-const REFRESH_MS = 5_000;
-const ALERT_MS = 1_000;
-const REPLY_MS = 500;
-const SCHEDULE_MS = 500;
-const FOLLOW_MS = 250;
 /** Another process may write events, and tries come due, without a signal here. */
 const DELIVER_MS = 250;
-const WATCH_MS = 1_000;
 const SWEEP_MS = 60_000;
 const COMPACT_MS = 2_000;
-const TALK_MS = 250;
 const REKEY_MS = 1_000;
 const RESET_MS = 500;
 const KEEP_TIME_MS = 1_000;
@@ -72,47 +54,39 @@ export async function startEngine(app: App): Promise<Engine> {
   const deliverer = openDeliverer(app);
   const rescue = rescuer(app);
   const sealer = openSealer(app);
-  app.signals.keep(RUNS_TOPIC);
-  app.signals.keep(GRANTS_TOPIC);
-  app.signals.keep(OUTBOUND_TOPIC);
-  app.signals.keep(LOST_TOPIC);
-  const talk = talker(app);
+  const { chatContinuer, ...later } = LOOPS;
+  const chat = openLoop(chatContinuer, app);
+  const kinds: readonly LoopKind[] = Object.values(later);
+  const topics = kinds.flatMap(({ wakenBy }) => wakenBy ?? []);
+  for (const topic of [RUNS_TOPIC, OUTBOUND_TOPIC, LOST_TOPIC, ...topics]) app.signals.keep(topic);
   const keeper = timekeeper(app);
-  for (const loop of [rescue, talk, keeper]) await begin(app, loop, signal);
+  for (const loop of [rescue, chat, keeper]) await begin(app, loop, signal);
 
-  type Rest = (ms: number, signal: AbortSignal) => Promise<void>;
-  const turn = (loop: Loop, idleMs: number, until: AbortSignal, rest?: Rest) =>
+  const turn = (loop: Loop, idleMs: number, until: AbortSignal, wakenBy?: string) =>
     drive(loop, {
       idleMs,
       signal: until,
       cut: signal,
       clock,
-      rest,
+      ...(wakenBy === undefined ? {} : { rest: (ms, end) => app.signals.wait(wakenBy, ms, end) }),
       report: (error) => app.log.report(error, { loop: loop.name }),
     });
-  const run = (loop: Loop, idleMs: number, rest?: Rest) => turn(loop, idleMs, quiet.signal, rest);
+  const run = (loop: Loop, idleMs: number, wakenBy?: string) => turn(loop, idleMs, quiet.signal, wakenBy);
   const renew = async () => {
     await worker.renew();
     beat(app);
     return "idle" as const;
   };
   const loops = [
-    turn(worker, WORKER_IDLE_MS, signal, (ms, until) => app.signals.wait(RUNS_TOPIC, ms, until)),
+    turn(worker, WORKER_IDLE_MS, signal, RUNS_TOPIC),
     turn({ name: "renewer", tick: () => renew() }, RENEW_MS, signal),
     turn(fellows(app), LOOK_MS, signal),
-    run(rescue, RESCUE_MS, (ms, until) => app.signals.wait(LOST_TOPIC, ms, until)),
-    run(continuer(app), CONTINUE_MS),
-    run(expirer(app), EXPIRE_MS),
-    run(refresher(app), REFRESH_MS, (ms, until) => app.signals.wait(GRANTS_TOPIC, ms, until)),
-    run(alerter(app), ALERT_MS),
-    run(replier(app), REPLY_MS),
-    run(scheduler(app), SCHEDULE_MS),
-    run(follower(app), FOLLOW_MS),
-    run(deliverer, DELIVER_MS, (ms, until) => app.signals.wait(OUTBOUND_TOPIC, ms, until)),
-    run(watcher(app), WATCH_MS),
+    run(rescue, RESCUE_MS, LOST_TOPIC),
+    run(chat, chatContinuer.restMs),
+    ...kinds.map((kind) => run(openLoop(kind, app), kind.restMs, kind.wakenBy)),
+    run(deliverer, DELIVER_MS, OUTBOUND_TOPIC),
     run(sweeper(app), SWEEP_MS),
     run(compactor(app, locks), COMPACT_MS),
-    run(talk, TALK_MS),
     run(rekeyer(app), REKEY_MS),
     run(resetter(app), RESET_MS),
     run(keeper, KEEP_TIME_MS),

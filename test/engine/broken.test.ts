@@ -1,9 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
-import { continuer } from "../../src/engine/continuer.ts";
-import { expirer } from "../../src/engine/expirer.ts";
-import { follower } from "../../src/engine/follower.ts";
-import { scheduler } from "../../src/engine/scheduler.ts";
+import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { automationRuns, automations } from "../../src/resources/automations/table.ts";
 import { startApp } from "../support/app.ts";
@@ -71,7 +68,7 @@ describe("runs whose pause is over and that can't go on", () => {
     await using app = await startApp({ engine: false });
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
     const { sound, broken } = await waitingWithMany(app, receiver.url);
-    const loop = continuer(app.app);
+    const loop = openLoop(LOOPS.runContinuer, app.app);
     for (let round = 0; round < 3; round++) await tick(loop);
     expect((await runOf(app, sound)).status).toBe("running");
     for (const id of broken) {
@@ -91,7 +88,7 @@ describe("runs whose pause is over and that can't go on", () => {
       "CREATE TRIGGER refused BEFORE UPDATE ON automation_runs WHEN OLD.automation_version = 99 BEGIN SELECT RAISE(ABORT, 'refused'); END",
     );
     await app.app.store.write((db) => db.run(refuse));
-    const loop = continuer(app.app);
+    const loop = openLoop(LOOPS.runContinuer, app.app);
     for (let round = 0; round < 3; round++) await tick(loop);
     expect((await runOf(app, sound)).status).toBe("running");
     await app.app.store.write((db) => db.run(sql.raw("DROP TRIGGER refused")));
@@ -138,7 +135,7 @@ describe("a run in line that can't go on", () => {
     await app.app.store.write((db) => db.run(sql.raw(refuse)));
     for (const { flow } of lines)
       await app.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: { concurrency: { max: 2 } } });
-    await tick(continuer(app.app));
+    await tick(openLoop(LOOPS.runContinuer, app.app));
     expect((await runOf(app, sound?.second ?? "")).status).toBe("running");
   });
 });
@@ -193,7 +190,7 @@ test("a decision that expires in a run that can't go on has expired, and holds u
     await until(app.owner, `${AUTOMATION_RUNS}/${id}`, ({ status }) => status === "waiting");
   await breakRun(app, broken);
   app.clock.turn(3_700_000);
-  await tick(expirer(app.app));
+  await tick(openLoop(LOOPS.decisionExpirer, app.app));
   expect(await automationRunEnd(app.owner, sound)).toMatchObject({ error: { code: "rejected" } });
   expect(await automationRunEnd(app.owner, broken)).toMatchObject({ error: { code: "internal" } });
   expect((await app.owner("GET", "/api/v1/decisions?status=expired")).body.decisions).toHaveLength(2);
@@ -219,7 +216,7 @@ test("schedules that can't be started have a run that failed and says so, and ho
         .where(eq(automations.id, id));
     }
   });
-  const loop = scheduler(app.app);
+  const loop = openLoop(LOOPS.scheduler, app.app);
   app.clock.turn(60_000);
   for (let round = 0; round < 4; round++) await tick(loop);
   const lastOf = async (id: string) => (await app.owner("GET", `${AUTOMATIONS}/${id}`)).body;
@@ -245,7 +242,7 @@ test("an event that one automation can't act on still reaches the others", async
   const refuse = `CREATE TRIGGER refused BEFORE INSERT ON automation_runs WHEN NEW.automation_id = '${broken.id}' BEGIN SELECT RAISE(ABORT, 'refused'); END`;
   await app.app.store.write((db) => db.run(sql.raw(refuse)));
   for (let at = 0; at < 3; at++) await makeAction(app.owner, { name: `Action ${at}` });
-  const loop = follower(app.app);
+  const loop = openLoop(LOOPS.eventFollower, app.app);
   for (let round = 0; round < 6; round++) await tick(loop);
   expect((await app.owner("GET", `${AUTOMATIONS}/${sound.id}/runs`)).body.total).toBe(3);
   expect((await app.owner("GET", `${AUTOMATIONS}/${broken.id}/runs`)).body.total).toBe(0);

@@ -1,8 +1,8 @@
 /** Wall clocks that jump. Those that are set back an hour by hand stand in `regressions.test.ts`. */
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
+import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { rescuer } from "../../src/engine/rescuer.ts";
-import { scheduler } from "../../src/engine/scheduler.ts";
 import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { openWorker } from "../../src/engine/worker.ts";
 import { automationRuns } from "../../src/resources/automations/table.ts";
@@ -76,7 +76,7 @@ describe("a clock that is set forward a day", () => {
       const clock = settableClock();
       await using app = await startApp({ engine: false, overrides: { clock } });
       clock.turn(11 * MINUTE_MS - (clock.now().getTime() % (10 * MINUTE_MS))); // a minute after an instant
-      const [keeper, loop] = [timekeeper(app.app), scheduler(app.app)];
+      const [keeper, loop] = [timekeeper(app.app), openLoop(LOOPS.scheduler, app.app)];
       await keeper.tick(signal);
       const config = { schedule: { cron: "*/10 * * * *", catchUp }, action: work };
       await makeAutomation(app.owner, config, { triggerType: "schedule" });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { follower } from "../../src/engine/follower.ts";
+import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { automationRuns } from "../../src/resources/automations/table.ts";
 import { startApp } from "../support/app.ts";
 import { neighbour } from "../support/people.ts";
@@ -15,7 +15,7 @@ const action = { kind: "conditional_branch", definition: branch() };
 const listener = (call: Started["owner"], types = ["action.created"], name = "Listener") =>
   makeAutomation(call, { event: { types }, action }, { triggerType: "event", name });
 
-async function tickAll(loop: ReturnType<typeof follower>) {
+async function tickAll(loop: ReturnType<typeof openLoop>) {
   const { signal } = new AbortController();
   while ((await loop.tick(signal)) === "more");
 }
@@ -39,16 +39,22 @@ test("acts on each event once and in order, over many batches and however many p
   await using app = await startApp({ engine: false });
   await listener(app.owner);
   const ids = await makeActions(app, 35);
-  await Promise.all([follower(app.app), follower(app.app), follower(app.app)].map(tickAll));
+  await Promise.all(
+    [
+      openLoop(LOOPS.eventFollower, app.app),
+      openLoop(LOOPS.eventFollower, app.app),
+      openLoop(LOOPS.eventFollower, app.app),
+    ].map(tickAll),
+  );
   expect(await heard(app)).toEqual(ids);
   const [more] = await makeActions(app, 1);
-  await tickAll(follower(app.app));
+  await tickAll(openLoop(LOOPS.eventFollower, app.app));
   expect(await heard(app)).toEqual([...ids, more ?? ""]);
 });
 
 test("reads nothing of the trail while nobody waits for events, and begins with who comes", async () => {
   await using app = await startApp({ engine: false });
-  const loop = follower(app.app);
+  const loop = openLoop(LOOPS.eventFollower, app.app);
   await makeActions(app, 3);
   await tickAll(loop);
   const places = sql`select count(*) as n from settings where key = 'event_triggers_followed'`;
@@ -62,17 +68,17 @@ test("reads nothing of the trail while nobody waits for events, and begins with 
 test("of types that an automation comes to wait for later, what happened before is not for it, not after a restart either", async () => {
   await using app = await startApp({ engine: false });
   const { id } = await listener(app.owner, ["connection.created"]);
-  const loop = follower(app.app);
+  const loop = openLoop(LOOPS.eventFollower, app.app);
   await tickAll(loop);
   await makeActions(app, 3);
   await tickAll(loop);
   const config = { event: { types: ["action.created"] } };
   expect((await app.owner("PATCH", `${AUTOMATIONS}/${id}`, { config })).status).toBe(200);
   await tickAll(loop);
-  await tickAll(follower(app.app));
+  await tickAll(openLoop(LOOPS.eventFollower, app.app));
   expect(await heard(app)).toEqual([]);
   const ids = await makeActions(app, 1);
-  await tickAll(follower(app.app));
+  await tickAll(openLoop(LOOPS.eventFollower, app.app));
   expect(await heard(app)).toEqual(ids);
 });
 
@@ -84,7 +90,7 @@ test("an event that can't be acted on is told, and holds up none behind it", asy
     `CREATE TRIGGER broken BEFORE INSERT ON automation_runs WHEN NEW.input LIKE '%${ids[2]}%' BEGIN SELECT RAISE(ABORT, 'broken'); END`,
   );
   await app.app.store.write((db) => db.run(refuse));
-  await tickAll(follower(app.app));
+  await tickAll(openLoop(LOOPS.eventFollower, app.app));
   expect(await heard(app)).toEqual(ids.filter((id) => id !== ids[2]));
   expect(app.logged.filter((line) => line.includes("act on an event"))).toHaveLength(1);
 });
@@ -96,7 +102,7 @@ test("hears each organization by its own automations", async () => {
   await listener(other.call);
   const ours = await makeActions(app, 2);
   const theirs = await makeActions({ owner: other.call }, 2);
-  await tickAll(follower(app.app));
+  await tickAll(openLoop(LOOPS.eventFollower, app.app));
   const rows = await app.app.store.db.select().from(automationRuns).orderBy(automationRuns.id);
   const of = (organizationId: string) =>
     rows

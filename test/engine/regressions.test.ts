@@ -2,9 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { systemIds } from "../../src/base/ids.ts";
-import { continuer } from "../../src/engine/continuer.ts";
-import { expirer } from "../../src/engine/expirer.ts";
-import { scheduler } from "../../src/engine/scheduler.ts";
+import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { openWorker } from "../../src/engine/worker.ts";
@@ -71,7 +69,7 @@ describe("an approval", () => {
     const decision = await openDecision(app, step.actionRunId);
     expect((await app.owner("POST", `${DECISIONS}/${decision.id}/decide`, approve)).status).toBe(200);
     app.clock.turn(HOUR_MS);
-    await tickAll(expirer(app.app));
+    await tickAll(openLoop(LOOPS.decisionExpirer, app.app));
     expect((await automationRunEnd(app.owner, run.id)).status).toBe("completed");
     expect((await app.owner("GET", `${DECISIONS}/${decision.id}`)).body).toMatchObject({
       status: "decided",
@@ -95,7 +93,7 @@ describe("an approval", () => {
     app.clock.turn(HOUR_MS);
     const late = () => app.owner("POST", `${DECISIONS}/${decision.id}/decide`, approve);
     expect((await late()).status).toBe(409);
-    await tickAll(expirer(app.app));
+    await tickAll(openLoop(LOOPS.decisionExpirer, app.app));
     expect((await late()).status).toBe(409);
     expect((await app.owner("GET", `${RUNS}/${run.id}`)).body.status).toBe("failed");
   });
@@ -156,7 +154,7 @@ describe("a cancel", () => {
     await app.owner("POST", `${RUNS}/${run.id}/cancel`);
     await app.owner("POST", `${AUTOMATION_RUNS}/${automationRunId}/cancel`);
     app.clock.turn(HOUR_MS);
-    await tickAll(continuer(app.app));
+    await tickAll(openLoop(LOOPS.runContinuer, app.app));
     await runToEnd(app.owner, (await makeAction(app.owner)).id);
     expect((await app.owner("GET", `${RUNS}/${run.id}`)).body.status).toBe("cancelled");
     expect((await app.owner("GET", `${AUTOMATION_RUNS}/${automationRunId}`)).body.status).toBe("cancelled");
@@ -176,7 +174,7 @@ test("a pause that is over is taken up once, however many look for it", async ()
   };
   await work();
   app.clock.turn(HOUR_MS);
-  await Promise.all(Array.from({ length: 5 }, () => tickAll(continuer(app.app))));
+  await Promise.all(Array.from({ length: 5 }, () => tickAll(openLoop(LOOPS.runContinuer, app.app))));
   await work();
   expect((await app.owner("GET", `${AUTOMATION_RUNS}/${automationRunId}`)).body.status).toBe("completed");
   expect((await app.owner("GET", `${RUNS}?automation_run_id=${automationRunId}`)).body.total).toBe(2);
@@ -274,7 +272,7 @@ describe("a clock that is set back an hour", () => {
     await makeHook(app, { waitSeconds: 0, retries: { backoffSeconds: [60] }, action: call(receiver.url) });
     const { automationRunId } = (await send(app, "{}")).body;
     const work = async () => {
-      await tickAll(continuer(app.app));
+      await tickAll(openLoop(LOOPS.runContinuer, app.app));
       await tickAll(worker);
       await worker.idle();
     };
@@ -293,7 +291,7 @@ describe("a clock that is set back an hour", () => {
     await using app = await startApp({ engine: false });
     app.clock.turn(660_000 - (app.clock.now().getTime() % 600_000)); // a minute after an instant
     const keeper = timekeeper(app.app);
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     await keeper.tick(signal);
     const work = { kind: "conditional_branch", definition: branch() };
     const config = { schedule: { cron: "*/10 * * * *" }, action: work };

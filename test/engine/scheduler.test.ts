@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import { scheduler } from "../../src/engine/scheduler.ts";
+import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { instantAfter } from "../../src/flows/schedule.ts";
 import { automationRuns, automations } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
@@ -23,7 +23,7 @@ const setClock = ({ clock }: Started, instant: string) =>
 const schedule = (app: Started, cron: string, more: object = {}) =>
   makeAutomation(app.owner, { schedule: { cron, ...more }, action }, { triggerType: "schedule" });
 
-async function tickAll(loop: ReturnType<typeof scheduler>) {
+async function tickAll(loop: ReturnType<typeof openLoop>) {
   const { signal } = new AbortController();
   while ((await loop.tick(signal)) === "more");
 }
@@ -56,7 +56,7 @@ describe("a due instant", () => {
   test("starts one run that says which instant it stands for", async () => {
     await using app = await start();
     const { id, nextRunAt } = await schedule(app, "*/5 * * * *");
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     await tickAll(loop);
     expect((await app.owner("GET", `${AUTOMATIONS}/${id}/runs`)).body.total).toBe(0);
     setClock(app, nextRunAt);
@@ -100,7 +100,7 @@ describe("a due instant", () => {
       action: { kind: "conditional_branch", definition: when },
     };
     const { id, nextRunAt } = await makeAutomation(app.owner, config, { triggerType: "schedule" });
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     setClock(app, nextRunAt);
     await tickAll(loop);
     expect((await app.owner("GET", `${AUTOMATIONS}/${id}/runs`)).body.runs[0].result).toEqual({
@@ -111,7 +111,11 @@ describe("a due instant", () => {
   test("comes once where two processes look at the same time", async () => {
     await using app = await start();
     const { id, nextRunAt } = await schedule(app, "*/5 * * * *");
-    const loops = [scheduler(app.app), scheduler(app.app), scheduler(app.app)];
+    const loops = [
+      openLoop(LOOPS.scheduler, app.app),
+      openLoop(LOOPS.scheduler, app.app),
+      openLoop(LOOPS.scheduler, app.app),
+    ];
     setClock(app, nextRunAt);
     await Promise.all(loops.map(tickAll));
     expect(await instantsOf(app, id)).toEqual([nextRunAt]);
@@ -120,7 +124,7 @@ describe("a due instant", () => {
   test("comes for each instant, in order, where one look finds several", async () => {
     await using app = await start();
     const id = await scheduleAt(app, "2026-05-01T10:00:30Z", "* * * * *");
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     setClock(app, "2026-05-01T10:03:10Z");
     await tickAll(loop);
     expect(await instantsOf(app, id)).toEqual([
@@ -134,7 +138,7 @@ describe("a due instant", () => {
   test("does not come again when the clock is set back, nor when the schedule is enabled anew", async () => {
     await using app = await start();
     const { id, nextRunAt } = await schedule(app, "* * * * *");
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     setClock(app, nextRunAt);
     await tickAll(loop);
     app.clock.turn(-10 * SECOND_MS);
@@ -152,7 +156,7 @@ describe("a due instant", () => {
     await using app = await start();
     let backMs = 0;
     const clock = { ...app.clock, now: () => new Date(app.clock.now().getTime() - backMs) };
-    const loop = scheduler({ ...app.app, clock });
+    const loop = openLoop(LOOPS.scheduler, { ...app.app, clock });
     const { id } = await schedule(app, "* * * * *");
     backMs = 60 * MINUTE_MS;
     const nextRunAt = instantAfter({ cron: "* * * * *" }, clock.now());
@@ -172,7 +176,7 @@ describe("a due instant", () => {
   test("starts nothing while the schedule is disabled or deleted", async () => {
     await using app = await start();
     const [one, two] = [await schedule(app, "* * * * *"), await schedule(app, "* * * * *")];
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     await app.owner("PATCH", `${AUTOMATIONS}/${one.id}`, { status: "disabled" });
     await app.owner("DELETE", `${AUTOMATIONS}/${two.id}`);
     app.clock.turn(3 * MINUTE_MS);
@@ -185,7 +189,7 @@ describe("in the nights of the clock change", () => {
   /** Looks each minute from `from` to `to`. */
   async function live(app: Started, from: string, to: string, cron: string) {
     const id = await scheduleAt(app, from, cron, { timezone: "Europe/Berlin" });
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     while (app.clock.now().getTime() < Date.parse(to)) {
       app.clock.turn(MINUTE_MS);
       await tickAll(loop);
@@ -228,7 +232,7 @@ describe("after a time without a server", () => {
     const more = catchUp === undefined ? {} : { catchUp };
     const id = await scheduleAt(app, "2026-05-01T10:30:00Z", "0 * * * *", more);
     setClock(app, "2026-05-01T13:30:00Z");
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     await tickAll(loop);
     expect(await instantsOf(app, id)).toEqual(madeUp);
     expect(await nextOf(app, id)).toBe("2026-05-01T14:00:00.000Z");
@@ -258,7 +262,7 @@ describe("after a time without a server", () => {
     await using app = await start();
     const id = await scheduleAt(app, "2026-05-01T10:59:59Z", "0 * * * *");
     setClock(app, "2026-05-01T11:00:01Z");
-    await tickAll(scheduler(app.app));
+    await tickAll(openLoop(LOOPS.scheduler, app.app));
     expect(await instantsOf(app, id)).toEqual([]);
     expect(await nextOf(app, id)).toBe("2026-05-01T12:00:00.000Z");
   });
@@ -267,7 +271,7 @@ describe("after a time without a server", () => {
     await using app = await start();
     const id = await scheduleAt(app, "2025-05-01T10:30:00Z", "* * * * * *", { catchUp: "last" });
     setClock(app, "2026-05-01T13:30:00.500Z");
-    await tickAll(scheduler(app.app));
+    await tickAll(openLoop(LOOPS.scheduler, app.app));
     expect(await instantsOf(app, id)).toEqual(["2026-05-01T13:30:00.000Z"]);
     expect(await nextOf(app, id)).toBe("2026-05-01T13:30:01.000Z");
   });
@@ -275,7 +279,7 @@ describe("after a time without a server", () => {
   test("a process that slept for long has missed what came meanwhile", async () => {
     await using app = await start();
     const id = await scheduleAt(app, "2026-05-01T10:30:00Z", "* * * * *");
-    const loop = scheduler(app.app);
+    const loop = openLoop(LOOPS.scheduler, app.app);
     setClock(app, "2026-05-01T18:30:30Z");
     await tickAll(loop);
     const instants = await instantsOf(app, id);
@@ -291,7 +295,7 @@ test("one schedule that can't be started holds up no other", async () => {
   await app.app.store.write((db) =>
     db.update(automations).set({ config }).where(eq(automations.id, broken.id)),
   );
-  const loop = scheduler(app.app);
+  const loop = openLoop(LOOPS.scheduler, app.app);
   setClock(app, sound.nextRunAt);
   await loop.tick(new AbortController().signal);
   expect(await instantsOf(app, sound.id)).toEqual([sound.nextRunAt]);

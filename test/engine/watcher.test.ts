@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { watcher } from "../../src/engine/watcher.ts";
+import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { startApp } from "../support/app.ts";
 import { sign } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -24,7 +24,7 @@ const make = async ({ owner }: Started, expect: object, config: object = quick) 
   created(await owner("POST", AUTOMATIONS, { name: "Nightly", config: { ...config, expect } }));
 
 /** A round of the watcher, as after each second. */
-const look = async (app: Started, loop = watcher(app.app)) => {
+const look = async (app: Started, loop = openLoop(LOOPS.automationWatcher, app.app)) => {
   await loop.tick(new AbortController().signal);
   expect(app.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   return loop;

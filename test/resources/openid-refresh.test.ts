@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import { refresher } from "../../src/engine/refresher.ts";
+import { LOOPS, openLoop } from "../../src/engine/loops.ts";
 import { changeKeyNow } from "../../src/engine/rekeyer.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
@@ -13,7 +13,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 type Weir = Pick<Awaited<ReturnType<typeof startWithProvider>>, "app">;
 
 /** One round of the loop; whether there was anything to do. */
-const tick = ({ app }: Weir) => refresher(app).tick(new AbortController().signal);
+const tick = ({ app }: Weir) => openLoop(LOOPS.grantRefresher, app).tick(new AbortController().signal);
 
 const session = async ({ app }: Weir) => {
   const [row] = await app.store.db.select().from(sessions);

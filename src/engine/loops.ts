@@ -1,0 +1,121 @@
+import { openSetbacks } from "../base/setbacks.ts";
+import type { App } from "../context.ts";
+import { continueDueRuns } from "../flows/continue.ts";
+import { startDueSchedules } from "../flows/due.ts";
+import { openFollower } from "../flows/follow.ts";
+import { moveLines } from "../flows/line.ts";
+import { type Counted, watchAutomations } from "../flows/watch.ts";
+import { sendDueAlerts } from "../resources/alerts/alerts.ts";
+import { continueTurns, failLostTurns } from "../resources/chat/recover.ts";
+import { expireDueDecisions } from "../resources/decisions/expire.ts";
+import { keepGrants } from "../resources/openid/refresh.ts";
+import { GRANTS_TOPIC } from "../resources/sessions/service.ts";
+import { sendDueReplies } from "../resources/slack/replies.ts";
+import type { Loop } from "./loop.ts";
+
+/** A loop that needs nothing but the App. */
+export interface LoopKind {
+  readonly name: string;
+  /** The rest after an idle round, in milliseconds; a signal of `wakenBy` ends it. */
+  readonly restMs: number;
+  readonly wakenBy?: string;
+  /** What one round does; it gives back how many things it did. */
+  open(app: App): (signal: AbortSignal) => Promise<number>;
+}
+
+/** Stuck queues are rare: they are looked for only so often. */
+const UNTIE_EVERY_MS = 5_000;
+
+export const LOOPS = {
+  /** Goes on with automation runs whose pause between two tries is over, and with queues that have room. */
+  runContinuer: {
+    name: "run continuer",
+    restMs: 500,
+    open(app) {
+      const [runs, lines] = [openSetbacks(app.clock), openSetbacks(app.clock)];
+      let untiedMs = Number.NEGATIVE_INFINITY;
+      return async () => {
+        const isThorough = app.clock.monotonic() - untiedMs >= UNTIE_EVERY_MS;
+        if (isThorough) untiedMs = app.clock.monotonic();
+        return (await continueDueRuns(app, runs)) + (await moveLines(app, lines, isThorough));
+      };
+    },
+  },
+  /** Ends decisions that nobody has taken in time. */
+  decisionExpirer: {
+    name: "decision expirer",
+    restMs: 1_000,
+    open(app) {
+      const setbacks = openSetbacks(app.clock);
+      return () => expireDueDecisions(app, setbacks);
+    },
+  },
+  /** Keeps sessions of the identity provider alive for as long as it stands for the person, and tells it of their end. */
+  grantRefresher: {
+    name: "grant refresher",
+    restMs: 5_000,
+    wakenBy: GRANTS_TOPIC,
+    open: (app) => () => keepGrants(app),
+  },
+  /** Sends what `alerts` and `expect` of an automation are to tell: that deliveries fail, or that it is stale. */
+  alertSender: {
+    name: "alert sender",
+    restMs: 1_000,
+    open: (app) => (signal) => sendDueAlerts(app, signal),
+  },
+  /** Tells people in Slack how what they have started there has ended. */
+  slackReplySender: {
+    name: "Slack reply sender",
+    restMs: 500,
+    open: (app) => (signal) => sendDueReplies(app, signal),
+  },
+  /** Starts the runs that schedules make due. Instants before this process, or one that it joined, took up its work were missed. */
+  scheduler: {
+    name: "scheduler",
+    restMs: 500,
+    open(app) {
+      const startedAt = app.clock.monotonic() - (app.fellows?.coveredMs ?? 0);
+      const setbacks = openSetbacks(app.clock);
+      return () => startDueSchedules(app, app.clock.monotonic() - startedAt, setbacks);
+    },
+  },
+  /** Starts the runs that automations have events for. */
+  eventFollower: {
+    name: "event follower",
+    restMs: 250,
+    open(app) {
+      const trail = openFollower(app);
+      return async () => ((await trail.tick()) === "more" ? 1 : 0);
+    },
+  },
+  /** Tells of automations that have been silent for too long or made too few rows. */
+  automationWatcher: {
+    name: "automation watcher",
+    restMs: 1_000,
+    open(app) {
+      const counted: Counted = new Map();
+      return async () => {
+        await watchAutomations(app, counted);
+        return 0;
+      };
+    },
+  },
+  /** Lets chat turns go on whose approvals were decided, and ends those that no process has any more. */
+  chatContinuer: {
+    name: "chat continuer",
+    restMs: 250,
+    open(app) {
+      let when: "boot" | "later" = "boot";
+      return async () => {
+        await failLostTurns(app, when);
+        when = "later";
+        return continueTurns(app);
+      };
+    },
+  },
+} satisfies Record<string, LoopKind>;
+
+export function openLoop({ name, open }: LoopKind, app: App): Loop {
+  const round = open(app);
+  return { name, tick: async (signal) => ((await round(signal)) > 0 ? "more" : "idle") };
+}
