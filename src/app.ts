@@ -42,8 +42,8 @@ import { openOrganizationEgress } from "./resources/organizations/egress.ts";
 import { openSearch } from "./search/search.ts";
 import { openSheets } from "./sheets/sheets.ts";
 import { bytesOf, openSql } from "./sql/sql.ts";
-import { Fellows, setClock } from "./store/fellows.ts";
 import { migrations } from "./store/migrations.ts";
+import { Peers, setClock } from "./store/peers.ts";
 import { installationId } from "./store/settings.ts";
 import { openRemoteStore, openStore, type Store } from "./store/store.ts";
 import { version } from "./version.ts";
@@ -82,14 +82,14 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
   const ids = parts.ids ?? idsBy(clock);
   const folder = openDataFolder(config.dataFolder, { isShared, ids });
   let store: Store | null = null;
-  let fellows: Fellows | null = null;
+  let peers: Peers | null = null;
   try {
     store = await storeOf(folder, { config, secrets, clock, log: parts.log });
     const { lake: knownLake, lakeEndpoint } = readInstallation(folder.path);
     const isLakeNew = !accepted && (knownLake === undefined || lakeEndpoint === undefined);
     const ground = { ...parts, folder, store, clock, ids, isLakeNew };
-    fellows = store.remote ? await openFellows(ground) : null;
-    const opened = await build({ ...ground, fellows });
+    peers = store.remote ? await openPeers(ground) : null;
+    const opened = await build({ ...ground, peers });
     const { lake, ...others } = placesOf(config);
     // Where processes share a database alone, the lake may be in another one's data directory.
     const isElsewhere = isLakeNew && isShared && lake === null && !(await hasFiles(store, hasIn(folder)));
@@ -97,7 +97,7 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
     recordInstallation(folder.path, facts);
     return opened;
   } catch (error) {
-    await fellows?.leave().catch(() => undefined); // the others see it go in any case
+    await peers?.leave().catch(() => undefined); // the others see it go in any case
     await store?.close();
     folder.unlock();
     throw error;
@@ -110,7 +110,7 @@ const ROOM_MIB = 100;
 interface Ground extends Parts {
   folder: DataFolder;
   store: Store;
-  fellows: Fellows | null;
+  peers: Peers | null;
   clock: CorrectableClock;
   ids: Ids;
   /** Nothing says yet that the data directory's lake is where the settings have it. */
@@ -118,11 +118,11 @@ interface Ground extends Parts {
 }
 
 async function build(parts: Ground): Promise<Opened> {
-  const { folder, store, fellows, config, secrets, log, self, clock, ids, overrides = {} } = parts;
-  const bootId = fellows?.id ?? ids.uuid();
+  const { folder, store, peers, config, secrets, log, self, clock, ids, overrides = {} } = parts;
+  const bootId = peers?.id ?? ids.uuid();
   const box = await openKeys(store, folder.path, secrets, {
     ids,
-    admit: async (keyId) => fellows?.join(keyId),
+    admit: async (keyId) => peers?.join(keyId),
   });
   await openTrail({ store, clock, secrets: box, log }, folder.path);
   const sql = openSql({
@@ -194,7 +194,7 @@ async function build(parts: Ground): Promise<Opened> {
       config,
       secrets,
       store,
-      fellows,
+      peers,
       isLakeNew: parts.isLakeNew,
       clock,
       ids,
@@ -218,7 +218,7 @@ async function build(parts: Ground): Promise<Opened> {
     scratchFolder: folder.scratch,
     self,
     bootId,
-    fellows,
+    peers,
     stopping: phases.stopping.signal,
     closing: phases.closing.signal,
     ...overrides,
@@ -233,9 +233,7 @@ async function build(parts: Ground): Promise<Opened> {
       await tracer.close();
       await sql.close();
       // others notice that it is gone in any case, only later
-      await fellows
-        ?.leave()
-        .catch((error: unknown) => log.report(error, { at: "leave the other processes" }));
+      await peers?.leave().catch((error: unknown) => log.report(error, { at: "leave the other processes" }));
       await store.close();
       folder.unlock();
     },
@@ -258,7 +256,7 @@ interface LakeParts {
   config: Config;
   secrets: Secrets;
   store: Store;
-  fellows: Fellows | null;
+  peers: Peers | null;
   isLakeNew: boolean;
   clock: Clock;
   ids: Ids;
@@ -271,11 +269,11 @@ const lakeName = ({ lakeUrl, lakeEndpoint }: Config): string =>
   lakeUrl === null ? "" : `${lakeUrl}${lakeEndpoint === null ? "" : ` at ${withoutSecrets(lakeEndpoint)}`}`;
 
 /** This process, as the others on the store are to know it; its clock is set by theirs from here on. */
-async function openFellows({ store, folder, clock, ids, config }: Omit<Ground, "fellows">): Promise<Fellows> {
+async function openPeers({ store, folder, clock, ids, config }: Omit<Ground, "peers">): Promise<Peers> {
   await setClock(store, clock);
   const [host, lake] = [hostname(), lakeName(config)];
   const own = { id: ids.uuid(), host, pid: process.pid, version, folderId: folder.id, lake };
-  return new Fellows(store, clock, own);
+  return new Peers(store, clock, own);
 }
 
 /**
@@ -283,14 +281,14 @@ async function openFellows({ store, folder, clock, ids, config }: Omit<Ground, "
  * where the database is elsewhere, too. Throws `ConfigError` where the bucket can't be used.
  */
 async function lakeOf(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">> {
-  const { folder, store, fellows, isLakeNew } = parts;
+  const { folder, store, peers, isLakeNew } = parts;
   const bucket = await bucketOf(parts);
   if (isLakeNew && bucket === null && !store.remote && !(await hasFiles(store, hasIn(folder))))
     throw otherLake(folder.lake);
   const lake = bucket ?? openFolderLake(folder.lake);
   const artifacts = bucket && store.remote ? bucket.shelf("artifacts") : openFolderShelf(folder.artifacts);
-  if (fellows === null || bucket) return { lake, artifacts };
-  return { lake: lakeTogether(lake, fellows), artifacts: shelfTogether(artifacts, fellows) };
+  if (peers === null || bucket) return { lake, artifacts };
+  return { lake: lakeTogether(lake, peers), artifacts: shelfTogether(artifacts, peers) };
 }
 
 /** The bucket that is set for the lake, and what may be reached to get there; null where none is. */

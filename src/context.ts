@@ -30,7 +30,7 @@ import type { RunRow } from "./resources/runs/table.ts";
 import type { Search } from "./search/contract.ts";
 import type { Sheets } from "./sheets/contract.ts";
 import type { Sql } from "./sql/contract.ts";
-import type { Fellows } from "./store/fellows.ts";
+import type { Peers } from "./store/peers.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
 import { version } from "./version.ts";
 
@@ -124,7 +124,7 @@ export interface App {
   /** Names this process among those that share or shared the store. */
   readonly bootId: string;
   /** The other processes on the store; null where no other can have it. */
-  readonly fellows: Fellows | null;
+  readonly peers: Peers | null;
   /** Aborts when the process is asked to end: it counts as not ready, and takes in nothing new. */
   readonly stopping: AbortSignal;
   /** Aborts when what was under way has had its time: streams end, and so does waiting. */

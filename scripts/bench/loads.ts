@@ -8,7 +8,7 @@ import { dltExtract } from "../../src/executors/dlt-extract.ts";
 import type { LakeTable } from "../../src/lake/contract.ts";
 import { openFolderLake } from "../../src/lake/folder.ts";
 import type { Link, Provider } from "../../src/providers/contract.ts";
-import { testBench } from "../../test/support/bench.ts";
+import { testContext } from "../../test/support/run-context.ts";
 import { openTestSql } from "../../test/support/sql.ts";
 import { atEnd, tempFolder } from "./ending.ts";
 import { childrenOf, rssMb } from "./process.ts";
@@ -37,7 +37,7 @@ export function openLoads() {
       const run = `run-${++runs}`;
       const work = join(folder, run);
       await Bun.sleep(1000); // the next process has its second to load DuckDB, as between runs
-      await using bench = testBench({
+      await using bench = testContext({
         run: { id: run, organizationId: "org", attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" },
         sql: duck.sql,
         hasConnection: true,

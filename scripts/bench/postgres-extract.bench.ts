@@ -12,9 +12,9 @@ import { dltExtract } from "../../src/executors/dlt-extract.ts";
 import { openFolderLake } from "../../src/lake/folder.ts";
 import { postgres } from "../../src/providers/postgres.ts";
 import { openSql } from "../../src/sql/sql.ts";
-import { testBench } from "../../test/support/bench.ts";
 import { link } from "../../test/support/link.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
+import { testContext } from "../../test/support/run-context.ts";
 import { atEnd, tempFolder } from "./ending.ts";
 import { median, tell } from "./load.ts";
 import { childrenOf, rssMb } from "./process.ts";
@@ -53,7 +53,7 @@ async function fill(table: string, count: number): Promise<void> {
 /** Milliseconds. */
 async function extract(table: string, count: number, round: number): Promise<number> {
   const work = join(folder, `work-${table}-${round}`);
-  await using bench = testBench({
+  await using bench = testContext({
     run: {
       id: `${table}-${round}`,
       organizationId: "org",

@@ -9,11 +9,11 @@ import { mkdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import type { Bench } from "../../src/executors/contract.ts";
+import type { RunContext } from "../../src/executors/contract.ts";
 import { duckdbTransform } from "../../src/executors/duckdb-transform.ts";
 import type { LakeTable } from "../../src/lake/contract.ts";
 import { openFolderLake } from "../../src/lake/folder.ts";
-import { testBench } from "../../test/support/bench.ts";
+import { testContext } from "../../test/support/run-context.ts";
 import { openTestSql } from "../../test/support/sql.ts";
 import { atEnd, tempFolder } from "./ending.ts";
 import { median, tell } from "./load.ts";
@@ -53,16 +53,16 @@ const grouped = (from: string) =>
 async function transform(round: number): Promise<number> {
   const work = join(duck.folder, `work-${round}`);
   mkdirSync(work);
-  const access: Partial<Bench["lake"]> = {
+  const access: Partial<RunContext["lake"]> = {
     tables: async () => [table],
     localPath: lake.localPath,
     place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
     lock: async () => undefined,
   };
-  await using bench = testBench({
+  await using bench = testContext({
     run: { id: `run-${round}`, organizationId: "org", attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" },
     sql: duck.sql,
-    lake: access as Bench["lake"],
+    lake: access as RunContext["lake"],
     workFolder: async () => work,
   });
   const began = performance.now();

@@ -22,7 +22,7 @@ export function compactor(app: App, locks: DatasetLocks): Loop {
   return {
     name: "compactor",
     async tick(signal) {
-      if (app.fellows?.isEldest() === false) return "idle";
+      if (app.peers?.isEldest() === false) return "idle";
       for (const table of await crowdedTables(app)) {
         if (signal.aborted) return "idle";
         const name = nameOf(table);

@@ -92,7 +92,7 @@ export function openDeliverer(app: App): Deliverer {
       const hook = hooks.get(one.hook.id);
       const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
       // a process that stood still may have lost it to another, and gives it back if it has not
-      const isLost = app.fellows?.isLapsed() ?? false;
+      const isLost = app.peers?.isLapsed() ?? false;
       const outcome =
         hook === undefined || isLate || isLost || isDraining
           ? null

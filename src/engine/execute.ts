@@ -12,9 +12,9 @@ import type { StoredDefinition } from "../queue/progress.ts";
 import { openScope } from "../queue/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
-import { type OpenBench, openBench } from "./bench.ts";
 import type { DatasetLocks } from "./locks.ts";
 import type { Places } from "./places.ts";
+import { type OpenRunContext, openRunContext } from "./run-context.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** After an abort the executor gets so long to let go of what it holds; then the run ends without it. */
@@ -41,7 +41,7 @@ export interface Execution {
   /** Null: the process is stopping, and the run goes back in line. */
   outcome: Outcome | null;
   definition: JsonObject;
-  bench: OpenBench | null;
+  opened: OpenRunContext | null;
 }
 
 /** Carries out a claimed run up to its outcome; writes nothing but progress and log lines. */
@@ -53,16 +53,16 @@ export async function execute(
   let { definition, isResolved } = run;
   let kept: StoredDefinition = { definition, isResolved };
   let isItem = false;
-  let bench: OpenBench | null = null;
+  let opened: OpenRunContext | null = null;
   let timer: Timer | undefined;
   try {
     if (run.cancelRequestedAt !== null) control.abort(new Ended("cancelled")); // while no process had it
     control.signal.throwIfAborted();
     const executor = ctx.executors[run.kind];
-    const opened = await openScope(ctx, run);
-    const { scope } = opened;
+    const seen = await openScope(ctx, run);
+    const { scope } = seen;
     isItem = "item" in scope;
-    if (!isResolved) definition = await fillInWhole(ctx, executor, run.definition, opened, control.signal);
+    if (!isResolved) definition = await fillInWhole(ctx, executor, run.definition, seen, control.signal);
     isResolved = true;
     if (measure(definition, MAX_KEPT_CHARACTERS) <= MAX_KEPT_CHARACTERS) kept = { definition, isResolved };
     const checked = checkFilled(executor, definition);
@@ -71,34 +71,34 @@ export async function execute(
       () => control.abort(new Ended("timeout")),
       (common.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
     );
-    bench = openBench(ctx, {
+    opened = openRunContext(ctx, {
       run,
       executor,
       definition,
       stored: kept,
       scope,
-      kept: opened.kept,
+      kept: seen.kept,
       signal: control.signal,
       end: (why) => control.abort(why),
       locks,
       rest: (wait) => places.rest(run.id, control.signal, wait),
       yieldTo: (wait) => places.yieldTo(run.id, control.signal, wait),
     });
-    const done = await untilLetGo(executor.execute(bench.bench, checked), control.signal);
+    const done = await untilLetGo(executor.execute(opened.context, checked), control.signal);
     control.signal.throwIfAborted();
     const outcome: Outcome =
       "wait" in done ? { status: "waiting", wait: done } : { status: "completed", ...done };
-    return { outcome, ...kept, isItem, bench };
+    return { outcome, ...kept, isItem, opened };
   } catch (error) {
     if (error instanceof ApprovalNeeded && !control.signal.aborted) {
       const wait: Waiting = { wait: "approval", request: error.request };
-      return { outcome: { status: "waiting", wait }, ...kept, isItem, bench };
+      return { outcome: { status: "waiting", wait }, ...kept, isItem, opened };
     }
-    const secrets = bench?.secrets() ?? [];
+    const secrets = opened?.secrets() ?? [];
     const { aborted, reason } = control.signal;
     const told = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that
     const outcome = outcomeOf(ctx, { run, definition, secrets, error: told, signal: control.signal });
-    return { outcome, ...kept, isItem, bench };
+    return { outcome, ...kept, isItem, opened };
   } finally {
     clearTimeout(timer);
   }

@@ -74,7 +74,7 @@ export const LOOPS = {
     name: "scheduler",
     restMs: 500,
     open(app) {
-      const startedAt = app.clock.monotonic() - (app.fellows?.coveredMs ?? 0);
+      const startedAt = app.clock.monotonic() - (app.peers?.coveredMs ?? 0);
       const setbacks = openSetbacks(app.clock);
       return () => startDueSchedules(app, app.clock.monotonic() - startedAt, setbacks);
     },

@@ -62,13 +62,13 @@ export function openSealer(app: App): Sealer {
   return {
     name: "sealer",
     async tick() {
-      if (app.fellows?.isEldest() === false) return "idle";
+      if (app.peers?.isEldest() === false) return "idle";
       await sealAll(await dueForSeal(app));
       if (clock.monotonic() - writtenMs >= FILE_MS) writeFile();
       return "idle";
     },
     async finish() {
-      if (app.fellows?.isEldest() === false) return;
+      if (app.peers?.isEldest() === false) return;
       await sealAll(await dueForSeal(app, true));
       writeFile();
     },

@@ -5,14 +5,14 @@ import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import { stopTurns } from "../resources/chat/recover.ts";
 import { beat } from "../resources/health/heartbeat.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
-import { LOOK_MS } from "../store/fellows.ts";
+import { LOOK_MS } from "../store/peers.ts";
 import { backups } from "./backups.ts";
 import { compactor } from "./compactor.ts";
 import { openDeliverer } from "./deliverer.ts";
-import { fellows, LOST_TOPIC } from "./fellows.ts";
 import { openLocks } from "./locks.ts";
 import { drive, type Loop } from "./loop.ts";
 import { LOOPS, type LoopKind, openLoop } from "./loops.ts";
+import { LOST_TOPIC, peers } from "./peers.ts";
 import { rekeyer } from "./rekeyer.ts";
 import { rescuer } from "./rescuer.ts";
 import { resetter } from "./resetter.ts";
@@ -80,7 +80,7 @@ export async function startEngine(app: App): Promise<Engine> {
   const loops = [
     turn(worker, WORKER_IDLE_MS, signal, RUNS_TOPIC),
     turn({ name: "renewer", tick: () => renew() }, RENEW_MS, signal),
-    turn(fellows(app), LOOK_MS, signal),
+    turn(peers(app), LOOK_MS, signal),
     run(rescue, RESCUE_MS, LOST_TOPIC),
     run(chat, chatContinuer.restMs),
     ...kinds.map((kind) => run(openLoop(kind, app), kind.restMs, kind.wakenBy)),

@@ -83,7 +83,7 @@ function chore(app: App, everyMs: number, sweep: Sweep, who: "one" | "each" = "o
   return async () => {
     if (under === null) {
       if (app.clock.monotonic() < next) return false;
-      if (who === "one" && app.fellows?.isEldest() === false) return false;
+      if (who === "one" && app.peers?.isEldest() === false) return false;
       next = app.clock.monotonic() + everyMs;
       under = sweep(app);
     }

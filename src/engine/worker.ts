@@ -191,14 +191,14 @@ async function carryOut(app: App, run: RunRow, { control, locks, endings, places
   const ctx = tracedContext(contextForRun(app, run), run);
   const startMs = app.clock.now().getTime();
   for (let race = 1; ; race++) {
-    const { outcome, definition, isResolved, isItem, bench } = await execute(ctx, run, {
+    const { outcome, definition, isResolved, isItem, opened } = await execute(ctx, run, {
       control,
       locks,
       places,
     });
     try {
-      const gathered = bench
-        ? await bench.leftover()
+      const gathered = opened
+        ? await opened.leftover()
         : { progress: run.progress, isProgressNew: false, logs: [] };
       if (outcome === null) return await releaseRun(app, run);
       await endings.conclude(run, outcome, { definition, isResolved, ...gathered }, isItem);
@@ -207,7 +207,7 @@ async function carryOut(app: App, run: RunRow, { control, locks, endings, places
     } catch (error) {
       if (!(error instanceof AppError && error.code === "dataset_changed") || race >= MAX_RACES) throw error;
     } finally {
-      await bench?.dispose();
+      await opened?.dispose();
     }
   }
 }

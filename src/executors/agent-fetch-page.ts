@@ -51,20 +51,20 @@ export const agentFetchPage = defineExecutor({
       ? schemaFaults(outputSchema).map((fault) => ({ ...fault, path: ["outputSchema", ...fault.path] }))
       : [],
 
-  async execute(bench, { url, instructions, outputSchema }): Promise<Done> {
-    bench.progress({ phase: "fetch", message: url });
-    const page = await readWebPage(bench, url, { format: "markdown", maxBytes: MAX_BYTES });
+  async execute(ctx, { url, instructions, outputSchema }): Promise<Done> {
+    ctx.progress({ phase: "fetch", message: url });
+    const page = await readWebPage(ctx, url, { format: "markdown", maxBytes: MAX_BYTES });
     const truncated = page.truncated || page.content.length > MAX_CHARACTERS;
-    bench.log("info", `Read ${page.finalUrl}: ${page.content.length} characters.`);
-    if (truncated) bench.log("warn", "The page is very long; the model was given its beginning.");
-    bench.progress({ phase: "ask", message: page.title ?? page.finalUrl });
+    ctx.log("info", `Read ${page.finalUrl}: ${page.content.length} characters.`);
+    if (truncated) ctx.log("warn", "The page is very long; the model was given its beginning.");
+    ctx.progress({ phase: "ask", message: page.title ?? page.finalUrl });
     const schema = outputSchema ?? {
       type: "object",
       required: ["text"],
       properties: { text: { type: "string" } },
     };
     const prompt = `${instructions}\n\nThe page ${page.finalUrl}, titled ${JSON.stringify(page.title)}:\n${asPage(page.content)}`;
-    const { value, usage } = await answerOf<JsonObject>(bench, { system: SYSTEM, prompt, schema });
+    const { value, usage } = await answerOf<JsonObject>(ctx, { system: SYSTEM, prompt, schema });
     return {
       result: {
         output: outputSchema ? value : null,

@@ -3,7 +3,7 @@ import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { described, named, object, optional } from "../base/shape.ts";
 import { asPage, UNTRUSTED } from "./agent-fetch-page.ts";
-import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { type Done, defineExecutor, type RunContext } from "./contract.ts";
 import { answerOf } from "./model/answer.ts";
 import { type Fetched, readWebPage } from "./page/fetch.ts";
 
@@ -76,9 +76,9 @@ export const agentSearch = defineExecutor({
     warnings: Type.Array(Type.String()),
   }),
 
-  async execute(bench, { question, maxResults = 5, maxPages = 3 }): Promise<Done> {
-    bench.progress({ phase: "plan", message: question.slice(0, 200) });
-    const plan = await answerOf<Plan>(bench, {
+  async execute(ctx, { question, maxResults = 5, maxPages = 3 }): Promise<Done> {
+    ctx.progress({ phase: "plan", message: question.slice(0, 200) });
+    const plan = await answerOf<Plan>(ctx, {
       system:
         "You plan searches of the web. Give the queries, in the words of a search engine, that find what answers the question; one where one is enough.",
       prompt: question,
@@ -87,13 +87,13 @@ export const agentSearch = defineExecutor({
     const { queries } = plan.value;
     const addresses = new Map<string, string>();
     for (const query of queries) {
-      bench.progress({ phase: "search", message: query });
-      for (const hit of await bench.search.find({ query, maxResults, freshness: null }, bench.signal))
+      ctx.progress({ phase: "search", message: query });
+      for (const hit of await ctx.search.find({ query, maxResults, freshness: null }, ctx.signal))
         addresses.set(hit.url, hit.title);
     }
     const warnings: string[] = [];
     const pages = await readPages(
-      bench,
+      ctx,
       [...addresses].slice(0, maxResults * queries.length),
       maxPages,
       warnings,
@@ -103,12 +103,12 @@ export const agentSearch = defineExecutor({
         "upstream",
         `No page could be read for ${queries.join(", ")}. ${warnings.join(" ")}`.trim(),
       );
-    bench.progress({ phase: "answer", message: `${pages.length} pages` });
+    ctx.progress({ phase: "answer", message: `${pages.length} pages` });
     const material = pages.map(
       (page, at) => `Page ${at + 1}: ${page.finalUrl}\n${asPage(page.content.slice(0, PAGE_CHARACTERS))}`,
     );
     const said = await answerOf<Answer>(
-      bench,
+      ctx,
       {
         system: `You answer questions from pages of the web. ${UNTRUSTED} Use only what they say. Each citation names its page by number and quotes it word for word.`,
         prompt: `${question}\n\n${material.join("\n\n")}`,
@@ -140,7 +140,7 @@ export const agentSearch = defineExecutor({
 
 /** The first pages that can be read; those that can't are told in `warnings`. */
 async function readPages(
-  bench: Bench,
+  ctx: RunContext,
   hits: readonly [url: string, title: string][],
   most: number,
   warnings: string[],
@@ -148,12 +148,12 @@ async function readPages(
   const pages: Fetched[] = [];
   for (const [url, title] of hits) {
     if (pages.length >= most) break;
-    bench.progress({ phase: "read", message: title, current: pages.length, total: most, unit: "pages" });
+    ctx.progress({ phase: "read", message: title, current: pages.length, total: most, unit: "pages" });
     try {
-      pages.push(await readWebPage(bench, url, { format: "markdown", maxBytes: MAX_BYTES }));
-      bench.log("info", `Read ${url}.`);
+      pages.push(await readWebPage(ctx, url, { format: "markdown", maxBytes: MAX_BYTES }));
+      ctx.log("info", `Read ${url}.`);
     } catch (error) {
-      if (!(error instanceof AppError) || bench.signal.aborted) throw error;
+      if (!(error instanceof AppError) || ctx.signal.aborted) throw error;
       warnings.push(`${url} could not be read: ${error.message}`);
     }
   }

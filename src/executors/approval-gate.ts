@@ -75,8 +75,8 @@ export const approvalGate = defineExecutor({
 
   check: definitionFaults,
 
-  async execute(bench, definition) {
-    bench.log("info", "Asks for a decision, and waits.");
+  async execute(ctx, definition) {
+    ctx.log("info", "Asks for a decision, and waits.");
     const { description, formSchema, context, assignedTo, expiresInSeconds } = definition;
     return {
       wait: "decision",

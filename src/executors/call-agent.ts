@@ -6,7 +6,7 @@ import { anything, described, jsonObject, object, optional } from "../base/shape
 import { isWholeTemplate } from "../base/template.ts";
 import { runAgent, type ToldCall } from "../models/agent.ts";
 import type { ModelMessage, OpenAgent } from "../models/contract.ts";
-import { type Bench, defineExecutor } from "./contract.ts";
+import { defineExecutor, type RunContext } from "./contract.ts";
 
 const Definition = object({
   agent: Type.String({ minLength: 1, maxLength: 200, description: "Id or slug of an agent spec" }),
@@ -52,21 +52,21 @@ export const callAgent = defineExecutor({
     }));
   },
 
-  async execute(bench, { agent: named, prompt, outputSchema, maxSteps }) {
-    const opened = await bench.agent(named);
-    for (const warning of opened.warnings) bench.log("warn", warning);
+  async execute(ctx, { agent: named, prompt, outputSchema, maxSteps }) {
+    const opened = await ctx.agent(named);
+    for (const warning of opened.warnings) ctx.log("warn", warning);
     const agent: OpenAgent = {
       ...opened,
       maxSteps: maxSteps ?? opened.maxSteps,
       system: outputSchema ? `${opened.system}\n\n${shapeIn(outputSchema)}` : opened.system,
     };
-    const talk = openTalk(bench, agent, prompt);
+    const talk = openTalk(ctx, agent, prompt);
     const first = await talk.go(agent, outputSchema ?? null);
     if (!outputSchema) return { result: { ...talk.facts(), text: first, output: null } };
     const read = readOutput(first, outputSchema);
     if ("output" in read) return { result: { ...talk.facts(), text: first, output: read.output } };
 
-    bench.log("warn", `The answer does not fit its schema, and is asked for once more: ${read.fault}`);
+    ctx.log("warn", `The answer does not fit its schema, and is asked for once more: ${read.fault}`);
     talk.say(first, `That does not fit: ${read.fault}\nGive the whole answer again, as JSON alone.`);
     const second = await talk.go({ ...agent, tools: [], maxSteps: Number.POSITIVE_INFINITY }, outputSchema);
     const again = readOutput(second, outputSchema);
@@ -81,32 +81,32 @@ const shapeIn = (schema: JsonObject) =>
   `Answer with JSON alone, without any words around it, that fits this JSON Schema:\n${JSON.stringify(schema)}`;
 
 /** A conversation with the agent, and what is to be told of it. */
-function openTalk(bench: Bench, { maxSteps }: OpenAgent, prompt: string) {
+function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
   const messages: ModelMessage[] = [{ role: "user", content: prompt }];
   const toolCalls: { id: string; name: string; input: Json; isError: boolean }[] = [];
   const usage = { inputTokens: 0, outputTokens: 0 };
   let steps = 0;
   const called = async ({ id, tool, input, isError }: ToldCall) => {
     toolCalls.push({ id, name: tool, input, isError });
-    bench.log(isError ? "warn" : "info", `The agent called ${tool}${isError ? ", which failed" : ""}.`);
+    ctx.log(isError ? "warn" : "info", `The agent called ${tool}${isError ? ", which failed" : ""}.`);
   };
   return {
     async go(agent: OpenAgent, outputSchema: JsonObject | null): Promise<string> {
       const end = await runAgent({
-        model: bench.model,
+        model: ctx.model,
         agent,
         messages,
         outputSchema: agent.tools.length === 0 ? outputSchema : null,
         stepsBefore: steps,
-        ids: bench.ids,
-        signal: bench.signal,
+        ids: ctx.ids,
+        signal: ctx.signal,
         canAsk: false,
         tell(chunk) {
           if (chunk.type !== "start-step") return;
-          bench.progress({ phase: "agent", current: ++steps, total: maxSteps, unit: "steps" });
+          ctx.progress({ phase: "agent", current: ++steps, total: maxSteps, unit: "steps" });
         },
         called,
-        report: () => bench.log("error", "A tool failed unexpectedly."),
+        report: () => ctx.log("error", "A tool failed unexpectedly."),
       });
       usage.inputTokens += end.usage.inputTokens;
       usage.outputTokens += end.usage.outputTokens;

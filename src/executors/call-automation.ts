@@ -35,8 +35,8 @@ export const callAutomation = defineExecutor({
     return [{ path: ["automationId"], message: "Give either automationId or slug" }];
   },
 
-  async execute(bench, { automationId, slug, input, wait }) {
-    bench.log("info", wait ? "Calls the automation, and waits for its end." : "Calls the automation.");
+  async execute(ctx, { automationId, slug, input, wait }) {
+    ctx.log("info", wait ? "Calls the automation, and waits for its end." : "Calls the automation.");
     return {
       wait: "automation",
       request: { automationId: automationId ?? null, slug: slug ?? null, input: input ?? null, wait },

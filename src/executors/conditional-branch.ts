@@ -6,7 +6,7 @@ import { described, object } from "../base/shape.ts";
 import { nextTurn } from "../base/slices.ts";
 import type { Scope } from "../base/template.ts";
 import { decideConditions, firstThatHolds } from "./branch-choice.ts";
-import { type Bench, defineExecutor } from "./contract.ts";
+import { defineExecutor, type RunContext } from "./contract.ts";
 
 const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9_-]+$" });
 
@@ -58,9 +58,9 @@ export const conditionalBranch = defineExecutor({
 
   decide,
   decided,
-  async execute(bench, definition) {
-    const result = await choose(bench, definition);
-    bench.log("info", decided(result));
+  async execute(ctx, definition) {
+    const result = await choose(ctx, definition);
+    ctx.log("info", decided(result));
     return { result };
   },
 });
@@ -78,7 +78,7 @@ function decide(definition: Branches, scope: Scope): JsonObject {
 
 /** At once where that goes, and otherwise where nobody waits for it. */
 async function choose(
-  { compute, scope, kept, run, signal }: Bench,
+  { compute, scope, kept, run, signal }: RunContext,
   definition: Branches,
 ): Promise<JsonObject> {
   try {

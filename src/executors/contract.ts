@@ -37,7 +37,7 @@ export const ACTION_KINDS = [
 ] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
-/** As the decisions' section 4 has it, less `percent` and `updatedAt`, which the bench adds. */
+/** As the decisions' section 4 has it, less `percent` and `updatedAt`, which the run context adds. */
 export interface Progress {
   phase: string;
   message?: string;
@@ -49,7 +49,7 @@ export interface Progress {
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** The lake as one run sees it: the tables of its organization. */
-export interface LakeBench {
+export interface RunLake {
   /** All tables, as the last commit left them. */
   tables(): Promise<LakeTable[]>;
   /** Null where no load has made it yet. */
@@ -82,7 +82,7 @@ export interface ManifestEntry {
 }
 
 /** What this action has copied before, by `place`: a text that names source and destination. */
-export interface ManifestBench {
+export interface SyncManifest {
   read(place: string): Promise<Map<string, ManifestEntry>>;
   /** Durable when it resolves; an entry of the same path gives way. */
   keep(place: string, entries: readonly ManifestEntry[]): Promise<void>;
@@ -101,8 +101,8 @@ export interface NamedConnection {
 /** `write` is whatever may change the other side. */
 export type ConnectionUse = "read" | "write";
 
-/** What an executor may reach while it runs: its bench, and nothing beyond it. */
-export interface Bench {
+/** What an executor may reach while it runs: its context, and nothing beyond it. */
+export interface RunContext {
   readonly run: { id: string; organizationId: string; attempt: number; startedAt: string };
   /** Aborts on cancel, on timeout and when the process stops. Pass it on to whatever waits. */
   readonly signal: AbortSignal;
@@ -128,7 +128,7 @@ export interface Bench {
   readonly sheets: Sheets;
   readonly search: Search;
   readonly ids: Ids;
-  readonly lake: LakeBench;
+  readonly lake: RunLake;
   /** A fresh 0700 folder that goes when the run ends. */
   workFolder(): Promise<string>;
   /**
@@ -139,7 +139,7 @@ export interface Bench {
   connection(purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
   /** Opens another connection of the organization, that the definition names; throws as `connection` does. */
   openConnection(id: string, purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
-  readonly manifest: ManifestBench;
+  readonly manifest: SyncManifest;
   /** An endpoint or tool of the API catalog; throws `not_found`, and `invalid_state` for what may not be called. */
   catalog(reference: ApiReference): Promise<CatalogUse>;
   /** The `hash` in the context of the approval that this run has; null where it has none. */
@@ -154,7 +154,7 @@ export interface Bench {
 
 /** Something that the run leaves behind, stored in the transaction that completes it. */
 export type NewArtifact = {
-  /** Where the result speaks of it; made by `bench.ids`. */
+  /** Where the result speaks of it; made by `ctx.ids`. */
   id?: string;
   title: string;
 } & (
@@ -260,13 +260,13 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /**
    * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
    * automation they are decided inside the transaction that reaches them; those that stand in line are decided many
-   * at a time, with no bench. They need no place among the running.
+   * at a time, with no context. They need no place among the running.
    */
   decide?(definition: JsonObject, scope: Scope): JsonObject;
   /** What the log of a run says that was decided so. */
   decided?(result: JsonObject): string;
   /** Throws `AppError` for a failure that the user can act on; `retryable` ones are tried again. */
-  execute(bench: Bench, definition: JsonObject): Promise<Ended>;
+  execute(ctx: RunContext, definition: JsonObject): Promise<Ended>;
 }
 
 interface TypedExecutor<D extends TSchema, Ended extends Done | Waiting>
@@ -275,7 +275,7 @@ interface TypedExecutor<D extends TSchema, Ended extends Done | Waiting>
   check?(definition: Static<D>): { path: readonly string[]; message: string }[];
   checkSource?(definition: Static<D>, provider: Provider): { path: readonly string[]; message: string }[];
   decide?(definition: Static<D>, scope: Scope): JsonObject;
-  execute(bench: Bench, definition: Static<D>): Promise<Ended>;
+  execute(ctx: RunContext, definition: Static<D>): Promise<Ended>;
 }
 
 /** Lets an executor's file state its definition once and have `execute` typed from it. */

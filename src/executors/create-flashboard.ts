@@ -8,7 +8,7 @@ import type { LakeTable } from "../lake/contract.ts";
 import { readsOf } from "../lake/reads.ts";
 import { type LeftTable, lakeJob, sqlName } from "../lake/views.ts";
 import { namesIn } from "../sql/text.ts";
-import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { type Done, defineExecutor, type RunContext } from "./contract.ts";
 import { type AskedPanel, panelsFor } from "./flashboard/asked.ts";
 import type { Board, BoardPanel, Origin } from "./flashboard/board.ts";
 import { pageOf } from "./flashboard/page.ts";
@@ -109,42 +109,42 @@ export const createFlashboard = defineExecutor({
     );
   },
 
-  async execute(bench, { title, prompt, panels, datasets }): Promise<Done> {
-    const tables = await tablesOf(bench, datasets);
-    if (!panels) bench.progress({ phase: "ask", message: "Asking the model for panels" });
-    const wanted = panels ?? (await panelsFor(bench, prompt ?? "", datasets));
+  async execute(ctx, { title, prompt, panels, datasets }): Promise<Done> {
+    const tables = await tablesOf(ctx, datasets);
+    if (!panels) ctx.progress({ phase: "ask", message: "Asking the model for panels" });
+    const wanted = panels ?? (await panelsFor(ctx, prompt ?? "", datasets));
     const filled: BoardPanel[] = [];
     for (const [at, each] of wanted.entries()) {
-      bench.progress({
+      ctx.progress({
         phase: "query",
         message: each.title,
         current: at,
         total: wanted.length,
         unit: "panels",
       });
-      const panel = await fill(bench, each, tables, datasets);
-      bench.log("info", `${panel.title}: ${panel.rows.length} rows.`);
+      const panel = await fill(ctx, each, tables, datasets);
+      ctx.log("info", `${panel.title}: ${panel.rows.length} rows.`);
       filled.push(panel);
     }
-    bench.progress({ phase: "draw", message: title, current: 0, total: wanted.length, unit: "panels" });
-    await draw(bench, filled);
+    ctx.progress({ phase: "draw", message: title, current: 0, total: wanted.length, unit: "panels" });
+    await draw(ctx, filled);
     const board: Board = {
       type: "flashboard",
       version: 1,
       title,
-      createdAt: timestamp(bench.clock),
+      createdAt: timestamp(ctx.clock),
       panels: filled,
     };
     const reads = readsOf(filled.map(({ sql }) => sql).join("\n;\n"), tables);
-    return { ...doneWith(bench, board), reads };
+    return { ...doneWith(ctx, board), reads };
   },
 });
 
 const nameOf = ({ layer, dataset }: LakeTable) => `${layer}.${dataset}`;
 
 /** The tables that panels may read. Throws `not_found` for a dataset that is not there. */
-async function tablesOf(bench: Bench, datasets: readonly string[] | undefined): Promise<LakeTable[]> {
-  const tables = await bench.lake.tables();
+async function tablesOf(ctx: RunContext, datasets: readonly string[] | undefined): Promise<LakeTable[]> {
+  const tables = await ctx.lake.tables();
   if (!datasets) return tables;
   const missing = datasets.find((name) => !tables.some((table) => nameOf(table) === name));
   if (missing !== undefined) throw new AppError("not_found", `There is no dataset ${missing}.`);
@@ -152,14 +152,14 @@ async function tablesOf(bench: Bench, datasets: readonly string[] | undefined): 
 }
 
 async function fill(
-  bench: Bench,
+  ctx: RunContext,
   panel: Panel | AskedPanel,
   tables: readonly LakeTable[],
   datasets: readonly string[] | undefined,
 ): Promise<BoardPanel> {
   const { title, sql, parameters = {}, chart = null, width = "full", maxRows = DEFAULT_ROWS } = panel;
-  const began = bench.clock.monotonic();
-  const queriedAt = timestamp(bench.clock);
+  const began = ctx.clock.monotonic();
+  const queriedAt = timestamp(ctx.clock);
   const { rows, columns, truncated, origins } = await ask().catch((error: unknown) => {
     throw error instanceof AppError && error.code === "sql_error"
       ? new AppError("sql_error", `The panel "${title}": ${error.message}`, { cause: error })
@@ -189,18 +189,18 @@ async function fill(
     note: rows.length === 0 ? "There is no data for this panel." : null,
     svg: null,
     provenance: {
-      runId: bench.run.id,
+      runId: ctx.run.id,
       queriedAt,
-      durationSeconds: Math.round(bench.clock.monotonic() - began) / 1000,
+      durationSeconds: Math.round(ctx.clock.monotonic() - began) / 1000,
       tables: origins,
     },
   };
 
   async function ask() {
-    const { job, past } = await lakeJob(bench.lake, tables, sql, parameters);
+    const { job, past } = await lakeJob(ctx.lake, tables, sql, parameters);
     const hidden = past.find((table) => datasets && !datasets.includes(nameOf(table)));
     if (hidden) throw new AppError("sql_error", `${nameOf(hidden)} is not among the panels' datasets.`);
-    const answer = await bench.sql.query({ ...job, signal: bench.signal }, maxRows);
+    const answer = await ctx.sql.query({ ...job, signal: ctx.signal }, maxRows);
     return { ...answer, origins: originsOf(job.sql, tables, past) };
   }
 }
@@ -226,14 +226,14 @@ function originsOf(sql: string, tables: readonly LakeTable[], past: readonly Lef
 }
 
 /** Draws what has a chart and rows. Throws `definition_invalid` for a chart that can't be drawn. */
-async function draw(bench: Bench, panels: BoardPanel[]): Promise<void> {
+async function draw(ctx: RunContext, panels: BoardPanel[]): Promise<void> {
   const charted = panels.filter((panel) => panel.chart !== null && panel.note === null);
   const charts = charted.map(({ chart, rows, width }) => ({
     spec: chart ?? {},
     rows,
     width: Math.round((FULL_WIDTH * width) / 12) - 32,
   }));
-  const drawn = await bench.charts.draw(charts, bench.signal);
+  const drawn = await ctx.charts.draw(charts, ctx.signal);
   for (const [at, panel] of charted.entries()) {
     const picture = drawn[at];
     if (!picture || "fault" in picture) {
@@ -246,10 +246,10 @@ async function draw(bench: Bench, panels: BoardPanel[]): Promise<void> {
   }
 }
 
-function doneWith(bench: Bench, board: Board): Done {
+function doneWith(ctx: RunContext, board: Board): Done {
   const { title, panels } = board;
-  const id = bench.ids.uuid();
-  const pageId = bench.ids.uuid();
+  const id = ctx.ids.uuid();
+  const pageId = ctx.ids.uuid();
   const cut = panels
     .filter((panel) => panel.truncated)
     .map((panel) => `${panel.title}: only the first ${panel.rows.length} rows.`);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
-import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
+import { type Done, datasetOf, defineExecutor, type RunContext } from "./contract.ts";
 import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
 import { expand } from "./extract/expand.ts";
 import { type Finished, finish } from "./extract/finish.ts";
@@ -64,13 +64,13 @@ interface Extracted {
   finished: Finished[];
 }
 
-async function execute(bench: Bench, given: Definition): Promise<Done> {
+async function execute(ctx: RunContext, given: Definition): Promise<Done> {
   const mayChange = given.resources.some(({ endpoint }) => !isSafeMethod(endpoint?.method ?? "GET"));
   const purpose = mayChange ? "write" : "read";
-  const source = await bench.connection(purpose);
+  const source = await ctx.connection(purpose);
   const [fault] = faultsOf(given, sourceKindOf(source.provider));
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
-  const began = bench.clock.monotonic();
+  const began = ctx.clock.monotonic();
   const options: Options = {
     purpose,
     layer: given.layer ?? "raw",
@@ -87,30 +87,30 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
   const warn = (message: string) => {
     if (warnings.includes(message)) return;
     warnings.push(message);
-    bench.log("warn", message);
+    ctx.log("warn", message);
   };
-  using reporter = new Reporter(bench);
+  using reporter = new Reporter(ctx);
   reporter.phase("extract", "Waiting for the dataset");
-  if (!options.dryRun) await bench.lake.lock(options.layer, options.dataset);
-  const log = (message: string) => bench.log("info", message);
+  if (!options.dryRun) await ctx.lake.lock(options.layer, options.dataset);
+  const log = (message: string) => ctx.log("info", message);
   const resources = await expand(given.resources, source, { warn, log });
-  const tables = (await bench.lake.tables()).filter(
+  const tables = (await ctx.lake.tables()).filter(
     (t) => t.layer === options.layer && t.dataset === options.dataset,
   );
   const others = tables.filter((table) => !isChild(table)).map((table) => table.table);
   const roots = new Set([...resources.map(tableName), ...others]);
 
   const childrenOf = childrenByRoot(tables, roots);
-  const folder = await bench.workFolder();
-  const session = await bench.sql.session({
+  const folder = await ctx.workFolder();
+  const session = await ctx.sql.session({
     folders: [folder],
-    files: await filesToMerge(bench, resources, tables, childrenOf),
-    signal: bench.signal,
+    files: await filesToMerge(ctx, resources, tables, childrenOf),
+    signal: ctx.signal,
   });
   const extractor = source.provider.extractor?.() ?? null;
   try {
     const job: Job = {
-      bench,
+      ctx,
       extractor,
       session,
       folder,
@@ -136,7 +136,7 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
       });
     }
     const changes = options.dryRun ? [] : await place(job, extracted);
-    const durationSeconds = Math.round(bench.clock.monotonic() - began) / 1000;
+    const durationSeconds = Math.round(ctx.clock.monotonic() - began) / 1000;
     const told = resultOf(job, extracted, warnings, durationSeconds);
     if (options.dryRun) return { result: told };
     const { layer, dataset } = options;
@@ -144,7 +144,7 @@ async function execute(bench: Bench, given: Definition): Promise<Done> {
     return {
       result: told,
       artifacts: rejecting.map(({ plan, landed }) => rejectsArtifact(plan.table, landed.rejects)),
-      load: { loadId: bench.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) },
+      load: { loadId: ctx.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) },
     };
   } finally {
     await extractor?.close();
@@ -189,7 +189,7 @@ function longestRoot(child: string, roots: ReadonlySet<string>): string | null {
 
 /** A merge reads the files that are there; the session has to be told of them. */
 async function filesToMerge(
-  { lake }: Bench,
+  { lake }: RunContext,
   resources: readonly ResourceDefinition[],
   tables: readonly LakeTable[],
   childrenOf: Job["childrenOf"],
@@ -223,20 +223,20 @@ async function extractAllowed(
 }
 
 async function extract(job: Job, resource: ResourceDefinition, index: number): Promise<Extracted> {
-  const { bench, session, options, tables, childrenOf, reporter, warn } = job;
-  const stored = resource.incremental ? await bench.lake.cursor(resourceName(resource)) : null;
+  const { ctx, session, options, tables, childrenOf, reporter, warn } = job;
+  const stored = resource.incremental ? await ctx.lake.cursor(resourceName(resource)) : null;
   const plan = planResource(resource, options, stored, warn);
   const children = childrenOf(plan.table);
   reporter.phase("extract", `Reading ${plan.resource}`, 0);
   const folder = join(job.folder, `resource-${index}`);
   await mkdir(folder, { mode: 0o700 });
-  const idPrefix = `${Bun.hash.xxHash64(`${bench.run.id}/${plan.table}`).toString(36)}.`;
+  const idPrefix = `${Bun.hash.xxHash64(`${ctx.run.id}/${plan.table}`).toString(36)}.`;
   const site: Omit<Site, "staging"> = {
     plan,
     contract: options.contract,
-    loadId: bench.run.id,
+    loadId: ctx.run.id,
     idPrefix,
-    startedAt: bench.run.startedAt,
+    startedAt: ctx.run.startedAt,
     dryRun: options.dryRun,
     fixed: plan.fixed,
     where: null,
@@ -245,14 +245,14 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   };
   const landed = await landIn(job, site, join(folder, "first"), true).catch((error: unknown) => {
     if (!isRefusal(error)) throw error;
-    bench.log(
+    ctx.log(
       "debug",
       `${plan.resource}: a later value is of another type than the first ones; reading again.`,
     );
     return landIn(job, site, join(folder, "second"), false);
   });
   reporter.phase("load", `Loading ${plan.resource}`, landed.tables[0]?.rowsRead);
-  const surroundings = { session, lake: bench.lake, folder, plan, startedAt: site.startedAt, children, warn };
+  const surroundings = { session, lake: ctx.lake, folder, plan, startedAt: site.startedAt, children, warn };
   const finished = await finish(landed, surroundings);
   if (landed.keysFile) await deleteMissing(finished, landed, landed.keysFile, surroundings);
   const [root] = finished;
@@ -260,7 +260,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   await warnOfVariants(session, landed, site);
   await warnOfZones(session, landed, site);
   if (root && !options.dryRun) warnOfTwice(plan, root.result.rows, site.existing(plan.table), warn);
-  bench.log(
+  ctx.log(
     "info",
     `${plan.resource}: ${root?.result.rowsRead} rows read, ${root?.result.rows} loaded, ${root?.result.deduplicated} duplicates, ${root?.result.rejected} rejected.`,
   );
@@ -269,7 +269,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */
 async function place(
-  { bench, options, reporter }: Job,
+  { ctx, options, reporter }: Job,
   extracted: readonly Extracted[],
 ): Promise<TableChange[]> {
   const { layer, dataset } = options;
@@ -279,9 +279,9 @@ async function place(
     const { files, ...rest } = change;
     const add = [];
     for (const file of files) {
-      bench.signal.throwIfAborted();
+      ctx.signal.throwIfAborted();
       reporter.phase("commit", `Storing ${change.table}`);
-      add.push(await bench.lake.place({ layer, dataset, table: change.table, loadId: bench.run.id }, file));
+      add.push(await ctx.lake.place({ layer, dataset, table: change.table, loadId: ctx.run.id }, file));
     }
     changes.push({ ...rest, add });
   }
@@ -309,7 +309,7 @@ function resultOf(
     }),
   );
   return {
-    loadId: job.bench.run.id,
+    loadId: job.ctx.run.id,
     mode: modeOf(
       extracted.map(({ plan }) => plan),
       job.tables,

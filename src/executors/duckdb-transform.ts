@@ -10,7 +10,7 @@ import { readsOf } from "../lake/reads.ts";
 import { lakeJob, sqlName } from "../lake/views.ts";
 import type { Column, SqlFile, SqlJob, SqlTable } from "../sql/contract.ts";
 import { quoteText } from "../sql/text.ts";
-import { type Bench, type Done, datasetOf, defineExecutor } from "./contract.ts";
+import { type Done, datasetOf, defineExecutor, type RunContext } from "./contract.ts";
 import { type Change, changeOf, type Output } from "./transform/change.ts";
 import { runTests, type TransformTest, TransformTestShape } from "./transform/tests.ts";
 
@@ -123,28 +123,28 @@ export const duckdbTransform = defineExecutor({
     return faults;
   },
 
-  async execute(bench, definition) {
-    const startedAt = bench.clock.monotonic();
+  async execute(ctx, definition) {
+    const startedAt = ctx.clock.monotonic();
     const { sql, output, parameters = {}, explain, tests } = definition;
-    if (output && !explain) await bench.lake.lock(output.layer, output.dataset);
-    const work: Work = { bench, tables: await bench.lake.tables(), definition };
+    if (output && !explain) await ctx.lake.lock(output.layer, output.dataset);
+    const work: Work = { ctx, tables: await ctx.lake.tables(), definition };
     const job = await jobOf(work, sql, parameters, work.tables);
-    bench.progress({ phase: explain ? "explain" : "query" });
+    ctx.progress({ phase: explain ? "explain" : "query" });
     const done: Done = explain
-      ? { result: { rows: 0, columns: [], output: null, plan: await bench.sql.explain(job) } }
+      ? { result: { rows: 0, columns: [], output: null, plan: await ctx.sql.explain(job) } }
       : output
         ? await intoDataset(work, job, { ...output, partitionBy: [output.partitionBy ?? []].flat() })
         : await intoArtifact(work, job);
     const passed: JsonObject =
       tests && !explain ? { tests: tests.map(({ name }) => ({ name, passed: true })) } : {};
-    const durationSeconds = Math.round(bench.clock.monotonic() - startedAt) / 1000;
+    const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
     const reads = explain ? [] : readsOf(sql, work.tables);
     return { ...done, reads, result: { ...done.result, ...passed, durationSeconds } };
   },
 });
 
 interface Work {
-  bench: Bench;
+  ctx: RunContext;
   /** All that the organization has, as the last commits left it. */
   tables: readonly LakeTable[];
   definition: Definition;
@@ -152,24 +152,24 @@ interface Work {
 
 /** SQL with the tables that it may speak of, and past states of them. */
 async function jobOf(
-  { bench }: Work,
+  { ctx }: Work,
   given: string,
   parameters: Record<string, Json>,
   tables: readonly LakeTable[],
   own: readonly SqlTable[] = [],
 ): Promise<SqlJob> {
-  const { job } = await lakeJob(bench.lake, tables, given, parameters);
-  return { ...job, tables: [...job.tables, ...own], signal: bench.signal };
+  const { job } = await lakeJob(ctx.lake, tables, given, parameters);
+  return { ...job, tables: [...job.tables, ...own], signal: ctx.signal };
 }
 
 async function intoArtifact(work: Work, job: SqlJob): Promise<Done> {
-  const { bench, definition } = work;
+  const { ctx, definition } = work;
   const maxRows = definition.maxRows ?? DEFAULT_ARTIFACT_ROWS;
   const { columns, rows, truncated } = definition.tests
     ? await testedRows(work, job, maxRows)
-    : await bench.sql.query(job, maxRows);
-  if (truncated) bench.log("warn", `Only the first ${rows.length} rows were kept.`);
-  else bench.log("info", `${rows.length} rows.`);
+    : await ctx.sql.query(job, maxRows);
+  if (truncated) ctx.log("warn", `Only the first ${rows.length} rows were kept.`);
+  else ctx.log("info", `${rows.length} rows.`);
   return {
     result: { rows: rows.length, columns: columns.map(asJson), output: null },
     artifacts: [{ title: "Rows", kind: "json", data: { columns: columns.map(asJson), rows, truncated } }],
@@ -178,11 +178,11 @@ async function intoArtifact(work: Work, job: SqlJob): Promise<Done> {
 
 /** The rows, once they are there and the tests have seen them. */
 async function testedRows(work: Work, job: SqlJob, maxRows: number) {
-  const { bench, tables } = work;
-  const made = await bench.sql.materialize(job, join(await bench.workFolder(), "rows"));
+  const { ctx, tables } = work;
+  const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "rows"));
   const output = newRows(made);
   await test(work, tables, [output]);
-  return bench.sql.query({ tables: [output], sql: "FROM output", signal: bench.signal }, maxRows);
+  return ctx.sql.query({ tables: [output], sql: "FROM output", signal: ctx.signal }, maxRows);
 }
 
 /** What the SQL gave, as tests see it. */
@@ -194,11 +194,11 @@ const newRows = ({ columns, files }: { columns: Column[]; files: SqlFile[] }): S
 });
 
 async function test(work: Work, tables: readonly LakeTable[], own: readonly SqlTable[]): Promise<void> {
-  const { bench, definition } = work;
+  const { ctx, definition } = work;
   const { tests = [], parameters = {} } = definition;
   if (tests.length === 0) return;
-  bench.progress({ phase: "test", total: tests.length, unit: "tests" });
-  await runTests(bench.sql, tests as TransformTest[], (test) =>
+  ctx.progress({ phase: "test", total: tests.length, unit: "tests" });
+  await runTests(ctx.sql, tests as TransformTest[], (test) =>
     jobOf(work, test.sql, { ...parameters, ...test.parameters }, tables, own),
   );
 }
@@ -207,19 +207,19 @@ async function test(work: Work, tables: readonly LakeTable[], own: readonly SqlT
 const MAX_PARTITIONS = 1_000;
 
 async function intoDataset(work: Work, job: SqlJob, output: Output): Promise<Done> {
-  const { bench, tables, definition } = work;
+  const { ctx, tables, definition } = work;
   const { layer, dataset, partitionBy = [] } = output;
   const { maxRows } = definition;
-  const loadId = bench.run.id;
-  const folder = await bench.workFolder();
+  const loadId = ctx.run.id;
+  const folder = await ctx.workFolder();
   const stamp = [
     { name: "_dlt_id", sql: `${quoteText(`${loadId}-`)} || row_number() OVER ()` },
     { name: "_dlt_load_id", sql: quoteText(loadId) },
   ];
   const limit = maxRows === undefined ? {} : { limit: maxRows };
-  const made = await bench.sql.materialize(job, join(folder, "rows"), { partitionBy, stamp, ...limit });
+  const made = await ctx.sql.materialize(job, join(folder, "rows"), { partitionBy, stamp, ...limit });
   const rows = made.files.reduce((sum, file) => sum + file.rows, 0);
-  if (rows === maxRows) bench.log("warn", `The rows end at maxRows, ${maxRows}; there may be more.`);
+  if (rows === maxRows) ctx.log("warn", `The rows end at maxRows, ${maxRows}; there may be more.`);
   const columns = made.columns.map((c) => ({
     ...c,
     nullable: c.name !== "_dlt_id" && c.name !== "_dlt_load_id",
@@ -234,20 +234,20 @@ async function intoDataset(work: Work, job: SqlJob, output: Output): Promise<Don
 
   const isOutput = (t: LakeTable) => t.layer === layer && t.dataset === dataset && t.table === dataset;
   const existing = tables.find(isOutput) ?? null;
-  const change = await changeOf(bench, output, existing, columns, made.files);
+  const change = await changeOf(ctx, output, existing, columns, made.files);
   const others = tables.filter((table) => !isOutput(table));
   await test(work, others, [newRows(made), await afterwards(work, output, existing, change)]);
 
-  bench.progress({ phase: "store", current: 0, total: change.files.length, unit: "files" });
+  ctx.progress({ phase: "store", current: 0, total: change.files.length, unit: "files" });
   const add: LakeFile[] = [];
   for (const file of change.files) {
     const placed = { ...file, part: partOf(file, partitionBy) };
-    add.push(await bench.lake.place({ layer, dataset, table: dataset, loadId }, placed));
-    bench.progress({ phase: "store", current: add.length, total: change.files.length, unit: "files" });
+    add.push(await ctx.lake.place({ layer, dataset, table: dataset, loadId }, placed));
+    ctx.progress({ phase: "store", current: add.length, total: change.files.length, unit: "files" });
   }
   const { inserted, updated, deduplicated, remove } = change;
   const bytes = add.reduce((sum, file) => sum + file.bytes, 0);
-  bench.log(
+  ctx.log(
     "info",
     `${layer}.${dataset}: ${inserted} inserted, ${updated} updated, ${deduplicated} deduplicated.`,
   );
@@ -275,13 +275,13 @@ const partOf = ({ path }: SqlFile, { length }: readonly string[]): string | null
 
 /** The table as it is going to be. */
 async function afterwards(
-  { bench }: Work,
+  { ctx }: Work,
   { layer, dataset }: Output,
   existing: LakeTable | null,
   { columns, files, remove }: Change,
 ): Promise<SqlTable> {
   const kept = (existing?.files ?? []).filter(({ id }) => remove !== "all" && !remove.includes(id));
-  const paths = await Promise.all(kept.map((file) => bench.lake.localPath(file)));
+  const paths = await Promise.all(kept.map((file) => ctx.lake.localPath(file)));
   return {
     layer,
     name: sqlName({ dataset, table: dataset }),

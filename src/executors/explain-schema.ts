@@ -85,15 +85,15 @@ export const explainSchema = defineExecutor({
   }),
   check: placeFaults,
 
-  async execute(bench, { narrative = false, includeSamples = false, ...place }): Promise<Done> {
-    bench.progress({ phase: "read", message: "Reading the schema" });
-    const schema = await openSchema(bench, place);
+  async execute(ctx, { narrative = false, includeSamples = false, ...place }): Promise<Done> {
+    ctx.progress({ phase: "read", message: "Reading the schema" });
+    const schema = await openSchema(ctx, place);
     const relationships = relationshipsOf(schema.tables);
-    bench.log("info", `${schema.tables.length} tables, ${relationships.length} relationships.`);
+    ctx.log("info", `${schema.tables.length} tables, ${relationships.length} relationships.`);
     const samples = new Map<string, Record<string, Json>[]>();
     if (includeSamples) {
       for (const [at, table] of schema.tables.entries()) {
-        bench.progress({
+        ctx.progress({
           phase: "sample",
           message: table.name,
           current: at,
@@ -105,7 +105,7 @@ export const explainSchema = defineExecutor({
     }
     const words = narrative
       ? await explain(
-          bench,
+          ctx,
           `${schemaText(schema)}\n\nSamples: ${JSON.stringify([...samples])}`.slice(0, 100_000),
         )
       : null;
@@ -144,8 +144,8 @@ type Words = JsonObject & {
   tables: { name: string; description: string; columns?: { name: string; description: string }[] }[];
 };
 
-async function explain(bench: Parameters<typeof answerOf>[0], prompt: string): Promise<Words> {
-  return (await answerOf<Words>(bench, { system: SYSTEM, prompt, schema: NARRATIVE })).value;
+async function explain(ctx: Parameters<typeof answerOf>[0], prompt: string): Promise<Words> {
+  return (await answerOf<Words>(ctx, { system: SYSTEM, prompt, schema: NARRATIVE })).value;
 }
 
 /** A place is a connection or datasets, not both. */

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { described, nullable, object, oneOf, optional } from "../base/shape.ts";
 import { PAGE_FORMATS } from "../reader/contract.ts";
-import { type Bench, type Done, defineExecutor } from "./contract.ts";
+import { type Done, defineExecutor, type RunContext } from "./contract.ts";
 import { isFixedAddress } from "./page/address.ts";
 import { type Fetched, readWebPage } from "./page/fetch.ts";
 
@@ -47,26 +47,30 @@ export const fetchPage = defineExecutor({
       : [{ path: ["url"], message: "An address of the web starts with http:// or https://." }],
 
   async execute(
-    bench,
+    ctx,
     { url, format = "markdown", maxBytes = DEFAULT_BYTES, includeLinks = false },
   ): Promise<Done> {
     if (!isWebAddress(url))
       throw new AppError("definition_invalid", "An address of the web starts with http:// or https://.");
-    const page = await read(bench, url, { format, maxBytes });
+    const page = await read(ctx, url, { format, maxBytes });
     return { result: { ...page, links: includeLinks ? page.links.map((link) => ({ ...link })) : [] } };
   },
 });
 
 const isWebAddress = (url: string) => /^https?:\/\//i.test(url) && URL.canParse(url);
 
-async function read(bench: Bench, url: string, options: Parameters<typeof readWebPage>[2]): Promise<Fetched> {
-  bench.progress({ phase: "fetch", message: new URL(url).host });
-  const page = await readWebPage(bench, url, options);
-  bench.log(
+async function read(
+  ctx: RunContext,
+  url: string,
+  options: Parameters<typeof readWebPage>[2],
+): Promise<Fetched> {
+  ctx.progress({ phase: "fetch", message: new URL(url).host });
+  const page = await readWebPage(ctx, url, options);
+  ctx.log(
     "info",
     `Read ${new URL(page.finalUrl).host}: ${page.content.length} characters of ${options.format}.`,
   );
   if (page.truncated)
-    bench.log("warn", `The page is longer than maxBytes (${options.maxBytes}) and was cut off.`);
+    ctx.log("warn", `The page is longer than maxBytes (${options.maxBytes}) and was cut off.`);
   return page;
 }

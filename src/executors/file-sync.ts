@@ -1,7 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import { canonicalJson, isObject } from "../base/json.ts";
 import type { Provider, TreeFile } from "../providers/contract.ts";
-import { type Bench, type Done, datasetOf, defineExecutor, type NamedConnection } from "./contract.ts";
+import { type Done, datasetOf, defineExecutor, type NamedConnection, type RunContext } from "./contract.ts";
 import { copyFiles } from "./file-sync/copy.ts";
 import {
   type Definition,
@@ -63,13 +63,13 @@ const named = (
   refusal: (provider: Provider) => string | null,
 ): NamedConnection[] => (isPlain(id) && id !== LAKE ? [{ path, id, refusal }] : []);
 
-async function execute(bench: Bench, given: Definition): Promise<Done> {
-  bench.progress({ phase: "list", message: "Looking at both sides" });
-  const source = await openSource(bench, given.source, given.mode);
-  const target = await openTarget(bench, given.destination);
+async function execute(ctx: RunContext, given: Definition): Promise<Done> {
+  ctx.progress({ phase: "list", message: "Looking at both sides" });
+  const source = await openSource(ctx, given.source, given.mode);
+  const target = await openTarget(ctx, given.destination);
   try {
     refuseOverlap(source, target, given.mode);
-    return await sync(bench, given, source, target);
+    return await sync(ctx, given, source, target);
   } finally {
     await target.close();
   }
@@ -84,20 +84,20 @@ function refuseOverlap({ home: from }: Source, { home: to }: Target, mode: Defin
   );
 }
 
-async function sync(bench: Bench, given: Definition, source: Source, target: Target): Promise<Done> {
+async function sync(ctx: RunContext, given: Definition, source: Source, target: Target): Promise<Done> {
   const place = new Bun.CryptoHasher("sha256")
     .update(canonicalJson([source.home, target.home]))
     .digest("hex");
   const isMeant = filterOf(given.source);
   const [listed, [manifest, present]] = await Promise.all([
-    listSource(bench, given, source, isMeant),
-    bench.manifest.read(place).then(async (known) => [known, await target.list(known)] as const),
+    listSource(ctx, given, source, isMeant),
+    ctx.manifest.read(place).then(async (known) => [known, await target.list(known)] as const),
   ]);
   const plan = planSync({
     files: listed.files,
     present,
     manifest,
-    runId: bench.run.id,
+    runId: ctx.run.id,
     overwrite: given.overwrite,
     mirror: given.mode === "mirror",
     isFolderLike: target.isFolderLike,
@@ -106,37 +106,37 @@ async function sync(bench: Bench, given: Definition, source: Source, target: Tar
     isMeant,
   });
   plan.failed.unshift(...listed.failed);
-  for (const { path, reason } of plan.failed.slice(0, NAMES_TOLD)) bench.log("warn", `${path}: ${reason}`);
+  for (const { path, reason } of plan.failed.slice(0, NAMES_TOLD)) ctx.log("warn", `${path}: ${reason}`);
   refusePastLimits(given, plan);
-  if (plan.adopt.length > 0) await bench.manifest.keep(place, plan.adopt);
+  if (plan.adopt.length > 0) await ctx.manifest.keep(place, plan.adopt);
 
   const total = plan.copy.length;
-  bench.progress({ phase: "copy", current: 0, total, unit: "files" });
+  ctx.progress({ phase: "copy", current: 0, total, unit: "files" });
   const copied = await copyFiles({
-    bench,
+    ctx,
     source,
     target,
     place,
     files: plan.copy,
     maxBytes: given.maxBytes ?? null,
     tell: (done, bytes) =>
-      bench.progress({ phase: "copy", current: done, total, unit: "files", message: `${bytes} bytes` }),
+      ctx.progress({ phase: "copy", current: done, total, unit: "files", message: `${bytes} bytes` }),
   });
   if (copied.cause && copied.entries.length === 0) throw allFailed(copied.cause, copied.failed.length);
 
   const failed = [...plan.failed, ...copied.failed];
-  const removed = await removeFiles(bench, target, [...plan.replaced, ...plan.remove], failed);
+  const removed = await removeFiles(ctx, target, [...plan.replaced, ...plan.remove], failed);
   const gone = [...removed, ...plan.forget];
-  if (gone.length > 0) await bench.manifest.forget(place, gone);
+  if (gone.length > 0) await ctx.manifest.forget(place, gone);
   const load = await target.finish();
   const entries = [...plan.done, ...copied.entries].sort((a, b) => (a.path < b.path ? -1 : 1));
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
-  bench.log(
+  ctx.log(
     failed.length > 0 ? "warn" : "info",
     `${entries.length} copied (${bytes} bytes), ${plan.skipped} as they were, ${removed.length} deleted, ${failed.length} failed.`,
   );
   if (failed.length > 0)
-    bench.progress({ phase: "done", message: `${failed.length} files failed; the result names them` });
+    ctx.progress({ phase: "done", message: `${failed.length} files failed; the result names them` });
   return {
     result: {
       copied: entries.length,
@@ -152,7 +152,7 @@ async function sync(bench: Bench, given: Definition, source: Source, target: Tar
 
 /** The source's files that the sync is about. What is selected and not there fails; the others are copied. */
 async function listSource(
-  bench: Bench,
+  ctx: RunContext,
   given: Definition,
   source: Source,
   isMeant: (path: string) => boolean,
@@ -168,7 +168,7 @@ async function listSource(
     if (!isMeant(file.path)) continue;
     files.push(file);
     if (files.length % 1_000 === 0)
-      bench.progress({
+      ctx.progress({
         phase: "list",
         current: files.length,
         unit: "files",
@@ -216,26 +216,26 @@ const allFailed = (cause: AppError, count: number) =>
 
 /** Deletes what has to go, unless anything failed; gives back the paths that are gone. */
 async function removeFiles(
-  bench: Bench,
+  ctx: RunContext,
   target: Target,
   paths: readonly string[],
   failed: Failure[],
 ): Promise<string[]> {
   if (paths.length === 0) return [];
   if (failed.length > 0) {
-    bench.log("warn", `${paths.length} files were not deleted, since ${failed.length} failed.`);
+    ctx.log("warn", `${paths.length} files were not deleted, since ${failed.length} failed.`);
     return [];
   }
-  bench.progress({ phase: "delete", current: 0, total: paths.length, unit: "files" });
+  ctx.progress({ phase: "delete", current: 0, total: paths.length, unit: "files" });
   const removed: string[] = [];
   const queue = paths.values();
   const work = async () => {
     for (let next = queue.next(); !next.done && failed.length === 0; next = queue.next()) {
-      bench.signal.throwIfAborted();
+      ctx.signal.throwIfAborted();
       try {
         await target.remove(next.value);
         removed.push(next.value);
-        if (removed.length <= NAMES_TOLD) bench.log("info", `${next.value} was deleted.`);
+        if (removed.length <= NAMES_TOLD) ctx.log("info", `${next.value} was deleted.`);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         failed.push({ path: next.value, reason: `It was not deleted: ${error.message}` });

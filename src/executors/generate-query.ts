@@ -65,21 +65,21 @@ export const generateQuery = defineExecutor({
   check: placeFaults,
 
   async execute(
-    bench,
+    ctx,
     { question, dialect, execute = false, maxRows = DEFAULT_ROWS, ...place },
   ): Promise<Done> {
-    bench.progress({ phase: "read", message: "Reading the schema" });
-    const schema = await openSchema(bench, place);
+    ctx.progress({ phase: "read", message: "Reading the schema" });
+    const schema = await openSchema(ctx, place);
     if (dialect !== undefined && dialect.toLowerCase() !== schema.dialect) {
       throw new AppError(
         "definition_invalid",
         `The SQL is for ${schema.dialect}, and the definition's dialect is ${dialect}; leave it out.`,
       );
     }
-    bench.progress({ phase: "ask", message: "Asking the model" });
+    ctx.progress({ phase: "ask", message: "Asking the model" });
     let wrong = "";
     const { value, usage } = await answerOf<Answer>(
-      bench,
+      ctx,
       { system: `${SYSTEM}\n\n${schemaText(schema)}`, prompt: question, schema: ANSWER },
       async ({ sql }) => {
         wrong = await schema.check(sql).then(
@@ -109,7 +109,7 @@ export const generateQuery = defineExecutor({
       new RegExp(`(?<![\\w])${RegExp.escape(name)}(?![\\w])`, "i").test(sql),
     );
     const done = execute ? await schema.select(sql, maxRows) : null;
-    bench.log("info", `The SQL holds${done ? `, and gave ${done.rows.length} rows` : ""}.`);
+    ctx.log("info", `The SQL holds${done ? `, and gave ${done.rows.length} rows` : ""}.`);
     return {
       reads: done ? schema.reads(sql) : [],
       result: {

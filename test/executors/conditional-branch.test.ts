@@ -3,7 +3,7 @@ import { AppError } from "../../src/base/errors.ts";
 import { read } from "../../src/base/shape.ts";
 import type { Scope } from "../../src/base/template.ts";
 import { conditionalBranch } from "../../src/executors/conditional-branch.ts";
-import { testBench } from "../support/bench.ts";
+import { testContext } from "../support/run-context.ts";
 
 const branches = [
   { key: "big", when: "payload.amount > 100" },
@@ -12,7 +12,7 @@ const branches = [
 
 async function take(definition: { branches: typeof branches; else?: string }, scope: Scope) {
   expect(read(conditionalBranch.definition, definition, []).faults).toEqual([]);
-  const { result } = await conditionalBranch.execute(testBench({ scope }), definition);
+  const { result } = await conditionalBranch.execute(testContext({ scope }), definition);
   expect(read(conditionalBranch.result, result, []).faults).toEqual([]);
   return result;
 }

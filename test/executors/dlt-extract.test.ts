@@ -51,7 +51,7 @@ describe("the definition", () => {
 describe("an append", () => {
   test("brings typed rows with ids and counts", async () => {
     await using world = openWorld();
-    const { result, bench } = await world.run(
+    const { result, ctx } = await world.run(
       { resources: [{ name: "Orders" }] },
       csv(
         { id: "INTEGER", Name: "VARCHAR", at: "TIMESTAMPTZ" },
@@ -80,10 +80,10 @@ describe("an append", () => {
       { id: 2, name: null, at: null, _dlt_load_id: "load-1" },
       { id: 3, name: "", at: null, _dlt_load_id: "load-1" },
     ]);
-    expect(bench.logs.map((line) => line.message)).toEqual([
+    expect(ctx.logs.map((line) => line.message)).toEqual([
       "Orders: 3 rows read, 3 loaded, 0 duplicates, 0 rejected.",
     ]);
-    expect(new Set(bench.progresses.map((progress) => progress.phase))).toEqual(
+    expect(new Set(ctx.progresses.map((progress) => progress.phase))).toEqual(
       new Set(["extract", "load", "commit"]),
     );
   });

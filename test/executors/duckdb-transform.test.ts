@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { read } from "../../src/base/shape.ts";
-import type { Bench, Done } from "../../src/executors/contract.ts";
+import type { Done, RunContext } from "../../src/executors/contract.ts";
 import { duckdbTransform } from "../../src/executors/duckdb-transform.ts";
 import type { LakeTable } from "../../src/lake/contract.ts";
 import { openFolderLake } from "../../src/lake/folder.ts";
@@ -65,7 +65,7 @@ function openOrganization() {
       const checked = read(duckdbTransform.definition, definition, []);
       expect(checked.faults).toEqual([]);
       const work = await lake.workFolder(`run-${++runs}`);
-      const bench = {
+      const ctx = {
         run: { id: `run-${runs}`, organizationId: "org", attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" },
         signal: new AbortController().signal,
         clock: systemClock,
@@ -79,10 +79,10 @@ function openOrganization() {
         workFolder: async () => work.path,
         progress: () => undefined,
         log: (level, message) => void lines.push(`${level} ${message}`),
-      } as Pick<Bench, "run" | "signal" | "clock" | "sql" | "workFolder" | "progress" | "log"> & {
-        lake: Partial<Bench["lake"]>;
+      } as Pick<RunContext, "run" | "signal" | "clock" | "sql" | "workFolder" | "progress" | "log"> & {
+        lake: Partial<RunContext["lake"]>;
       };
-      const done = await duckdbTransform.execute(bench as Bench, checked.value as JsonObject);
+      const done = await duckdbTransform.execute(ctx as RunContext, checked.value as JsonObject);
       await work.dispose();
       if (options.complete !== false) commit(done);
       return done;

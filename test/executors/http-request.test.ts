@@ -4,8 +4,8 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { read } from "../../src/base/shape.ts";
 import { httpRequest } from "../../src/executors/http/request.ts";
 import type { Link, Provider } from "../../src/providers/contract.ts";
-import { testBench } from "../support/bench.ts";
 import { link } from "../support/link.ts";
+import { testContext } from "../support/run-context.ts";
 
 interface Seen {
   method: string;
@@ -39,18 +39,18 @@ beforeEach(() => {
 });
 afterAll(() => server.stop(true));
 
-async function run(definition: JsonObject, bench = testBench()): Promise<JsonObject> {
+async function run(definition: JsonObject, ctx = testContext()): Promise<JsonObject> {
   expect(read(httpRequest.definition, definition, []).faults).toEqual([]);
-  const done = await httpRequest.execute(bench, definition);
+  const done = await httpRequest.execute(ctx, definition);
   if (!("result" in done)) throw new Error("The request waits.");
   const { result } = done;
   expect(read(httpRequest.result, result, []).faults).toEqual([]);
   return result;
 }
 
-async function failure(definition: JsonObject, bench = testBench()): Promise<AppError> {
+async function failure(definition: JsonObject, ctx = testContext()): Promise<AppError> {
   try {
-    await httpRequest.execute(bench, definition);
+    await httpRequest.execute(ctx, definition);
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;
@@ -103,9 +103,9 @@ describe("a request", () => {
   });
 
   test("that changes something names its run, so that a second try can be told", async () => {
-    const bench = testBench();
-    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) await run({ url: base, method }, bench);
-    expect(seen.map(({ headers }) => headers["idempotency-key"])).toEqual(Array(4).fill(bench.run.id));
+    const ctx = testContext();
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) await run({ url: base, method }, ctx);
+    expect(seen.map(({ headers }) => headers["idempotency-key"])).toEqual(Array(4).fill(ctx.run.id));
     await run({ url: base, method: "POST", headers: { "Idempotency-Key": "mine", "X-N": 5 } });
     expect(seen.at(-1)?.headers).toMatchObject({ "idempotency-key": "mine", "x-n": "5" });
   });
@@ -137,10 +137,10 @@ describe("a request", () => {
 
   test("cuts a long reply at maxBytes and says so", async () => {
     answer = () => Response.json({ text: "x".repeat(1000) });
-    const bench = testBench();
-    const result = await run({ url: base, maxBytes: 20 }, bench);
+    const ctx = testContext();
+    const result = await run({ url: base, maxBytes: 20 }, ctx);
     expect(result).toMatchObject({ truncated: true, bytes: 20, body: '{"text":"xxxxxxxxxxx' });
-    expect(bench.logs).toContainEqual({ level: "warn", message: expect.stringContaining("maxBytes (20)") });
+    expect(ctx.logs).toContainEqual({ level: "warn", message: expect.stringContaining("maxBytes (20)") });
     const error = await failure({ url: base, maxBytes: 20, responseExtract: "text" });
     expect(error.code).toBe("response_too_large");
   });
@@ -179,10 +179,10 @@ describe("a reply that is not expected", () => {
   test("tells when to come back", async () => {
     answer = () => new Response(null, { status: 503, headers: { "retry-after": "17" } });
     expect((await failure({ url: base })).retryAfterSeconds).toBe(17);
-    const clock = { ...testBench().clock, now: () => new Date("2026-01-01T00:00:00Z") };
+    const clock = { ...testContext().clock, now: () => new Date("2026-01-01T00:00:00Z") };
     const date = "Thu, 01 Jan 2026 00:01:30 GMT";
     answer = () => new Response(null, { status: 503, headers: { "retry-after": date } });
-    expect((await failure({ url: base }, testBench({ clock }))).retryAfterSeconds).toBe(90);
+    expect((await failure({ url: base }, testContext({ clock }))).retryAfterSeconds).toBe(90);
     answer = () => new Response(null, { status: 503, headers: { "retry-after": "soon" } });
     expect((await failure({ url: base })).retryAfterSeconds).toBeNull();
   });
@@ -219,7 +219,7 @@ describe("a reply that is not expected", () => {
       stop.abort(reason);
       return new Promise(() => undefined);
     };
-    expect(await failure({ url: base }, testBench({ signal: stop.signal }))).toBe(reason);
+    expect(await failure({ url: base }, testContext({ signal: stop.signal }))).toBe(reason);
   });
 });
 
@@ -288,7 +288,7 @@ describe("a request with pages", () => {
       const link = `<${base}/items?page=1>; rel="first", </items?page=${page + 1}&x=a,b>; title="a, b"; rel="last next"`;
       return Response.json(pageOf(url, 2), { headers: page < 3 ? { link } : {} });
     };
-    const bench = testBench();
+    const ctx = testContext();
     const result = await run(
       {
         url: `${base}/items`,
@@ -296,12 +296,12 @@ describe("a request with pages", () => {
         pagination: { type: "link_header" },
         responseExtract: "[].id",
       },
-      bench,
+      ctx,
     );
     expect(result).toMatchObject({ body: rows, extracted: [1, 2, 3, 4, 5], pages: 3, truncated: false });
     expect(seen.map(({ path }) => path)).toEqual(["/items", "/items?page=2&x=a,b", "/items?page=3&x=a,b"]);
     expect(seen.every(({ headers }) => headers["x-a"] === "1")).toBe(true);
-    expect(bench.progresses.map(({ current }) => current)).toEqual([0, 1, 2, 3]);
+    expect(ctx.progresses.map(({ current }) => current)).toEqual([0, 1, 2, 3]);
   });
 
   test("carries a cursor in the query", async () => {
@@ -329,8 +329,8 @@ describe("a request with pages", () => {
       cursorIn: "body",
       itemsPath: "data",
     };
-    const bench = testBench();
-    const result = await run({ url: base, method: "POST", body: { q: 1 }, pagination }, bench);
+    const ctx = testContext();
+    const result = await run({ url: base, method: "POST", body: { q: 1 }, pagination }, ctx);
     expect(result.extracted).toEqual([1, 2, 3]);
     expect(seen.map(({ body }) => JSON.parse(body))).toEqual([
       { q: 1 },
@@ -338,7 +338,7 @@ describe("a request with pages", () => {
       { q: 1, after: "c2" },
     ]);
     expect(seen.map(({ headers }) => headers["idempotency-key"])).toEqual(
-      ["", "-2", "-3"].map((n) => bench.run.id + n),
+      ["", "-2", "-3"].map((n) => ctx.run.id + n),
     );
   });
 
@@ -377,10 +377,10 @@ describe("a request with pages", () => {
 
   test("stops at maxPages and says that there is more", async () => {
     answer = (_, url) => Response.json([Number(url.searchParams.get("page"))]);
-    const bench = testBench();
-    const result = await run({ url: base, pagination: { type: "page", maxPages: 2 } }, bench);
+    const ctx = testContext();
+    const result = await run({ url: base, pagination: { type: "page", maxPages: 2 } }, ctx);
     expect(result).toMatchObject({ body: [1, 2], pages: 2, truncated: true });
-    expect(bench.logs).toContainEqual({
+    expect(ctx.logs).toContainEqual({
       level: "warn",
       message: expect.stringContaining("2 pages (maxPages)"),
     });
@@ -448,14 +448,17 @@ describe("a request with a connection", () => {
       secrets: [],
     }),
   };
-  const benchWith = (http: Provider["http"], opened: Link) =>
-    testBench({ hasConnection: true, connection: async () => ({ provider: provider(http), link: opened }) });
+  const contextWith = (http: Provider["http"], opened: Link) =>
+    testContext({
+      hasConnection: true,
+      connection: async () => ({ provider: provider(http), link: opened }),
+    });
 
   test("goes below the base address with the connection's credentials", async () => {
     const opened = link({ baseUrl: `${base}/v1/` }, { token: "k-1" });
     await run(
       { url: "/orders", query: { a: 1 }, headers: { authorization: "mine" } },
-      benchWith(access, opened),
+      contextWith(access, opened),
     );
     expect(seen[0]).toMatchObject({
       path: "/v1/orders?a=1&tenant=t1",
@@ -465,7 +468,7 @@ describe("a request with a connection", () => {
 
   test("never takes the credentials elsewhere", async () => {
     const opened = link({ baseUrl: "https://api.test/v1" }, { token: "k-1" });
-    const error = await failure({ url: `${base}/orders` }, benchWith(access, opened));
+    const error = await failure({ url: `${base}/orders` }, contextWith(access, opened));
     expect(error).toMatchObject({ code: "definition_invalid" });
     expect(error.message).toContain("only go to api.test");
     expect(seen).toEqual([]);
@@ -496,7 +499,7 @@ describe("a request with a connection", () => {
         fetch: () => new Response(said, { headers: { "content-type": type } }),
       });
       const opened = link({ baseUrl: `http://127.0.0.1:${peer.port}` }, { token });
-      const result = await run({ url: "/echo", responseExtract: "@" }, benchWith(keyed, opened));
+      const result = await run({ url: "/echo", responseExtract: "@" }, contextWith(keyed, opened));
       const { body } = result as { body: unknown };
       const bytes = (encoding: "base64" | "utf16le") =>
         Buffer.from(String(body), encoding).toString("latin1");
@@ -507,7 +510,7 @@ describe("a request with a connection", () => {
 
   test("fails when its provider has no way to authorise it", async () => {
     const opened = link({}, {});
-    const error = await failure({ url: base }, benchWith(undefined, opened));
+    const error = await failure({ url: base }, contextWith(undefined, opened));
     expect(error.message).toBe("Provider keyed can't authorise HTTP requests; leave the connection out.");
     expect(error.code).toBe("definition_invalid");
   });

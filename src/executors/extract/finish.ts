@@ -5,7 +5,7 @@ import type { LakeTable, TableChange } from "../../lake/contract.ts";
 import { insertNew, keepVersions } from "../../lake/history.ts";
 import { mergeFiles, pruneFiles } from "../../lake/merge.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
-import type { LakeBench } from "../contract.ts";
+import type { RunLake } from "../contract.ts";
 import { filesOf, type Ready, readyKeys } from "./keys.ts";
 import type { Landed, LandedTable } from "./land.ts";
 import type { Plan } from "./plan.ts";
@@ -36,7 +36,7 @@ export interface Finished {
 
 export interface FinishOptions {
   session: SqlSession;
-  lake: LakeBench;
+  lake: RunLake;
   folder: string;
   plan: Plan;
   /** When the run began, an ISO instant. */

@@ -3,7 +3,7 @@ import type { LakeTable } from "../../lake/contract.ts";
 import { type Keep, rewriteKeys } from "../../lake/keys.ts";
 import type { ExistingFile } from "../../lake/merge.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
-import type { LakeBench } from "../contract.ts";
+import type { RunLake } from "../contract.ts";
 import { isKeyed, type Landed } from "./land.ts";
 import { KEY_COLUMN } from "./naming.ts";
 import type { Plan } from "./plan.ts";
@@ -23,7 +23,7 @@ export interface Ready {
 /** Brings the keys of earlier loads into the form that those of this load have, and tells of it. */
 export async function readyKeys(
   { tables: [root], key, keysFile }: Landed,
-  options: { session: SqlSession; lake: LakeBench; folder: string; plan: Plan; warn(text: string): void },
+  options: { session: SqlSession; lake: RunLake; folder: string; plan: Plan; warn(text: string): void },
 ): Promise<Ready> {
   const { session, lake, folder, plan, warn } = options;
   if (!root || !isKeyed(plan)) return { existing: [], add: [], remove: [], deleted: 0 };
@@ -74,7 +74,7 @@ function keepOf({ disposition, strategy }: Plan): Keep {
   return strategy === "insert_only" ? "oldest" : "newest";
 }
 
-export const filesOf = (table: LakeTable | null, lake: LakeBench): Promise<ExistingFile[]> =>
+export const filesOf = (table: LakeTable | null, lake: RunLake): Promise<ExistingFile[]> =>
   Promise.all(
     (table?.files ?? []).map(async (file) => ({
       id: file.id,

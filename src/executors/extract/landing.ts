@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import type { Extraction, Extractor, Link } from "../../providers/contract.ts";
 import type { SqlSession } from "../../sql/contract.ts";
-import type { Bench } from "../contract.ts";
+import type { RunContext } from "../contract.ts";
 import { isWhole } from "./boundary.ts";
 import { choiceOf } from "./chosen.ts";
 import { landDirect } from "./direct.ts";
@@ -21,7 +21,7 @@ import { warnOfGone, warnOfMissing, warnOfOdd } from "./warnings.ts";
 
 /** What the resources of one run share. */
 export interface Job {
-  bench: Bench;
+  ctx: RunContext;
   /** Null where the provider keeps nothing between resources. */
   extractor: Extractor | null;
   session: SqlSession;
@@ -62,12 +62,12 @@ export async function landIn(
 }
 
 async function land(
-  { bench, extractor, options, names, reporter, warn }: Job,
+  { ctx, extractor, options, names, reporter, warn }: Job,
   given: Site,
   isTrusting: boolean,
 ): Promise<Landed> {
   const { plan, staging } = given;
-  const { provider, link } = await bench.connection(options.purpose);
+  const { provider, link } = await ctx.connection(options.purpose);
   if (!provider.extract)
     throw new AppError("definition_invalid", `${provider.title} has nothing to extract.`);
   if (plan.request.endpoint && !provider.http) {
@@ -78,7 +78,7 @@ async function land(
     ...link,
     warn: (text) => warn(`${plan.resource}: ${text}`),
     note(text) {
-      bench.log("info", `${plan.resource}: ${text}`);
+      ctx.log("info", `${plan.resource}: ${text}`);
       reporter.note(text);
     },
     waits: (until) => reporter.waits(until),
@@ -106,13 +106,13 @@ async function land(
     strictCounts: options.strictCounts,
     tables: names,
     file: plan.file,
-    readSheets: (source) => bench.sheets.read(source),
+    readSheets: (source) => ctx.sheets.read(source),
     sheet: plan.sheet,
     folder: staging.folder,
     known: knownColumns(site.existing(plan.table)),
     fixed: plan.fixed,
     isTrusting,
-    signal: bench.signal,
+    signal: ctx.signal,
     warn,
     progress: (rows) => reporter.rows(rows),
   };

@@ -1,4 +1,4 @@
-import type { Bench, Progress } from "../contract.ts";
+import type { Progress, RunContext } from "../contract.ts";
 
 /** Progress is told at least so often, also while one statement takes its time. */
 const BEAT_MS = 2_000;
@@ -13,7 +13,7 @@ export class Reporter implements Disposable {
   #before: string | null = null;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(readonly bench: Pick<Bench, "progress" | "clock">) {
+  constructor(readonly ctx: Pick<RunContext, "progress" | "clock">) {
     this.#timer = setInterval(() => this.#tell(), BEAT_MS);
   }
 
@@ -47,12 +47,12 @@ export class Reporter implements Disposable {
 
   rows(current: number): void {
     this.#progress = { ...this.#progress, current };
-    if (this.bench.clock.monotonic() - this.#last >= PAUSE_MS) this.#tell();
+    if (this.ctx.clock.monotonic() - this.#last >= PAUSE_MS) this.#tell();
   }
 
   #tell(): void {
-    this.#last = this.bench.clock.monotonic();
-    this.bench.progress(this.#progress);
+    this.#last = this.ctx.clock.monotonic();
+    this.ctx.progress(this.#progress);
   }
 
   [Symbol.dispose](): void {

@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { TreeFile } from "../../providers/contract.ts";
 import { isChanged } from "../../providers/streams.ts";
-import type { Bench, ManifestEntry } from "../contract.ts";
+import type { ManifestEntry, RunContext } from "../contract.ts";
 import type { Failure } from "./plan.ts";
 import type { Source, Target } from "./sides.ts";
 
@@ -30,7 +30,7 @@ export interface Copied {
 }
 
 interface Job {
-  bench: Bench;
+  ctx: RunContext;
   source: Source;
   target: Target;
   place: string;
@@ -44,7 +44,7 @@ interface Job {
  * Throws the signal's reason, `disk_full`, and `limit_exceeded` where files turn out larger than they were said to be.
  */
 export async function copyFiles(job: Job): Promise<Copied> {
-  const { bench, files } = job;
+  const { ctx, files } = job;
   const copied: Copied = { entries: [], failed: [], cause: null };
   let bytes = 0;
   const diary = openDiary(job, () => job.tell(copied.entries.length + copied.failed.length, bytes));
@@ -52,21 +52,21 @@ export async function copyFiles(job: Job): Promise<Copied> {
   const work = async (queue: Iterator<TreeFile>) => {
     for (let next = queue.next(); !next.done && fatal === null; next = queue.next()) {
       try {
-        bench.signal.throwIfAborted();
+        ctx.signal.throwIfAborted();
         const entry = await copyOne(job, next.value);
         bytes += entry.size;
         copied.entries.push(entry);
         diary.note(entry);
         if (job.maxBytes !== null && bytes > job.maxBytes) throw tooMany(bytes, job.maxBytes);
       } catch (error) {
-        if (isFatal(bench, error)) {
-          fatal ??= bench.signal.aborted ? bench.signal.reason : error;
+        if (isFatal(ctx, error)) {
+          fatal ??= ctx.signal.aborted ? ctx.signal.reason : error;
           return;
         }
         const known = error as AppError;
         if (SYSTEMIC.has(known.code) && !isChanged(known)) copied.cause ??= known;
         copied.failed.push({ path: next.value.path, reason: known.message });
-        bench.log("warn", `${next.value.path} was not copied: ${known.message}`);
+        ctx.log("warn", `${next.value.path} was not copied: ${known.message}`);
         diary.note(null);
       }
     }
@@ -83,7 +83,7 @@ export async function copyFiles(job: Job): Promise<Copied> {
   return copied;
 }
 
-const isFatal = ({ signal }: Bench, error: unknown): boolean =>
+const isFatal = ({ signal }: RunContext, error: unknown): boolean =>
   signal.aborted ||
   !(error instanceof AppError) ||
   error.code === "disk_full" ||
@@ -99,7 +99,7 @@ const tooMany = (bytes: number, maxBytes: number) =>
 
 /** One file, tried again where that may help; once more where it changed meanwhile. */
 async function copyOne(job: Job, given: TreeFile): Promise<ManifestEntry> {
-  const { bench, source } = job;
+  const { ctx, source } = job;
   let file = given;
   let hasChanged = false;
   for (let tries = 1; ; tries++) {
@@ -114,12 +114,12 @@ async function copyOne(job: Job, given: TreeFile): Promise<ManifestEntry> {
         runId: null,
       };
     } catch (error) {
-      bench.signal.throwIfAborted();
+      ctx.signal.throwIfAborted();
       if (!(error instanceof AppError)) throw error;
       if (isChanged(error) ? hasChanged : !error.retryable || tries >= MAX_TRIES) throw error;
       if (isChanged(error)) hasChanged = true;
-      else await bench.clock.sleep(FIRST_WAIT_MS * 2 ** (tries - 1), bench.signal);
-      bench.signal.throwIfAborted();
+      else await ctx.clock.sleep(FIRST_WAIT_MS * 2 ** (tries - 1), ctx.signal);
+      ctx.signal.throwIfAborted();
       const now = await source.look(file);
       if (!now) throw new AppError("not_found", "It is not there any more.");
       file = now;
@@ -141,7 +141,7 @@ async function bring({ source, target }: Job, file: TreeFile) {
 }
 
 /** Writes down what has arrived, some at a time, and tells of it. */
-function openDiary({ bench, place }: Pick<Job, "bench" | "place">, tell: () => void) {
+function openDiary({ ctx, place }: Pick<Job, "ctx" | "place">, tell: () => void) {
   const waiting: ManifestEntry[] = [];
   let timer: Timer | null = null;
   let failure: unknown = null;
@@ -150,7 +150,7 @@ function openDiary({ bench, place }: Pick<Job, "bench" | "place">, tell: () => v
     tell();
     const batch = waiting.splice(0, count);
     writing = writing
-      .then(() => (batch.length > 0 ? bench.manifest.keep(place, batch) : undefined))
+      .then(() => (batch.length > 0 ? ctx.manifest.keep(place, batch) : undefined))
       .catch((error: unknown) => {
         failure ??= error;
       });

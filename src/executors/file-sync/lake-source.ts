@@ -4,12 +4,12 @@ import { AppError } from "../../base/errors.ts";
 import type { LakeFile, LakeTable } from "../../lake/contract.ts";
 import type { TreeFile } from "../../providers/contract.ts";
 import { toStream } from "../../providers/streams.ts";
-import type { Bench } from "../contract.ts";
+import type { RunContext } from "../contract.ts";
 import { partsOf } from "./definition.ts";
 import type { Source } from "./sides.ts";
 
 /** The organization's tables as folders of Parquet files, `LAYER/DATASET/TABLE/FILE`, below one of these folders. */
-export function lakeSource(bench: Bench, path: string): Source {
+export function lakeSource(ctx: RunContext, path: string): Source {
   const base = partsOf(path);
   const known = new Map<string, LakeFile>();
   /** Names of the live files by the folder of their table, of tables that are walked whole. */
@@ -19,7 +19,7 @@ export function lakeSource(bench: Bench, path: string): Source {
     async *walk(only) {
       const left = new Set(only?.items);
       let isThere = base.length === 0;
-      for (const table of await bench.lake.tables()) {
+      for (const table of await ctx.lake.tables()) {
         const place = [table.layer, table.dataset, table.table];
         if (!base.every((part, index) => place[index] === part)) continue;
         isThere = true;
@@ -45,8 +45,8 @@ export function lakeSource(bench: Bench, path: string): Source {
     async open({ id, path: name }) {
       const file = known.get(id);
       if (!file) throw new AppError("not_found", `There is no file ${JSON.stringify(name)} any more.`);
-      const place = await bench.lake.localPath(file);
-      return { bytes: toStream(createReadStream(place, { signal: bench.signal })) };
+      const place = await ctx.lake.localPath(file);
+      return { bytes: toStream(createReadStream(place, { signal: ctx.signal })) };
     },
     via: null,
   };

@@ -12,7 +12,7 @@ import type { Opened, TreeFile } from "../../providers/contract.ts";
 import { exactly, readChunks } from "../../providers/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteText } from "../../sql/text.ts";
-import type { Bench, ManifestEntry } from "../contract.ts";
+import type { ManifestEntry, RunContext } from "../contract.ts";
 import { commonType } from "../extract/types.ts";
 import { lakePlaceFault, partsOf } from "./definition.ts";
 import type { Target, Written } from "./sides.ts";
@@ -30,13 +30,13 @@ interface Draft {
  * /LAYER/DATASET. All that a run brings becomes visible at once, with the run's completion. Rows get `_dlt_id` and
  * `_dlt_load_id` where they have none.
  */
-export async function openLakeTarget(bench: Bench, path: string): Promise<Target> {
+export async function openLakeTarget(ctx: RunContext, path: string): Promise<Target> {
   const fault = lakePlaceFault(path);
   if (fault) throw new AppError("definition_invalid", fault);
   const [layer = "", dataset = "", only] = partsOf(path);
-  await bench.lake.lock(layer, dataset);
+  await ctx.lake.lock(layer, dataset);
   const drafts = new Map<string, Draft>();
-  for (const table of await bench.lake.tables()) {
+  for (const table of await ctx.lake.tables()) {
     if (table.layer !== layer || table.dataset !== dataset) continue;
     drafts.set(table.table, { before: table, columns: [...table.columns], add: [], remove: new Set() });
   }
@@ -51,7 +51,7 @@ export async function openLakeTarget(bench: Bench, path: string): Promise<Target
   };
   /** The live file at each path, and the one that this run has placed there. */
   const lying = new Map<string, { table: string; fileId: string }>();
-  const workshop = openWorkshop(bench);
+  const workshop = openWorkshop(ctx);
   const isChanged = ({ add, remove }: Draft) => add.length + remove.size > 0;
   const inDataset = (below: string) => (only === undefined ? below : `${only}/${below}`);
   /** The path of a live file, whichever action brought it. */
@@ -96,8 +96,8 @@ export async function openLakeTarget(bench: Bench, path: string): Promise<Target
         }
       }
       for (const entry of manifest.values()) {
-        const placed = entry.runId === bench.run.id ? placedOf(entry) : null;
-        if (!placed || !(await isThere(bench, placed.file))) continue;
+        const placed = entry.runId === ctx.run.id ? placedOf(entry) : null;
+        if (!placed || !(await isThere(ctx, placed.file))) continue;
         takeOut(entry.path);
         putIn(entry.path, placed.file, placed.columns);
         found.set(entry.path, presentFile(entry.path, entry.targetVersion, entry.size));
@@ -120,7 +120,7 @@ export async function openLakeTarget(bench: Bench, path: string): Promise<Target
       const table = tableOf(below);
       unite(draftOf(table).columns, columns);
       const placed = { ...sheet, part: arrivedPart(inDataset(below)) };
-      const file = await bench.lake.place({ layer, dataset, table, loadId: bench.run.id }, placed);
+      const file = await ctx.lake.place({ layer, dataset, table, loadId: ctx.run.id }, placed);
       takeOut(below);
       putIn(below, file, columns);
       return { version: file.id, size: read, detail: { file, columns } as unknown as JsonObject };
@@ -134,7 +134,7 @@ export async function openLakeTarget(bench: Bench, path: string): Promise<Target
       const tables = [...drafts].filter(([, draft]) => isChanged(draft));
       if (tables.length === 0) return null;
       return {
-        loadId: bench.run.id,
+        loadId: ctx.run.id,
         layer,
         dataset,
         tables: tables.map(([table, { before, columns, add, remove }]) => ({
@@ -167,23 +167,23 @@ function placedOf({ detail }: ManifestEntry): { file: LakeFile; columns: Column[
     : null;
 }
 
-async function isThere(bench: Bench, file: LakeFile): Promise<boolean> {
+async function isThere(ctx: RunContext, file: LakeFile): Promise<boolean> {
   try {
-    return (await stat(await bench.lake.localPath(file))).size > 0;
+    return (await stat(await ctx.lake.localPath(file))).size > 0;
   } catch {
     return false; // it was swept meanwhile, and comes again
   }
 }
 
 /** Brings files to this machine and makes them files of the lake, one after the other in one process. */
-function openWorkshop(bench: Bench) {
+function openWorkshop(ctx: RunContext) {
   let session: Promise<SqlSession> | null = null;
   let turn: Promise<unknown> = Promise.resolve();
   let count = 0;
 
   async function read(path: string, number: number): Promise<{ sheet: SqlFile; columns: Column[] }> {
-    const folder = await bench.workFolder();
-    session ??= bench.sql.session({ folders: [folder], signal: bench.signal });
+    const folder = await ctx.workFolder();
+    session ??= ctx.sql.session({ folders: [folder], signal: ctx.signal });
     const sql = await session;
     const described = await sql.run(`DESCRIBE SELECT * FROM ${parquet([path])}`);
     const columns = described.map(({ column_name: name, column_type: dataType }) => ({
@@ -191,7 +191,7 @@ function openWorkshop(bench: Bench) {
       dataType: String(dataType),
       nullable: true,
     }));
-    const lacking = stamps(bench.run.id, number).filter(
+    const lacking = stamps(ctx.run.id, number).filter(
       ({ name }) => !columns.some((column) => column.name.toLowerCase() === name),
     );
     if (lacking.length === 0) {
@@ -212,9 +212,9 @@ function openWorkshop(bench: Bench) {
   return {
     async take(path: string, { bytes }: Opened, size: number | null) {
       const number = ++count;
-      const place = join(await bench.workFolder(), `taken-${number}.parquet`);
-      const chunks = readChunks(exactly(bytes, size, path), bench.signal);
-      await pipeline(Readable.from(chunks), createWriteStream(place), { signal: bench.signal });
+      const place = join(await ctx.workFolder(), `taken-${number}.parquet`);
+      const chunks = readChunks(exactly(bytes, size, path), ctx.signal);
+      await pipeline(Readable.from(chunks), createWriteStream(place), { signal: ctx.signal });
       const mine = turn.then(() => read(place, number));
       turn = mine.catch(() => undefined); // whoever comes next does not care how this one ended
       try {

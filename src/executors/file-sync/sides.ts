@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { LakeLoad } from "../../lake/contract.ts";
 import type { Link, Opened, Stamp, Tree, TreeFile } from "../../providers/contract.ts";
-import type { Bench, ConnectionUse, ManifestEntry } from "../contract.ts";
+import type { ConnectionUse, ManifestEntry, RunContext } from "../contract.ts";
 import { type Definition, LAKE, partsOf } from "./definition.ts";
 import { lakeSource } from "./lake-source.ts";
 import { openLakeTarget } from "./lake-target.ts";
@@ -47,12 +47,12 @@ export interface Target {
 
 /** Opens the folder that a sync reads from. Throws as `connection` does, and for a connection without files. */
 export async function openSource(
-  bench: Bench,
+  ctx: RunContext,
   { connectionId, path = "/" }: Definition["source"],
   mode: Definition["mode"],
 ): Promise<Source> {
-  if (connectionId === LAKE) return lakeSource(bench, path);
-  const { tree, link, title } = await openTree(bench, connectionId, "read");
+  if (connectionId === LAKE) return lakeSource(ctx, path);
+  const { tree, link, title } = await openTree(ctx, connectionId, "read");
   if (!tree) throw new AppError("definition_invalid", `A connection of ${title} has no files to copy.`);
   const folder = folderOf(path);
   return {
@@ -79,11 +79,11 @@ async function* walkIfThere(files: AsyncIterable<TreeFile>): AsyncGenerator<Tree
 
 /** Opens the folder that a sync writes to. Throws as `openSource` does, and where files can only be read. */
 export async function openTarget(
-  bench: Bench,
+  ctx: RunContext,
   { connectionId, path = "/" }: Definition["destination"],
 ): Promise<Target> {
-  if (connectionId === LAKE) return openLakeTarget(bench, path);
-  const { tree, link, title } = await openTree(bench, connectionId, "write");
+  if (connectionId === LAKE) return openLakeTarget(ctx, path);
+  const { tree, link, title } = await openTree(ctx, connectionId, "write");
   const writes = tree?.writes;
   if (!tree || !writes) throw new AppError("definition_invalid", readOnly(title));
   const folder = folderOf(path);
@@ -110,10 +110,10 @@ export async function openTarget(
   };
 }
 
-async function openTree(bench: Bench, connectionId: string | undefined, purpose: ConnectionUse) {
+async function openTree(ctx: RunContext, connectionId: string | undefined, purpose: ConnectionUse) {
   const { provider, link } = await (connectionId === undefined
-    ? bench.connection(purpose)
-    : bench.openConnection(connectionId, purpose));
+    ? ctx.connection(purpose)
+    : ctx.openConnection(connectionId, purpose));
   return { tree: provider.tree, link, title: provider.title };
 }
 

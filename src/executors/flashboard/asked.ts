@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { missingFields, specFaults } from "../../charts/spec.ts";
-import type { Bench } from "../contract.ts";
+import type { RunContext } from "../contract.ts";
 import { answerOf } from "../model/answer.ts";
 import { openSchema, schemaText } from "../schema/live.ts";
 
@@ -44,13 +44,13 @@ export interface AskedPanel {
 
 /** Panels that a model lays out for `prompt`, each checked against the tables. Throws what `answerOf` throws. */
 export async function panelsFor(
-  bench: Bench,
+  ctx: RunContext,
   prompt: string,
   datasets: string[] | undefined,
 ): Promise<AskedPanel[]> {
-  const schema = await openSchema(bench, datasets ? { datasets } : {});
+  const schema = await openSchema(ctx, datasets ? { datasets } : {});
   const { value } = await answerOf<JsonObject & { panels: AskedPanel[] & JsonObject[] }>(
-    bench,
+    ctx,
     { system: `${SYSTEM}\n\n${schemaText(schema)}`, prompt, schema: PANELS },
     async ({ panels }) => {
       for (const panel of panels) {

@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import type { Reply } from "../../base/http-message.ts";
 import { anything, map, nullable, object } from "../../base/shape.ts";
-import { type Bench, type Done, defineExecutor, type Waiting } from "../contract.ts";
+import { type Done, defineExecutor, type RunContext, type Waiting } from "../contract.ts";
 import { isFixedAddress } from "../page/address.ts";
 import { approvalOf, callApi, callHash, checkInput } from "./api.ts";
 import {
@@ -63,11 +63,11 @@ export const httpRequest = defineExecutor({
 
   check: definitionFaults,
 
-  async execute(bench, definition) {
+  async execute(ctx, definition) {
     const { api, url } = definition;
-    if (api) return callCatalog(bench, definition, api);
+    if (api) return callCatalog(ctx, definition, api);
     if (url === undefined) throw new AppError("definition_invalid", "url: Field required, or api.");
-    return request(bench, { ...definition, url });
+    return request(ctx, { ...definition, url });
   },
 });
 
@@ -77,17 +77,17 @@ const mayChange = ({ method = "GET", body, headers = {} }: Request): boolean =>
   body !== undefined ||
   Object.keys(headers).some((name) => /^x-(http-)?method(-override)?$/i.test(name));
 
-async function request(bench: Bench, definition: Request): Promise<Done> {
+async function request(ctx: RunContext, definition: Request): Promise<Done> {
   const { pagination } = definition;
   const fault = bodyFault(definition);
   if (fault) throw new AppError("definition_invalid", fault);
-  const access = await openAccess(bench, mayChange(definition) ? "write" : "read");
+  const access = await openAccess(ctx, mayChange(definition) ? "write" : "read");
   try {
     const start = startOf(definition, access);
-    const send = sender(bench, definition, access);
+    const send = sender(ctx, definition, access);
     const replies = pagination
-      ? await readPages(bench, definition, pagination, start, send)
-      : [await readOne(bench, definition, start, send)];
+      ? await readPages(ctx, definition, pagination, start, send)
+      : [await readOne(ctx, definition, start, send)];
     const last = replies.at(-1) as Reply;
     const work = {
       status: last.status,
@@ -97,30 +97,30 @@ async function request(bench: Bench, definition: Request): Promise<Done> {
       responseExtract: definition.responseExtract ?? null,
       secrets: [...(access?.secrets() ?? [])],
     };
-    return await makeResult(byOf(bench), work, replies);
+    return await makeResult(byOf(ctx), work, replies);
   } catch (error) {
     throw withoutSecrets(error, access?.secrets() ?? []);
   }
 }
 
 /** The run waits where the call needs approval and has none yet; it comes here again when it has. */
-async function callCatalog(bench: Bench, definition: Definition, api: ApiCall): Promise<Done | Waiting> {
+async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall): Promise<Done | Waiting> {
   const input = api.arguments ?? {};
-  const use = await bench.catalog(api);
+  const use = await ctx.catalog(api);
   checkInput(use, input);
   const isHeld = use.approvalRequired || api.fingerprint !== undefined;
   if (api.fingerprint !== undefined && api.fingerprint !== use.fingerprint) throw changed();
   if (use.approvalRequired) {
-    const approved = await bench.approvedHash();
+    const approved = await ctx.approvedHash();
     if (approved === null) {
-      bench.log("info", "The call needs approval, and waits for it.");
+      ctx.log("info", "The call needs approval, and waits for it.");
       return { wait: "approval", request: approvalOf(use, input) };
     }
     if (approved !== callHash(use, input)) throw changed();
-    bench.log("info", `Sends what was approved, hash ${approved}.`);
+    ctx.log("info", `Sends what was approved, hash ${approved}.`);
   }
-  bench.progress({ phase: "requesting", message: `${api.endpoint ?? api.tool} of ${use.apiName}` });
-  return callApi(bench, use, input, { ...definition, isHeld });
+  ctx.progress({ phase: "requesting", message: `${api.endpoint ?? api.tool} of ${use.apiName}` });
+  return callApi(ctx, use, input, { ...definition, isHeld });
 }
 
 const changed = () =>
@@ -129,16 +129,16 @@ const changed = () =>
     "What was approved is not what would be sent now: the endpoint, the API or its connection has changed. Run it again.",
   );
 
-async function readOne(bench: Bench, definition: Request, turn: Turn, send: Send): Promise<Reply> {
-  bench.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${turn.url.host}` });
+async function readOne(ctx: RunContext, definition: Request, turn: Turn, send: Send): Promise<Reply> {
+  ctx.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${turn.url.host}` });
   const maxBytes = definition.maxBytes ?? DEFAULT_MAX_BYTES;
   const reply = await send(turn, 1, maxBytes);
-  if (reply.truncated) bench.log("warn", `The reply is longer than maxBytes (${maxBytes}) and was cut off.`);
+  if (reply.truncated) ctx.log("warn", `The reply is longer than maxBytes (${maxBytes}) and was cut off.`);
   return reply;
 }
 
 async function readPages(
-  bench: Bench,
+  ctx: RunContext,
   definition: Request,
   pagination: Pagination,
   start: Turn,
@@ -151,7 +151,7 @@ async function readPages(
   let turn: Turn | null = firstTurn(pagination, start);
   while (turn) {
     checkNew(seen, turn);
-    bench.progress({
+    ctx.progress({
       phase: "requesting",
       message: `Page ${replies.length + 1}`,
       current: replies.length,
@@ -160,7 +160,7 @@ async function readPages(
     const reply: Reply = await send(turn, replies.length + 1, left);
     const last = replies.at(-1);
     if (reply.truncated && last) {
-      bench.log(
+      ctx.log(
         "warn",
         `Stopped after ${replies.length} pages: with the next one they are longer than maxBytes.`,
       );
@@ -171,14 +171,14 @@ async function readPages(
     replies.push(reply);
     left -= reply.bytes;
     const paths = lookOf(pagination);
-    turn = nextTurn(pagination, turn, reply, paths && (await look(byOf(bench), paths, reply)));
+    turn = nextTurn(pagination, turn, reply, paths && (await look(byOf(ctx), paths, reply)));
     if (turn && replies.length >= maxPages) {
-      bench.log("warn", `Stopped after ${maxPages} pages (maxPages), and there are more.`);
+      ctx.log("warn", `Stopped after ${maxPages} pages (maxPages), and there are more.`);
       reply.truncated = true;
       break;
     }
   }
-  bench.progress({
+  ctx.progress({
     phase: "requesting",
     message: `${replies.length} pages`,
     current: replies.length,

@@ -5,7 +5,7 @@ import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../.
 import type { Json, JsonObject } from "../../base/json.ts";
 import { type Summary, summaryOf } from "../../base/summary.ts";
 import type { Compute } from "../../compute/contract.ts";
-import type { Bench } from "../contract.ts";
+import type { RunContext } from "../contract.ts";
 
 /** Replies up to this long are read where they came; what looks into them is bounded by `SEARCH_HERE`. */
 const MAX_PARSED_BYTES = 1024 * 1024;
@@ -86,7 +86,7 @@ export const byOf = ({
   compute,
   signal,
   run,
-}: Pick<Bench, "compute" | "signal"> & { run: { organizationId: string } }): By => ({
+}: Pick<RunContext, "compute" | "signal"> & { run: { organizationId: string } }): By => ({
   compute,
   signal,
   organizationId: run.organizationId,

@@ -10,7 +10,7 @@ import {
 import { multipartOf } from "../../base/http-multipart.ts";
 import type { Authority } from "../../catalog/contract.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../../providers/contract.ts";
-import type { Bench, ConnectionUse } from "../contract.ts";
+import type { ConnectionUse, RunContext } from "../contract.ts";
 import { isBodiless, type Request, urlFault } from "./definition.ts";
 import type { Turn } from "./pages.ts";
 
@@ -28,8 +28,8 @@ export interface Access {
 }
 
 /** Null without a connection; throws `definition_invalid` for one that HTTP requests can't be made with. */
-export async function openAccess(bench: Bench, purpose: ConnectionUse): Promise<Access | null> {
-  return bench.hasConnection ? accessOf(await bench.connection(purpose)) : null;
+export async function openAccess(ctx: RunContext, purpose: ConnectionUse): Promise<Access | null> {
+  return ctx.hasConnection ? accessOf(await ctx.connection(purpose)) : null;
 }
 
 /** Throws `definition_invalid` for a connection that HTTP requests can't be made with. */
@@ -88,9 +88,9 @@ export function startOf({ url: text, query, body }: Request, access: Access | nu
   return { url, body };
 }
 
-/** What it takes to send: of a run its bench. */
+/** What it takes to send: of a run its context. */
 export type Outbox = Pick<
-  Bench,
+  RunContext,
   "egress" | "signal" | "clock" | "log" | "compute" | "room" | "workFolder" | "ids"
 > & {
   /** `id` stands in the idempotency keys of what is sent. */
@@ -100,7 +100,7 @@ export type Outbox = Pick<
 /** Sends the request of one page; `page` counts from 1. */
 export type Send = (turn: Turn, page: number, maxBytes: number) => Promise<Reply>;
 
-export function sender(bench: Outbox, definition: Request, access: Access | null): Send {
+export function sender(ctx: Outbox, definition: Request, access: Access | null): Send {
   const { method = "GET", followRedirects = true, expectStatus } = definition;
   const isExpected = (status: number) =>
     expectStatus ? expectStatus.includes(status) : status >= 200 && status < (followRedirects ? 300 : 400);
@@ -109,18 +109,18 @@ export function sender(bench: Outbox, definition: Request, access: Access | null
     const body = sentBody(definition, turn);
     const headers = {
       ...(body ? { "content-type": body.contentType } : {}),
-      ...(isSafe(method) ? {} : { "idempotency-key": page === 1 ? bench.run.id : `${bench.run.id}-${page}` }),
+      ...(isSafe(method) ? {} : { "idempotency-key": page === 1 ? ctx.run.id : `${ctx.run.id}-${page}` }),
       "user-agent": "Weir",
       ...headersOf(definition.headers ?? {}),
       ...headersOf(grant?.headers ?? {}),
     };
     const url = new URL(turn.url);
     for (const [name, value] of Object.entries(grant?.query ?? {})) url.searchParams.set(name, value);
-    return bench.egress.fetch(url.href, {
+    return ctx.egress.fetch(url.href, {
       method,
       headers,
       ...(body ? { body: body.content } : {}),
-      signal: bench.signal,
+      signal: ctx.signal,
       timeoutMs: REQUEST_TIMEOUT_MS,
       credentialHeaders: Object.keys(grant?.headers ?? {}),
       ...(followRedirects ? {} : { maxRedirects: 0 }),
@@ -135,10 +135,10 @@ export function sender(bench: Outbox, definition: Request, access: Access | null
       response = await ask(turn, page, await access.authorize({ isFresh: true })); // the kept token has ended
     }
     const good = isExpected(response.status);
-    const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, bench);
+    const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, ctx);
     const told = `${method} ${turn.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
-    bench.log(good ? "info" : "warn", told);
-    if (!good) throw unexpectedStatus(method, reply, bench.clock.now());
+    ctx.log(good ? "info" : "warn", told);
+    if (!good) throw unexpectedStatus(method, reply, ctx.clock.now());
     return reply;
   };
 }

@@ -2,7 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { valueFaults } from "../../base/json-schema.ts";
 import type { ModelMessage, Usage } from "../../models/contract.ts";
-import type { Bench } from "../contract.ts";
+import type { RunContext } from "../contract.ts";
 
 export interface Question {
   system: string;
@@ -19,7 +19,7 @@ export type Check<T> = (value: T) => Promise<string | null> | string | null;
  * Throws `output_invalid` with what is still wrong, and what the model throws.
  */
 export async function answerOf<T extends JsonObject>(
-  { model, signal }: Pick<Bench, "model" | "signal">,
+  { model, signal }: Pick<RunContext, "model" | "signal">,
   { system, prompt, schema }: Question,
   check: Check<T> = () => null,
 ): Promise<{ value: T; usage: Usage }> {

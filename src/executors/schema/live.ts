@@ -6,7 +6,7 @@ import { sqlName, sqlTables } from "../../lake/views.ts";
 import type { SourceSql } from "../../providers/contract.ts";
 import type { Column } from "../../sql/contract.ts";
 import { quoteName, withoutEnd } from "../../sql/text.ts";
-import type { Bench } from "../contract.ts";
+import type { RunContext } from "../contract.ts";
 
 /** More tables are looked at by nobody, and say nothing to a model. */
 const MAX_TABLES = 200;
@@ -42,13 +42,11 @@ export interface Place {
 
 /** Throws `definition_invalid` and `not_found` for a place where there is nothing to ask. */
 export async function openSchema(
-  bench: Bench,
+  ctx: RunContext,
   { connectionId, datasets, tables }: Place,
 ): Promise<LiveSchema> {
   const whole =
-    connectionId === undefined
-      ? await ofLake(bench, datasets)
-      : await ofConnection(bench, connectionId, tables);
+    connectionId === undefined ? await ofLake(ctx, datasets) : await ofConnection(ctx, connectionId, tables);
   const wanted = tables
     ? whole.tables.filter(({ name }) => tables.some((table) => isNamed(name, table)))
     : whole.tables;
@@ -67,17 +65,17 @@ export async function openSchema(
 const isNamed = (name: string, wanted: string): boolean =>
   name.toLowerCase() === wanted.toLowerCase() || name.toLowerCase().endsWith(`.${wanted.toLowerCase()}`);
 
-async function ofLake(bench: Bench, datasets: readonly string[] | undefined): Promise<LiveSchema> {
-  const all = await bench.lake.tables();
+async function ofLake(ctx: RunContext, datasets: readonly string[] | undefined): Promise<LiveSchema> {
+  const all = await ctx.lake.tables();
   const isOf = ({ layer, dataset }: LakeTable, wanted: string) =>
     wanted === `${layer}.${dataset}` || wanted === dataset;
   const missing = datasets?.find((wanted) => !all.some((table) => isOf(table, wanted)));
   if (missing !== undefined) throw new AppError("not_found", `There is no dataset ${missing}.`);
   const tables = datasets ? all.filter((table) => datasets.some((wanted) => isOf(table, wanted))) : all;
   const job = async (sql: string) => ({
-    tables: await sqlTables(bench.lake, tables, sql),
+    tables: await sqlTables(ctx.lake, tables, sql),
     sql,
-    signal: bench.signal,
+    signal: ctx.signal,
   });
   return {
     dialect: "duckdb",
@@ -87,25 +85,25 @@ async function ofLake(bench: Bench, datasets: readonly string[] | undefined): Pr
       rows: table.rows,
     })),
     // Inside of a FROM nothing but one query can stand.
-    check: async (sql) => void (await bench.sql.explain(await job(`SELECT * FROM (${withoutEnd(sql)}\n)`))),
-    select: async (sql, maxRows) => bench.sql.query(await job(withoutEnd(sql)), maxRows),
+    check: async (sql) => void (await ctx.sql.explain(await job(`SELECT * FROM (${withoutEnd(sql)}\n)`))),
+    select: async (sql, maxRows) => ctx.sql.query(await job(withoutEnd(sql)), maxRows),
     reads: (sql) => readsOf(sql, tables),
   };
 }
 
 async function ofConnection(
-  bench: Bench,
+  ctx: RunContext,
   id: string,
   named: readonly string[] | undefined,
 ): Promise<LiveSchema> {
-  const { provider, link } = await bench.openConnection(id, "read");
+  const { provider, link } = await ctx.openConnection(id, "read");
   const source = provider.tables;
   if (!source) throw new AppError("definition_invalid", `${provider.title} has no tables to look at.`);
   const found = await source.tables(link, false);
   const wanted = named ? found.filter(({ spec }) => named.some((table) => isNamed(spec, table))) : found;
   const tables: LiveTable[] = [];
   for (const { schema, table, spec } of wanted.slice(0, MAX_TABLES + 1)) {
-    bench.signal.throwIfAborted();
+    ctx.signal.throwIfAborted();
     tables.push({ name: spec, columns: await source.columns(link, schema, table), rows: null });
   }
   const speaksSql = (): SourceSql => {

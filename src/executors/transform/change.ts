@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import type { LakeTable, TableChange } from "../../lake/contract.ts";
 import { mergeFiles } from "../../lake/merge.ts";
 import type { Column, SqlFile } from "../../sql/contract.ts";
-import type { Bench } from "../contract.ts";
+import type { RunContext } from "../contract.ts";
 import { commonType } from "../extract/types.ts";
 
 /** Where rows go, and what becomes of those that are there. */
@@ -27,7 +27,7 @@ export interface Change {
 
 /** What the new rows do to the table as it is. Throws `definition_invalid`, and `schema_contract_violation`. */
 export async function changeOf(
-  bench: Bench,
+  ctx: RunContext,
   output: Output,
   existing: LakeTable | null,
   columns: Column[],
@@ -47,29 +47,29 @@ export async function changeOf(
     throw new AppError("definition_invalid", `${message}; the merge goes by primaryKey.`);
   }
   if (rows === 0) return { ...plain, columns: together, remove: [] };
-  bench.progress({ phase: "merge" });
-  return merge(bench, { ...output, primaryKey: key }, existing, together, files);
+  ctx.progress({ phase: "merge" });
+  return merge(ctx, { ...output, primaryKey: key }, existing, together, files);
 }
 
 async function merge(
-  bench: Bench,
+  ctx: RunContext,
   { primaryKey: key = [], partitionBy = [] }: Output,
   table: LakeTable | null,
   columns: Column[],
   files: SqlFile[],
 ): Promise<Change> {
-  const work = await bench.workFolder();
+  const work = await ctx.workFolder();
   const existing = await Promise.all(
     (table?.files ?? []).map(async ({ id, path, rows }) => ({
       id,
       rows,
-      path: await bench.lake.localPath({ path }),
+      path: await ctx.lake.localPath({ path }),
     })),
   );
-  const session = await bench.sql.session({
+  const session = await ctx.sql.session({
     folders: [work],
     files: existing.map((file) => file.path),
-    signal: bench.signal,
+    signal: ctx.signal,
   });
   try {
     const incoming = files.map((file) => file.path);

@@ -37,7 +37,7 @@ export async function insertConnection(
   origin: Pick<ConnectionRow, "templateId" | "definition">,
 ): Promise<ConnectionRow> {
   if (tx.providers.get(input.provider ?? "")?.isLocal)
-    await tx.fellows?.requireTogether("The files of this connection");
+    await tx.peers?.requireTogether("The files of this connection");
   const at = { id: tx.ids.uuid(), organizationId: tx.organizationId };
   const row: ConnectionRow = {
     ...created(tx),

@@ -31,7 +31,7 @@ export async function linkOf(
 ): Promise<OpenedConnection> {
   if (needsApproval(row.approvalRequired, purpose)) throw approvalMissing(row);
   const provider = providerOf(ctx, row);
-  if (provider.isLocal) await ctx.fellows?.requireTogether("The files of this connection");
+  if (provider.isLocal) await ctx.peers?.requireTogether("The files of this connection");
   const filesFolder = join(ctx.filesFolder, row.organizationId);
   await mkdir(filesFolder, { recursive: true, mode: 0o700 });
   const link: Link = {

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import type { ManifestBench, ManifestEntry } from "../../executors/contract.ts";
+import type { ManifestEntry, SyncManifest } from "../../executors/contract.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
 import { type SyncFileRow, syncFiles } from "./table.ts";
@@ -22,7 +22,7 @@ const keep = prepared((db: WriteDb) =>
 );
 
 /** What the syncs of one owner have copied where. What is written is true of the destination, whoever has the run. */
-export function openManifest(ctx: Context, ownerId: string, actionRunId: string): ManifestBench {
+export function openManifest(ctx: Context, ownerId: string, actionRunId: string): SyncManifest {
   const { organizationId } = ctx;
   const at = (place: string) =>
     and(

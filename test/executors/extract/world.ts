@@ -6,7 +6,7 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { read } from "../../../src/base/shape.ts";
-import type { Bench, Done } from "../../../src/executors/contract.ts";
+import type { Done, RunContext } from "../../../src/executors/contract.ts";
 import { dltExtract } from "../../../src/executors/dlt-extract.ts";
 import type { CursorState, LakeTable } from "../../../src/lake/contract.ts";
 import { openFolderLake } from "../../../src/lake/folder.ts";
@@ -16,9 +16,9 @@ import { postgres } from "../../../src/providers/postgres.ts";
 import type { Sheets } from "../../../src/sheets/contract.ts";
 import type { Sql, SqlSession } from "../../../src/sql/contract.ts";
 import { jsonText, textOf } from "../../../src/sql/values.ts";
-import { testBench } from "../../support/bench.ts";
 import { link } from "../../support/link.ts";
 import type { TestPostgres } from "../../support/postgres.ts";
+import { testContext } from "../../support/run-context.ts";
 
 export type Source = (request: ExtractRequest) => Extraction | Promise<Extraction>;
 
@@ -105,11 +105,11 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
       definition: JsonObject,
       source: Source | { provider: Provider; link: Link },
       given: { commit?: boolean; signal?: AbortSignal; loadId?: string } = {},
-    ): Promise<{ done: Done; result: Result; bench: ReturnType<typeof testBench> }> {
+    ): Promise<{ done: Done; result: Result; ctx: ReturnType<typeof testContext> }> {
       const checked = read(dltExtract.definition, { dataset: "shop", ...definition }, []);
       if (checked.faults.length > 0) throw new AppError("definition_invalid", JSON.stringify(checked.faults));
       const loadId = given.loadId ?? `load-${++runs}`;
-      const bench = testBench({
+      const ctx = testContext({
         run: { id: loadId, organizationId: "org", attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" },
         sql,
         ...(options.sheets ? { sheets: options.sheets } : {}),
@@ -126,15 +126,15 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
           place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
           cursor: async (resource) => cursors.get(resource) ?? null,
           lock: async (layer, dataset) => void locks.push(`${layer}.${dataset}`),
-        } satisfies Bench["lake"],
+        } satisfies RunContext["lake"],
       });
-      await using _ = bench;
-      const done = await dltExtract.execute(bench, checked.value as JsonObject);
+      await using _ = ctx;
+      const done = await dltExtract.execute(ctx, checked.value as JsonObject);
       const shown = read(dltExtract.result, done.result, []);
       if (shown.faults.length > 0)
         throw new Error(`The result is not of its shape: ${JSON.stringify(shown.faults)}`);
       if (given.commit !== false) commit(done);
-      return { done, result: done.result as unknown as Result, bench };
+      return { done, result: done.result as unknown as Result, ctx };
     },
     /** The rows of a statement over the committed tables. */
     async query(text: string): Promise<JsonObject[]> {

@@ -3,7 +3,7 @@ import type { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, SYSTEM, write } from "../context.ts";
-import type { Bench, Executor, LakeBench, Progress } from "../executors/contract.ts";
+import type { Executor, Progress, RunContext, RunLake } from "../executors/contract.ts";
 import type { Link } from "../providers/contract.ts";
 import { recordProgress } from "../queue/end.ts";
 import { runTopic } from "../queue/enqueue.ts";
@@ -33,9 +33,9 @@ const MAX_LOG_CHARACTERS = 10_000;
 /** Beyond this many lines a run's log is cut, and says so. */
 const MAX_LOG_LINES = 100_000;
 
-/** A bench, and what the worker takes from it when the run has ended. */
-export interface OpenBench {
-  bench: Bench;
+/** A run context, and what the worker takes from it when the run has ended. */
+export interface OpenRunContext {
+  context: RunContext;
   /** What has been gathered and not written yet; nothing is written on its own after this. */
   leftover(): Promise<{ progress: RunProgress | null; isProgressNew: boolean; logs: NewLog[] }>;
   /** The credentials of the connections that the run has opened: they are told nobody. */
@@ -50,7 +50,7 @@ interface Setting {
   /** As the row keeps it. */
   stored: StoredDefinition;
   scope: Scope;
-  kept: Bench["kept"];
+  kept: RunContext["kept"];
   signal: AbortSignal;
   /** Ends the run with this as its failure. */
   end(why: AppError): void;
@@ -62,7 +62,7 @@ interface Setting {
 }
 
 /** Lays out what an executor works with. */
-export function openBench(ctx: Context, setting: Setting): OpenBench {
+export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
   const { run, executor, scope, kept, signal } = setting;
   const secrets: string[] = [];
   const diary = openDiary(ctx, run, setting.stored, () => secrets);
@@ -94,7 +94,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     return opening;
   };
 
-  const bench: Bench = {
+  const context: RunContext = {
     run: {
       id: run.id,
       organizationId: run.organizationId,
@@ -116,7 +116,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     sheets: { read: (source) => ctx.sheets.read({ ...source, organizationId: ctx.organizationId }) },
     search: ctx.search,
     ids: ctx.ids,
-    lake: lakeBench(ctx, setting, undo),
+    lake: lakeContext(ctx, setting, undo),
     workFolder() {
       folder ??= ctx.lake.workFolder(run.id).then(async ({ path, dispose }) => {
         await undo.add(dispose);
@@ -143,7 +143,7 @@ export function openBench(ctx: Context, setting: Setting): OpenBench {
     log: diary.log,
   };
   return {
-    bench,
+    context,
     leftover: diary.close,
     secrets: () => secrets,
     dispose: undo.all,
@@ -156,8 +156,8 @@ const TELL_WAIT_MS = 250;
 /** Room is taken once, and let go of with the run. */
 function roomFor(
   { room, organizationId }: Context,
-  { signal, undo, progress }: Pick<Bench, "signal" | "progress"> & { undo: ReturnType<typeof openUndo> },
-): Bench["room"] {
+  { signal, undo, progress }: Pick<RunContext, "signal" | "progress"> & { undo: ReturnType<typeof openUndo> },
+): RunContext["room"] {
   let taking: Promise<void> | null = null;
   const take = async (bytes: number) => {
     const message = "Waiting for memory: other runs are reading large replies.";
@@ -173,7 +173,7 @@ function roomFor(
 }
 
 /** SQL whose statements wait in the organization's own line. */
-function sqlFor({ sql, organizationId }: Context): Bench["sql"] {
+function sqlFor({ sql, organizationId }: Context): RunContext["sql"] {
   return {
     ...sql,
     query: (job, limit) => sql.query({ ...job, organizationId }, limit),
@@ -201,11 +201,11 @@ function openUndo() {
   };
 }
 
-function lakeBench(
+function lakeContext(
   ctx: Context,
   { run, locks, yieldTo }: Setting,
   undo: ReturnType<typeof openUndo>,
-): LakeBench {
+): RunLake {
   const { organizationId } = run;
   return {
     tables: () => readTables(ctx.db, { organizationId }),

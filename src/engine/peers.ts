@@ -18,12 +18,12 @@ const TOLD_MS = 1_000;
  * only ends their leases: who takes the work up, and that the dead write nothing more if they live after all, is the
  * leases' own business.
  */
-export function fellows(app: App): Loop {
+export function peers(app: App): Loop {
   return {
-    name: "fellows",
+    name: "peers",
     async tick() {
-      if (app.fellows === null) return "idle";
-      const { dead, wasTakenForDead, correctedMs } = await app.fellows.look();
+      if (app.peers === null) return "idle";
+      const { dead, wasTakenForDead, correctedMs } = await app.peers.look();
       if (wasTakenForDead)
         app.log.write("warn", "the other processes had taken this one for dead; it is there again");
       if (Math.abs(correctedMs) >= TOLD_MS)

@@ -6,19 +6,19 @@ import { openEgress } from "../../src/base/egress.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { systemIds } from "../../src/base/ids.ts";
 import { openCompute } from "../../src/compute/compute.ts";
-import type { Bench, LogLevel, Progress } from "../../src/executors/contract.ts";
+import type { LogLevel, Progress, RunContext } from "../../src/executors/contract.ts";
 
-export interface TestBench extends Bench, AsyncDisposable {
+export interface TestContext extends RunContext, AsyncDisposable {
   /** What the executor told, in order. */
   readonly logs: { level: LogLevel; message: string }[];
   readonly progresses: Progress[];
 }
 
 const missing = (what: string): never => {
-  throw new Error(`This bench has no ${what}; give it one.`);
+  throw new Error(`This context has no ${what}; give it one.`);
 };
 
-const noLake: Bench["lake"] = {
+const noLake: RunContext["lake"] = {
   tables: async () => missing("lake"),
   table: async () => missing("lake"),
   past: async () => missing("lake"),
@@ -28,12 +28,12 @@ const noLake: Bench["lake"] = {
   lock: async () => missing("lake"),
 };
 
-/** A real bench for one execution: the system's clock, and a way out that also reaches loopback. */
-export function testBench(overrides: Partial<Bench> = {}): TestBench {
-  const logs: TestBench["logs"] = [];
+/** A real context for one execution: the system's clock, and a way out that also reaches loopback. */
+export function testContext(overrides: Partial<RunContext> = {}): TestContext {
+  const logs: TestContext["logs"] = [];
   const progresses: Progress[] = [];
   const folders: string[] = [];
-  const bench: Omit<Bench, "sql" | "charts" | "model" | "reader" | "sheets" | "search"> = {
+  const ctx: Omit<RunContext, "sql" | "charts" | "model" | "reader" | "sheets" | "search"> = {
     run: {
       id: "01900000-0000-7000-8000-000000000001",
       organizationId: "01900000-0000-7000-8000-000000000002",
@@ -91,7 +91,7 @@ export function testBench(overrides: Partial<Bench> = {}): TestBench {
     get search() {
       return missing("search");
     },
-    ...bench,
+    ...ctx,
     ...overrides,
     logs,
     progresses,

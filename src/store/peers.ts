@@ -49,7 +49,7 @@ type Silence = Map<string, { seenAt: string; looks: number }>;
  * The processes that share a store on a libSQL server, as one of them sees them. They go by the database's clock. That
  * nobody heard of a process only counts while others were heard of, so that an hour without the server buries nobody.
  */
-export class Fellows {
+export class Peers {
   readonly #store: Store;
   readonly #clock: CorrectableClock;
   readonly #own: NewProcess;
