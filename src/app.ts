@@ -27,10 +27,10 @@ import { runFollowers } from "./flows/run-followers.ts";
 import { type DataFolder, openDataFolder } from "./folder.ts";
 import { checkInstallation, placesOf, readInstallation, recordInstallation } from "./installation.ts";
 import { awayFrom } from "./lake/away-from.ts";
+import { openFolderBlobs } from "./lake/blobs.ts";
 import { type BucketLake, openBucketLake } from "./lake/bucket.ts";
 import { openFolderLake, WORK } from "./lake/folder.ts";
-import { openFolderShelf } from "./lake/shelf.ts";
-import { lakeTogether, shelfTogether } from "./lake/together.ts";
+import { blobsTogether, lakeTogether } from "./lake/together.ts";
 import { openSmtp } from "./mail/smtp.ts";
 import { openModels } from "./models/registry.ts";
 import { ownServices } from "./own-services.ts";
@@ -277,7 +277,7 @@ async function openPeers({ store, folder, clock, ids, config }: Omit<Ground, "pe
 }
 
 /**
- * The lake and the shelf of large artifacts: of the data directory, or of the bucket that is set; artifacts lie there
+ * The lake and the blob store of large artifacts: of the data directory, or of the bucket that is set; artifacts lie there
  * where the database is elsewhere, too. Throws `ConfigError` where the bucket can't be used.
  */
 async function lakeOf(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">> {
@@ -286,9 +286,9 @@ async function lakeOf(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">
   if (isLakeNew && bucket === null && !store.remote && !(await hasFiles(store, hasIn(folder))))
     throw otherLake(folder.lake);
   const lake = bucket ?? openFolderLake(folder.lake);
-  const artifacts = bucket && store.remote ? bucket.shelf("artifacts") : openFolderShelf(folder.artifacts);
+  const artifacts = bucket && store.remote ? bucket.blobs("artifacts") : openFolderBlobs(folder.artifacts);
   if (peers === null || bucket) return { lake, artifacts };
-  return { lake: lakeTogether(lake, peers), artifacts: shelfTogether(artifacts, peers) };
+  return { lake: lakeTogether(lake, peers), artifacts: blobsTogether(artifacts, peers) };
 }
 
 /** The bucket that is set for the lake, and what may be reached to get there; null where none is. */

@@ -18,7 +18,7 @@ import type { Config } from "./config.ts";
 import type { SecretBox } from "./crypto/secretbox.ts";
 import type { Executors, WaitKind, Waits } from "./executors/contract.ts";
 import type { Away } from "./lake/away.ts";
-import type { Lake, Shelf } from "./lake/contract.ts";
+import type { BlobStore, Lake } from "./lake/contract.ts";
 import type { Mailer } from "./mail/contract.ts";
 import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
@@ -116,7 +116,7 @@ export interface App {
   /** Absolute; one folder for each organization lies in it. */
   readonly filesFolder: string;
   /** Where large artifacts lie, by organization. */
-  readonly artifacts: Shelf;
+  readonly artifacts: BlobStore;
   /** Absolute; this process's alone. */
   readonly scratchFolder: string;
   /** The command that starts this same program. */

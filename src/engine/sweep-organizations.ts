@@ -60,7 +60,7 @@ async function* erase(app: App, id: string): AsyncGenerator<void> {
   await run(sql`delete from organizations where id = ${id}`);
 }
 
-/** What the lake and the shelf of artifacts hold; the rows that name it go afterwards. */
+/** What the lake and the blob store of artifacts hold; the rows that name it go afterwards. */
 async function* eraseFiles(app: App, id: string): AsyncGenerator<void> {
   for (const [table, remove] of [
     ["lake_files", (paths: string[]) => app.lake.remove(paths)],

@@ -11,7 +11,7 @@ import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../provi
 import { upload } from "../providers/s3-upload.ts";
 import { childrenOf, textOf } from "../providers/s3-xml.ts";
 import { openCache } from "./cache.ts";
-import type { Lake, LakeFile, Shelf } from "./contract.ts";
+import type { BlobStore, Lake, LakeFile } from "./contract.ts";
 import { openFolderLake } from "./folder.ts";
 import { checkPath, folderOf } from "./names.ts";
 
@@ -40,8 +40,8 @@ export interface BucketLake extends Lake {
   claim(id: string, mayTake?: () => Promise<void>): Promise<void>;
   /** Whether a file is in the bucket. */
   has(path: string): Promise<boolean>;
-  /** A shelf in the folder `name` beside the datasets. */
-  shelf(name: string): Shelf;
+  /** A blob store in the folder `name` beside the datasets. */
+  blobs(name: string): BlobStore;
 }
 
 /** Below the lake's root: says whose it is, so that no other installation takes its files for leftovers. */
@@ -141,7 +141,7 @@ export function openBucketLake(options: BucketOptions): BucketLake {
       return false;
     },
 
-    shelf: (name) => ({
+    blobs: (name) => ({
       async put(path, content) {
         const bytes = new Blob([content as BlobPart]).stream();
         await transfer(() => upload(link, `${root}${name}/${path}`, bytes, MAX_FILE_BYTES));

@@ -93,7 +93,7 @@ export interface Lake {
 }
 
 /** Files that are written once, by their relative paths: a folder of this machine, or object storage. */
-export interface Shelf {
+export interface BlobStore {
   /** Keeps a file durably; nothing is there by that name. Throws `disk_full` and `unavailable`. */
   put(path: string, content: string | Uint8Array): Promise<void>;
   /** What a file holds; null where there is none. Throws `unavailable`. */

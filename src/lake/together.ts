@@ -1,5 +1,5 @@
 import { AppError } from "../base/errors.ts";
-import type { Lake, Shelf } from "./contract.ts";
+import type { BlobStore, Lake } from "./contract.ts";
 
 /** Whether others that share the database see this data directory. */
 interface Others {
@@ -22,14 +22,14 @@ export const lakeTogether = (lake: Lake, others: Others): Lake => ({
   },
 });
 
-export const shelfTogether = (shelf: Shelf, others: Others): Shelf => ({
-  ...shelf,
+export const blobsTogether = (blobs: BlobStore, others: Others): BlobStore => ({
+  ...blobs,
   async put(path, content) {
     await others.requireTogether("A large artifact");
-    return shelf.put(path, content);
+    return blobs.put(path, content);
   },
   async open(path) {
-    const content = await shelf.open(path);
+    const content = await blobs.open(path);
     if (content === null && (await others.isApart())) throw elsewhere("The artifact lies");
     return content;
   },

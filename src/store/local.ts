@@ -6,10 +6,10 @@ import { backup, backupBefore } from "./backup.ts";
 import { Checkpointer } from "./checkpoint.ts";
 import { storeFault } from "./faults.ts";
 import { openReader, openWriter } from "./file.ts";
-import { Lane } from "./lane.ts";
 import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
 import { Reader } from "./sqlite.ts";
 import type { Store, StoreOptions } from "./store.ts";
+import { WriteQueue } from "./write-queue.ts";
 import { ThreadWriter } from "./writer.ts";
 
 const GROUP_SIZE = 256;
@@ -44,15 +44,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const reader = openReader(path);
   const reading = new Reader(reader);
-  const writer: ThreadWriter = new ThreadWriter(options, () => lane.check());
+  const writer: ThreadWriter = new ThreadWriter(options, () => queue.check());
   const checkpointer = new Checkpointer({
     path,
     moveAlone: () => writer.checkpoint(),
     reader,
     clock,
-    onQuiet: () => giveBack(reader, lane),
+    onQuiet: () => giveBack(reader, queue),
   });
-  const lane = new Lane(writer, {
+  const queue = new WriteQueue(writer, {
     clock,
     isAlone: true,
     groupSize: groupCommit ? GROUP_SIZE : 1,
@@ -63,11 +63,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return {
     db: reading.db,
     remote: false,
-    write: (work) => lane.write(work),
+    write: (work) => queue.write(work),
     backup: (to) => backup(path, to),
     stats: async () => ({ databaseBytes: sizeOf(path), walBytes: sizeOf(`${path}-wal`) }),
     async close() {
-      await lane.close();
+      await queue.close();
       await checkpointer.close();
       reading.close();
       await writer.close();
@@ -76,12 +76,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /** Gives a part of the file's free pages back to the disk, where there are many. */
-function giveBack(reader: Sqlite, lane: Lane): void {
+function giveBack(reader: Sqlite, queue: WriteQueue): void {
   const { pages } = reader.query("SELECT freelist_count AS pages FROM pragma_freelist_count").get() as {
     pages: number;
   };
   if (pages < FREE_PAGES_KEPT) return;
-  lane
+  queue
     .write((db) => db.run(sql.raw(`PRAGMA incremental_vacuum(${FREE_PAGES_AT_ONCE})`)))
     .catch(() => undefined); // the next quiet moment tries again
 }

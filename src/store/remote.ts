@@ -2,10 +2,10 @@ import { type Client, createClient } from "@libsql/client/http";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { trustingFetch } from "../base/egress-trust.ts";
 import { AppError } from "../base/errors.ts";
-import { Lane, type Transaction, type Writer } from "./lane.ts";
 import { drizzleOver, RemoteTransaction, refuseChange, type Statement, told, within } from "./libsql.ts";
 import { type MigrationTarget, migrate } from "./migrate.ts";
 import type { ReadDb, RemoteStoreOptions, Store, WriteDb } from "./store.ts";
+import { type Transaction, WriteQueue, type Writer } from "./write-queue.ts";
 
 const GROUP_SIZE = 256;
 /** Each statement is a round trip; a server that waits for a transaction of ours makes others wait. */
@@ -26,8 +26,8 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
     client.close();
     throw error;
   }
-  const writer: RemoteWriter = new RemoteWriter(client, clock, () => lane.check());
-  const lane = new Lane(writer, { clock, isAlone: false, groupSize: GROUP_SIZE, groupMs: GROUP_MS });
+  const writer: RemoteWriter = new RemoteWriter(client, clock, () => queue.check());
+  const queue = new WriteQueue(writer, { clock, isAlone: false, groupSize: GROUP_SIZE, groupMs: GROUP_MS });
 
   return {
     db: drizzleOver(async (statement) => {
@@ -35,13 +35,13 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
       return execute(statement);
     }),
     remote: true,
-    write: (work) => lane.write(work),
+    write: (work) => queue.write(work),
     async backup() {
       throw new AppError("not_available", "A libSQL server is backed up with its own tools.");
     },
     stats: async () => ({ databaseBytes: 0, walBytes: 0 }),
     async close() {
-      await lane.close();
+      await queue.close();
       client.close();
     },
   };
@@ -97,7 +97,7 @@ function clientOf(url: string, token: string | undefined, ca: string | undefined
 }
 
 /**
- * The transaction that the lane has open on the server. Savepoints travel with the statement that follows
+ * The transaction that the queue has open on the server. Savepoints travel with the statement that follows
  * them, so that a write of one statement takes two round trips: one to begin and run it, one to commit.
  */
 class RemoteWriter implements Writer, Transaction {

@@ -3,9 +3,9 @@ import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core"
 import { type RemoteCallback, SQLiteRemoteSession } from "drizzle-orm/sqlite-proxy";
 import { AppError } from "../base/errors.ts";
 import { storeFault } from "./faults.ts";
-import { Doubt, type Transaction, type Writer } from "./lane.ts";
 import type { StoreOptions, WriteDb } from "./store.ts";
 import { sqliteError, Thread } from "./thread.ts";
+import { OptimisticFailure, type Transaction, type Writer } from "./write-queue.ts";
 import type { How, Step, WriterReply, WriterRequest } from "./writer.worker.ts";
 
 const STATEMENTS_KEPT = 256;
@@ -43,8 +43,8 @@ export class ThreadWriter implements Writer {
     });
   }
 
-  begin(isHopeful: boolean): Transaction {
-    this.#current = new ThreadTransaction(this.#line, isHopeful, this.#options);
+  begin(isOptimistic: boolean): Transaction {
+    this.#current = new ThreadTransaction(this.#line, isOptimistic, this.#options);
     return this.#current;
   }
 
@@ -62,7 +62,7 @@ type CommitOptions = Pick<StoreOptions, "beforeCommit" | "syncMs">;
 
 class ThreadTransaction implements Transaction {
   readonly #line: Line;
-  readonly #isHopeful: boolean;
+  readonly #isOptimistic: boolean;
   readonly #options: CommitOptions;
   /** What the thread has not heard of yet. */
   #steps: Step[];
@@ -74,9 +74,9 @@ class ThreadTransaction implements Transaction {
   #isOpen = false;
   #lost: unknown = null;
 
-  constructor(line: Line, isHopeful: boolean, options: CommitOptions) {
+  constructor(line: Line, isOptimistic: boolean, options: CommitOptions) {
     this.#line = line;
-    this.#isHopeful = isHopeful;
+    this.#isOptimistic = isOptimistic;
     this.#options = options;
     this.#steps = [line.step(BEGIN)];
   }
@@ -125,9 +125,9 @@ class ThreadTransaction implements Transaction {
     return this.#send();
   }
 
-  /** A statement that is taken to succeed; where it does not, the lane does its group again, one by one. */
+  /** A statement that is taken to succeed; where it does not, the queue does its group again, one by one. */
   leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined {
-    if (!this.#isHopeful) return this.perform(sql, "run", [...values]);
+    if (!this.#isOptimistic) return this.perform(sql, "run", [...values]);
     if (this.#lost !== null) throw storeFault(this.#lost);
     this.#steps.push(this.#line.step(sql, "blind", values as unknown[]));
   }
@@ -148,7 +148,7 @@ class ThreadTransaction implements Transaction {
       fault.code === null ? new Error(fault.message) : sqliteError(fault.message, fault.code),
     );
     const isLast = fault.at === steps.length - 1;
-    if (!isLast && steps[fault.at]?.[1] === "blind") this.#lost ??= new Doubt(error);
+    if (!isLast && steps[fault.at]?.[1] === "blind") this.#lost ??= new OptimisticFailure(error);
     // after a full disk or a failed read SQLite rolls back by itself; what follows would run unprotected
     else if (!isLast || !inTransaction) this.#lost ??= error;
     throw this.#lost ?? error;

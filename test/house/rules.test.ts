@@ -31,7 +31,7 @@ const spelt = (...parts: string[]) => parts.join("");
 
 describe("floors", () => {
   test.each([
-    ["src/base/slug.ts", "../store/lane.ts", "src/store/lane.ts"],
+    ["src/base/slug.ts", "../store/write-queue.ts", "src/store/write-queue.ts"],
     ["src/sql/contract.ts", "./child.ts", "src/sql/child.ts"],
     ["src/executors/http-request.ts", "../store/store.ts", "src/store/store.ts"],
     ["src/lake/writer.ts", "../context.ts", "src/context.ts"],

@@ -4,15 +4,15 @@ import { AppError } from "../base/errors.ts";
 import { storeFault } from "./faults.ts";
 import type { WriteDb } from "./store.ts";
 
-/** The writing connection, as the lane drives it. */
+/** The writing connection, as the queue drives it. */
 export interface Writer {
   readonly db: WriteDb;
   /**
    * Begins the transaction that statements on `db` belong to from now on; the one before may still be on its way
-   * to the disk, where the lane is told that it may be ahead. Hopeful: statements that nobody waits for are taken to
-   * succeed, and `commit` throws `Doubt` where one did not.
+   * to the disk, where the queue is told that it may be ahead. Optimistic: statements that nobody waits for are taken to
+   * succeed, and `commit` throws `OptimisticFailure` where one did not.
    */
-  begin(isHopeful: boolean): Promise<Transaction> | Transaction;
+  begin(isOptimistic: boolean): Promise<Transaction> | Transaction;
 }
 
 export interface Transaction {
@@ -28,14 +28,14 @@ export interface Transaction {
 }
 
 /** A statement of the group failed that was taken to succeed: each of its works is to be done again, on its own. */
-export class Doubt extends Error {
-  override readonly name = "Doubt";
+export class OptimisticFailure extends Error {
+  override readonly name = "OptimisticFailure";
   constructor(cause: unknown) {
     super("A statement failed that nobody waited for.", { cause });
   }
 }
 
-export interface LaneOptions {
+export interface WriteQueueOptions {
   clock: Clock;
   /**
    * True where nobody else writes: what is kept by `group` then holds from one transaction to the next, and the
@@ -61,7 +61,7 @@ type Outcome = { turn: Turn; value: unknown } | { turn: Turn; error: unknown };
 /** Works that share a transaction. */
 interface Group {
   readonly transaction: Transaction;
-  readonly isHopeful: boolean;
+  readonly isOptimistic: boolean;
   readonly turns: Turn[];
   readonly outcomes: Outcome[];
 }
@@ -80,12 +80,12 @@ const WORK_LIMIT_MS = 10_000;
 const WATCH_MS = 250;
 
 /**
- * The one line in which all writes of this process stand. It runs what waits, each work in its savepoint, while
+ * All writes of this process, in order. It runs what waits, each work in its savepoint, while
  * the group before is being committed; then it commits those once, and settles them all.
  */
-export class Lane {
+export class WriteQueue {
   readonly #writer: Writer;
-  readonly #options: LaneOptions;
+  readonly #options: WriteQueueOptions;
   readonly #current = new AsyncLocalStorage<Turn>();
   #waiting: Turn[] = [];
   #running: Turn | null = null;
@@ -96,7 +96,7 @@ export class Lane {
   #idle: Promise<void> | null = null;
   #closed = false;
 
-  constructor(writer: Writer, options: LaneOptions) {
+  constructor(writer: Writer, options: WriteQueueOptions) {
     this.#writer = writer;
     this.#options = options;
   }
@@ -174,16 +174,16 @@ export class Lane {
     );
   }
 
-  /** The next time that somebody joins the line. */
+  /** The next time that somebody joins the queue. */
   #arrival(): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = resolve;
     });
   }
 
-  async #begin(isHopeful: boolean): Promise<Group> {
+  async #begin(isOptimistic: boolean): Promise<Group> {
     if (!this.#options.isAlone) this.#group = {};
-    return { transaction: await this.#writer.begin(isHopeful), isHopeful, turns: [], outcomes: [] };
+    return { transaction: await this.#writer.begin(isOptimistic), isOptimistic, turns: [], outcomes: [] };
   }
 
   /** Runs works of those who wait, as long as the thread is ours. */
@@ -215,7 +215,7 @@ export class Lane {
    * Commits a group. Null when all went well; otherwise the works to do again, after those that nothing can
    * be done for were rejected.
    */
-  async #end({ transaction, isHopeful, turns }: Group): Promise<readonly Turn[] | null> {
+  async #end({ transaction, isOptimistic, turns }: Group): Promise<readonly Turn[] | null> {
     try {
       if (transaction.lost !== null) throw transaction.lost;
       await transaction.commit();
@@ -223,7 +223,7 @@ export class Lane {
     } catch (error) {
       await transaction.rollback();
       this.#group = {};
-      if (isHopeful && error instanceof Doubt) return turns;
+      if (isOptimistic && error instanceof OptimisticFailure) return turns;
       const fault = storeFault(error);
       for (const turn of turns) turn.reject(fault);
       return [];

@@ -1,11 +1,11 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { diskFull, syncFolder } from "../base/disk.ts";
-import type { Shelf } from "./contract.ts";
+import type { BlobStore } from "./contract.ts";
 import { filesBelow } from "./leftovers.ts";
 
-/** A shelf in a folder of this machine. */
-export const openFolderShelf = (root: string): Shelf => ({
+/** A blob store in a folder of this machine. */
+export const openFolderBlobs = (root: string): BlobStore => ({
   put: (path, content) => writeDurably(join(root, path), content),
   async open(path) {
     const file = Bun.file(join(root, path));
