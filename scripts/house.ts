@@ -82,7 +82,7 @@ const WORDS: readonly Rule[] = [
     instead: "unknown, and a check",
   },
   { word: /(?<![.\w])fetch\(/, where: WEB, except: /^web\/api\.ts$/, instead: "call, of web/api.ts" },
-  { word: /\bconsole\./, where: WEB, instead: "tell, of web/parts/toast.tsx" },
+  { word: /\bconsole\./, where: WEB, instead: "tell, of web/parts/base/toast.tsx" },
   // What a name or a reply holds is never read as markup or as code.
   {
     word: /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval)\b|\bnew Function\b/,

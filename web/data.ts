@@ -8,7 +8,7 @@ import {
 } from "@tanstack/react-query";
 import { ApiError, call } from "./api.ts";
 import type { Call, Given, Reply } from "./calls.ts";
-import { tell } from "./parts/toast.tsx";
+import { tell } from "./parts/base/toast.tsx";
 
 /** The server changes rarely without an event that says so; see live.ts. */
 const FRESH_MS = 20_000;

@@ -21,11 +21,11 @@ import { base } from "./base.ts";
 import { client, useApi, useInstallation, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { useLink } from "./live.ts";
-import { IconButton } from "./parts/button.tsx";
+import { IconButton } from "./parts/base/button.tsx";
+import { Menu } from "./parts/base/menu.tsx";
+import { counted } from "./parts/base/time.tsx";
 import { Keys } from "./parts/keys-help.tsx";
-import { Menu } from "./parts/menu.tsx";
 import { Palette } from "./parts/palette.tsx";
-import { counted } from "./parts/time.tsx";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
 const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch", "Organization", "Operator"];

@@ -1,5 +1,5 @@
 import type { ComponentType } from "react";
-import { Later, type Part, part } from "./parts/later.tsx";
+import { Later, type Part, part } from "./parts/base/later.tsx";
 
 type Given = Record<string, string>;
 type Load = () => Promise<{ default: ComponentType<never> }>;

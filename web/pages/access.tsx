@@ -1,11 +1,11 @@
 import { useMay } from "../data.ts";
 import { AccessTokens } from "../parts/access-tokens.tsx";
 import { ApiKeys } from "../parts/api-keys.tsx";
+import { PageHead, useTab } from "../parts/base/page.tsx";
 import { OrganizationTokens } from "../parts/organization-tokens.tsx";
 import { OwnData } from "../parts/own-data.tsx";
 import { OwnInvitations } from "../parts/own-invitations.tsx";
 import { OwnPassword } from "../parts/own-password.tsx";
-import { PageHead, useTab } from "../parts/page.tsx";
 import { SecondFactor } from "../parts/second-factor.tsx";
 import { Sessions } from "../parts/sessions.tsx";
 

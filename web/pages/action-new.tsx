@@ -2,12 +2,12 @@ import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import type { ActionKindInfo, Connection } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
+import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
 import { DefinitionEditor } from "../parts/definition.tsx";
 import type { Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
 import { MembersOnly } from "../parts/members-only.tsx";
-import { Loading, PageHead, Section, Shown } from "../parts/page.tsx";
 import { startValue } from "../parts/schema.ts";
 
 export default function NewAction() {

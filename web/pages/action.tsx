@@ -6,17 +6,17 @@ import { useApi, useChange, useMay } from "../data.ts";
 import { DeleteAction, RunAction } from "../parts/action-dialogs.tsx";
 import { ActionPaths } from "../parts/action-paths.tsx";
 import { ActionState } from "../parts/action-state.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Empty, Facts, Section, Shown } from "../parts/base/page.tsx";
+import { When } from "../parts/base/time.tsx";
+import { Tree } from "../parts/base/tree.tsx";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
-import { Mono } from "../parts/copy.tsx";
 import { DefinitionEditor } from "../parts/definition.tsx";
 import { Detail, Held, SwitchAndRun } from "../parts/detail.tsx";
 import type { Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
-import { Empty, Facts, Section, Shown } from "../parts/page.tsx";
 import { RunTable } from "../parts/run-table.tsx";
 import { Pager, useFilters } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
-import { Tree } from "../parts/tree.tsx";
 
 const LIMIT = 25;
 

@@ -1,10 +1,10 @@
 import { Zap } from "lucide-react";
 import type { Action } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { Status } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/list-page.tsx";
-import { Status } from "../parts/status.tsx";
 import { type Column, Named, useFilters } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
 
 const COLUMNS: readonly Column<Action>[] = [
   { name: "Name", isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },

@@ -2,9 +2,9 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import { useChange } from "../data.ts";
 import { AgentEditor } from "../parts/agent-editor.tsx";
+import { PageHead } from "../parts/base/page.tsx";
 import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
 import { MembersOnly } from "../parts/members-only.tsx";
-import { PageHead } from "../parts/page.tsx";
 
 const START = `---
 name: Analyst

@@ -4,14 +4,14 @@ import { useLocation } from "wouter";
 import type { AgentSpec } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { AgentEditor } from "../parts/agent-editor.tsx";
-import { IconButton } from "../parts/button.tsx";
+import { IconButton } from "../parts/base/button.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { When } from "../parts/base/time.tsx";
 import { ChatWith } from "../parts/chat-start.tsx";
-import { Mono } from "../parts/copy.tsx";
 import { Held } from "../parts/detail.tsx";
-import { Confirm } from "../parts/dialog.tsx";
 import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
-import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
-import { When } from "../parts/time.tsx";
 
 export default function AgentPage({ id }: { id: string }) {
   const agent = useApi("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } });

@@ -1,12 +1,12 @@
 import { Bot, Plus, SearchX } from "lucide-react";
 import type { AgentSpec } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Choice, FilterBar } from "../parts/filters.tsx";
 import { NoModel } from "../parts/no-model.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
 
 const LIMIT = 50;
 

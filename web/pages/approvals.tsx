@@ -3,17 +3,17 @@ import { useId, useState } from "react";
 import { Link } from "wouter";
 import type { Approval, Decision, Schema } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/base/button.tsx";
+import { TextField } from "../parts/base/labelled.tsx";
+import { Empty, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { counted, When } from "../parts/base/time.tsx";
+import { Tree } from "../parts/base/tree.tsx";
 import { Choice } from "../parts/filters.tsx";
 import { Faults, SchemaForm, type Values } from "../parts/form.tsx";
 import { faultsOf, Refusal, toldBy } from "../parts/form-frame.tsx";
-import { TextField } from "../parts/labelled.tsx";
-import { Empty, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
 import { propertiesOf, startValue } from "../parts/schema.ts";
-import { Status } from "../parts/status.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
-import { counted, When } from "../parts/time.tsx";
-import { Tree } from "../parts/tree.tsx";
 
 const LIMIT = 50;
 /** So many questions are drawn at once. */

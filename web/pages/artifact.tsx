@@ -5,12 +5,12 @@ import type { Artifact } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { contentUrl, fileOf, isDashboard, lookOf, pageOf, titleOf } from "../parts/artifact.ts";
 import { ArtifactView } from "../parts/artifact-view.tsx";
-import { IconButton, LinkButton } from "../parts/button.tsx";
-import { Confirm } from "../parts/dialog.tsx";
+import { IconButton, LinkButton } from "../parts/base/button.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { sized, When } from "../parts/base/time.tsx";
 import { boardOf, Flashboard } from "../parts/flashboard.tsx";
-import { PageHead, Section, Shown } from "../parts/page.tsx";
-import { Tag } from "../parts/status.tsx";
-import { sized, When } from "../parts/time.tsx";
 
 export default function ArtifactPage({ id }: { id: string }) {
   const artifact = useApi("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } });

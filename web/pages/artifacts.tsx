@@ -2,12 +2,12 @@ import { FileText, SearchX } from "lucide-react";
 import type { Artifact } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { fileOf, titleOf } from "../parts/artifact.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { sized, When } from "../parts/base/time.tsx";
 import { Chip, Choice, FilterBar } from "../parts/filters.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
-import { Tag } from "../parts/status.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
-import { sized, When } from "../parts/time.tsx";
 
 const LIMIT = 50;
 

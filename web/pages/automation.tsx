@@ -4,15 +4,15 @@ import type { Automation, AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { DeleteAutomation, RunAutomation } from "../parts/automation-dialogs.tsx";
 import { EditAutomation } from "../parts/automation-edit.tsx";
+import { Empty, Section, Shown } from "../parts/base/page.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { inWords, When } from "../parts/base/time.tsx";
 import { Detail, Held, SwitchAndRun } from "../parts/detail.tsx";
 import { Graph } from "../parts/graph.tsx";
 import { stepsOf } from "../parts/graph-place.ts";
-import { Empty, Section, Shown } from "../parts/page.tsx";
-import { Status } from "../parts/status.tsx";
 import { Step } from "../parts/step.tsx";
 import { type Column, Pager, Table, useFilters } from "../parts/table.tsx";
 import { Tester } from "../parts/tester.tsx";
-import { inWords, When } from "../parts/time.tsx";
 import { TRIGGERS } from "./automations.tsx";
 
 const LIMIT = 25;

@@ -1,10 +1,10 @@
 import { Workflow } from "lucide-react";
 import type { Automation } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { Status } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/list-page.tsx";
-import { Status } from "../parts/status.tsx";
 import { type Column, Named, useFilters } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
 
 export const TRIGGERS = [
   ["manual", "By hand"],

@@ -2,14 +2,14 @@ import { FileCode } from "lucide-react";
 import { useState } from "react";
 import type { Schema, Template } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { LinkButton } from "../parts/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
+import { Failed, Loading, PageHead, Section } from "../parts/base/page.tsx";
+import { Status, Tag } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { SchemaForm, type Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
 import { ComponentList, componentsOf, type Install, MadeList, useInstalls } from "../parts/made.tsx";
-import { Failed, Loading, PageHead, Section } from "../parts/page.tsx";
 import { propertiesOf } from "../parts/schema.ts";
-import { Status, Tag } from "../parts/status.tsx";
-import { When } from "../parts/time.tsx";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Installs before the latest that are shown. */

@@ -1,11 +1,11 @@
 import { Package, Plus } from "lucide-react";
 import { Link } from "wouter";
 import { useApi, useMay } from "../data.ts";
-import { LinkButton } from "../parts/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
 import { useInstalls } from "../parts/made.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/siblings.tsx";
-import { Tag } from "../parts/status.tsx";
 import { Pager, useFilters } from "../parts/table.tsx";
 
 const LIMIT = 48;

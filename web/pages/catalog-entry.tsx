@@ -3,19 +3,19 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { CatalogEntry, Reply } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button, IconButton } from "../parts/button.tsx";
+import { Button, IconButton } from "../parts/base/button.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { TextField } from "../parts/base/labelled.tsx";
+import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
+import { Status, Tag } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { ApiConnection, Check, LongField } from "../parts/catalog-fields.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog-import.tsx";
 import { CatalogItems } from "../parts/catalog-items.tsx";
 import { SignInFacts, SignInWanted } from "../parts/catalog-sign-in.tsx";
-import { Mono } from "../parts/copy.tsx";
 import { Held } from "../parts/detail.tsx";
-import { Confirm } from "../parts/dialog.tsx";
 import { FormFrame, toldBy } from "../parts/form-frame.tsx";
-import { TextField } from "../parts/labelled.tsx";
-import { Facts, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
-import { Status, Tag } from "../parts/status.tsx";
-import { When } from "../parts/time.tsx";
 
 export default function ApiPage({ id }: { id: string }) {
   const api = useApi("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } });

@@ -1,10 +1,10 @@
 import { Boxes } from "lucide-react";
 import type { CatalogSummary } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { Status, Tag } from "../parts/base/status.tsx";
+import { counted, When } from "../parts/base/time.tsx";
 import { askOf, ListPage, ON_OFF } from "../parts/list-page.tsx";
-import { Status, Tag } from "../parts/status.tsx";
 import { type Column, Named, useFilters } from "../parts/table.tsx";
-import { counted, When } from "../parts/time.tsx";
 
 const COLUMNS: readonly Column<CatalogSummary>[] = [
   {

@@ -2,16 +2,16 @@ import { Bot, MessageSquarePlus, MessagesSquare, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { AgentSpec, Thread } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { Menu } from "../parts/base/menu.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { ChatWith, useStartChat } from "../parts/chat-start.tsx";
 import { DeleteThreads, titleOf } from "../parts/chat-threads.tsx";
-import { Menu } from "../parts/menu.tsx";
 import { NoModel } from "../parts/no-model.tsx";
 import { Older, useOlder } from "../parts/older.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
-import { Status } from "../parts/status.tsx";
 import { type Column, Named, Table } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
 
 /** What is worth a word in the list: most chats have simply been answered. */
 const NOTABLE = ["streaming", "waiting", "failed"];

@@ -3,12 +3,12 @@ import { useLocation, useSearchParams } from "wouter";
 import { call } from "../api.ts";
 import type { Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
+import { PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
 import { SchemaForm, type Values } from "../parts/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
 import { MembersOnly } from "../parts/members-only.tsx";
-import { PageHead, Section, Shown } from "../parts/page.tsx";
 import { propertiesOf, startValue } from "../parts/schema.ts";
-import { Tag } from "../parts/status.tsx";
 
 const ABILITIES = [
   ["files", "files"],

@@ -1,16 +1,16 @@
 import { Ban, Plus, RotateCcw, ShieldCheck, Star } from "lucide-react";
 import type { Connection, Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { Menu } from "../parts/base/menu.tsx";
+import { Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { ConnectionSettings } from "../parts/connection-settings.tsx";
 import { ConnectionUsers, DeleteConnection } from "../parts/connection-users.tsx";
 import { Detail } from "../parts/detail.tsx";
 import { Files } from "../parts/files.tsx";
-import { Menu } from "../parts/menu.tsx";
-import { Shown } from "../parts/page.tsx";
 import { Tables } from "../parts/remote-tables.tsx";
-import { Tag } from "../parts/status.tsx";
-import { When } from "../parts/time.tsx";
 
 export default function ConnectionPage({ id }: { id: string }) {
   const connection = useApi("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });

@@ -1,10 +1,10 @@
 import { Cable } from "lucide-react";
 import type { Connection } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { Status, Tag } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage } from "../parts/list-page.tsx";
-import { Status, Tag } from "../parts/status.tsx";
 import { type Column, Named, useFilters } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
 
 const COLUMNS: readonly Column<Connection>[] = [
   {

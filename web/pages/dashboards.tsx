@@ -2,10 +2,10 @@ import { LayoutDashboard } from "lucide-react";
 import { Link } from "wouter";
 import { useApi } from "../data.ts";
 import { isBoard, isDashboard, pageOf, titleOf } from "../parts/artifact.ts";
-import { LinkButton } from "../parts/button.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { exactly, shortly } from "../parts/base/time.tsx";
 import { useSources } from "../parts/run-source.ts";
-import { exactly, shortly } from "../parts/time.tsx";
 
 /** Of the newest artifacts, and of the newest files, so many are looked through. */
 const LIMIT = 100;

@@ -3,13 +3,13 @@ import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import type { Dataset } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { IconButton, LinkButton } from "../parts/button.tsx";
-import { CopyButton } from "../parts/copy.tsx";
-import { Confirm } from "../parts/dialog.tsx";
+import { IconButton, LinkButton } from "../parts/base/button.tsx";
+import { CopyButton } from "../parts/base/copy.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { counted, sized, When } from "../parts/base/time.tsx";
 import { Grid } from "../parts/grid.tsx";
-import { Empty, PageHead, Section, Shown } from "../parts/page.tsx";
-import { Tag } from "../parts/status.tsx";
-import { counted, sized, When } from "../parts/time.tsx";
 
 const PREVIEW_ROWS = 200;
 

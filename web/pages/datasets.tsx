@@ -1,12 +1,12 @@
 import { Database, SearchX } from "lucide-react";
 import type { Dataset } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { counted, sized, When } from "../parts/base/time.tsx";
 import { Choice, FilterBar, SearchField } from "../parts/filters.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
-import { Tag } from "../parts/status.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
-import { counted, sized, When } from "../parts/time.tsx";
 
 const LIMIT = 50;
 const sum = (tables: Dataset["tables"], of: "rows" | "bytes") =>

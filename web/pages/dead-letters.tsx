@@ -3,17 +3,17 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { DeadLetter } from "../calls.ts";
 import { useChange, useMay } from "../data.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Confirm } from "../parts/dialog.tsx";
-import { errorLine } from "../parts/error-text.tsx";
+import { Button, IconButton } from "../parts/base/button.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { errorLine } from "../parts/base/error-text.tsx";
+import { Empty, PageHead } from "../parts/base/page.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { counted, When } from "../parts/base/time.tsx";
 import { Choice, FilterBar } from "../parts/filters.tsx";
 import { useHooks, useReceivers } from "../parts/hooks.ts";
 import { Older, useOlder } from "../parts/older.tsx";
-import { Empty, PageHead } from "../parts/page.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
-import { Status } from "../parts/status.tsx";
 import { type Column, Table, useFilters } from "../parts/table.tsx";
-import { counted, When } from "../parts/time.tsx";
 
 export default function DeadLetters() {
   const may = useMay("member");

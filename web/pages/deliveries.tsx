@@ -1,15 +1,15 @@
 import { Inbox, SearchX } from "lucide-react";
 import type { InboundDelivery } from "../calls.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
-import { errorLine } from "../parts/error-text.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { errorLine } from "../parts/base/error-text.tsx";
+import { Empty, PageHead } from "../parts/base/page.tsx";
+import { lookOf, Status } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Choice, FilterBar } from "../parts/filters.tsx";
 import { useHooks } from "../parts/hooks.ts";
 import { Older, useOlder } from "../parts/older.tsx";
-import { Empty, PageHead } from "../parts/page.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
-import { lookOf, Status } from "../parts/status.tsx";
 import { type Column, Named, Table, useFilters } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
 
 const STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
 

@@ -2,14 +2,14 @@ import { ListChecks } from "lucide-react";
 import { Link } from "wouter";
 import type { Reply } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { LinkButton } from "../parts/button.tsx";
-import { Mono } from "../parts/copy.tsx";
-import { ErrorText } from "../parts/error-text.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { ErrorText } from "../parts/base/error-text.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { exactly, inWords, When } from "../parts/base/time.tsx";
+import { Tree } from "../parts/base/tree.tsx";
 import { useHooks } from "../parts/hooks.ts";
-import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
-import { Status } from "../parts/status.tsx";
-import { exactly, inWords, When } from "../parts/time.tsx";
-import { Tree } from "../parts/tree.tsx";
 
 type Whole = Reply<"GET /api/v1/webhook-deliveries/{delivery_id}">;
 

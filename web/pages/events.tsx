@@ -5,12 +5,12 @@ import { call } from "../api.ts";
 import type { AuditEvent } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { onEvent } from "../live.ts";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/base/button.tsx";
+import { Empty, Failed, Loading, PageHead } from "../parts/base/page.tsx";
 import { EventRow } from "../parts/event-row.tsx";
 import { Story, WholeEvent } from "../parts/event-whole.tsx";
 import { folded, useSubjects } from "../parts/event-words.ts";
 import { Chip, Choice, FilterBar } from "../parts/filters.tsx";
-import { Empty, Failed, Loading, PageHead } from "../parts/page.tsx";
 import { useFilters } from "../parts/table.tsx";
 
 const LIMIT = 50;

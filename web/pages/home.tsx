@@ -6,10 +6,10 @@ import type { Reply } from "../calls.ts";
 import { useApi, useMe } from "../data.ts";
 import { Attention } from "../parts/attention.tsx";
 import { type Bar, Bars } from "../parts/bars.tsx";
-import { LinkButton } from "../parts/button.tsx";
-import { Empty, PageHead, Section, Shown } from "../parts/page.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { counted, useNow, When } from "../parts/base/time.tsx";
 import { RunTable } from "../parts/run-table.tsx";
-import { counted, useNow, When } from "../parts/time.tsx";
 
 const HOUR_MS = 3_600_000;
 const BARS = 12;

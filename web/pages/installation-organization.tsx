@@ -1,11 +1,11 @@
 import { useApi } from "../data.ts";
-import { Mono } from "../parts/copy.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { dayOf, When } from "../parts/base/time.tsx";
 import { Held } from "../parts/detail.tsx";
 import { InstallationLimits } from "../parts/installation-limits.tsx";
 import { RestoreOrganization } from "../parts/installation-organizations.tsx";
 import { OperatorsOnly } from "../parts/operators-only.tsx";
-import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
-import { dayOf, When } from "../parts/time.tsx";
 
 export default function InstallationOrganizationPage({ id }: { id: string }) {
   return (

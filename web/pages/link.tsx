@@ -1,10 +1,10 @@
 import { Link2 } from "lucide-react";
 import { useSearchParams } from "wouter";
 import { useApi, useChange, useMe } from "../data.ts";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/base/button.tsx";
+import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Refusal } from "../parts/form-frame.tsx";
-import { Empty, PageHead, Section, Shown } from "../parts/page.tsx";
-import { When } from "../parts/time.tsx";
 
 /** What a link of Slack's opens: whom it speaks of, before one lets them act as oneself. */
 export default function LinkPage() {

@@ -1,6 +1,6 @@
 import { Compass } from "lucide-react";
-import { LinkButton } from "../parts/button.tsx";
-import { Empty, PageHead } from "../parts/page.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead } from "../parts/base/page.tsx";
 
 export default function Nowhere() {
   return (

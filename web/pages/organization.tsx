@@ -2,15 +2,15 @@ import { Plus } from "lucide-react";
 import { useSearchParams } from "wouter";
 import { switchTo } from "../api.ts";
 import { useApi, useInstallation, useMay, useMe } from "../data.ts";
-import { Button } from "../parts/button.tsx";
-import { Mono } from "../parts/copy.tsx";
+import { Button } from "../parts/base/button.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Held } from "../parts/detail.tsx";
 import { OrganizationExport } from "../parts/organization-export.tsx";
 import { NewOrganization, OrganizationSettings } from "../parts/organization-forms.tsx";
 import { OrganizationRemoval } from "../parts/organization-removal.tsx";
-import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
-import { Tag } from "../parts/status.tsx";
-import { When } from "../parts/time.tsx";
 
 export default function OrganizationPage() {
   const may = useMay("admin");

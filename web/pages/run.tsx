@@ -2,8 +2,11 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { Run } from "../calls.ts";
 import { client, refresh, useApi } from "../data.ts";
-import { Mono } from "../parts/copy.tsx";
-import { Facts, PageHead, Section, Shown } from "../parts/page.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { Took, When } from "../parts/base/time.tsx";
+import { Tree } from "../parts/base/tree.tsx";
 import { RunChain } from "../parts/run-chain.tsx";
 import { RunDeeds } from "../parts/run-deeds.tsx";
 import { RunLog } from "../parts/run-log.tsx";
@@ -11,9 +14,6 @@ import { Artifacts, Output } from "../parts/run-output.tsx";
 import { Problem, Progress } from "../parts/run-problem.tsx";
 import { useActionNames, useAutomationNames } from "../parts/run-table.tsx";
 import { RunTimeline } from "../parts/run-timeline.tsx";
-import { Status } from "../parts/status.tsx";
-import { Took, When } from "../parts/time.tsx";
-import { Tree } from "../parts/tree.tsx";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 /** Events tell of starts and ends; progress is asked for. */

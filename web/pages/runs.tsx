@@ -1,8 +1,8 @@
 import { ListChecks, SearchX } from "lucide-react";
 import { useApi } from "../data.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Chip, Choice, FilterBar } from "../parts/filters.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
 import { RunTable } from "../parts/run-table.tsx";
 import { Pager, useFilters } from "../parts/table.tsx";
 

@@ -4,14 +4,14 @@ import { useSearchParams } from "wouter";
 import { ApiError, call } from "../api.ts";
 import type { Reply } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/base/button.tsx";
+import { PageHead, Section } from "../parts/base/page.tsx";
+import { counted, inWords } from "../parts/base/time.tsx";
 import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/code.tsx";
 import { useTables } from "../parts/definition.tsx";
 import { Grid } from "../parts/grid.tsx";
-import { PageHead, Section } from "../parts/page.tsx";
 import { QueryFiles } from "../parts/query-files.tsx";
-import { counted, inWords } from "../parts/time.tsx";
 
 const LIMITS = [100, 1000, 10_000] as const;
 const KEPT = "weir.sql";

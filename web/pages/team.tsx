@@ -3,15 +3,15 @@ import { useState } from "react";
 import { base } from "../base.ts";
 import type { TeamMember } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { IconButton } from "../parts/button.tsx";
-import { Confirm } from "../parts/dialog.tsx";
+import { IconButton } from "../parts/base/button.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { personName } from "../parts/base/person.ts";
+import { ROLES, type Role, useGivable } from "../parts/base/role.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { counted, When } from "../parts/base/time.tsx";
 import { Invitations } from "../parts/invitations.tsx";
-import { PageHead, Section, Shown } from "../parts/page.tsx";
-import { personName } from "../parts/person.ts";
-import { ROLES, type Role, useGivable } from "../parts/role.tsx";
-import { Tag } from "../parts/status.tsx";
 import { type Column, Named, Table } from "../parts/table.tsx";
-import { counted, When } from "../parts/time.tsx";
 
 export default function Team() {
   const may = useMay("admin");

@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { useApi, useChange } from "../data.ts";
+import { Labelled, TextField } from "../parts/base/labelled.tsx";
+import { PageHead } from "../parts/base/page.tsx";
 import { FormFrame, faultsOf, toldBy } from "../parts/form-frame.tsx";
-import { Labelled, TextField } from "../parts/labelled.tsx";
 import { MembersOnly } from "../parts/members-only.tsx";
-import { PageHead } from "../parts/page.tsx";
 import {
   isReadable,
   PARTS,

@@ -1,15 +1,15 @@
 import { Link } from "wouter";
 import type { Template } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
-import { Mono } from "../parts/copy.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Loading, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
+import { Status, Tag } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
+import { Tree } from "../parts/base/tree.tsx";
 import { Held } from "../parts/detail.tsx";
-import { Loading, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
-import { Status, Tag } from "../parts/status.tsx";
 import { TemplateDeeds } from "../parts/template-deeds.tsx";
 import { TemplateEditor } from "../parts/template-editor.tsx";
 import { TemplateUse } from "../parts/template-use.tsx";
-import { When } from "../parts/time.tsx";
-import { Tree } from "../parts/tree.tsx";
 
 export default function TemplatePage({ id }: { id: string }) {
   const template = useApi("GET /api/v1/templates/{template_id}", { path: { template_id: id } });

@@ -1,14 +1,14 @@
 import { FileCode, Plus, SearchX } from "lucide-react";
 import type { Template } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
+import { Button, LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
+import { Status, Tag } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Choice, FilterBar } from "../parts/filters.tsx";
-import { Empty, PageHead, Shown } from "../parts/page.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/siblings.tsx";
-import { Status, Tag } from "../parts/status.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
 import { TYPES } from "../parts/template-fields.tsx";
-import { When } from "../parts/time.tsx";
 
 const LIMIT = 50;
 

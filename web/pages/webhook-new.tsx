@@ -2,12 +2,12 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Reply } from "../calls.ts";
 import { useChange, useMay } from "../data.ts";
+import { TextField } from "../parts/base/labelled.tsx";
+import { PageHead } from "../parts/base/page.tsx";
+import { AdminsOnly } from "../parts/base/role.tsx";
+import { ShownOnce } from "../parts/base/shown-once.tsx";
 import { EventPicker } from "../parts/event-picker.tsx";
 import { FormFrame, toldBy } from "../parts/form-frame.tsx";
-import { TextField } from "../parts/labelled.tsx";
-import { PageHead } from "../parts/page.tsx";
-import { AdminsOnly } from "../parts/role.tsx";
-import { ShownOnce } from "../parts/shown-once.tsx";
 
 export default function NewWebhook() {
   const may = useMay("admin");

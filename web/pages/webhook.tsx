@@ -3,17 +3,17 @@ import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import type { OutboundDelivery, Webhook } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Mono } from "../parts/copy.tsx";
+import { Button, IconButton } from "../parts/base/button.tsx";
+import { Mono } from "../parts/base/copy.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { errorLine } from "../parts/base/error-text.tsx";
+import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
+import { AdminsOnly } from "../parts/base/role.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
+import { tell } from "../parts/base/toast.tsx";
 import { Held } from "../parts/detail.tsx";
-import { Confirm } from "../parts/dialog.tsx";
-import { errorLine } from "../parts/error-text.tsx";
 import { OutboundDeliveries } from "../parts/outbound-deliveries.tsx";
-import { Facts, PageHead, Section, Shown, useTab } from "../parts/page.tsx";
-import { AdminsOnly } from "../parts/role.tsx";
-import { Status } from "../parts/status.tsx";
-import { When } from "../parts/time.tsx";
-import { tell } from "../parts/toast.tsx";
 import { WebhookSecret, WebhookSettings } from "../parts/webhook-settings.tsx";
 
 export default function WebhookPage({ id }: { id: string }) {

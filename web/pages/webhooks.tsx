@@ -1,14 +1,14 @@
 import { Plus, Webhook as WebhookIcon } from "lucide-react";
 import type { Webhook } from "../calls.ts";
 import { useMay } from "../data.ts";
-import { LinkButton } from "../parts/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
+import { Empty, PageHead } from "../parts/base/page.tsx";
+import { AdminsOnly } from "../parts/base/role.tsx";
+import { Status } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Older, useOlder } from "../parts/older.tsx";
-import { Empty, PageHead } from "../parts/page.tsx";
-import { AdminsOnly } from "../parts/role.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
-import { Status } from "../parts/status.tsx";
 import { type Column, Named, Table } from "../parts/table.tsx";
-import { When } from "../parts/time.tsx";
 
 /** The first of the patterns, and how many more there are. */
 function eventsLine(events: readonly string[]): string {

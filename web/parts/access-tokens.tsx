@@ -1,12 +1,12 @@
 import { useState } from "react";
 import type { Reply } from "../calls.ts";
 import { useChange, useMe } from "../data.ts";
+import { Labelled, TextField } from "./base/labelled.tsx";
+import { Tag } from "./base/status.tsx";
+import { useNow, When } from "./base/time.tsx";
 import { Credentials, FormDialog } from "./credentials.tsx";
 import { toldBy } from "./form-frame.tsx";
-import { Labelled, TextField } from "./labelled.tsx";
 import { useOlder } from "./older.tsx";
-import { Tag } from "./status.tsx";
-import { useNow, When } from "./time.tsx";
 
 type Made = Reply<"POST /api/v1/access-tokens">;
 

@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { readStart } from "../api.ts";
 import type { Artifact } from "../calls.ts";
 import { contentUrl, lookOf, titleOf } from "./artifact.ts";
+import { Shown } from "./base/page.tsx";
+import { sized } from "./base/time.tsx";
+import { Tree } from "./base/tree.tsx";
 import { boardOf, Flashboard } from "./flashboard.tsx";
-import { Shown } from "./page.tsx";
-import { sized } from "./time.tsx";
-import { Tree } from "./tree.tsx";
 
 /** Of a long content so much is fetched and shown. */
 const SHOWN_BYTES = 512 * 1024;

@@ -2,9 +2,9 @@ import { CircleCheck } from "lucide-react";
 import { Link } from "wouter";
 import type { Reply } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Section } from "./page.tsx";
-import { StatusIcon } from "./status.tsx";
-import { counted, useNow } from "./time.tsx";
+import { Section } from "./base/page.tsx";
+import { StatusIcon } from "./base/status.tsx";
+import { counted, useNow } from "./base/time.tsx";
 
 const HOUR_MS = 3_600_000;
 

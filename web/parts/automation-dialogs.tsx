@@ -1,8 +1,8 @@
 import { useLocation } from "wouter";
 import type { Automation } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
+import { Confirm } from "./base/dialog.tsx";
 import { RunDialog } from "./detail.tsx";
-import { Confirm } from "./dialog.tsx";
 
 interface Props {
   automation: Automation;

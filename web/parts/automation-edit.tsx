@@ -2,17 +2,17 @@ import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { Automation } from "../calls.ts";
 import { useChange } from "../data.ts";
+import { Mono } from "./base/copy.tsx";
+import { TextField } from "./base/labelled.tsx";
+import { Facts, Section } from "./base/page.tsx";
+import { When } from "./base/time.tsx";
+import { Tree } from "./base/tree.tsx";
 import { ConfigEditor } from "./config-editor.tsx";
-import { Mono } from "./copy.tsx";
 import type { Values } from "./form.tsx";
 import { FormFrame, faultsOf, toldBy } from "./form-frame.tsx";
 import { Graph } from "./graph.tsx";
 import { stepsOf } from "./graph-place.ts";
-import { TextField } from "./labelled.tsx";
 import { useLastRun } from "./last-run.ts";
-import { Facts, Section } from "./page.tsx";
-import { When } from "./time.tsx";
-import { Tree } from "./tree.tsx";
 
 /** Fields that the server adds to a config and doesn't take back. */
 const withoutSecret = ({ secret: _, ...config }: Values): Values => config;

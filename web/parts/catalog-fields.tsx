@@ -1,5 +1,5 @@
 import { useApi } from "../data.ts";
-import { Labelled } from "./labelled.tsx";
+import { Labelled } from "./base/labelled.tsx";
 
 interface ChoiceProps {
   value: string;

@@ -1,12 +1,12 @@
 import { useState } from "react";
 import type { CatalogEndpoint, CatalogEntry, Reply } from "../calls.ts";
 import { useChange, useMay } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { Diff } from "./base/diff.tsx";
+import { Section } from "./base/page.tsx";
 import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
 import { type ContentType, TextToRead } from "./catalog-source.tsx";
-import { Diff } from "./diff.tsx";
 import { FormFrame, Refusal, toldBy } from "./form-frame.tsx";
-import { Section } from "./page.tsx";
 
 type Read = Reply<"POST /api/v1/api-catalog/{api_id}/ai-import">;
 type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;

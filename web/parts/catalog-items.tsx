@@ -2,16 +2,16 @@ import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import type { CatalogEndpoint, CatalogEntry, CatalogTool, Schema } from "../calls.ts";
 import { useChange, useMay } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { Mono } from "./base/copy.tsx";
+import { Diff } from "./base/diff.tsx";
+import { Status, Tag } from "./base/status.tsx";
+import { counted } from "./base/time.tsx";
+import { Tree } from "./base/tree.tsx";
 import { Check } from "./catalog-fields.tsx";
 import { endpointItem, type Item, ItemLine, toolItem } from "./catalog-pick.tsx";
 import { EndpointTester } from "./catalog-tester.tsx";
-import { Mono } from "./copy.tsx";
-import { Diff } from "./diff.tsx";
 import { FilterBar, SearchField } from "./filters.tsx";
-import { Status, Tag } from "./status.tsx";
-import { counted } from "./time.tsx";
-import { Tree } from "./tree.tsx";
 
 type Any = CatalogEndpoint | CatalogTool;
 

@@ -2,14 +2,14 @@ import { LogIn } from "lucide-react";
 import { useState } from "react";
 import type { CatalogEntry, Reply, SignIn } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button } from "./button.tsx";
-import { Mono } from "./copy.tsx";
-import { Confirm, Dialog } from "./dialog.tsx";
+import { Button } from "./base/button.tsx";
+import { Mono } from "./base/copy.tsx";
+import { Confirm, Dialog } from "./base/dialog.tsx";
+import { Labelled, TextField } from "./base/labelled.tsx";
+import { Facts, Section } from "./base/page.tsx";
+import { Tag } from "./base/status.tsx";
+import { When } from "./base/time.tsx";
 import { Refusal, toldBy } from "./form-frame.tsx";
-import { Labelled, TextField } from "./labelled.tsx";
-import { Facts, Section } from "./page.tsx";
-import { Tag } from "./status.tsx";
-import { When } from "./time.tsx";
 
 type Started = Reply<"POST /api/v1/api-catalog/authorize">;
 

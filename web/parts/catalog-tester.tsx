@@ -2,14 +2,14 @@ import { Send } from "lucide-react";
 import { useState } from "react";
 import type { CatalogEntry, Schema } from "../calls.ts";
 import { useChange } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { Tag } from "./base/status.tsx";
+import { inWords, sized } from "./base/time.tsx";
+import { Tree } from "./base/tree.tsx";
 import { Code } from "./code.tsx";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { faultsOf, Refusal } from "./form-frame.tsx";
 import { propertiesOf, startValue } from "./schema.ts";
-import { Tag } from "./status.tsx";
-import { inWords, sized } from "./time.tsx";
-import { Tree } from "./tree.tsx";
 
 interface Props {
   api: CatalogEntry;

@@ -2,17 +2,17 @@ import { ChartLine, Check, Table2, X } from "lucide-react";
 import { useRef, useState } from "react";
 import { Link } from "wouter";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { CopyButton } from "./base/copy.tsx";
+import { TextField } from "./base/labelled.tsx";
+import { Status } from "./base/status.tsx";
+import { counted } from "./base/time.tsx";
+import { Tree } from "./base/tree.tsx";
+import { visible } from "./base/visible.ts";
 import { Chart } from "./chart.tsx";
 import type { ToolPart } from "./chat-chunks.ts";
-import { CopyButton } from "./copy.tsx";
 import { Refusal } from "./form-frame.tsx";
 import { Grid } from "./grid.tsx";
-import { TextField } from "./labelled.tsx";
-import { Status } from "./status.tsx";
-import { counted } from "./time.tsx";
-import { Tree } from "./tree.tsx";
-import { visible } from "./visible.ts";
 
 /** How a call stands, in a status and a word. */
 const STATES: Readonly<Record<ToolPart["state"], readonly [status: string, label: string]>> = {

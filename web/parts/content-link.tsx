@@ -2,8 +2,8 @@ import { Download } from "lucide-react";
 import { fetchFile } from "../api.ts";
 import { useMe } from "../data.ts";
 import { contentUrl } from "./artifact.ts";
+import { tell } from "./base/toast.tsx";
 import { download } from "./grid.tsx";
-import { tell } from "./toast.tsx";
 
 interface Props {
   /** Of an artifact. */

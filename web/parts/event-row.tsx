@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { AuditEvent } from "../calls.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { StatusIcon } from "./base/status.tsx";
+import { When } from "./base/time.tsx";
 import { subjectOf, type Told, titleOf, toneOf, who } from "./event-words.ts";
-import { StatusIcon } from "./status.tsx";
-import { When } from "./time.tsx";
 
 interface Props {
   told: Told;

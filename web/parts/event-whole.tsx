@@ -1,13 +1,13 @@
 import { Link } from "wouter";
 import type { AuditEvent } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Mono } from "./copy.tsx";
-import { Dialog } from "./dialog.tsx";
+import { Mono } from "./base/copy.tsx";
+import { Dialog } from "./base/dialog.tsx";
+import { Facts, Shown } from "./base/page.tsx";
+import { exactly } from "./base/time.tsx";
+import { Timeline } from "./base/timeline.tsx";
+import { Tree } from "./base/tree.tsx";
 import { subjectOf, titleOf, toneOf, useSubjects, who } from "./event-words.ts";
-import { Facts, Shown } from "./page.tsx";
-import { exactly } from "./time.tsx";
-import { Timeline } from "./timeline.tsx";
-import { Tree } from "./tree.tsx";
 
 const PAGES: Readonly<Record<string, string>> = {
   action: "/actions/",

@@ -1,6 +1,6 @@
 import { useState } from "react";
+import { Labelled } from "./base/labelled.tsx";
 import { type FieldProps, told } from "./field-frame.tsx";
-import { Labelled } from "./labelled.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 
 /** What no form can draw, as JSON in its place. */

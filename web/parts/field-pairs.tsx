@@ -1,6 +1,6 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { Button, IconButton } from "./button.tsx";
+import { Button, IconButton } from "./base/button.tsx";
 import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 import { TemplateText } from "./template-text.tsx";

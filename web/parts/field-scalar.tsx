@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { Labelled } from "./base/labelled.tsx";
 import { Code } from "./code.tsx";
 import { type FieldProps, told } from "./field-frame.tsx";
-import { Labelled } from "./labelled.tsx";
 import { aboutOf, type Drawn, titleOf } from "./schema.ts";
 import { TemplateText } from "./template-text.tsx";
 

@@ -5,12 +5,12 @@ import { useSearchParams } from "wouter";
 import { call } from "../api.ts";
 import type { Connection } from "../calls.ts";
 import { refresh, useMay } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { Empty, Failed, Loading } from "./base/page.tsx";
+import { sized, When } from "./base/time.tsx";
+import { tell } from "./base/toast.tsx";
 import { LoadLink } from "./load-link.tsx";
-import { Empty, Failed, Loading } from "./page.tsx";
 import { FileStart } from "./remote-preview.tsx";
-import { sized, When } from "./time.tsx";
-import { tell } from "./toast.tsx";
 
 interface Props {
   connection: Connection;

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ApiError, type Fault } from "../api.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { TextField } from "./base/labelled.tsx";
+import { Section } from "./base/page.tsx";
+import { useUnsaved } from "./base/unsaved.tsx";
 import { Faults } from "./form.tsx";
-import { TextField } from "./labelled.tsx";
-import { Section } from "./page.tsx";
-import { useUnsaved } from "./unsaved.tsx";
 
 export const faultsOf = (error: Error | null): readonly Fault[] =>
   error instanceof ApiError ? error.faults : [];

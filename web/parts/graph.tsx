@@ -1,8 +1,8 @@
 import type { AutomationRun } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { Sideways } from "./base/sideways.tsx";
+import { INK, lookOf, type Tone } from "./base/status.tsx";
 import { dependencyOf, HEIGHT, type Places, place, type Step } from "./graph-place.ts";
-import { Sideways } from "./sideways.tsx";
-import { INK, lookOf, type Tone } from "./status.tsx";
 
 const STROKE: Readonly<Record<Tone, string>> = {
   good: "var(--good)",

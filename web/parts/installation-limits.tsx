@@ -1,13 +1,13 @@
 import { useState } from "react";
 import type { InstallationOrganization } from "../calls.ts";
 import { useChange } from "../data.ts";
+import { Labelled } from "./base/labelled.tsx";
+import { Section } from "./base/page.tsx";
+import { counted } from "./base/time.tsx";
 import { LongField } from "./catalog-fields.tsx";
 import { FormFrame, faultsOf, toldBy } from "./form-frame.tsx";
-import { Labelled } from "./labelled.tsx";
-import { Section } from "./page.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 import { countOf, QUOTA_FIELDS, type Quota, type QuotaField, textOf } from "./quotas.ts";
-import { counted } from "./time.tsx";
 
 const linesOf = (text: string): string[] =>
   text

@@ -2,15 +2,15 @@ import { Building2, Plus, SearchX } from "lucide-react";
 import { useState } from "react";
 import type { InstallationOrganization } from "../calls.ts";
 import { useChange } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { Empty } from "./base/page.tsx";
+import { Tag } from "./base/status.tsx";
+import { dayOf, When } from "./base/time.tsx";
 import { Choice, FilterBar, SearchField } from "./filters.tsx";
 import { Older, useOlder } from "./older.tsx";
 import { NewOrganization } from "./organization-forms.tsx";
-import { Empty } from "./page.tsx";
 import { limitsInWords } from "./quotas.ts";
-import { Tag } from "./status.tsx";
 import { type Column, Named, Table, useFilters } from "./table.tsx";
-import { dayOf, When } from "./time.tsx";
 
 const STATES = [
   ["false", "Active"],

@@ -3,20 +3,20 @@ import { useState } from "react";
 import { fetchFile } from "../api.ts";
 import type { InstallationUser } from "../calls.ts";
 import { useChange, useMe } from "../data.ts";
-import { Button, IconButton } from "./button.tsx";
+import { Button, IconButton } from "./base/button.tsx";
+import { Dialog } from "./base/dialog.tsx";
+import { TextField } from "./base/labelled.tsx";
+import { Empty } from "./base/page.tsx";
+import { personName } from "./base/person.ts";
+import { Tag } from "./base/status.tsx";
+import { When } from "./base/time.tsx";
+import { tell } from "./base/toast.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { Dialog } from "./dialog.tsx";
 import { Choice, FilterBar, SearchField } from "./filters.tsx";
 import { toldBy } from "./form-frame.tsx";
 import { download } from "./grid.tsx";
-import { TextField } from "./labelled.tsx";
 import { Older, useOlder } from "./older.tsx";
-import { Empty } from "./page.tsx";
-import { personName } from "./person.ts";
-import { Tag } from "./status.tsx";
 import { type Column, Named, Table, useFilters } from "./table.tsx";
-import { When } from "./time.tsx";
-import { tell } from "./toast.tsx";
 
 /** What is about to change of a user, once it is confirmed. */
 interface Change {

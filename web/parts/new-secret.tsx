@@ -2,9 +2,9 @@ import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import type { Automation } from "../calls.ts";
 import { useChange } from "../data.ts";
-import { Button } from "./button.tsx";
-import { Confirm } from "./dialog.tsx";
-import { ShownOnce } from "./shown-once.tsx";
+import { Button } from "./base/button.tsx";
+import { Confirm } from "./base/dialog.tsx";
+import { ShownOnce } from "./base/shown-once.tsx";
 
 const SECRET_BYTES = 32;
 

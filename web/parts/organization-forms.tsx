@@ -2,10 +2,10 @@ import { useState } from "react";
 import { switchTo } from "../api.ts";
 import type { Reply } from "../calls.ts";
 import { useChange } from "../data.ts";
+import { TextField } from "./base/labelled.tsx";
 import { Check } from "./catalog-fields.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { FormFrame, toldBy } from "./form-frame.tsx";
-import { TextField } from "./labelled.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;

@@ -2,13 +2,13 @@ import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Reply } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
-import { IconButton } from "./button.tsx";
-import { Confirm } from "./dialog.tsx";
+import { IconButton } from "./base/button.tsx";
+import { Confirm } from "./base/dialog.tsx";
+import { personName } from "./base/person.ts";
+import { Tag } from "./base/status.tsx";
+import { When } from "./base/time.tsx";
 import { Older, useOlder } from "./older.tsx";
-import { personName } from "./person.ts";
-import { Tag } from "./status.tsx";
 import { type Column, Named, Table } from "./table.tsx";
-import { When } from "./time.tsx";
 
 type Token = Reply<"GET /api/v1/organizations/tokens">["items"][number];
 

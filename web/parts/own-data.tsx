@@ -2,12 +2,12 @@ import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { base } from "../base.ts";
 import { useChange, useMe } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { TextField } from "./base/labelled.tsx";
+import { Section } from "./base/page.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { FileButton } from "./file-button.tsx";
 import { toldBy } from "./form-frame.tsx";
-import { TextField } from "./labelled.tsx";
-import { Section } from "./page.tsx";
 
 /** What is kept about the person: all of it as a file, and its erasure. */
 export function OwnData() {

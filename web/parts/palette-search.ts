@@ -16,8 +16,8 @@ import {
 } from "lucide-react";
 import { call } from "../api.ts";
 import { titleOf } from "./artifact.ts";
+import { personName } from "./base/person.ts";
 import type { Hit } from "./palette-places.ts";
-import { personName } from "./person.ts";
 
 const EACH = 5;
 /** So many of the newest are looked through for the end of an id, and so many events. */

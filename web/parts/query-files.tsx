@@ -2,10 +2,10 @@ import { ChevronDown, Download, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { fetchFile } from "../api.ts";
 import type { Reply } from "../calls.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { Menu } from "./base/menu.tsx";
+import { tell } from "./base/toast.tsx";
 import { download, toCsv } from "./grid.tsx";
-import { Menu } from "./menu.tsx";
-import { tell } from "./toast.tsx";
 
 type Format = "csv" | "parquet";
 

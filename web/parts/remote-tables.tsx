@@ -1,10 +1,10 @@
 import { ChevronRight, Table2 } from "lucide-react";
 import { useState } from "react";
 import { useApi, useMay } from "../data.ts";
-import { CopyButton } from "./copy.tsx";
+import { CopyButton } from "./base/copy.tsx";
+import { Empty, Shown } from "./base/page.tsx";
 import { FilterBar } from "./filters.tsx";
 import { LoadLink } from "./load-link.tsx";
-import { Empty, Shown } from "./page.tsx";
 import { TableRows } from "./remote-preview.tsx";
 
 /** Of a database with thousands of tables so many are drawn; the filter finds the others. */

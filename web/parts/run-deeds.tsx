@@ -3,10 +3,10 @@ import { useLocation } from "wouter";
 import { base } from "../base.ts";
 import type { Run } from "../calls.ts";
 import { useChange, useMay } from "../data.ts";
-import { Button } from "./button.tsx";
-import { copy } from "./copy.tsx";
-import { Menu } from "./menu.tsx";
-import { tell } from "./toast.tsx";
+import { Button } from "./base/button.tsx";
+import { copy } from "./base/copy.tsx";
+import { Menu } from "./base/menu.tsx";
+import { tell } from "./base/toast.tsx";
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 

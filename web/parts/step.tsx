@@ -1,9 +1,9 @@
 import { Link } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Status } from "./status.tsx";
-import { exactly } from "./time.tsx";
-import { Tree } from "./tree.tsx";
+import { Status } from "./base/status.tsx";
+import { exactly } from "./base/time.tsx";
+import { Tree } from "./base/tree.tsx";
 
 type State = AutomationRun["steps"][number];
 

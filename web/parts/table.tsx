@@ -2,8 +2,8 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { base } from "../base.ts";
-import { IconButton } from "./button.tsx";
-import { counted } from "./time.tsx";
+import { IconButton } from "./base/button.tsx";
+import { counted } from "./base/time.tsx";
 
 export interface Column<T> {
   name: string;

@@ -3,8 +3,8 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Template } from "../calls.ts";
 import { useChange } from "../data.ts";
-import { Button, IconButton, LinkButton } from "./button.tsx";
-import { Confirm } from "./dialog.tsx";
+import { Button, IconButton, LinkButton } from "./base/button.tsx";
+import { Confirm } from "./base/dialog.tsx";
 
 /** A version is published, deprecated and deleted. */
 export function TemplateDeeds({ template }: { template: Template }) {

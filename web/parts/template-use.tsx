@@ -3,10 +3,10 @@ import { useLocation } from "wouter";
 import { call } from "../api.ts";
 import type { Schema, Template } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
+import { Section } from "./base/page.tsx";
 import { ConnectionChoice } from "./connection-choice.tsx";
 import { SchemaForm, type Values } from "./form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "./form-frame.tsx";
-import { Section } from "./page.tsx";
 import { propertiesOf, startValue } from "./schema.ts";
 
 /** The form that makes a connection or an action of a published template. */

@@ -3,17 +3,17 @@ import { useState } from "react";
 import { type Answer, post } from "../api.ts";
 import type { Automation } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./base/button.tsx";
+import { Mono } from "./base/copy.tsx";
+import { TextField } from "./base/labelled.tsx";
+import { Facts, Section, Shown } from "./base/page.tsx";
+import { Status } from "./base/status.tsx";
+import { inWords, When } from "./base/time.tsx";
+import { Tree } from "./base/tree.tsx";
 import { Code } from "./code.tsx";
-import { Mono } from "./copy.tsx";
-import { TextField } from "./labelled.tsx";
 import { NewSecret } from "./new-secret.tsx";
-import { Facts, Section, Shown } from "./page.tsx";
-import { Status } from "./status.tsx";
 import { type Column, Table } from "./table.tsx";
 import { type HookConfig, testSenderOf } from "./test-sender.ts";
-import { inWords, When } from "./time.tsx";
-import { Tree } from "./tree.tsx";
 
 type Delivery = {
   id: string;

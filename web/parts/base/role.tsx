@@ -1,5 +1,5 @@
 import { Lock } from "lucide-react";
-import { useMe } from "../data.ts";
+import { useMe } from "../../data.ts";
 import { Labelled } from "./labelled.tsx";
 import { Empty, Loading } from "./page.tsx";
 

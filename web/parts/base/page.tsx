@@ -2,7 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { ChevronRight, type LucideIcon, RefreshCw, SearchX, TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { Link, useSearchParams } from "wouter";
-import { ApiError } from "../api.ts";
+import { ApiError } from "../../api.ts";
 import { Button } from "./button.tsx";
 
 interface HeadProps {
