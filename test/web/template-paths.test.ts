@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readPieces } from "../../src/base/template-grammar.ts";
-import { fitting, openTemplate, pathsIn } from "../../web/parts/template-paths.ts";
+import { fitting, openTemplate, pathsIn } from "../../web/parts/editor/template-paths.ts";
 
 test("every value that a run had is named as templates write it, and as conditions do", () => {
   const paths = pathsIn({

@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import type { Fault } from "../api.ts";
 import { useApi } from "../data.ts";
 import { lineOf, withTool } from "./agent-front.ts";
-import { Code } from "./code.tsx";
+import { Code } from "./editor/code.tsx";
 
 const PLAIN_TOOLS = [
   ["query", "Reads the organization's tables with SQL"],

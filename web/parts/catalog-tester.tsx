@@ -6,7 +6,7 @@ import { Button } from "./base/button.tsx";
 import { Tag } from "./base/status.tsx";
 import { inWords, sized } from "./base/time.tsx";
 import { Tree } from "./base/tree.tsx";
-import { Code } from "./code.tsx";
+import { Code } from "./editor/code.tsx";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { faultsOf, Refusal } from "./form-frame.tsx";
 import { propertiesOf, startValue } from "./schema.ts";

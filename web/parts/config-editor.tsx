@@ -3,13 +3,13 @@ import type { Automation } from "../calls.ts";
 import { Later, part } from "./base/later.tsx";
 import { Section } from "./base/page.tsx";
 import { Tree } from "./base/tree.tsx";
+import { TemplatePaths } from "./editor/template-paths.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { FormOrJson } from "./form-or-json.tsx";
 import type { LastRun } from "./last-run.ts";
 import { propertiesOf } from "./schema.ts";
 import { canDrawSteps } from "./steps-config.ts";
 import { StepsForm } from "./steps-form.tsx";
-import { TemplatePaths } from "./template-paths.ts";
 import { MINOR_SETTINGS, settingsOf } from "./trigger-schemas.ts";
 
 const instants = part(() => import("./instants.tsx"));

@@ -6,7 +6,7 @@ import { Mono } from "./base/copy.tsx";
 import { Dialog } from "./base/dialog.tsx";
 import { PageHead, useTab } from "./base/page.tsx";
 import { Status } from "./base/status.tsx";
-import { Code } from "./code.tsx";
+import { Code } from "./editor/code.tsx";
 
 interface Props {
   noun: string;

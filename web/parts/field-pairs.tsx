@@ -1,9 +1,9 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Button, IconButton } from "./base/button.tsx";
+import { TemplateText } from "./editor/template-text.tsx";
 import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
-import { TemplateText } from "./template-text.tsx";
 
 interface Pair {
   name: string;

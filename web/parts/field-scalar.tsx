@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { Labelled } from "./base/labelled.tsx";
-import { Code } from "./code.tsx";
+import { Code } from "./editor/code.tsx";
+import { TemplateText } from "./editor/template-text.tsx";
 import { type FieldProps, told } from "./field-frame.tsx";
 import { aboutOf, type Drawn, titleOf } from "./schema.ts";
-import { TemplateText } from "./template-text.tsx";
 
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
 

@@ -6,11 +6,11 @@ import { IconButton } from "./base/button.tsx";
 import { Labelled, TextField } from "./base/labelled.tsx";
 import { ConnectionChoice } from "./connection-choice.tsx";
 import { DefinitionEditor } from "./definition.tsx";
+import { TemplateText } from "./editor/template-text.tsx";
 import { startValue } from "./schema.ts";
 import { Gave } from "./step.tsx";
 import { Needs } from "./step-needs.tsx";
 import { putInStep, type StepValue } from "./steps-config.ts";
-import { TemplateText } from "./template-text.tsx";
 
 /** A key as the API takes it. */
 const KEY = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$/;

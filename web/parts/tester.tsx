@@ -10,7 +10,7 @@ import { Facts, Section, Shown } from "./base/page.tsx";
 import { Status } from "./base/status.tsx";
 import { inWords, When } from "./base/time.tsx";
 import { Tree } from "./base/tree.tsx";
-import { Code } from "./code.tsx";
+import { Code } from "./editor/code.tsx";
 import { NewSecret } from "./new-secret.tsx";
 import { type Column, Table } from "./table.tsx";
 import { type HookConfig, testSenderOf } from "./test-sender.ts";

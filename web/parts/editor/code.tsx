@@ -1,5 +1,5 @@
 import { useContext } from "react";
-import { Later, part } from "./base/later.tsx";
+import { Later, part } from "../base/later.tsx";
 import { TemplatePaths } from "./template-paths.ts";
 
 export interface CodeProps {

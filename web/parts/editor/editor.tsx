@@ -8,8 +8,8 @@ import { basicSetup } from "codemirror";
 import { useEffect, useRef } from "react";
 import { flushSync } from "react-dom";
 import type { CodeProps } from "./code.tsx";
-import { badLinesOf, markdown } from "./editor-markdown.ts";
-import { offersOf } from "./editor-offers.ts";
+import { badLinesOf, markdown } from "./markdown.ts";
+import { offersOf } from "./offers.ts";
 import type { TemplatePath } from "./template-paths.ts";
 
 const look = EditorView.theme({
