@@ -4,11 +4,11 @@ import type { ActionKindInfo, Connection } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
-import { DefinitionEditor } from "../parts/definition.tsx";
-import type { Values } from "../parts/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
+import { DefinitionEditor } from "../parts/form/definition.tsx";
+import type { Values } from "../parts/form/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
+import { startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/members-only.tsx";
-import { startValue } from "../parts/schema.ts";
 
 export default function NewAction() {
   const [search, setSearch] = useSearchParams();

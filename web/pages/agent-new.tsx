@@ -3,7 +3,7 @@ import { useLocation } from "wouter";
 import { useChange } from "../data.ts";
 import { AgentEditor } from "../parts/agent-editor.tsx";
 import { PageHead } from "../parts/base/page.tsx";
-import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
+import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/members-only.tsx";
 
 const START = `---

@@ -11,7 +11,7 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
 import { ChatWith } from "../parts/chat-start.tsx";
 import { Held } from "../parts/detail.tsx";
-import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
+import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 
 export default function AgentPage({ id }: { id: string }) {
   const agent = useApi("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } });

@@ -10,9 +10,9 @@ import { Status } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { Choice } from "../parts/filters.tsx";
-import { Faults, SchemaForm, type Values } from "../parts/form.tsx";
-import { faultsOf, Refusal, toldBy } from "../parts/form-frame.tsx";
-import { propertiesOf, startValue } from "../parts/schema.ts";
+import { Faults, SchemaForm, type Values } from "../parts/form/form.tsx";
+import { faultsOf, Refusal, toldBy } from "../parts/form/frame.tsx";
+import { propertiesOf, startValue } from "../parts/form/schema.ts";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
 
 const LIMIT = 50;

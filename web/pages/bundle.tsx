@@ -6,10 +6,10 @@ import { LinkButton } from "../parts/base/button.tsx";
 import { Failed, Loading, PageHead, Section } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { SchemaForm, type Values } from "../parts/form.tsx";
-import { FormFrame, faultsOf } from "../parts/form-frame.tsx";
+import { SchemaForm, type Values } from "../parts/form/form.tsx";
+import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
+import { propertiesOf } from "../parts/form/schema.ts";
 import { ComponentList, componentsOf, type Install, MadeList, useInstalls } from "../parts/made.tsx";
-import { propertiesOf } from "../parts/schema.ts";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Installs before the latest that are shown. */

@@ -5,10 +5,10 @@ import type { Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
-import { SchemaForm, type Values } from "../parts/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form-frame.tsx";
+import { SchemaForm, type Values } from "../parts/form/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
+import { propertiesOf, startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/members-only.tsx";
-import { propertiesOf, startValue } from "../parts/schema.ts";
 
 const ABILITIES = [
   ["files", "files"],

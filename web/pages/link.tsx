@@ -4,7 +4,7 @@ import { useApi, useChange, useMe } from "../data.ts";
 import { Button } from "../parts/base/button.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
-import { Refusal } from "../parts/form-frame.tsx";
+import { Refusal } from "../parts/form/frame.tsx";
 
 /** What a link of Slack's opens: whom it speaks of, before one lets them act as oneself. */
 export default function LinkPage() {

@@ -8,8 +8,8 @@ import { Button } from "../parts/base/button.tsx";
 import { PageHead, Section } from "../parts/base/page.tsx";
 import { counted, inWords } from "../parts/base/time.tsx";
 import { Chart } from "../parts/chart.tsx";
-import { useTables } from "../parts/definition.tsx";
 import { Code } from "../parts/editor/code.tsx";
+import { useTables } from "../parts/form/definition.tsx";
 import { Grid } from "../parts/grid.tsx";
 import { QueryFiles } from "../parts/query-files.tsx";
 

@@ -7,7 +7,7 @@ import { PageHead } from "../parts/base/page.tsx";
 import { AdminsOnly } from "../parts/base/role.tsx";
 import { ShownOnce } from "../parts/base/shown-once.tsx";
 import { EventPicker } from "../parts/event-picker.tsx";
-import { FormFrame, toldBy } from "../parts/form-frame.tsx";
+import { FormFrame, toldBy } from "../parts/form/frame.tsx";
 
 export default function NewWebhook() {
   const may = useMay("admin");

@@ -5,7 +5,7 @@ import { Labelled, TextField } from "./base/labelled.tsx";
 import { Tag } from "./base/status.tsx";
 import { useNow, When } from "./base/time.tsx";
 import { Credentials, FormDialog } from "./credentials.tsx";
-import { toldBy } from "./form-frame.tsx";
+import { toldBy } from "./form/frame.tsx";
 import { useOlder } from "./older.tsx";
 
 type Made = Reply<"POST /api/v1/access-tokens">;

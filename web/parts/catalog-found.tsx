@@ -9,7 +9,7 @@ import { ApiConnection, Check, LongField } from "./catalog-fields.tsx";
 import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
 import { SignInDialog } from "./catalog-sign-in.tsx";
 import type { Found } from "./catalog-source.tsx";
-import { FormFrame, toldBy } from "./form-frame.tsx";
+import { FormFrame, toldBy } from "./form/frame.tsx";
 
 interface Props {
   found: Found;

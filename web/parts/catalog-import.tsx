@@ -6,7 +6,7 @@ import { Diff } from "./base/diff.tsx";
 import { Section } from "./base/page.tsx";
 import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
 import { type ContentType, TextToRead } from "./catalog-source.tsx";
-import { FormFrame, Refusal, toldBy } from "./form-frame.tsx";
+import { FormFrame, Refusal, toldBy } from "./form/frame.tsx";
 
 type Read = Reply<"POST /api/v1/api-catalog/{api_id}/ai-import">;
 type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;

@@ -9,7 +9,7 @@ import { Labelled, TextField } from "./base/labelled.tsx";
 import { Facts, Section } from "./base/page.tsx";
 import { Tag } from "./base/status.tsx";
 import { When } from "./base/time.tsx";
-import { Refusal, toldBy } from "./form-frame.tsx";
+import { Refusal, toldBy } from "./form/frame.tsx";
 
 type Started = Reply<"POST /api/v1/api-catalog/authorize">;
 

@@ -7,9 +7,9 @@ import { Tag } from "./base/status.tsx";
 import { inWords, sized } from "./base/time.tsx";
 import { Tree } from "./base/tree.tsx";
 import { Code } from "./editor/code.tsx";
-import { Faults, SchemaForm, type Values } from "./form.tsx";
-import { faultsOf, Refusal } from "./form-frame.tsx";
-import { propertiesOf, startValue } from "./schema.ts";
+import { Faults, SchemaForm, type Values } from "./form/form.tsx";
+import { faultsOf, Refusal } from "./form/frame.tsx";
+import { propertiesOf, startValue } from "./form/schema.ts";
 
 interface Props {
   api: CatalogEntry;

@@ -5,7 +5,7 @@ import { useChange } from "../data.ts";
 import { Button } from "./base/button.tsx";
 import { Confirm, Dialog } from "./base/dialog.tsx";
 import { TextField } from "./base/labelled.tsx";
-import { toldBy } from "./form-frame.tsx";
+import { toldBy } from "./form/frame.tsx";
 
 export const titleOf = ({ title }: Pick<Thread, "title">): string => title ?? "New chat";
 

@@ -11,7 +11,7 @@ import { Tree } from "./base/tree.tsx";
 import { visible } from "./base/visible.ts";
 import { Chart } from "./chart.tsx";
 import type { ToolPart } from "./chat-chunks.ts";
-import { Refusal } from "./form-frame.tsx";
+import { Refusal } from "./form/frame.tsx";
 import { Grid } from "./grid.tsx";
 
 /** How a call stands, in a status and a word. */

@@ -6,7 +6,7 @@ import { Empty } from "./base/page.tsx";
 import { ShownOnce } from "./base/shown-once.tsx";
 import { When } from "./base/time.tsx";
 import { tell } from "./base/toast.tsx";
-import { Refusal, useFirstFault } from "./form-frame.tsx";
+import { Refusal, useFirstFault } from "./form/frame.tsx";
 import { useNew } from "./hooks.ts";
 import { Older, type useOlder } from "./older.tsx";
 import { type Column, Named, Table } from "./table.tsx";

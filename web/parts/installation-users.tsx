@@ -13,7 +13,7 @@ import { When } from "./base/time.tsx";
 import { tell } from "./base/toast.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { Choice, FilterBar, SearchField } from "./filters.tsx";
-import { toldBy } from "./form-frame.tsx";
+import { toldBy } from "./form/frame.tsx";
 import { download } from "./grid.tsx";
 import { Older, useOlder } from "./older.tsx";
 import { type Column, Named, Table, useFilters } from "./table.tsx";

@@ -11,7 +11,7 @@ import { ShownOnce } from "./base/shown-once.tsx";
 import { Tag } from "./base/status.tsx";
 import { useNow, When } from "./base/time.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { toldBy } from "./form-frame.tsx";
+import { toldBy } from "./form/frame.tsx";
 import { useNew } from "./hooks.ts";
 import { Older, useOlder } from "./older.tsx";
 import { type Column, Named, Table } from "./table.tsx";

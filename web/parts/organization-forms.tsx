@@ -5,7 +5,7 @@ import { useChange } from "../data.ts";
 import { TextField } from "./base/labelled.tsx";
 import { Check } from "./catalog-fields.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { FormFrame, toldBy } from "./form-frame.tsx";
+import { FormFrame, toldBy } from "./form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;

@@ -8,7 +8,7 @@ import { Button } from "./base/button.tsx";
 import { TextField } from "./base/labelled.tsx";
 import { Section } from "./base/page.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { toldBy } from "./form-frame.tsx";
+import { toldBy } from "./form/frame.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;
 

@@ -7,7 +7,7 @@ import { TextField } from "./base/labelled.tsx";
 import { Section } from "./base/page.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { FileButton } from "./file-button.tsx";
-import { toldBy } from "./form-frame.tsx";
+import { toldBy } from "./form/frame.tsx";
 
 /** What is kept about the person: all of it as a file, and its erasure. */
 export function OwnData() {

@@ -9,7 +9,7 @@ import { TextField } from "./base/labelled.tsx";
 import { Section, Shown } from "./base/page.tsx";
 import { ShownOnce } from "./base/shown-once.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { toldBy } from "./form-frame.tsx";
+import { toldBy } from "./form/frame.tsx";
 
 type Begun = Reply<"POST /api/v1/users/me/totp">;
 

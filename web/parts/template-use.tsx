@@ -5,9 +5,9 @@ import type { Schema, Template } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Section } from "./base/page.tsx";
 import { ConnectionChoice } from "./connection-choice.tsx";
-import { SchemaForm, type Values } from "./form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "./form-frame.tsx";
-import { propertiesOf, startValue } from "./schema.ts";
+import { SchemaForm, type Values } from "./form/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "./form/frame.tsx";
+import { propertiesOf, startValue } from "./form/schema.ts";
 
 /** The form that makes a connection or an action of a published template. */
 export function TemplateUse({ template }: { template: Template }) {

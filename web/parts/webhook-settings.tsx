@@ -8,7 +8,7 @@ import { TextField } from "./base/labelled.tsx";
 import { Section } from "./base/page.tsx";
 import { ShownOnce } from "./base/shown-once.tsx";
 import { EventPicker } from "./event-picker.tsx";
-import { FormFrame, toldBy } from "./form-frame.tsx";
+import { FormFrame, toldBy } from "./form/frame.tsx";
 
 /** Where a subscription sends to, and what. */
 export function WebhookSettings({

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Labelled } from "./base/labelled.tsx";
+import { Labelled } from "../base/labelled.tsx";
 import { type FieldProps, told } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 

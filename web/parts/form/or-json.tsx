@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { Code } from "./editor/code.tsx";
+import { Code } from "../editor/code.tsx";
 import type { Values } from "./form.tsx";
 
 interface Props {

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import type { Fault } from "../api.ts";
-import type { Schema } from "../calls.ts";
+import type { Fault } from "../../api.ts";
+import type { Schema } from "../../calls.ts";
 
 export interface FieldProps {
   name: string;

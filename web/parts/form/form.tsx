@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
-import type { Fault } from "../api.ts";
-import type { Schema } from "../calls.ts";
+import type { Fault } from "../../api.ts";
+import type { Schema } from "../../calls.ts";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 

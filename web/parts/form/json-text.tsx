@@ -1,5 +1,5 @@
-import type { Fault } from "../api.ts";
-import { Code } from "./editor/code.tsx";
+import type { Fault } from "../../api.ts";
+import { Code } from "../editor/code.tsx";
 
 /** Text as a JSON object, or what is wrong with it; nothing at all is an empty one. */
 export function readObject(text: string): { value: Record<string, unknown> } | { problem: string } {

@@ -1,4 +1,4 @@
-import type { Schema } from "../calls.ts";
+import type { Schema } from "../../calls.ts";
 
 /** How a field of a JSON Schema is drawn. */
 export type Drawn =

@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { ApiError, type Fault } from "../api.ts";
-import { Button } from "./base/button.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Section } from "./base/page.tsx";
-import { useUnsaved } from "./base/unsaved.tsx";
+import { ApiError, type Fault } from "../../api.ts";
+import { Button } from "../base/button.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Section } from "../base/page.tsx";
+import { useUnsaved } from "../base/unsaved.tsx";
 import { Faults } from "./form.tsx";
 
 export const faultsOf = (error: Error | null): readonly Fault[] =>

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { Labelled } from "./base/labelled.tsx";
-import { Code } from "./editor/code.tsx";
-import { TemplateText } from "./editor/template-text.tsx";
+import { Labelled } from "../base/labelled.tsx";
+import { Code } from "../editor/code.tsx";
+import { TemplateText } from "../editor/template-text.tsx";
 import { type FieldProps, told } from "./field-frame.tsx";
 import { aboutOf, type Drawn, titleOf } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import { Plus, Trash2 } from "lucide-react";
-import type { Schema } from "../calls.ts";
-import { Button, IconButton } from "./base/button.tsx";
+import type { Schema } from "../../calls.ts";
+import { Button, IconButton } from "../base/button.tsx";
 import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
 import { JsonField } from "./field-json.tsx";
 import { Pairs } from "./field-pairs.tsx";

@@ -1,7 +1,7 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { Button, IconButton } from "./base/button.tsx";
-import { TemplateText } from "./editor/template-text.tsx";
+import { Button, IconButton } from "../base/button.tsx";
+import { TemplateText } from "../editor/template-text.tsx";
 import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 

@@ -1,9 +1,9 @@
 import { useMemo } from "react";
-import type { Fault } from "../api.ts";
-import type { ActionKindInfo } from "../calls.ts";
-import { useApi } from "../data.ts";
+import type { Fault } from "../../api.ts";
+import type { ActionKindInfo } from "../../calls.ts";
+import { useApi } from "../../data.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
-import { FormOrJson } from "./form-or-json.tsx";
+import { FormOrJson } from "./or-json.tsx";
 import { propertiesOf } from "./schema.ts";
 
 /** What every kind takes beside its own fields. */
