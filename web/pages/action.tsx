@@ -16,7 +16,7 @@ import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
 import { RunTable } from "../parts/run-table.tsx";
-import { Pager, useFilters } from "../parts/table.tsx";
+import { Pager, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 25;
 

@@ -4,7 +4,7 @@ import { useApi } from "../data.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/list-page.tsx";
-import { type Column, Named, useFilters } from "../parts/table.tsx";
+import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
 const COLUMNS: readonly Column<Action>[] = [
   { name: "Name", isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },

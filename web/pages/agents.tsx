@@ -4,9 +4,9 @@ import { useApi, useMay } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
-import { Choice, FilterBar } from "../parts/filters.tsx";
 import { NoModel } from "../parts/no-model.tsx";
-import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
+import { Choice, FilterBar } from "../parts/table/filters.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
 

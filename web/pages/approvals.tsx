@@ -9,11 +9,11 @@ import { Empty, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx"
 import { Status } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
-import { Choice } from "../parts/filters.tsx";
 import { Faults, SchemaForm, type Values } from "../parts/form/form.tsx";
 import { faultsOf, Refusal, toldBy } from "../parts/form/frame.tsx";
 import { propertiesOf, startValue } from "../parts/form/schema.ts";
-import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
+import { Choice } from "../parts/table/filters.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
 /** So many questions are drawn at once. */

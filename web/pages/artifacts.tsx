@@ -6,8 +6,8 @@ import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { sized, When } from "../parts/base/time.tsx";
-import { Chip, Choice, FilterBar } from "../parts/filters.tsx";
-import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
+import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
 

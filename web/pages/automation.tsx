@@ -11,7 +11,7 @@ import { Detail, Held, SwitchAndRun } from "../parts/detail.tsx";
 import { Graph } from "../parts/graph.tsx";
 import { stepsOf } from "../parts/graph-place.ts";
 import { Step } from "../parts/step.tsx";
-import { type Column, Pager, Table, useFilters } from "../parts/table.tsx";
+import { type Column, Pager, Table, useFilters } from "../parts/table/table.tsx";
 import { Tester } from "../parts/tester.tsx";
 import { TRIGGERS } from "./automations.tsx";
 

@@ -6,7 +6,7 @@ import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { useInstalls } from "../parts/made.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/siblings.tsx";
-import { Pager, useFilters } from "../parts/table.tsx";
+import { Pager, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 48;
 

@@ -10,8 +10,8 @@ import { When } from "../parts/base/time.tsx";
 import { ChatWith, useStartChat } from "../parts/chat-start.tsx";
 import { DeleteThreads, titleOf } from "../parts/chat-threads.tsx";
 import { NoModel } from "../parts/no-model.tsx";
-import { Older, useOlder } from "../parts/older.tsx";
-import { type Column, Named, Table } from "../parts/table.tsx";
+import { Older, useOlder } from "../parts/table/older.tsx";
+import { type Column, Named, Table } from "../parts/table/table.tsx";
 
 /** What is worth a word in the list: most chats have simply been answered. */
 const NOTABLE = ["streaming", "waiting", "failed"];

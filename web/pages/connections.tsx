@@ -4,7 +4,7 @@ import { useApi } from "../data.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage } from "../parts/list-page.tsx";
-import { type Column, Named, useFilters } from "../parts/table.tsx";
+import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
 const COLUMNS: readonly Column<Connection>[] = [
   {

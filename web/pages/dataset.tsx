@@ -9,7 +9,7 @@ import { Confirm } from "../parts/base/dialog.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, sized, When } from "../parts/base/time.tsx";
-import { Grid } from "../parts/grid.tsx";
+import { Grid } from "../parts/table/grid.tsx";
 
 const PREVIEW_ROWS = 200;
 

@@ -5,8 +5,8 @@ import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, sized, When } from "../parts/base/time.tsx";
-import { Choice, FilterBar, SearchField } from "../parts/filters.tsx";
-import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
+import { Choice, FilterBar, SearchField } from "../parts/table/filters.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
 const sum = (tables: Dataset["tables"], of: "rows" | "bytes") =>

@@ -5,11 +5,11 @@ import { errorLine } from "../parts/base/error-text.tsx";
 import { Empty, PageHead } from "../parts/base/page.tsx";
 import { lookOf, Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { Choice, FilterBar } from "../parts/filters.tsx";
 import { useHooks } from "../parts/hooks.ts";
-import { Older, useOlder } from "../parts/older.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
-import { type Column, Named, Table, useFilters } from "../parts/table.tsx";
+import { Choice, FilterBar } from "../parts/table/filters.tsx";
+import { Older, useOlder } from "../parts/table/older.tsx";
+import { type Column, Named, Table, useFilters } from "../parts/table/table.tsx";
 
 const STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
 

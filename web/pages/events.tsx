@@ -10,8 +10,8 @@ import { Empty, Failed, Loading, PageHead } from "../parts/base/page.tsx";
 import { EventRow } from "../parts/event-row.tsx";
 import { Story, WholeEvent } from "../parts/event-whole.tsx";
 import { folded, useSubjects } from "../parts/event-words.ts";
-import { Chip, Choice, FilterBar } from "../parts/filters.tsx";
-import { useFilters } from "../parts/table.tsx";
+import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
+import { useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
 /** Live events beyond these are found by asking for the list anew. */

@@ -2,9 +2,9 @@ import { ListChecks, SearchX } from "lucide-react";
 import { useApi } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
-import { Chip, Choice, FilterBar } from "../parts/filters.tsx";
 import { RunTable } from "../parts/run-table.tsx";
-import { Pager, useFilters } from "../parts/table.tsx";
+import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
+import { Pager, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
 const HOUR_MS = 3_600_000;

@@ -10,8 +10,8 @@ import { counted, inWords } from "../parts/base/time.tsx";
 import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/editor/code.tsx";
 import { useTables } from "../parts/form/definition.tsx";
-import { Grid } from "../parts/grid.tsx";
 import { QueryFiles } from "../parts/query-files.tsx";
+import { Grid } from "../parts/table/grid.tsx";
 
 const LIMITS = [100, 1000, 10_000] as const;
 const KEPT = "weir.sql";

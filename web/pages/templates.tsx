@@ -5,9 +5,9 @@ import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { Choice, FilterBar } from "../parts/filters.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/siblings.tsx";
-import { type Column, Named, Pager, Table, useFilters } from "../parts/table.tsx";
+import { Choice, FilterBar } from "../parts/table/filters.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 import { TYPES } from "../parts/template-fields.tsx";
 
 const LIMIT = 50;

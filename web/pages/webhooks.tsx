@@ -6,9 +6,9 @@ import { Empty, PageHead } from "../parts/base/page.tsx";
 import { AdminsOnly } from "../parts/base/role.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { Older, useOlder } from "../parts/older.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
-import { type Column, Named, Table } from "../parts/table.tsx";
+import { Older, useOlder } from "../parts/table/older.tsx";
+import { type Column, Named, Table } from "../parts/table/table.tsx";
 
 /** The first of the patterns, and how many more there are. */
 function eventsLine(events: readonly string[]): string {

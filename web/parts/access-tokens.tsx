@@ -6,7 +6,7 @@ import { Tag } from "./base/status.tsx";
 import { useNow, When } from "./base/time.tsx";
 import { Credentials, FormDialog } from "./credentials.tsx";
 import { toldBy } from "./form/frame.tsx";
-import { useOlder } from "./older.tsx";
+import { useOlder } from "./table/older.tsx";
 
 type Made = Reply<"POST /api/v1/access-tokens">;
 

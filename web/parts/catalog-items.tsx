@@ -11,7 +11,7 @@ import { Tree } from "./base/tree.tsx";
 import { Check } from "./catalog-fields.tsx";
 import { endpointItem, type Item, ItemLine, toolItem } from "./catalog-pick.tsx";
 import { EndpointTester } from "./catalog-tester.tsx";
-import { FilterBar, SearchField } from "./filters.tsx";
+import { FilterBar, SearchField } from "./table/filters.tsx";
 
 type Any = CatalogEndpoint | CatalogTool;
 

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { Discovery } from "../calls.ts";
 import { Tag } from "./base/status.tsx";
 import { counted } from "./base/time.tsx";
-import { SearchField } from "./filters.tsx";
+import { SearchField } from "./table/filters.tsx";
 
 /** An endpoint or a tool, as a list of them shows it. */
 export interface Item {

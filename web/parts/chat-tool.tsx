@@ -12,7 +12,7 @@ import { visible } from "./base/visible.ts";
 import { Chart } from "./chart.tsx";
 import type { ToolPart } from "./chat-chunks.ts";
 import { Refusal } from "./form/frame.tsx";
-import { Grid } from "./grid.tsx";
+import { Grid } from "./table/grid.tsx";
 
 /** How a call stands, in a status and a word. */
 const STATES: Readonly<Record<ToolPart["state"], readonly [status: string, label: string]>> = {

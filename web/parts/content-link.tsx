@@ -3,7 +3,7 @@ import { fetchFile } from "../api.ts";
 import { useMe } from "../data.ts";
 import { contentUrl } from "./artifact.ts";
 import { tell } from "./base/toast.tsx";
-import { download } from "./grid.tsx";
+import { download } from "./table/grid.tsx";
 
 interface Props {
   /** Of an artifact. */

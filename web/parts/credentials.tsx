@@ -8,8 +8,8 @@ import { When } from "./base/time.tsx";
 import { tell } from "./base/toast.tsx";
 import { Refusal, useFirstFault } from "./form/frame.tsx";
 import { useNew } from "./hooks.ts";
-import { Older, type useOlder } from "./older.tsx";
-import { type Column, Named, Table } from "./table.tsx";
+import { Older, type useOlder } from "./table/older.tsx";
+import { type Column, Named, Table } from "./table/table.tsx";
 
 interface Credential {
   id: string;

@@ -4,7 +4,7 @@ import { fetchFile } from "../api.ts";
 import type { Call, Given } from "../calls.ts";
 import { Button } from "./base/button.tsx";
 import { tell } from "./base/toast.tsx";
-import { download } from "./grid.tsx";
+import { download } from "./table/grid.tsx";
 
 interface Props<K extends Call> {
   call: K;

@@ -6,11 +6,11 @@ import { Button } from "./base/button.tsx";
 import { Empty } from "./base/page.tsx";
 import { Tag } from "./base/status.tsx";
 import { dayOf, When } from "./base/time.tsx";
-import { Choice, FilterBar, SearchField } from "./filters.tsx";
-import { Older, useOlder } from "./older.tsx";
 import { NewOrganization } from "./organization-forms.tsx";
 import { limitsInWords } from "./quotas.ts";
-import { type Column, Named, Table, useFilters } from "./table.tsx";
+import { Choice, FilterBar, SearchField } from "./table/filters.tsx";
+import { Older, useOlder } from "./table/older.tsx";
+import { type Column, Named, Table, useFilters } from "./table/table.tsx";
 
 const STATES = [
   ["false", "Active"],

@@ -12,11 +12,11 @@ import { Tag } from "./base/status.tsx";
 import { When } from "./base/time.tsx";
 import { tell } from "./base/toast.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { Choice, FilterBar, SearchField } from "./filters.tsx";
 import { toldBy } from "./form/frame.tsx";
-import { download } from "./grid.tsx";
-import { Older, useOlder } from "./older.tsx";
-import { type Column, Named, Table, useFilters } from "./table.tsx";
+import { Choice, FilterBar, SearchField } from "./table/filters.tsx";
+import { download } from "./table/grid.tsx";
+import { Older, useOlder } from "./table/older.tsx";
+import { type Column, Named, Table, useFilters } from "./table/table.tsx";
 
 /** What is about to change of a user, once it is confirmed. */
 interface Change {

@@ -13,8 +13,8 @@ import { useNow, When } from "./base/time.tsx";
 import { FormDialog } from "./credentials.tsx";
 import { toldBy } from "./form/frame.tsx";
 import { useNew } from "./hooks.ts";
-import { Older, useOlder } from "./older.tsx";
-import { type Column, Named, Table } from "./table.tsx";
+import { Older, useOlder } from "./table/older.tsx";
+import { type Column, Named, Table } from "./table/table.tsx";
 
 type Invitation = Reply<"GET /api/v1/organizations/invitations">["items"][number];
 type Made = Reply<"POST /api/v1/organizations/invitations">;

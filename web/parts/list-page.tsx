@@ -5,8 +5,8 @@ import { Button, LinkButton } from "./base/button.tsx";
 import { Empty, PageHead, Shown } from "./base/page.tsx";
 import { StatusIcon } from "./base/status.tsx";
 import { When } from "./base/time.tsx";
-import { Choice, FilterBar, SearchField } from "./filters.tsx";
-import { type Column, type Filters, Pager, Table } from "./table.tsx";
+import { Choice, FilterBar, SearchField } from "./table/filters.tsx";
+import { type Column, type Filters, Pager, Table } from "./table/table.tsx";
 
 const LIMIT = 50;
 

@@ -7,8 +7,8 @@ import { Confirm } from "./base/dialog.tsx";
 import { personName } from "./base/person.ts";
 import { Tag } from "./base/status.tsx";
 import { When } from "./base/time.tsx";
-import { Older, useOlder } from "./older.tsx";
-import { type Column, Named, Table } from "./table.tsx";
+import { Older, useOlder } from "./table/older.tsx";
+import { type Column, Named, Table } from "./table/table.tsx";
 
 type Token = Reply<"GET /api/v1/organizations/tokens">["items"][number];
 

@@ -10,9 +10,9 @@ import { Empty, Facts, Shown } from "./base/page.tsx";
 import { lookOf, Status, Tag } from "./base/status.tsx";
 import { exactly, inWords, When } from "./base/time.tsx";
 import { Tree } from "./base/tree.tsx";
-import { Choice, FilterBar } from "./filters.tsx";
-import { Older, useOlder } from "./older.tsx";
-import { type Column, Named, Table, useFilters } from "./table.tsx";
+import { Choice, FilterBar } from "./table/filters.tsx";
+import { Older, useOlder } from "./table/older.tsx";
+import { type Column, Named, Table, useFilters } from "./table/table.tsx";
 
 /** A delivery ends without an event that tells of it. */
 const REFETCH_MS = 4000;

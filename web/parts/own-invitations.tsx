@@ -7,7 +7,7 @@ import { Failed, Loading } from "./base/page.tsx";
 import { personName } from "./base/person.ts";
 import { Tag } from "./base/status.tsx";
 import { When } from "./base/time.tsx";
-import { Named } from "./table.tsx";
+import { Named } from "./table/table.tsx";
 
 type Own = Reply<"GET /api/v1/users/me/invitations">["items"][number];
 

@@ -5,7 +5,7 @@ import type { Reply } from "../calls.ts";
 import { Button } from "./base/button.tsx";
 import { Menu } from "./base/menu.tsx";
 import { tell } from "./base/toast.tsx";
-import { download, toCsv } from "./grid.tsx";
+import { download, toCsv } from "./table/grid.tsx";
 
 type Format = "csv" | "parquet";
 

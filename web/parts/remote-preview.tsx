@@ -4,7 +4,7 @@ import { useApi, useMay } from "../data.ts";
 import { Button } from "./base/button.tsx";
 import { Dialog } from "./base/dialog.tsx";
 import { Shown } from "./base/page.tsx";
-import { Grid } from "./grid.tsx";
+import { Grid } from "./table/grid.tsx";
 
 interface TableProps {
   connectionId: string;

@@ -4,7 +4,7 @@ import type { AutomationRun, Run } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Status } from "./base/status.tsx";
 import { Took, When } from "./base/time.tsx";
-import { type Column, Named, Table } from "./table.tsx";
+import { type Column, Named, Table } from "./table/table.tsx";
 
 const NAME_FRESH_MS = 120_000;
 

@@ -5,8 +5,8 @@ import { useChange } from "../data.ts";
 import { Button, IconButton } from "./base/button.tsx";
 import { Confirm } from "./base/dialog.tsx";
 import { When } from "./base/time.tsx";
-import { Older, useOlder } from "./older.tsx";
-import { type Column, Named, Table } from "./table.tsx";
+import { Older, useOlder } from "./table/older.tsx";
+import { type Column, Named, Table } from "./table/table.tsx";
 
 type Session = Reply<"GET /api/v1/sessions">["items"][number];
 

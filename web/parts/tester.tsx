@@ -12,7 +12,7 @@ import { inWords, When } from "./base/time.tsx";
 import { Tree } from "./base/tree.tsx";
 import { Code } from "./editor/code.tsx";
 import { NewSecret } from "./new-secret.tsx";
-import { type Column, Table } from "./table.tsx";
+import { type Column, Table } from "./table/table.tsx";
 import { type HookConfig, testSenderOf } from "./test-sender.ts";
 
 type Delivery = {

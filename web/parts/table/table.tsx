@@ -1,9 +1,9 @@
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import { base } from "../base.ts";
-import { IconButton } from "./base/button.tsx";
-import { counted } from "./base/time.tsx";
+import { base } from "../../base.ts";
+import { IconButton } from "../base/button.tsx";
+import { counted } from "../base/time.tsx";
 
 export interface Column<T> {
   name: string;

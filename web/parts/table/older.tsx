@@ -1,9 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { call } from "../api.ts";
-import type { Call, Given, Reply } from "../calls.ts";
-import { Button } from "./base/button.tsx";
-import { Failed, Loading } from "./base/page.tsx";
+import { call } from "../../api.ts";
+import type { Call, Given, Reply } from "../../calls.ts";
+import { Button } from "../base/button.tsx";
+import { Failed, Loading } from "../base/page.tsx";
 
 const LIMIT = 50;
 

@@ -1,6 +1,6 @@
 import { Search, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { IconButton } from "./base/button.tsx";
+import { IconButton } from "../base/button.tsx";
 
 const TYPING_MS = 250;
 
