@@ -8,7 +8,7 @@ import { startLive } from "./live.ts";
 import { Failed, Loading } from "./parts/base/page.tsx";
 import { Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
-import { Boundary } from "./parts/boundary.tsx";
+import { Boundary } from "./parts/layout/boundary.tsx";
 import { Prove } from "./parts/prove.tsx";
 import { SignIn } from "./parts/sign-in.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";

@@ -8,7 +8,7 @@ import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
 import { startValue } from "../parts/form/schema.ts";
-import { MembersOnly } from "../parts/members-only.tsx";
+import { MembersOnly } from "../parts/layout/members-only.tsx";
 
 export default function NewAction() {
   const [search, setSearch] = useSearchParams();

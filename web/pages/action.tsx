@@ -11,10 +11,10 @@ import { Empty, Facts, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { ConnectionChoice } from "../parts/connection-choice.tsx";
-import { Detail, Held, SwitchAndRun } from "../parts/detail.tsx";
 import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
+import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
 import { RunTable } from "../parts/run-table.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
 

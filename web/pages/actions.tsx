@@ -3,7 +3,7 @@ import type { Action } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/list-page.tsx";
+import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
 const COLUMNS: readonly Column<Action>[] = [

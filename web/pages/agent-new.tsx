@@ -4,7 +4,7 @@ import { useChange } from "../data.ts";
 import { AgentEditor } from "../parts/agent-editor.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
-import { MembersOnly } from "../parts/members-only.tsx";
+import { MembersOnly } from "../parts/layout/members-only.tsx";
 
 const START = `---
 name: Analyst

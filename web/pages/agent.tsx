@@ -10,8 +10,8 @@ import { Confirm } from "../parts/base/dialog.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
 import { ChatWith } from "../parts/chat-start.tsx";
-import { Held } from "../parts/detail.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
+import { Held } from "../parts/layout/detail.tsx";
 
 export default function AgentPage({ id }: { id: string }) {
   const agent = useApi("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } });

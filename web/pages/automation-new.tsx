@@ -11,7 +11,7 @@ import { ConfigEditor } from "../parts/config-editor.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, toldBy } from "../parts/form/frame.tsx";
 import { useLastRun } from "../parts/last-run.ts";
-import { MembersOnly } from "../parts/members-only.tsx";
+import { MembersOnly } from "../parts/layout/members-only.tsx";
 import { stepsIn } from "../parts/steps-config.ts";
 import { startOf } from "../parts/trigger-schemas.ts";
 import { TRIGGERS } from "./automations.tsx";

@@ -4,8 +4,8 @@ import { useApi, useMay } from "../data.ts";
 import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
+import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
 import { useInstalls } from "../parts/made.tsx";
-import { BUNDLE_PAGES, Siblings } from "../parts/siblings.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 48;

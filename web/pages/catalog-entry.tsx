@@ -14,8 +14,8 @@ import { ApiConnection, Check, LongField } from "../parts/catalog-fields.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog-import.tsx";
 import { CatalogItems } from "../parts/catalog-items.tsx";
 import { SignInFacts, SignInWanted } from "../parts/catalog-sign-in.tsx";
-import { Held } from "../parts/detail.tsx";
 import { FormFrame, toldBy } from "../parts/form/frame.tsx";
+import { Held } from "../parts/layout/detail.tsx";
 
 export default function ApiPage({ id }: { id: string }) {
   const api = useApi("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } });

@@ -4,7 +4,7 @@ import { useSearchParams } from "wouter";
 import { PageHead } from "../parts/base/page.tsx";
 import { FoundApi } from "../parts/catalog-found.tsx";
 import { ByAddress, ByServer, ByText, type Found } from "../parts/catalog-source.tsx";
-import { MembersOnly } from "../parts/members-only.tsx";
+import { MembersOnly } from "../parts/layout/members-only.tsx";
 
 const WAYS = [
   ["address", "By its address", "An API with an OpenAPI or Swagger description.", Globe, ByAddress],

@@ -3,7 +3,7 @@ import type { CatalogSummary } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
-import { askOf, ListPage, ON_OFF } from "../parts/list-page.tsx";
+import { askOf, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
 const COLUMNS: readonly Column<CatalogSummary>[] = [

@@ -8,7 +8,7 @@ import { Tag } from "../parts/base/status.tsx";
 import { SchemaForm, type Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
 import { propertiesOf, startValue } from "../parts/form/schema.ts";
-import { MembersOnly } from "../parts/members-only.tsx";
+import { MembersOnly } from "../parts/layout/members-only.tsx";
 
 const ABILITIES = [
   ["files", "files"],

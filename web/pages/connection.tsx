@@ -8,8 +8,8 @@ import { Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { ConnectionSettings } from "../parts/connection-settings.tsx";
 import { ConnectionUsers, DeleteConnection } from "../parts/connection-users.tsx";
-import { Detail } from "../parts/detail.tsx";
 import { Files } from "../parts/files.tsx";
+import { Detail } from "../parts/layout/detail.tsx";
 import { Tables } from "../parts/remote-tables.tsx";
 
 export default function ConnectionPage({ id }: { id: string }) {

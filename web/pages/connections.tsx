@@ -3,7 +3,7 @@ import type { Connection } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { askOf, ListPage } from "../parts/list-page.tsx";
+import { askOf, ListPage } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
 const COLUMNS: readonly Column<Connection>[] = [

@@ -4,7 +4,7 @@ import { useApi, useChange } from "../data.ts";
 import { Labelled, TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import { FormFrame, faultsOf, toldBy } from "../parts/form/frame.tsx";
-import { MembersOnly } from "../parts/members-only.tsx";
+import { MembersOnly } from "../parts/layout/members-only.tsx";
 import {
   isReadable,
   PARTS,

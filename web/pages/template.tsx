@@ -6,7 +6,7 @@ import { Loading, PageHead, Section, Shown, useTab } from "../parts/base/page.ts
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
-import { Held } from "../parts/detail.tsx";
+import { Held } from "../parts/layout/detail.tsx";
 import { TemplateDeeds } from "../parts/template-deeds.tsx";
 import { TemplateEditor } from "../parts/template-editor.tsx";
 import { TemplateUse } from "../parts/template-use.tsx";

@@ -5,7 +5,7 @@ import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { BUNDLE_PAGES, Siblings } from "../parts/siblings.tsx";
+import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 import { TYPES } from "../parts/template-fields.tsx";

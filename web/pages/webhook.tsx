@@ -12,7 +12,7 @@ import { AdminsOnly } from "../parts/base/role.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { tell } from "../parts/base/toast.tsx";
-import { Held } from "../parts/detail.tsx";
+import { Held } from "../parts/layout/detail.tsx";
 import { OutboundDeliveries } from "../parts/outbound-deliveries.tsx";
 import { WebhookSecret, WebhookSettings } from "../parts/webhook-settings.tsx";
 

@@ -6,7 +6,7 @@ import { Empty, PageHead } from "../parts/base/page.tsx";
 import { AdminsOnly } from "../parts/base/role.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { Siblings, WEBHOOK_PAGES } from "../parts/siblings.tsx";
+import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
 

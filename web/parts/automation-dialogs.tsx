@@ -2,7 +2,7 @@ import { useLocation } from "wouter";
 import type { Automation } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Confirm } from "./base/dialog.tsx";
-import { RunDialog } from "./detail.tsx";
+import { RunDialog } from "./layout/detail.tsx";
 
 interface Props {
   automation: Automation;

@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from "react";
-import { Failed } from "./base/page.tsx";
+import { Failed } from "../base/page.tsx";
 
 interface Props {
   children: ReactNode;

@@ -1,12 +1,12 @@
 import { Play, Trash2 } from "lucide-react";
 import { Fragment, type ReactNode, useRef, useState } from "react";
-import { useMay } from "../data.ts";
-import { Button, IconButton } from "./base/button.tsx";
-import { Mono } from "./base/copy.tsx";
-import { Dialog } from "./base/dialog.tsx";
-import { PageHead, useTab } from "./base/page.tsx";
-import { Status } from "./base/status.tsx";
-import { Code } from "./editor/code.tsx";
+import { useMay } from "../../data.ts";
+import { Button, IconButton } from "../base/button.tsx";
+import { Mono } from "../base/copy.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { PageHead, useTab } from "../base/page.tsx";
+import { Status } from "../base/status.tsx";
+import { Code } from "../editor/code.tsx";
 
 interface Props {
   noun: string;

@@ -1,12 +1,12 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type LucideIcon, Plus, SearchX } from "lucide-react";
-import { useMay } from "../data.ts";
-import { Button, LinkButton } from "./base/button.tsx";
-import { Empty, PageHead, Shown } from "./base/page.tsx";
-import { StatusIcon } from "./base/status.tsx";
-import { When } from "./base/time.tsx";
-import { Choice, FilterBar, SearchField } from "./table/filters.tsx";
-import { type Column, type Filters, Pager, Table } from "./table/table.tsx";
+import { useMay } from "../../data.ts";
+import { Button, LinkButton } from "../base/button.tsx";
+import { Empty, PageHead, Shown } from "../base/page.tsx";
+import { StatusIcon } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
+import { type Column, type Filters, Pager, Table } from "../table/table.tsx";
 
 const LIMIT = 50;
 

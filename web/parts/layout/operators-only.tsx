@@ -1,7 +1,7 @@
 import { Lock } from "lucide-react";
 import type { ReactNode } from "react";
-import { useApi } from "../data.ts";
-import { Empty, PageHead, Shown } from "./base/page.tsx";
+import { useApi } from "../../data.ts";
+import { Empty, PageHead, Shown } from "../base/page.tsx";
 
 /** A page for operators of the installation; others are told whom to ask. */
 export function OperatorsOnly({ children }: { children: ReactNode }) {

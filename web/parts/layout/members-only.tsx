@@ -1,7 +1,7 @@
 import { Lock } from "lucide-react";
 import type { ReactNode } from "react";
-import { useMay, useMe } from "../data.ts";
-import { Empty, Loading } from "./base/page.tsx";
+import { useMay, useMe } from "../../data.ts";
+import { Empty, Loading } from "../base/page.tsx";
 
 /** What only members may do; others are told so in its place. `does` ends "Members …". */
 export function MembersOnly({ does, children }: { does: string; children: ReactNode }) {
