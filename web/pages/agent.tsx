@@ -9,7 +9,7 @@ import { Mono } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
-import { ChatWith } from "../parts/chat-start.tsx";
+import { ChatWith } from "../parts/chat/start.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 

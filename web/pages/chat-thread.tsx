@@ -7,11 +7,11 @@ import type { ChatMessage, Thread } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { Button, IconButton } from "../parts/base/button.tsx";
 import { PageHead, Shown } from "../parts/base/page.tsx";
-import type { UiMessage } from "../parts/chat-chunks.ts";
-import { Compose } from "../parts/chat-compose.tsx";
-import { Answer, Question, type Said } from "../parts/chat-message.tsx";
-import { DeleteThread, RenameThread, titleOf } from "../parts/chat-threads.tsx";
-import { useTurn } from "../parts/chat-turn.ts";
+import type { UiMessage } from "../parts/chat/chunks.ts";
+import { Compose } from "../parts/chat/compose.tsx";
+import { Answer, Question, type Said } from "../parts/chat/message.tsx";
+import { DeleteThread, RenameThread, titleOf } from "../parts/chat/threads.tsx";
+import { useTurn } from "../parts/chat/turn.ts";
 
 /** Somebody else decides, or the turn goes on in its own time: no event says so to the person alone. */
 const WAITING_MS = 1000;

@@ -1,18 +1,18 @@
 import { ChartLine, Check, Table2, X } from "lucide-react";
 import { useRef, useState } from "react";
 import { Link } from "wouter";
-import { useApi, useChange, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { CopyButton } from "./base/copy.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Status } from "./base/status.tsx";
-import { counted } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
-import { visible } from "./base/visible.ts";
-import { Chart } from "./chart.tsx";
-import type { ToolPart } from "./chat-chunks.ts";
-import { Refusal } from "./form/frame.tsx";
-import { Grid } from "./table/grid.tsx";
+import { useApi, useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { CopyButton } from "../base/copy.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Status } from "../base/status.tsx";
+import { counted } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
+import { visible } from "../base/visible.ts";
+import { Chart } from "../chart.tsx";
+import { Refusal } from "../form/frame.tsx";
+import { Grid } from "../table/grid.tsx";
+import type { ToolPart } from "./chunks.ts";
 
 /** How a call stands, in a status and a word. */
 const STATES: Readonly<Record<ToolPart["state"], readonly [status: string, label: string]>> = {

@@ -1,9 +1,9 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { ApiError, call, follow } from "../api.ts";
-import type { Given, Thread } from "../calls.ts";
-import { refresh } from "../data.ts";
-import { apply, textOf, type UiMessage } from "./chat-chunks.ts";
+import { ApiError, call, follow } from "../../api.ts";
+import type { Given, Thread } from "../../calls.ts";
+import { refresh } from "../../data.ts";
+import { apply, textOf, type UiMessage } from "./chunks.ts";
 
 type Asked = Given<"POST /api/v1/chat/threads/{thread_id}/turns/stream">["body"];
 

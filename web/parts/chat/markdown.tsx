@@ -1,6 +1,6 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode } from "react";
-import { CopyButton } from "./base/copy.tsx";
+import { CopyButton } from "../base/copy.tsx";
 
 /** What is longer is shown as it was written: no answer of a model needs more. */
 const MAX_CHARACTERS = 100_000;

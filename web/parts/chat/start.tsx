@@ -1,7 +1,7 @@
 import { MessageSquarePlus } from "lucide-react";
 import { useLocation } from "wouter";
-import { useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
+import { useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
 
 /** Begins a chat with an agent, and leads there. */
 export function useStartChat() {

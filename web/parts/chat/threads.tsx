@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
-import type { Thread } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Confirm, Dialog } from "./base/dialog.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { toldBy } from "./form/frame.tsx";
+import type { Thread } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Confirm, Dialog } from "../base/dialog.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { toldBy } from "../form/frame.tsx";
 
 export const titleOf = ({ title }: Pick<Thread, "title">): string => title ?? "New chat";
 

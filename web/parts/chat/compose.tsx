@@ -1,6 +1,6 @@
 import { SendHorizontal, Square } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
-import { Button } from "./base/button.tsx";
+import { Button } from "../base/button.tsx";
 
 interface Props {
   /** Sends; true once the text may go from the field. */

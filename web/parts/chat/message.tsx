@@ -1,10 +1,10 @@
 import { RotateCcw } from "lucide-react";
-import { Button } from "./base/button.tsx";
-import { CopyButton } from "./base/copy.tsx";
-import { Later, part } from "./base/later.tsx";
-import { inWords, When } from "./base/time.tsx";
-import { isTool, type Part, textOf, type UiMessage } from "./chat-chunks.ts";
-import { ToolCall } from "./chat-tool.tsx";
+import { Button } from "../base/button.tsx";
+import { CopyButton } from "../base/copy.tsx";
+import { Later, part } from "../base/later.tsx";
+import { inWords, When } from "../base/time.tsx";
+import { isTool, type Part, textOf, type UiMessage } from "./chunks.ts";
+import { ToolCall } from "./tool.tsx";
 
 const markdown = part(() => import("./markdown.tsx"));
 
