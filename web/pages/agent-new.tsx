@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useChange } from "../data.ts";
-import { AgentEditor } from "../parts/agent-editor.tsx";
+import { AgentEditor } from "../parts/agents/editor.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { AgentSpec } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { AgentEditor } from "../parts/agent-editor.tsx";
+import { AgentEditor } from "../parts/agents/editor.tsx";
 import { IconButton } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";

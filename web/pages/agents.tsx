@@ -1,10 +1,10 @@
 import { Bot, Plus, SearchX } from "lucide-react";
 import type { AgentSpec } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
+import { NoModel } from "../parts/agents/no-model.tsx";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
-import { NoModel } from "../parts/no-model.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 

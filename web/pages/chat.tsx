@@ -2,6 +2,7 @@ import { Bot, MessageSquarePlus, MessagesSquare, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { AgentSpec, Thread } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
+import { NoModel } from "../parts/agents/no-model.tsx";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Menu } from "../parts/base/menu.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
@@ -9,7 +10,6 @@ import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { ChatWith, useStartChat } from "../parts/chat/start.tsx";
 import { DeleteThreads, titleOf } from "../parts/chat/threads.tsx";
-import { NoModel } from "../parts/no-model.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
 

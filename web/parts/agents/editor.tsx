@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
-import type { Fault } from "../api.ts";
-import { useApi } from "../data.ts";
-import { lineOf, withTool } from "./agent-front.ts";
-import { Code } from "./editor/code.tsx";
+import type { Fault } from "../../api.ts";
+import { useApi } from "../../data.ts";
+import { Code } from "../editor/code.tsx";
+import { lineOf, withTool } from "./front.ts";
 
 const PLAIN_TOOLS = [
   ["query", "Reads the organization's tables with SQL"],

@@ -1,4 +1,4 @@
-import type { Fault } from "../api.ts";
+import type { Fault } from "../../api.ts";
 
 const isFence = (line: string | undefined) => line !== undefined && /^---\s*$/.test(line);
 

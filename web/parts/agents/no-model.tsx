@@ -1,4 +1,4 @@
-import { useApi } from "../data.ts";
+import { useApi } from "../../data.ts";
 
 /** Said where agents are talked to, before anybody has written a question for nothing. */
 export function NoModel() {
