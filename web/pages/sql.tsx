@@ -7,10 +7,10 @@ import { useApi } from "../data.ts";
 import { Button } from "../parts/base/button.tsx";
 import { PageHead, Section } from "../parts/base/page.tsx";
 import { counted, inWords } from "../parts/base/time.tsx";
-import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/editor/code.tsx";
 import { useTables } from "../parts/form/definition.tsx";
-import { QueryFiles } from "../parts/query-files.tsx";
+import { Chart } from "../parts/sql/chart.tsx";
+import { QueryFiles } from "../parts/sql/query-files.tsx";
 import { Grid } from "../parts/table/grid.tsx";
 
 const LIMITS = [100, 1000, 10_000] as const;

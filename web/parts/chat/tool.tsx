@@ -9,8 +9,8 @@ import { Status } from "../base/status.tsx";
 import { counted } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { visible } from "../base/visible.ts";
-import { Chart } from "../chart.tsx";
 import { Refusal } from "../form/frame.tsx";
+import { Chart } from "../sql/chart.tsx";
 import { Grid } from "../table/grid.tsx";
 import type { ToolPart } from "./chunks.ts";
 

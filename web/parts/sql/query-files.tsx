@@ -1,11 +1,11 @@
 import { ChevronDown, Download, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { fetchFile } from "../api.ts";
-import type { Reply } from "../calls.ts";
-import { Button } from "./base/button.tsx";
-import { Menu } from "./base/menu.tsx";
-import { tell } from "./base/toast.tsx";
-import { download, toCsv } from "./table/grid.tsx";
+import { fetchFile } from "../../api.ts";
+import type { Reply } from "../../calls.ts";
+import { Button } from "../base/button.tsx";
+import { Menu } from "../base/menu.tsx";
+import { tell } from "../base/toast.tsx";
+import { download, toCsv } from "../table/grid.tsx";
 
 type Format = "csv" | "parquet";
 

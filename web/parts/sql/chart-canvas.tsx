@@ -12,7 +12,7 @@ import {
   Tooltip,
 } from "chart.js";
 import { useEffect, useRef } from "react";
-import { useTheme } from "../theme.ts";
+import { useTheme } from "../../theme.ts";
 import type { ChartKind, Series } from "./chart.tsx";
 
 Chart.register(

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { Labelled } from "./base/labelled.tsx";
-import { Later, part } from "./base/later.tsx";
+import { Labelled } from "../base/labelled.tsx";
+import { Later, part } from "../base/later.tsx";
 
 export type ChartKind = "line" | "bar" | "scatter";
 
