@@ -10,10 +10,10 @@ import { TextField } from "../parts/base/labelled.tsx";
 import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
+import { ImportAgain, NewTools } from "../parts/catalog/import.tsx";
+import { CatalogItems } from "../parts/catalog/items.tsx";
+import { SignInFacts, SignInWanted } from "../parts/catalog/sign-in.tsx";
 import { ApiConnection, Check, LongField } from "../parts/catalog-fields.tsx";
-import { ImportAgain, NewTools } from "../parts/catalog-import.tsx";
-import { CatalogItems } from "../parts/catalog-items.tsx";
-import { SignInFacts, SignInWanted } from "../parts/catalog-sign-in.tsx";
 import { FormFrame, toldBy } from "../parts/form/frame.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 

@@ -2,8 +2,8 @@ import { Globe, Plug, ScanText } from "lucide-react";
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { PageHead } from "../parts/base/page.tsx";
-import { FoundApi } from "../parts/catalog-found.tsx";
-import { ByAddress, ByServer, ByText, type Found } from "../parts/catalog-source.tsx";
+import { FoundApi } from "../parts/catalog/found.tsx";
+import { ByAddress, ByServer, ByText, type Found } from "../parts/catalog/source.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 
 const WAYS = [

@@ -1,17 +1,17 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
-import type { CatalogEndpoint, CatalogEntry, CatalogTool, Schema } from "../calls.ts";
-import { useChange, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Mono } from "./base/copy.tsx";
-import { Diff } from "./base/diff.tsx";
-import { Status, Tag } from "./base/status.tsx";
-import { counted } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
-import { Check } from "./catalog-fields.tsx";
-import { endpointItem, type Item, ItemLine, toolItem } from "./catalog-pick.tsx";
-import { EndpointTester } from "./catalog-tester.tsx";
-import { FilterBar, SearchField } from "./table/filters.tsx";
+import type { CatalogEndpoint, CatalogEntry, CatalogTool, Schema } from "../../calls.ts";
+import { useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Mono } from "../base/copy.tsx";
+import { Diff } from "../base/diff.tsx";
+import { Status, Tag } from "../base/status.tsx";
+import { counted } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
+import { Check } from "../catalog-fields.tsx";
+import { FilterBar, SearchField } from "../table/filters.tsx";
+import { endpointItem, type Item, ItemLine, toolItem } from "./pick.tsx";
+import { EndpointTester } from "./tester.tsx";
 
 type Any = CatalogEndpoint | CatalogTool;
 

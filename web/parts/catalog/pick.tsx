@@ -1,8 +1,8 @@
 import { useState } from "react";
-import type { Discovery } from "../calls.ts";
-import { Tag } from "./base/status.tsx";
-import { counted } from "./base/time.tsx";
-import { SearchField } from "./table/filters.tsx";
+import type { Discovery } from "../../calls.ts";
+import { Tag } from "../base/status.tsx";
+import { counted } from "../base/time.tsx";
+import { SearchField } from "../table/filters.tsx";
 
 /** An endpoint or a tool, as a list of them shows it. */
 export interface Item {

@@ -1,15 +1,15 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { useChange, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Section } from "./base/page.tsx";
-import { Tag } from "./base/status.tsx";
-import { ApiConnection, Check, LongField } from "./catalog-fields.tsx";
-import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
-import { SignInDialog } from "./catalog-sign-in.tsx";
-import type { Found } from "./catalog-source.tsx";
-import { FormFrame, toldBy } from "./form/frame.tsx";
+import { useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Section } from "../base/page.tsx";
+import { Tag } from "../base/status.tsx";
+import { ApiConnection, Check, LongField } from "../catalog-fields.tsx";
+import { FormFrame, toldBy } from "../form/frame.tsx";
+import { endpointItem, PickList, toolItem } from "./pick.tsx";
+import { SignInDialog } from "./sign-in.tsx";
+import type { Found } from "./source.tsx";
 
 interface Props {
   found: Found;

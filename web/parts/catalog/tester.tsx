@@ -1,15 +1,15 @@
 import { Send } from "lucide-react";
 import { useState } from "react";
-import type { CatalogEntry, Schema } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Tag } from "./base/status.tsx";
-import { inWords, sized } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
-import { Code } from "./editor/code.tsx";
-import { Faults, SchemaForm, type Values } from "./form/form.tsx";
-import { faultsOf, Refusal } from "./form/frame.tsx";
-import { propertiesOf, startValue } from "./form/schema.ts";
+import type { CatalogEntry, Schema } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Tag } from "../base/status.tsx";
+import { inWords, sized } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
+import { Code } from "../editor/code.tsx";
+import { Faults, SchemaForm, type Values } from "../form/form.tsx";
+import { faultsOf, Refusal } from "../form/frame.tsx";
+import { propertiesOf, startValue } from "../form/schema.ts";
 
 interface Props {
   api: CatalogEntry;

@@ -1,15 +1,15 @@
 import { LogIn } from "lucide-react";
 import { useState } from "react";
-import type { CatalogEntry, Reply, SignIn } from "../calls.ts";
-import { useApi, useChange, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Mono } from "./base/copy.tsx";
-import { Confirm, Dialog } from "./base/dialog.tsx";
-import { Labelled, TextField } from "./base/labelled.tsx";
-import { Facts, Section } from "./base/page.tsx";
-import { Tag } from "./base/status.tsx";
-import { When } from "./base/time.tsx";
-import { Refusal, toldBy } from "./form/frame.tsx";
+import type { CatalogEntry, Reply, SignIn } from "../../calls.ts";
+import { useApi, useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Mono } from "../base/copy.tsx";
+import { Confirm, Dialog } from "../base/dialog.tsx";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { Facts, Section } from "../base/page.tsx";
+import { Tag } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { Refusal, toldBy } from "../form/frame.tsx";
 
 type Started = Reply<"POST /api/v1/api-catalog/authorize">;
 

@@ -1,12 +1,12 @@
 import { useState } from "react";
-import type { CatalogEndpoint, CatalogEntry, Reply } from "../calls.ts";
-import { useChange, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Diff } from "./base/diff.tsx";
-import { Section } from "./base/page.tsx";
-import { endpointItem, PickList, toolItem } from "./catalog-pick.tsx";
-import { type ContentType, TextToRead } from "./catalog-source.tsx";
-import { FormFrame, Refusal, toldBy } from "./form/frame.tsx";
+import type { CatalogEndpoint, CatalogEntry, Reply } from "../../calls.ts";
+import { useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Diff } from "../base/diff.tsx";
+import { Section } from "../base/page.tsx";
+import { FormFrame, Refusal, toldBy } from "../form/frame.tsx";
+import { endpointItem, PickList, toolItem } from "./pick.tsx";
+import { type ContentType, TextToRead } from "./source.tsx";
 
 type Read = Reply<"POST /api/v1/api-catalog/{api_id}/ai-import">;
 type Refreshed = Reply<"POST /api/v1/api-catalog/{api_id}/refresh">;
