@@ -3,7 +3,7 @@ import { useLocation, useSearchParams } from "wouter";
 import type { ActionKindInfo, Connection } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
-import { ConnectionChoice } from "../parts/connection-choice.tsx";
+import { ConnectionChoice } from "../parts/connections/choice.tsx";
 import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";

@@ -10,7 +10,7 @@ import { Mono } from "../parts/base/copy.tsx";
 import { Empty, Facts, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
-import { ConnectionChoice } from "../parts/connection-choice.tsx";
+import { ConnectionChoice } from "../parts/connections/choice.tsx";
 import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";

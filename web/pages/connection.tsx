@@ -6,11 +6,11 @@ import { Menu } from "../parts/base/menu.tsx";
 import { Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { ConnectionSettings } from "../parts/connection-settings.tsx";
-import { ConnectionUsers, DeleteConnection } from "../parts/connection-users.tsx";
-import { Files } from "../parts/files.tsx";
+import { Files } from "../parts/connections/files.tsx";
+import { Tables } from "../parts/connections/remote-tables.tsx";
+import { ConnectionSettings } from "../parts/connections/settings.tsx";
+import { ConnectionUsers, DeleteConnection } from "../parts/connections/users.tsx";
 import { Detail } from "../parts/layout/detail.tsx";
-import { Tables } from "../parts/remote-tables.tsx";
 
 export default function ConnectionPage({ id }: { id: string }) {
   const connection = useApi("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });

@@ -4,7 +4,7 @@ import type { Fault } from "../api.ts";
 import type { Action, ActionKindInfo, AutomationRun } from "../calls.ts";
 import { IconButton } from "./base/button.tsx";
 import { Labelled, TextField } from "./base/labelled.tsx";
-import { ConnectionChoice } from "./connection-choice.tsx";
+import { ConnectionChoice } from "./connections/choice.tsx";
 import { TemplateText } from "./editor/template-text.tsx";
 import { DefinitionEditor } from "./form/definition.tsx";
 import { startValue } from "./form/schema.ts";

@@ -4,7 +4,7 @@ import { call } from "../api.ts";
 import type { Schema, Template } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Section } from "./base/page.tsx";
-import { ConnectionChoice } from "./connection-choice.tsx";
+import { ConnectionChoice } from "./connections/choice.tsx";
 import { SchemaForm, type Values } from "./form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "./form/frame.tsx";
 import { propertiesOf, startValue } from "./form/schema.ts";

@@ -1,11 +1,11 @@
 import { ChevronRight, Table2 } from "lucide-react";
 import { useState } from "react";
-import { useApi, useMay } from "../data.ts";
-import { CopyButton } from "./base/copy.tsx";
-import { Empty, Shown } from "./base/page.tsx";
+import { useApi, useMay } from "../../data.ts";
+import { CopyButton } from "../base/copy.tsx";
+import { Empty, Shown } from "../base/page.tsx";
+import { FilterBar } from "../table/filters.tsx";
 import { LoadLink } from "./load-link.tsx";
 import { TableRows } from "./remote-preview.tsx";
-import { FilterBar } from "./table/filters.tsx";
 
 /** Of a database with thousands of tables so many are drawn; the filter finds the others. */
 const SHOWN = 300;

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
-import type { ActionKindInfo } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Labelled } from "./base/labelled.tsx";
+import type { ActionKindInfo } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Labelled } from "../base/labelled.tsx";
 
 interface Props {
   kind: ActionKindInfo;

@@ -1,10 +1,10 @@
 import { ListChecks } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import type { Connection } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { LinkButton } from "./base/button.tsx";
-import { Confirm } from "./base/dialog.tsx";
-import { Empty } from "./base/page.tsx";
+import type { Connection } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { LinkButton } from "../base/button.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { Empty } from "../base/page.tsx";
 
 /** Actions and automations whose work names the connection. */
 function useUsers(id: string) {

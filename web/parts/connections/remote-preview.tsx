@@ -1,10 +1,10 @@
 import { Eye } from "lucide-react";
 import { useState } from "react";
-import { useApi, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Dialog } from "./base/dialog.tsx";
-import { Shown } from "./base/page.tsx";
-import { Grid } from "./table/grid.tsx";
+import { useApi, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { Shown } from "../base/page.tsx";
+import { Grid } from "../table/grid.tsx";
 
 interface TableProps {
   connectionId: string;

@@ -1,14 +1,14 @@
 import { useState } from "react";
-import type { Connection, Provider } from "../calls.ts";
-import { useChange, useMay } from "../data.ts";
-import { Mono } from "./base/copy.tsx";
-import { Labelled } from "./base/labelled.tsx";
-import { Facts, Section } from "./base/page.tsx";
-import { When } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
-import { SchemaForm, type Values } from "./form/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "./form/frame.tsx";
-import { propertiesOf } from "./form/schema.ts";
+import type { Connection, Provider } from "../../calls.ts";
+import { useChange, useMay } from "../../data.ts";
+import { Mono } from "../base/copy.tsx";
+import { Labelled } from "../base/labelled.tsx";
+import { Facts, Section } from "../base/page.tsx";
+import { When } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
+import { SchemaForm, type Values } from "../form/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../form/frame.tsx";
+import { propertiesOf } from "../form/schema.ts";
 
 /** Only what differs; null takes a key away. */
 function changesOf(before: Values, after: Values): Values {
