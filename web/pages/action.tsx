@@ -15,7 +15,7 @@ import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
 import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
-import { RunTable } from "../parts/run-table.tsx";
+import { RunTable } from "../parts/runs/table.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 25;

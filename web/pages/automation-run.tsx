@@ -11,8 +11,8 @@ import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { Graph } from "../parts/graph.tsx";
 import { stepsOf } from "../parts/graph-place.ts";
-import { Origin } from "../parts/run-origin.tsx";
-import { RunTable } from "../parts/run-table.tsx";
+import { Origin } from "../parts/runs/origin.tsx";
+import { RunTable } from "../parts/runs/table.tsx";
 import { Step } from "../parts/step.tsx";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);

@@ -9,7 +9,7 @@ import { type Bar, Bars } from "../parts/bars.tsx";
 import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { counted, useNow, When } from "../parts/base/time.tsx";
-import { RunTable } from "../parts/run-table.tsx";
+import { RunTable } from "../parts/runs/table.tsx";
 
 const HOUR_MS = 3_600_000;
 const BARS = 12;

@@ -7,13 +7,13 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { Took, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
-import { RunChain } from "../parts/run-chain.tsx";
-import { RunDeeds } from "../parts/run-deeds.tsx";
-import { RunLog } from "../parts/run-log.tsx";
-import { Artifacts, Output } from "../parts/run-output.tsx";
-import { Problem, Progress } from "../parts/run-problem.tsx";
-import { useActionNames, useAutomationNames } from "../parts/run-table.tsx";
-import { RunTimeline } from "../parts/run-timeline.tsx";
+import { RunChain } from "../parts/runs/chain.tsx";
+import { RunDeeds } from "../parts/runs/deeds.tsx";
+import { RunLog } from "../parts/runs/log.tsx";
+import { Artifacts, Output } from "../parts/runs/output.tsx";
+import { Problem, Progress } from "../parts/runs/problem.tsx";
+import { useActionNames, useAutomationNames } from "../parts/runs/table.tsx";
+import { RunTimeline } from "../parts/runs/timeline.tsx";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 /** Events tell of starts and ends; progress is asked for. */

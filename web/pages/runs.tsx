@@ -2,7 +2,7 @@ import { ListChecks, SearchX } from "lucide-react";
 import { useApi } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
-import { RunTable } from "../parts/run-table.tsx";
+import { RunTable } from "../parts/runs/table.tsx";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
 

@@ -1,5 +1,5 @@
-import type { Run } from "../calls.ts";
-import { Tree } from "./base/tree.tsx";
+import type { Run } from "../../calls.ts";
+import { Tree } from "../base/tree.tsx";
 
 /** Why a run failed. */
 export function Problem({ run: { error } }: { run: Run }) {

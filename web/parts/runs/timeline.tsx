@@ -1,6 +1,6 @@
-import type { AuditEvent, Run } from "../calls.ts";
-import { type Moment, Timeline } from "./base/timeline.tsx";
-import { useRunTrail } from "./run-trail.ts";
+import type { AuditEvent, Run } from "../../calls.ts";
+import { type Moment, Timeline } from "../base/timeline.tsx";
+import { useRunTrail } from "./trail.ts";
 
 const SHOWN: Readonly<Record<string, readonly [status: string, title: string]>> = {
   "action.started": ["running", "Started"],

@@ -1,9 +1,9 @@
 import { Link } from "wouter";
-import type { AutomationRun } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Section } from "./base/page.tsx";
-import { When } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
+import type { AutomationRun } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Section } from "../base/page.tsx";
+import { When } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
 
 /** The event is written with the run, a little before or after. */
 const SLACK_MS = 5000;

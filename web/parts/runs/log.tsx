@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
-import { call, follow } from "../api.ts";
-import type { LogLine } from "../calls.ts";
-import { Button } from "./base/button.tsx";
-import { Failed, Loading } from "./base/page.tsx";
-import { Log } from "./log.tsx";
+import { call, follow } from "../../api.ts";
+import type { LogLine } from "../../calls.ts";
+import { Button } from "../base/button.tsx";
+import { Failed, Loading } from "../base/page.tsx";
+import { Log } from "./log-lines.tsx";
 
 /** A page of a log that is over. */
 const PAGE = 1000;

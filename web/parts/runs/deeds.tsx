@@ -1,12 +1,12 @@
 import { Ban, ClipboardCopy, RotateCcw, Terminal } from "lucide-react";
 import { useLocation } from "wouter";
-import { base } from "../base.ts";
-import type { Run } from "../calls.ts";
-import { useChange, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { copy } from "./base/copy.tsx";
-import { Menu } from "./base/menu.tsx";
-import { tell } from "./base/toast.tsx";
+import { base } from "../../base.ts";
+import type { Run } from "../../calls.ts";
+import { useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { copy } from "../base/copy.tsx";
+import { Menu } from "../base/menu.tsx";
+import { tell } from "../base/toast.tsx";
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 

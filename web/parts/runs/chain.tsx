@@ -1,10 +1,10 @@
 import { Link } from "wouter";
-import type { Run } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Section } from "./base/page.tsx";
-import { StatusIcon } from "./base/status.tsx";
-import { When } from "./base/time.tsx";
-import { useChainRuns, useRunTrail } from "./run-trail.ts";
+import type { Run } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Section } from "../base/page.tsx";
+import { StatusIcon } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { useChainRuns, useRunTrail } from "./trail.ts";
 
 /** So many are listed; the story has all. */
 const MOST_SHOWN = 30;

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
-import type { AuditEvent, Run } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { onEvent } from "../live.ts";
+import type { AuditEvent, Run } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { onEvent } from "../../live.ts";
 
 /** Of a trail so much is read; the page Events has the rest. */
 const MOST_EVENTS = 200;

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
-import type { LogLine } from "../calls.ts";
-import { exactly } from "./base/time.tsx";
-import { Rows } from "./table/rows.tsx";
+import type { LogLine } from "../../calls.ts";
+import { exactly } from "../base/time.tsx";
+import { Rows } from "../table/rows.tsx";
 
 const LINE_HEIGHT = 20;
 const LEVELS = ["debug", "info", "warn", "error"] as const;

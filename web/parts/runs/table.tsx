@@ -1,10 +1,10 @@
 import { useQueries } from "@tanstack/react-query";
-import { ApiError, call } from "../api.ts";
-import type { AutomationRun, Run } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Status } from "./base/status.tsx";
-import { Took, When } from "./base/time.tsx";
-import { type Column, Named, Table } from "./table/table.tsx";
+import { ApiError, call } from "../../api.ts";
+import type { AutomationRun, Run } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Status } from "../base/status.tsx";
+import { Took, When } from "../base/time.tsx";
+import { type Column, Named, Table } from "../table/table.tsx";
 
 const NAME_FRESH_MS = 120_000;
 
