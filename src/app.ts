@@ -35,7 +35,7 @@ import { openSmtp } from "./mail/smtp.ts";
 import { openModels } from "./models/registry.ts";
 import { ownServices } from "./own-services.ts";
 import { providers } from "./providers/registry.ts";
-import type { S3Config, S3Credentials } from "./providers/s3-shape.ts";
+import type { S3Config, S3Credentials } from "./providers/s3/shape.ts";
 import { openReader } from "./reader/reader.ts";
 import { lakeFiles } from "./resources/datasets/table.ts";
 import { openOrganizationEgress } from "./resources/organizations/egress.ts";

@@ -8,10 +8,10 @@
  * same sync once more, nothing changed: it may write nothing.
  */
 import { parseArgs } from "node:util";
-import { send } from "../../src/providers/s3-client.ts";
-import { listPages } from "../../src/providers/s3-list.ts";
-import type { S3Link } from "../../src/providers/s3-shape.ts";
-import { upload, uploadWhole } from "../../src/providers/s3-upload.ts";
+import { send } from "../../src/providers/s3/client.ts";
+import { listPages } from "../../src/providers/s3/list.ts";
+import type { S3Link } from "../../src/providers/s3/shape.ts";
+import { upload, uploadWhole } from "../../src/providers/s3/upload.ts";
 import { link } from "../../test/support/link.ts";
 import { median, tell } from "./load.ts";
 import { startPeer } from "./peer.ts";

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import type { LakeTable } from "../../src/lake/contract.ts";
-import { localFiles } from "../../src/providers/local-files.ts";
+import { localFiles } from "../../src/providers/local-files/local-files.ts";
 import { link } from "../../test/support/link.ts";
 import { median, tell } from "./load.ts";
 import { openBare, openLoads, timed } from "./loads.ts";

@@ -10,7 +10,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dltExtract } from "../../src/executors/dlt-extract.ts";
 import { openFolderLake } from "../../src/lake/folder.ts";
-import { postgres } from "../../src/providers/postgres.ts";
+import { postgres } from "../../src/providers/postgres/postgres.ts";
 import { openSql } from "../../src/sql/sql.ts";
 import { link } from "../../test/support/link.ts";
 import { startPostgres } from "../../test/support/postgres.ts";

@@ -4,8 +4,8 @@
  * stores are processes of their own. Medians of interleaved rounds.
  */
 
-import type { S3Link } from "../../src/providers/s3-shape.ts";
-import { s3Tree } from "../../src/providers/s3-tree.ts";
+import type { S3Link } from "../../src/providers/s3/shape.ts";
+import { s3Tree } from "../../src/providers/s3/tree.ts";
 import { link } from "../../test/support/link.ts";
 import { median, tell } from "./load.ts";
 import { startPeer } from "./peer.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import { type ConditionsWork, conditionsJob } from "../executors/branch-choice.ts";
 import { type HttpWork, type LookWork, lookJob, resultJob } from "../executors/http/result.ts";
-import { searchJob } from "../providers/http-search.ts";
+import { searchJob } from "../providers/http-template/search.ts";
 import type { Computed, ComputeName } from "./contract.ts";
 import { type FillWork, fillJob } from "./fill.ts";
 import { type MaskWork, maskJob } from "./mask.ts";

@@ -3,9 +3,9 @@ import { basename } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
-import { listPages } from "../providers/s3-list.ts";
-import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3-shape.ts";
-import { upload } from "../providers/s3-upload.ts";
+import { listPages } from "../providers/s3/list.ts";
+import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
+import { upload } from "../providers/s3/upload.ts";
 import { download, removeObject } from "./bucket.ts";
 
 /** A folder of a bucket that whole files are put into. */

@@ -1,9 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { Ids } from "../base/ids.ts";
-import { send } from "../providers/s3-client.ts";
-import { listPages } from "../providers/s3-list.ts";
-import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3-shape.ts";
+import { send } from "../providers/s3/client.ts";
+import { listPages } from "../providers/s3/list.ts";
+import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
 import { MARKER, readMarker } from "./bucket.ts";
 
 /** What a look at a lake's bucket has found. */

@@ -1,12 +1,12 @@
-import { amazonSeller } from "./amazon-seller.ts";
+import { amazonSeller } from "./amazon-seller/amazon-seller.ts";
 import type { Provider, Providers } from "./contract.ts";
-import { googleDrive } from "./google-drive.ts";
-import { klaviyo } from "./klaviyo.ts";
-import { localFiles } from "./local-files.ts";
-import { mysql } from "./mysql.ts";
-import { postgres } from "./postgres.ts";
-import { s3 } from "./s3.ts";
-import { shopify } from "./shopify.ts";
+import { googleDrive } from "./google-drive/google-drive.ts";
+import { klaviyo } from "./klaviyo/klaviyo.ts";
+import { localFiles } from "./local-files/local-files.ts";
+import { mysql } from "./mysql/mysql.ts";
+import { postgres } from "./postgres/postgres.ts";
+import { s3 } from "./s3/s3.ts";
+import { shopify } from "./shopify/shopify.ts";
 
 const all: readonly Provider[] = [
   amazonSeller,

@@ -16,8 +16,8 @@ import { POSTGRES_LINES, POSTGRES_SETUP } from "../../scripts/docs/types/postgre
 import { avroName, avroSchemas, XLSX_LINES } from "../../scripts/docs/types/sheets.ts";
 import { answersHere, FILES, TYPE_SOURCES } from "../../scripts/docs/types/sources.ts";
 import { CSV_LINES, JSON_LINES } from "../../scripts/docs/types/texts.ts";
-import { MYSQL_TYPES } from "../../src/providers/mysql-types.ts";
-import { POSTGRES_TYPES } from "../../src/providers/postgres-types.ts";
+import { MYSQL_TYPES } from "../../src/providers/mysql/types.ts";
+import { POSTGRES_TYPES } from "../../src/providers/postgres/types.ts";
 import { LOGICAL } from "../../src/sheets/avro/logical.ts";
 import { PRIMITIVES } from "../../src/sheets/avro/types.ts";
 import { connectFolder, connectPostgres, startData } from "../data/place.ts";

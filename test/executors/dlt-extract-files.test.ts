@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { localFiles } from "../../src/providers/local-files.ts";
+import { localFiles } from "../../src/providers/local-files/local-files.ts";
 import { link } from "../support/link.ts";
 import { openTestSql } from "../support/sql.ts";
 import { failure, openWorld, type World } from "./extract/world.ts";

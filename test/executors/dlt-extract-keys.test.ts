@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { mysql } from "../../src/providers/mysql.ts";
+import { mysql } from "../../src/providers/mysql/mysql.ts";
 import { link } from "../support/link.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { mysql } from "../../src/providers/mysql.ts";
+import { mysql } from "../../src/providers/mysql/mysql.ts";
 import { request } from "../support/extract.ts";
 import { link, textOf } from "../support/link.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";

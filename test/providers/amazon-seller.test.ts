@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { amazonSeller } from "../../src/providers/amazon-seller.ts";
+import { amazonSeller } from "../../src/providers/amazon-seller/amazon-seller.ts";
 import type { Extraction, Link } from "../../src/providers/contract.ts";
 import { sellerKeys, sellerOrder, startSeller } from "../peers/amazon-seller.ts";
 import { request, rowsOf, toldLink } from "../support/extract.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { type ApiPage, expiredCursor, type PageWalk, walkPages } from "../../src/providers/api-pages.ts";
-import { draw, hold, retryAfterMs, setTokens } from "../../src/providers/api-throttle.ts";
+import { type ApiPage, expiredCursor, type PageWalk, walkPages } from "../../src/providers/api/pages.ts";
+import { draw, hold, retryAfterMs, setTokens } from "../../src/providers/api/throttle.ts";
 import type { KeptQuota } from "../../src/providers/contract.ts";
 import { leapingClock } from "../support/extract.ts";
 import { failure } from "../support/link.ts";
@@ -167,7 +167,7 @@ describe("a throttle", () => {
     for (let n = 0; n < 20; n++) await draw({ ...link, quotas }, "It", [slow, bucket], 60_000);
     expect([...kept.keys()]).toEqual(["orders"]);
     // The module as a new process has it.
-    const restarted: typeof import("../../src/providers/api-throttle.ts") = await import(
+    const restarted: typeof import("../../src/providers/api/throttle.ts") = await import(
       `${throttle}?restarted`
     );
     clock.waits.length = 0;

@@ -4,7 +4,7 @@ import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { read } from "../../src/base/shape.ts";
 import type { Provider } from "../../src/providers/contract.ts";
-import { httpTemplateProvider } from "../../src/providers/http-template.ts";
+import { httpTemplateProvider } from "../../src/providers/http-template/http-template.ts";
 import { providers } from "../../src/providers/registry.ts";
 import { definitionOf } from "../support/json-api.ts";
 import { failure, link } from "../support/link.ts";

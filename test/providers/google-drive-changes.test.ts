@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Link, MarkStore, TreeFile } from "../../src/providers/contract.ts";
-import { googleDrive } from "../../src/providers/google-drive.ts";
+import { googleDrive } from "../../src/providers/google-drive/google-drive.ts";
 import { type DriveEntry, driveUser, FOLDER, startDrive, type TestDrive } from "../peers/google-drive.ts";
 import { request, toldLink } from "../support/extract.ts";
 import { failure, textOf } from "../support/link.ts";

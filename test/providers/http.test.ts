@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../src/base/json.ts";
 import { openCompute } from "../../src/compute/compute.ts";
 import type { ComputeJob } from "../../src/compute/contract.ts";
 import type { ExtractRequest } from "../../src/providers/contract.ts";
-import { httpTemplateProvider } from "../../src/providers/http-template.ts";
+import { httpTemplateProvider } from "../../src/providers/http-template/http-template.ts";
 import { type Asked, SECRETS, startJsonApi, type TestJsonApi } from "../peers/json-api.ts";
 import { pagesOf, request, rowsOf, toldLink } from "../support/extract.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { cutList, pastValue } from "../../src/providers/json-list.ts";
+import { cutList, pastValue } from "../../src/providers/api/json-list.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const cut = async (text: string, path: string[] = ["rows"]) => {

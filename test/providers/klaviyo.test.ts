@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { klaviyo } from "../../src/providers/klaviyo.ts";
+import { klaviyo } from "../../src/providers/klaviyo/klaviyo.ts";
 import { startKlaviyo, type TestKlaviyo } from "../peers/klaviyo.ts";
 import { pagesOf, request, rowsOf, toldLink } from "../support/extract.ts";
 import { campaign, event, instant, many, named, profile } from "../support/klaviyo.ts";

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Extraction, FileItem, Link } from "../../src/providers/contract.ts";
-import { localFiles } from "../../src/providers/local-files.ts";
+import { localFiles } from "../../src/providers/local-files/local-files.ts";
 import { failure, link, textOf } from "../support/link.ts";
 
 /** A connection over an organization's folder that lies beside a secret one. */

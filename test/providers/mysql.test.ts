@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import type { ExtractRequest, Link } from "../../src/providers/contract.ts";
-import { mysql } from "../../src/providers/mysql.ts";
+import { mysql } from "../../src/providers/mysql/mysql.ts";
 import { mysqlUser, startMysql, type TestMysql } from "../peers/mysql.ts";
 import { startMysqlDoor } from "../peers/mysql-tls.ts";
 import { request } from "../support/extract.ts";

@@ -4,7 +4,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { openEgress } from "../../src/base/egress.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Extraction, ExtractRequest, Link } from "../../src/providers/contract.ts";
-import { postgres } from "../../src/providers/postgres.ts";
+import { postgres } from "../../src/providers/postgres/postgres.ts";
 import { testCertificate } from "../support/certificate.ts";
 import { failure, link, textOf } from "../support/link.ts";
 import { eventually } from "../support/outbound.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { s3 } from "../../src/providers/s3.ts";
+import { s3 } from "../../src/providers/s3/s3.ts";
 import { failure, link } from "../support/link.ts";
 import { s3Keys } from "../support/s3.ts";
 

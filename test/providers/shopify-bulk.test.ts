@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { ExtractRequest, Link, MarkStore } from "../../src/providers/contract.ts";
-import { shopify } from "../../src/providers/shopify.ts";
+import { shopify } from "../../src/providers/shopify/shopify.ts";
 import { startShopify, type TestShopify } from "../peers/shopify.ts";
 import { request, rowsOf, toldLink } from "../support/extract.ts";
 import { failure } from "../support/link.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { shopify } from "../../src/providers/shopify.ts";
+import { shopify } from "../../src/providers/shopify/shopify.ts";
 import { type Asked, startShopify, type TestShopify } from "../peers/shopify.ts";
 import { pagesOf, request, rowsOf, toldLink } from "../support/extract.ts";
 import { failure } from "../support/link.ts";

@@ -1,5 +1,5 @@
 import { openEgress } from "../../src/base/egress.ts";
-import { postgres } from "../../src/providers/postgres.ts";
+import { postgres } from "../../src/providers/postgres/postgres.ts";
 import { failure, link } from "../support/link.ts";
 
 /** Prints what each host comes to under verify-ca and verify-full; started with the test authority trusted. */

@@ -1,4 +1,4 @@
-import type { HttpTemplate } from "../../src/providers/http-definition.ts";
+import type { HttpTemplate } from "../../src/providers/http-template/definition.ts";
 import type { Order } from "../peers/json-api.ts";
 
 /** So many minutes into May 2026. */

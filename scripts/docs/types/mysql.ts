@@ -1,6 +1,6 @@
 import { OddValues } from "../../../src/base/odd-values.ts";
 import type { Extraction } from "../../../src/providers/contract.ts";
-import { csvOf, type SourceColumn, sourceColumn } from "../../../src/providers/mysql-types.ts";
+import { csvOf, type SourceColumn, sourceColumn } from "../../../src/providers/mysql/types.ts";
 import { type Line, nameOf, rowsOf } from "./line.ts";
 
 /** A line with the bytes that the server sends for its values; the test asks a server for them. */

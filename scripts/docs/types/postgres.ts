@@ -1,6 +1,6 @@
 import { OddValues } from "../../../src/base/odd-values.ts";
 import type { Extraction } from "../../../src/providers/contract.ts";
-import { type Passage, passage, type SourceColumn } from "../../../src/providers/postgres-types.ts";
+import { type Passage, passage, type SourceColumn } from "../../../src/providers/postgres/types.ts";
 import { type Line, nameOf, rowsOf } from "./line.ts";
 
 /** A line with what PostgreSQL's catalogue says of its type and what its COPY writes; the test asks a server for both. */

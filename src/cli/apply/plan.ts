@@ -1,6 +1,6 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
-import { HTTP_PROVIDER } from "../../providers/http-template.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { KINDS, kindOf, UNSEEN } from "./kinds.ts";
 import { type Files, isUnseen, type Wanted } from "./read.ts";
 import type { State, There } from "./state.ts";

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, described, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
-import { Endpoint, endpointFaults, specFault } from "../../providers/http-endpoint.ts";
+import { Endpoint, endpointFaults, specFault } from "../../providers/http-template/endpoint.ts";
 import { FileOptions, fileFaults } from "./file-options.ts";
 import { DELETES, MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
 import { CONTRACT_MODES } from "./resolve.ts";

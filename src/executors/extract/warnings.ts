@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import { type OddValue, type OddValues, oddSentence } from "../../base/odd-values.ts";
 import type { LakeTable } from "../../lake/contract.ts";
-import { instantMs } from "../../providers/api-instants.ts";
+import { instantMs } from "../../providers/api/instants.ts";
 import type { SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
 import { knownColumns, type Landed, type Site as WholeSite } from "./land.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import type { TreeFile } from "../../providers/contract.ts";
-import { isChanged } from "../../providers/streams.ts";
+import { isChanged } from "../../providers/files/streams.ts";
 import type { ManifestEntry, RunContext } from "../contract.ts";
 import type { Failure } from "./plan.ts";
 import type { Source, Target } from "./sides.ts";

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
-import { compileGlob } from "../../providers/glob.ts";
+import { compileGlob } from "../../providers/files/glob.ts";
 
 /** What stands in place of a connection's id for the organization's own tables. */
 export const LAKE = "lake";

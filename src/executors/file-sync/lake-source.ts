@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { LakeFile, LakeTable } from "../../lake/contract.ts";
 import type { TreeFile } from "../../providers/contract.ts";
-import { toStream } from "../../providers/streams.ts";
+import { toStream } from "../../providers/files/streams.ts";
 import type { RunContext } from "../contract.ts";
 import { partsOf } from "./definition.ts";
 import type { Source } from "./sides.ts";

@@ -9,7 +9,7 @@ import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
 import { writeRows } from "../../lake/merge.ts";
 import { arrivedAt, arrivedPart, nameFault } from "../../lake/names.ts";
 import type { Opened, TreeFile } from "../../providers/contract.ts";
-import { exactly, readChunks } from "../../providers/streams.ts";
+import { exactly, readChunks } from "../../providers/files/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteText } from "../../sql/text.ts";
 import type { ManifestEntry, RunContext } from "../contract.ts";

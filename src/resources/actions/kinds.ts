@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { jsonObject, object, oneOf } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
-import { HTTP_PROVIDER } from "../../providers/http-template.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { definitionShape } from "../../queue/definition.ts";
 
 export const KindPage = object({

@@ -7,7 +7,7 @@ import { isWholeTemplate } from "../../base/template.ts";
 import type { Template } from "../../base/template-grammar.ts";
 import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
-import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
+import { HttpTemplate, httpTemplateFaults } from "../../providers/http-template/definition.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { readSpec } from "../agents/markdown.ts";
 import { configFaults } from "../automations/faults.ts";

@@ -1,6 +1,6 @@
 import { type Context, created, type WriteContext, write } from "../../context.ts";
-import type { HttpTemplate } from "../../providers/http-definition.ts";
-import { HTTP_PROVIDER } from "../../providers/http-template.ts";
+import type { HttpTemplate } from "../../providers/http-template/definition.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { record } from "../events/service.ts";
 import { refuseUnpublished } from "../template-library/find.ts";
 import { checkMaySet } from "./approval.ts";

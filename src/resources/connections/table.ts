@@ -1,6 +1,6 @@
 import { integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
-import type { HttpTemplate } from "../../providers/http-definition.ts";
+import type { HttpTemplate } from "../../providers/http-template/definition.ts";
 import { json, owned } from "../../store/columns.ts";
 
 export const CONNECTION_STATUSES = ["needs_verification", "active", "error", "disabled"] as const;

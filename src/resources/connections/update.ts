@@ -1,7 +1,7 @@
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { addressesOf } from "../../providers/http-definition.ts";
+import { addressesOf } from "../../providers/http-template/definition.ts";
 import { checkMaySet } from "./approval.ts";
 import { openCredentials, sealCredentials } from "./credentials.ts";
 import { configFaults, credentialsFaults, effective, merged, type Taker, takerFor } from "./input.ts";

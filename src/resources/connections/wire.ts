@@ -12,7 +12,7 @@ import {
   slug,
   uuid,
 } from "../../base/shape.ts";
-import { HTTP_PROVIDER } from "../../providers/http-template.ts";
+import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { providers } from "../../providers/registry.ts";
 import { People } from "../users/wire.ts";
 import { APPROVAL_RULES, CONNECTION_STATUSES, type ConnectionRow } from "./table.ts";

@@ -7,7 +7,7 @@ import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
 import { type FileFormat, landFile } from "../../lake/landing.ts";
 import { nameFault } from "../../lake/names.ts";
-import { unpackedAsTold } from "../../providers/compression.ts";
+import { unpackedAsTold } from "../../providers/files/compression.ts";
 import type { Column, Sql, SqlFile } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import { record } from "../events/service.ts";

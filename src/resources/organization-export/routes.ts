@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { operation, Reply, type Visit } from "../../http/operation.ts";
-import { toStream } from "../../providers/streams.ts";
+import { toStream } from "../../providers/files/streams.ts";
 import { exportOrganization } from "./archive.ts";
 
 export const organizationExportOperations = [

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
-import { toStream } from "../../providers/streams.ts";
+import { toStream } from "../../providers/files/streams.ts";
 import type { SaveFormat } from "../../sql/contract.ts";
 import { beginQuery } from "../usage/quotas.ts";
 import { jobOf, toldAtSql } from "./service.ts";

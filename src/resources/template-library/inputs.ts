@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaAt, schemaFaults, valueFaults } from "../../base/json-schema.ts";
 import type { Template } from "../../base/template-grammar.ts";
 import { lookUp } from "../../base/template-lookup.ts";
-import { withSchemaDefaults } from "../../providers/http-definition.ts";
+import { withSchemaDefaults } from "../../providers/http-template/definition.ts";
 import type { TemplateRow } from "../templates/table.ts";
 
 type Inputs = Pick<TemplateRow, "inputDefaults" | "inputJsonSchema">;

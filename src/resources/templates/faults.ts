@@ -6,7 +6,7 @@ import { fillOnce, type Places } from "../../base/template-install.ts";
 import { typedSecrets } from "../../base/typed-secrets.ts";
 import type { Context } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
-import { HttpTemplate, httpTemplateFaults } from "../../providers/http-definition.ts";
+import { HttpTemplate, httpTemplateFaults } from "../../providers/http-template/definition.ts";
 import { actionPlaces, definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { bundleFaults } from "../bundles/faults.ts";
 import { inputNameFault, inputSchemaFaults } from "../template-library/inputs.ts";

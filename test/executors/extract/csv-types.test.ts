@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { localFiles } from "../../../src/providers/local-files.ts";
+import { localFiles } from "../../../src/providers/local-files/local-files.ts";
 import { link } from "../../support/link.ts";
 import { scaled } from "../../support/scale.ts";
 import { failure, openWorld, type World } from "./world.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { cutList } from "../../../src/providers/api/json-list.ts";
 import type { Extraction, JsonList } from "../../../src/providers/contract.ts";
-import { cutList } from "../../../src/providers/json-list.ts";
 import { scaled } from "../../support/scale.ts";
 import { failure, openWorld, type Source, type World } from "./world.ts";
 

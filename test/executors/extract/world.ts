@@ -12,7 +12,7 @@ import type { CursorState, LakeTable } from "../../../src/lake/contract.ts";
 import { openFolderLake } from "../../../src/lake/folder.ts";
 import { sqlTables } from "../../../src/lake/views.ts";
 import type { Extraction, ExtractRequest, Link, Provider } from "../../../src/providers/contract.ts";
-import { postgres } from "../../../src/providers/postgres.ts";
+import { postgres } from "../../../src/providers/postgres/postgres.ts";
 import type { Sheets } from "../../../src/sheets/contract.ts";
 import type { Sql, SqlSession } from "../../../src/sql/contract.ts";
 import { jsonText, textOf } from "../../../src/sql/values.ts";

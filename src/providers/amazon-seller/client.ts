@@ -1,0 +1,128 @@
+import type { EgressResponse } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { accessToken } from "../api/access-token.ts";
+import { postForToken } from "../api/oauth-token.ts";
+import { callApi, jsonOf, textOf, type Verdict } from "../api/send.ts";
+import { retryAfterMs, setQuota } from "../api/throttle.ts";
+import { faultOf, refusal } from "./failure.ts";
+import { baseOf, type SellerLink, tokenUrlOf } from "./shape.ts";
+
+export const SYSTEM = "Amazon's Selling Partner API";
+
+/** What Amazon's usage plans allow by default, for each operation of a seller; headers tell where it is more. */
+const PLANS = {
+  getMarketplaceParticipations: { perSecond: 0.016, capacity: 15 },
+  searchOrders: { perSecond: 0.0056, capacity: 20 },
+  getOrders: { perSecond: 0.0167, capacity: 20 },
+  getOrderItems: { perSecond: 0.5, capacity: 30 },
+  getInventorySummaries: { perSecond: 2, capacity: 2 },
+  createReport: { perSecond: 0.0167, capacity: 15 },
+  getReport: { perSecond: 2, capacity: 15 },
+  getReports: { perSecond: 0.0222, capacity: 10 },
+  getReportDocument: { perSecond: 0.0167, capacity: 15 },
+} as const;
+
+/** Rates that replies named, by connection and operation; kept while the process runs. */
+const rates = new Map<string, number>();
+const MAX_RATES = 10_000;
+
+export interface SellerRequest {
+  operation: keyof typeof PLANS;
+  method?: "GET" | "POST";
+  path: string;
+  query?: Readonly<Record<string, string>>;
+  body?: JsonObject;
+  /** True while a person waits. */
+  isHurried?: boolean;
+}
+
+const WRONG_CLIENT =
+  "Amazon does not accept this clientId with this clientSecret. Store the right ones, then verify the connection.";
+const FAULTS = {
+  invalid_grant:
+    "Amazon does not accept the refresh token: it has expired or the seller took the app's access away. Authorize the app anew and store its refresh token, then verify the connection.",
+  invalid_client: WRONG_CLIENT,
+  unauthorized_client: WRONG_CLIENT,
+};
+
+/** A token for the seller's data; see `accessToken`. */
+export const sellerToken = (link: SellerLink, options: { refused?: string; isFresh?: boolean } = {}) =>
+  accessToken(
+    link,
+    () =>
+      postForToken(link, {
+        url: tokenUrlOf(link.config),
+        form: {
+          grant_type: "refresh_token",
+          refresh_token: link.credentials.refreshToken,
+          client_id: link.credentials.clientId,
+          client_secret: link.credentials.clientSecret,
+        },
+        faults: FAULTS,
+      }),
+    options,
+  );
+
+/**
+ * The JSON of one call. Waits for the operation's quota, tries again as `callApi` has it, and once with a new token
+ * where the kept one is refused. Throws what `refusal` says.
+ */
+export async function callSeller(link: SellerLink, request: SellerRequest): Promise<JsonObject> {
+  const { operation, method = "GET", path, query, body } = request;
+  const search = query ? `?${new URLSearchParams(query)}` : "";
+  const { capacity } = PLANS[operation];
+  const rateKey = `${link.connectionId} ${operation}`;
+  const rate = () => rates.get(rateKey) ?? PLANS[operation].perSecond;
+  let refused: string | undefined;
+  let used = "";
+  const read = async (response: EgressResponse): Promise<Verdict<JsonObject>> => {
+    if (learn(rateKey, response.headers)) setQuota(link, operation, { capacity, perSecond: rate() });
+    if (response.status >= 200 && response.status < 300)
+      return { kind: "value", value: await objectOf(response) };
+    const fault = await faultOf(response);
+    if (fault.isTokenFault && refused === undefined) {
+      refused = used;
+      return { kind: "throttled", waitMs: 0 };
+    }
+    if (fault.status === 429 || fault.code === "QuotaExceeded") {
+      return { kind: "throttled", waitMs: retryAfterMs(response.headers, link) ?? Math.ceil(1000 / rate()) };
+    }
+    return { kind: "failed", error: refusal(operation, fault) };
+  };
+  return callApi(link, {
+    system: SYSTEM,
+    isHurried: request.isHurried ?? false,
+    draws: () => [{ name: operation, capacity, perSecond: rate() }],
+    async send() {
+      used = await sellerToken(link, refused === undefined ? {} : { refused });
+      return link.egress.fetch(`${baseOf(link.config)}${path}${search}`, {
+        method,
+        headers: {
+          accept: "application/json",
+          "user-agent": "Weir (Language=TypeScript)",
+          "x-amz-access-token": used,
+          ...(body ? { "content-type": "application/json" } : {}),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+        signal: link.signal,
+      });
+    },
+    read,
+  });
+}
+
+/** Whether the reply names a rate that was not known. */
+function learn(key: string, headers: Headers): boolean {
+  const told = Number(headers.get("x-amzn-ratelimit-limit") ?? Number.NaN);
+  if (!(told > 0) || rates.get(key) === told) return false;
+  if (rates.size >= MAX_RATES) rates.clear();
+  rates.set(key, told);
+  return true;
+}
+
+async function objectOf(response: EgressResponse): Promise<JsonObject> {
+  const value = await jsonOf(await textOf(SYSTEM, response));
+  if (isObject(value)) return value as JsonObject;
+  throw new AppError("upstream", `${SYSTEM} gave an answer that can't be read: is baseUrl right?`);
+}

@@ -1,0 +1,83 @@
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { canonicalJson } from "../../base/json.ts";
+import type { Link } from "../contract.ts";
+import { isRefusal } from "./oauth-token.ts";
+
+/** What a token endpoint gave. */
+export interface IssuedToken {
+  token: string;
+  lifetimeSeconds: number;
+}
+
+/** A token is not used for its last minute: a request has to get there with it. */
+const MARGIN_SECONDS = 60;
+
+/** A token from the store is asked for again after so long, which is less than the margin. */
+const RECHECK_MS = 30_000;
+
+/** What each link holds, so that not every request reads the store. */
+const held = new WeakMap<object, { token: string; until: number }>();
+
+/** Requests for tokens that are under way, by connection and settings. */
+const underway = new Map<string, Promise<string>>();
+
+/**
+ * A token that works by all that is known: the kept one, else a new one from `issue`, which is then kept. Those who ask
+ * for one connection at the same time share one request. `refused` is a token that the other side turned down,
+ * `isFresh` asks for a new one in any case.
+ */
+export async function accessToken<C, K>(
+  link: Link<C, K>,
+  issue: () => Promise<IssuedToken>,
+  options: { refused?: string; isFresh?: boolean } = {},
+): Promise<string> {
+  const usable = (token: string | null): token is string => token !== null && token !== options.refused;
+  if (!options.isFresh) {
+    const own = held.get(link);
+    if (own && usable(own.token) && link.clock.now().getTime() < own.until) return own.token;
+    const kept = (await link.tokens?.read()) ?? null;
+    if (usable(kept)) return hold(link, kept, RECHECK_MS);
+  }
+  const key = `${link.connectionId} ${Bun.hash(canonicalJson([link.config, link.credentials]))}`;
+  for (let flight = underway.get(key); flight; flight = underway.get(key)) {
+    const token = await shared(flight, link.signal);
+    if (usable(token)) return hold(link, token, RECHECK_MS);
+  }
+  const flight = renew(link, issue).finally(() => underway.delete(key));
+  underway.set(key, flight);
+  return flight;
+}
+
+/** What the one who asks gets; null where that one gave up, so that another has to ask. */
+async function shared(flight: Promise<string>, signal: AbortSignal): Promise<string | null> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined); // it is raced below; alone it is nobody's
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([flight, aborted.promise]);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AppError && error.code !== "cancelled" && error.code !== "timeout") throw error;
+    return null;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+async function renew<C, K>(link: Link<C, K>, issue: () => Promise<IssuedToken>): Promise<string> {
+  const { token, lifetimeSeconds } = await issue().catch(async (error: unknown) => {
+    if (isRefusal(error)) await link.tokens?.refused?.(error);
+    throw error;
+  });
+  const milliseconds = (Math.min(lifetimeSeconds, 86_400) - MARGIN_SECONDS) * 1000;
+  if (milliseconds > 0) await link.tokens?.keep(token, timestamp(link.clock, milliseconds));
+  return hold(link, token, milliseconds);
+}
+
+function hold(link: { clock: Link["clock"] }, token: string, milliseconds: number): string {
+  held.set(link, { token, until: link.clock.now().getTime() + milliseconds });
+  return token;
+}

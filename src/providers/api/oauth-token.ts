@@ -1,0 +1,82 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Link } from "../contract.ts";
+import type { IssuedToken } from "./access-token.ts";
+
+const MAX_TOKEN_BYTES = 64 * 1024;
+
+/** Of a token whose reply does not say how long it is good. */
+const TOKEN_SECONDS = 300;
+
+/** With these codes of RFC 6749, section 5.2, a token endpoint refuses the credentials; others fault the request. */
+const REFUSALS = ["invalid_grant", "invalid_client", "unauthorized_client"] as const;
+type Refusal = (typeof REFUSALS)[number];
+
+interface TokenRequest {
+  url: string;
+  form: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+  /** How refusals are told for one system. */
+  faults?: Partial<Record<Refusal, string>>;
+}
+
+/**
+ * Posts a form to a token endpoint and gives the token, with the scopes that the reply names (null for none). Throws
+ * `upstream`: retryable where the endpoint is busy or broken, and with `details.refusal` where it refuses the credentials.
+ */
+export async function postForToken<C, K>(
+  link: Link<C, K>,
+  { url, form, headers, faults = {} }: TokenRequest,
+): Promise<IssuedToken & { scopes: string[] | null }> {
+  const response = await link.egress.fetch(url, {
+    method: "POST",
+    headers: {
+      accept: "application/json",
+      "content-type": "application/x-www-form-urlencoded",
+      ...headers,
+    },
+    body: new URLSearchParams(form).toString(),
+    signal: link.signal,
+    maxRedirects: 0,
+  });
+  const reply = jsonOf(await response.bytes(MAX_TOKEN_BYTES));
+  const { access_token: token, token_type: type, expires_in: seconds, scope } = reply;
+  const { host } = new URL(url);
+  if (response.status !== 200 || typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token))
+    throw failure(host, response.status, reply, faults);
+  if (typeof type === "string" && type.toLowerCase() !== "bearer") {
+    const message = `${host} gave a token of a type that Weir can't send; Bearer is what it takes.`;
+    throw new AppError("upstream", message);
+  }
+  const lifetimeSeconds = Number(seconds ?? TOKEN_SECONDS);
+  return {
+    token,
+    lifetimeSeconds: Number.isFinite(lifetimeSeconds) ? lifetimeSeconds : TOKEN_SECONDS,
+    scopes: typeof scope === "string" && scope !== "" ? scope.split(" ") : null,
+  };
+}
+
+/** True where a token endpoint said no to the credentials: neither a later try nor another run will do better. */
+export const isRefusal = (error: unknown): error is AppError =>
+  error instanceof AppError && error.details?.refusal !== undefined;
+
+function failure(host: string, status: number, reply: JsonObject, faults: TokenRequest["faults"]): AppError {
+  const code = typeof reply.error === "string" && /^[a-z_]{1,40}$/.test(reply.error) ? reply.error : "";
+  const cause = { status, ...reply };
+  const message = `${host} gave no token for these credentials: it answered ${status}${code && ` (${code})`}.`;
+  if (status >= 500 || status === 429) return new AppError("upstream", message, { retryable: true, cause });
+  const known = REFUSALS.find((each) => each === code && status >= 400);
+  if (known === undefined && status !== 401) return new AppError("upstream", message, { cause });
+  const told = (known && faults?.[known]) ?? `${message} Store the right ones, then verify the connection.`;
+  return new AppError("upstream", told, { details: { refusal: known ?? String(status) }, cause });
+}
+
+function jsonOf({ bytes, truncated }: { bytes: Uint8Array; truncated: boolean }): JsonObject {
+  if (truncated) return {};
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return isObject(value) ? (value as JsonObject) : {};
+  } catch {
+    return {}; // a page instead of JSON: the status tells what there is to tell
+  }
+}

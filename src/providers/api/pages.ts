@@ -1,0 +1,182 @@
+import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+
+/** Rows of one page, and what asks for the next; null after the last. */
+export interface ApiPage<Turn, Row = JsonObject> {
+  rows: Row[];
+  next: Turn | null;
+}
+
+export interface PageWalk<Turn, Row = JsonObject> {
+  /** The system's name, as it stands at the beginning of a sentence. */
+  system: string;
+  /** JSON; two turns that are equal ask for the same page. */
+  first: Turn;
+  /** Throws `expiredCursor` where the turn's cursor is good no more. */
+  read(turn: Turn): Promise<ApiPage<Turn, Row>>;
+  /** What tells a row from all others and from earlier states of itself; null for one that can't be told. */
+  keyOf(row: Row): string | null;
+  /** The value by which rows come; with it `resume` can go on behind a row. */
+  orderOf?(row: Row): string | null;
+  /** A turn that begins at rows of this order value, those included; null where that can't be asked for. */
+  resume?(order: string): Turn | null;
+  /** Rows after which a walk begins anew by `resume`, because the API gives no more of one list. */
+  resumeAfter?: number;
+  /** After so many rows there is a quicker way to those that are left. */
+  leap?: {
+    after: number;
+    /**
+     * Rows from this order value on, those included, in any order; gives back the value that the pages go on from, or
+     * null where it gave nothing and they go on where they were.
+     */
+    rows(order: string): AsyncGenerator<Row[], string | null>;
+  };
+  /** Rows after which nothing more is asked; null for all. */
+  maxRows: number | null;
+  signal: AbortSignal;
+}
+
+const REASON = "cursor_expired";
+
+/** What `read` throws for a cursor that the API does not take any more. */
+export const expiredCursor = (system: string): AppError =>
+  new AppError(
+    "upstream",
+    `${system} does not know the place in its list any more; another try begins anew.`,
+    {
+      retryable: true,
+      details: { reason: REASON },
+    },
+  );
+
+export const isExpired = (error: unknown): error is AppError =>
+  error instanceof AppError && error.details?.reason === REASON;
+
+/**
+ * Pages of an API, one after the other, each asked for when the one before has been taken. A row that comes a second
+ * time, at the boundary of two pages or where a walk goes on after its cursor expired, is given once; one that
+ * changed meanwhile is another row. Throws `upstream` where the pages would never end.
+ */
+export async function* walkPages<Turn, Row = JsonObject>(walk: PageWalk<Turn, Row>): AsyncGenerator<Row[]> {
+  const asked = new Set<string>();
+  const recent = new Recent(walk);
+  let turn: Turn | null = walk.first;
+  let given = 0;
+  let sinceResume = 0;
+  let hasLeapt = false;
+  while (turn !== null) {
+    walk.signal.throwIfAborted();
+    const key = JSON.stringify(turn);
+    if (asked.has(key)) {
+      throw new AppError(
+        "upstream",
+        `${walk.system} named the same next page twice; its list would never end.`,
+      );
+    }
+    asked.add(key);
+    const page: ApiPage<Turn, Row> | Again<Turn> = await readOrResume(walk, turn, recent, asked);
+    if ("again" in page) {
+      turn = page.again;
+      sinceResume = 0;
+      continue;
+    }
+    sinceResume += page.rows.length;
+    const rows = recent.take(page.rows);
+    given += rows.length;
+    if (rows.length > 0) yield rows;
+    if (walk.maxRows !== null && given >= walk.maxRows) return;
+    turn = page.next;
+    if (turn !== null && walk.leap && recent.order !== null && !hasLeapt && given >= walk.leap.after) {
+      hasLeapt = true;
+      const leap = walk.leap.rows(recent.order);
+      let next = await leap.next();
+      for (; !next.done; next = await leap.next()) {
+        const left = recent.unseen(next.value);
+        if (left.length > 0) yield left;
+      }
+      const onward = next.value === null ? null : (walk.resume?.(next.value) ?? null);
+      if (next.value !== null) recent.goOn(next.value);
+      if (onward !== null) turn = onward;
+      sinceResume = 0;
+    }
+    if (turn !== null && walk.resumeAfter !== undefined && sinceResume >= walk.resumeAfter) {
+      const next = resumed(walk, recent);
+      if (next !== null && !asked.has(JSON.stringify(next))) {
+        turn = next;
+        sinceResume = 0;
+      }
+    }
+  }
+}
+
+interface Again<Turn> {
+  again: Turn;
+}
+
+/** Where the cursor expired, the turn that goes on behind what is there; none that was asked for before. */
+async function readOrResume<Turn, Row>(
+  walk: PageWalk<Turn, Row>,
+  turn: Turn,
+  recent: Recent<Turn, Row>,
+  asked: ReadonlySet<string>,
+): Promise<ApiPage<Turn, Row> | Again<Turn>> {
+  try {
+    return await walk.read(turn);
+  } catch (error) {
+    const again = isExpired(error) ? resumed(walk, recent) : null;
+    if (again === null || asked.has(JSON.stringify(again))) throw error;
+    return { again };
+  }
+}
+
+const resumed = <Turn, Row>({ resume }: PageWalk<Turn, Row>, { order }: Recent<Turn, Row>): Turn | null =>
+  order === null ? null : (resume?.(order) ?? null);
+
+/** Rows that may come again: those of the last page, and those of the last order value. */
+class Recent<Turn, Row> {
+  order: string | null = null;
+  #level = new Set<string>();
+  #page = new Set<string>();
+
+  constructor(readonly walk: PageWalk<Turn, Row>) {}
+
+  /** The rows that are new. */
+  take(rows: readonly Row[]): Row[] {
+    const page = new Set<string>();
+    const fresh = rows.filter((row) => {
+      const key = this.walk.keyOf(row);
+      if (key === null) return true;
+      const isNew = !this.#page.has(key) && !this.#level.has(key) && !page.has(key);
+      page.add(key);
+      this.#note(row, key);
+      return isNew;
+    });
+    if (rows.length > 0) this.#page = page;
+    return fresh;
+  }
+
+  /** Those that did not come before; they are not remembered. */
+  unseen(rows: readonly Row[]): Row[] {
+    return rows.filter((row) => {
+      const key = this.walk.keyOf(row);
+      return key === null || (!this.#page.has(key) && !this.#level.has(key));
+    });
+  }
+
+  /** Nothing that came before comes again from `order` on. */
+  goOn(order: string): void {
+    this.order = order;
+    this.#level = new Set();
+    this.#page = new Set();
+  }
+
+  #note(row: Row, key: string): void {
+    const order = this.walk.orderOf?.(row) ?? null;
+    if (order === null) return;
+    if (order !== this.order) {
+      this.order = order;
+      this.#level = new Set();
+    }
+    this.#level.add(key);
+  }
+}

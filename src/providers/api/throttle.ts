@@ -1,0 +1,210 @@
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Link, QuotaStore } from "../contract.ts";
+
+/** How fast an API lets one ask: `capacity` at once, `perSecond` for good. */
+export interface Quota {
+  capacity: number;
+  perSecond: number;
+}
+
+/** One of the buckets that a request is taken from, `name` within the connection; its size is that of a new one. */
+export interface Draw extends Quota {
+  name: string;
+  /** 1 where a request is a request. */
+  cost?: number;
+}
+
+/** What waiting asks of a link. */
+export type Waiter = Pick<Link, "connectionId" | "clock" | "signal" | "waits" | "quotas" | "rest">;
+
+interface Bucket extends Quota {
+  tokens: number;
+  /** Monotonic milliseconds at which `tokens` was right. */
+  at: number;
+  /** Monotonic milliseconds before which nothing is taken, because the other side said so. */
+  heldUntil: number;
+  /** True until its size is known, which is not kept. */
+  isRecalled?: boolean;
+}
+
+/** Shorter waits are told nobody. */
+const TOLD_MS = 1_000;
+/** In longer ones the work's place is another's. */
+const REST_MS = 5_000;
+/** Beyond this many, buckets that are full by now are forgotten. */
+const MAX_BUCKETS = 10_000;
+
+/** A bucket that takes longer to fill is kept over restarts: a full one would let the other side refuse for long. */
+const SLOW_SECONDS = 30;
+
+/** In this process's memory. Where quick ones stand after a restart, the other side's headers and refusals tell. */
+const buckets = new Map<string, Bucket>();
+/** Connections whose kept buckets were read, or are being read. */
+const recalled = new Map<string, Promise<void>>();
+
+/** Takes over what an earlier process has kept of the connection's buckets, once. */
+function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined {
+  if (!link.quotas || !draws.some(isSlow)) return;
+  let reading = recalled.get(link.connectionId);
+  if (!reading) {
+    if (recalled.size >= MAX_BUCKETS) recalled.clear();
+    reading = readKept(link, link.quotas);
+    recalled.set(link.connectionId, reading);
+    reading.catch(() => recalled.delete(link.connectionId)); // told to whoever draws; the next one reads again
+  }
+  return reading;
+}
+
+async function readKept(link: Waiter, quotas: QuotaStore): Promise<void> {
+  const kept = await quotas.read();
+  const [now, wall] = [link.clock.monotonic(), link.clock.now().getTime()];
+  for (const { name, tokens, at, heldUntil } of kept) {
+    const key = `${link.connectionId} ${name}`;
+    if (buckets.has(key)) continue;
+    const age = Math.max(0, wall - Date.parse(at));
+    const held = heldUntil === null ? 0 : now + Date.parse(heldUntil) - wall;
+    buckets.set(key, {
+      capacity: Number.MAX_VALUE,
+      perSecond: 0,
+      tokens,
+      at: now - age,
+      heldUntil: held,
+      isRecalled: true,
+    });
+  }
+}
+
+const isSlow = ({ capacity, perSecond }: Quota): boolean => capacity / perSecond >= SLOW_SECONDS;
+
+/** Keeps the slow ones among the buckets that were drawn from. */
+async function remember(link: Waiter, draws: readonly Draw[]): Promise<void> {
+  if (!link.quotas) return;
+  const now = link.clock.monotonic();
+  for (const each of draws) {
+    const { tokens, heldUntil, ...quota } = filled(link, each, now);
+    if (!isSlow(quota)) continue;
+    const wait = heldUntil - now;
+    await link.quotas.keep({
+      name: each.name,
+      tokens,
+      at: timestamp(link.clock),
+      heldUntil: wait > 0 ? timestamp(link.clock, wait) : null,
+    });
+  }
+}
+
+/**
+ * Waits until all of a connection's buckets hold what is drawn from them, and takes it; all runs of the connection
+ * share them, first come first served. Throws `upstream` (retryable, with the seconds) where that would take longer
+ * than `patienceMs`, and the signal's reason when it aborts.
+ */
+export async function draw(
+  link: Waiter,
+  system: string,
+  draws: readonly Draw[],
+  patienceMs: number,
+): Promise<void> {
+  await recall(link, draws);
+  const now = link.clock.monotonic();
+  const taken = draws.map((each) => ({ bucket: filled(link, each, now), cost: each.cost ?? 1 }));
+  const giveBack = () => {
+    for (const { bucket, cost } of taken) bucket.tokens += cost;
+  };
+  let waitMs = 0;
+  for (const { bucket, cost } of taken) {
+    bucket.tokens -= cost;
+    waitMs = Math.max(waitMs, (-bucket.tokens / bucket.perSecond) * 1000, bucket.heldUntil - now);
+  }
+  if (waitMs <= 0) return remember(link, draws);
+  if (waitMs > patienceMs) {
+    giveBack();
+    throw throttled(system, waitMs);
+  }
+  try {
+    await remember(link, draws);
+    await pause(link, waitMs);
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+/** Takes over what the other side says that a bucket holds now, and how large it is. */
+export function setTokens(link: Waiter, name: string, quota: Quota, tokens: number): void {
+  const bucket = filled(link, { ...quota, name }, link.clock.monotonic());
+  Object.assign(bucket, quota, { tokens });
+}
+
+/** Takes over what the other side says of how fast a bucket fills and how large it is; what it holds stays. */
+export function setQuota(link: Waiter, name: string, quota: Quota): void {
+  Object.assign(filled(link, { ...quota, name }, link.clock.monotonic()), quota);
+}
+
+/** Lets nothing be taken from a bucket for so long. */
+export function hold(link: Waiter, draws: readonly Draw[], ms: number): void {
+  const now = link.clock.monotonic();
+  for (const each of draws) {
+    const bucket = filled(link, each, now);
+    bucket.heldUntil = Math.max(bucket.heldUntil, now + ms);
+  }
+}
+
+/** Sleeps, telling people where it takes long. Throws the signal's reason when it aborts. */
+export async function pause(link: Waiter, ms: number): Promise<void> {
+  link.signal.throwIfAborted();
+  const isTold = ms >= TOLD_MS;
+  if (isTold) link.waits?.(timestamp(link.clock, ms));
+  await rest(link, ms);
+  if (isTold) link.waits?.(null);
+}
+
+/** Sleeps, and takes nobody's place for longer. Throws the signal's reason when it aborts. */
+export async function rest(link: Pick<Waiter, "clock" | "signal" | "rest">, ms: number): Promise<void> {
+  link.signal.throwIfAborted();
+  const sleep = () => link.clock.sleep(ms, link.signal);
+  await (ms >= REST_MS && link.rest ? link.rest(sleep) : sleep());
+  link.signal.throwIfAborted();
+}
+
+export const throttled = (system: string, waitMs: number): AppError => {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new AppError(
+    "upstream",
+    `${system} takes no more requests of this connection for now; it can be asked again in ${seconds} s.`,
+    { retryable: true, retryAfterSeconds: seconds },
+  );
+};
+
+/**
+ * Milliseconds that a `Retry-After` header names, as seconds or as a date of HTTP; null where there is none.
+ * At least one second: a date of now would be asked again at once.
+ */
+export function retryAfterMs(headers: Headers, link: Pick<Link, "clock">): number | null {
+  const text = headers.get("retry-after")?.trim() ?? "";
+  if (text === "") return null;
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.max(1_000, Number(text) * 1000);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(1_000, at - link.clock.now().getTime());
+}
+
+function filled(link: Waiter, { name, capacity, perSecond }: Draw, now: number): Bucket {
+  const key = `${link.connectionId} ${name}`;
+  let bucket = buckets.get(key);
+  if (!bucket) {
+    if (buckets.size >= MAX_BUCKETS) forgetFull(now);
+    bucket = { capacity, perSecond, tokens: capacity, at: now, heldUntil: 0 };
+    buckets.set(key, bucket);
+  }
+  if (bucket.isRecalled) Object.assign(bucket, { capacity, perSecond, isRecalled: false });
+  const came = (Math.max(0, now - bucket.at) / 1000) * bucket.perSecond;
+  bucket.tokens = Math.min(bucket.capacity, bucket.tokens + came);
+  bucket.at = now;
+  return bucket;
+}
+
+function forgetFull(now: number): void {
+  for (const [key, { tokens, at, perSecond, capacity, heldUntil }] of buckets) {
+    if (heldUntil <= now && tokens + ((now - at) / 1000) * perSecond >= capacity) buckets.delete(key);
+  }
+}

@@ -1,0 +1,89 @@
+import { Readable, type Transform } from "node:stream";
+import type { ReadableStream as NodeStream } from "node:stream/web";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+import { AppError } from "../../base/errors.ts";
+import type { Compression } from "./file-kinds.ts";
+import { toStream } from "./streams.ts";
+import { ZstdFrames } from "./zstd-frames.ts";
+
+const MAGIC: Readonly<Record<Compression, readonly number[]>> = {
+  gz: [0x1f, 0x8b],
+  zst: [0x28, 0xb5, 0x2f, 0xfd],
+};
+const LONGEST_MAGIC = 4;
+const TITLES: Readonly<Record<Compression, string>> = { gz: "gzip", zst: "Zstandard" };
+
+/**
+ * The bytes without their compression, unless something on the way took it off: an object store's Content-Encoding does
+ * so for gzip. Throws `upstream` for a file that is not whole or of another compression.
+ */
+export const unpacked = (
+  packed: ReadableStream<Uint8Array>,
+  path: string,
+  compression: Compression,
+): ReadableStream<Uint8Array> => toStream(unpack(packed, path, compression));
+
+/**
+ * The bytes without the compression that their first ones tell of; as they are where those tell of none. Throws
+ * `upstream` for a file that is not whole; `path` is null for one without a name.
+ */
+export const unpackedAsTold = (packed: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
+  toStream(unpack(packed, null, null));
+
+async function* unpack(
+  packed: ReadableStream<Uint8Array>,
+  path: string | null,
+  expected: Compression | null,
+): AsyncGenerator<Uint8Array> {
+  const source = Readable.fromWeb(packed as unknown as NodeStream);
+  let stream: Transform | null = null;
+  let compression: Compression | null = null;
+  try {
+    const start = await head(source, LONGEST_MAGIC);
+    compression = compressionOf(start);
+    if (compression === null || (expected !== null && compression !== expected)) {
+      if (expected === "zst") throw broken(path, expected);
+      if (start.length > 0) yield start;
+      yield* source;
+      return;
+    }
+    source.unshift(start);
+    const unpacker = compression === "gz" ? createGunzip() : createZstdDecompress();
+    stream = unpacker;
+    source.once("error", (error) => unpacker.destroy(error));
+    const frames = compression === "zst" ? new ZstdFrames() : null;
+    if (frames) source.on("data", (piece: Uint8Array) => frames.push(piece));
+    yield* source.pipe(unpacker);
+    // The decoder ends without a word where the file is cut off.
+    if (frames && !frames.isWhole) throw broken(path, compression);
+  } catch (error) {
+    const { code = "" } = error as { code?: string };
+    if (compression && /^(Z_|ZSTD|ERR_ZSTD)/i.test(code)) throw broken(path, compression, error);
+    throw error;
+  } finally {
+    stream?.destroy();
+    source.destroy();
+  }
+}
+
+const compressionOf = (start: Uint8Array): Compression | null =>
+  (["gz", "zst"] as const).find((one) => MAGIC[one].every((byte, at) => start[at] === byte)) ?? null;
+
+const broken = (path: string | null, compression: Compression, cause?: unknown) =>
+  new AppError(
+    "upstream",
+    `The file${path === null ? "" : ` ${path}`} is not whole, or not ${TITLES[compression]}.`,
+    { cause },
+  );
+
+/** The first `least` bytes or more; fewer where there are no more. */
+async function head(source: Readable, least: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of source.iterator({ destroyOnReturn: false })) {
+    pieces.push(piece as Uint8Array);
+    length += (piece as Uint8Array).length;
+    if (length >= least) break;
+  }
+  return Buffer.concat(pieces);
+}

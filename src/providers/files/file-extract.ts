@@ -1,0 +1,76 @@
+import { AppError } from "../../base/errors.ts";
+import type { Extraction, ExtractRequest, FileFormat } from "../contract.ts";
+import { unpacked } from "./compression.ts";
+import { type Compression, FILE_ENDINGS, kindOf } from "./file-kinds.ts";
+import { compileGlob } from "./glob.ts";
+
+/** A place with files in it, as an extract needs it. Paths are relative to the root, with no slash before. */
+export interface FileSource {
+  /** All paths that start with `prefix`, in order of their UTF-8 bytes. */
+  walk(prefix: string): AsyncIterable<string>;
+  open(path: string): Promise<ReadableStream<Uint8Array>>;
+}
+
+type SourceFiles = Extract<Extraction, { kind: "files" }>["files"];
+
+/**
+ * The files that the pattern `request.spec` means, with the format that the request or their names tell; compression is
+ * undone. A wildcard passes over files that can't be read as a table. Throws `not_found` where none is left.
+ */
+export async function extractFiles(source: FileSource, request: ExtractRequest): Promise<Extraction> {
+  const { spec } = request;
+  const format = request.format ?? null;
+  const glob = compileGlob(spec);
+  if (!glob.wild && (format ?? kindOf(glob.prefix).format) === null) {
+    throw new AppError(
+      "definition_invalid",
+      `The name ${JSON.stringify(spec)} does not end in ${ENDINGS}. Set file.format, or for a folder write ${spec}/*.csv or the like.`,
+    );
+  }
+  const matching = match(source, glob, format);
+  const first = await matching.next();
+  if (first.done) {
+    const { skipped } = first.value;
+    throw new AppError(
+      "not_found",
+      skipped > 0
+        ? `${JSON.stringify(spec)} matches ${skipped} files, and none of their names ends in ${ENDINGS}. Set file.format to read them all as one format.`
+        : `No file matches ${JSON.stringify(spec)}.`,
+    );
+  }
+  return { kind: "files", files: rest(first.value, matching), ranged: false };
+}
+
+const ENDINGS = `.${FILE_ENDINGS.slice(0, -1).join(", .")} or .${FILE_ENDINGS.at(-1)}, with or without .gz or .zst`;
+
+type SourceFile = SourceFiles extends AsyncIterable<infer F> ? F : never;
+
+async function* match(
+  source: FileSource,
+  glob: ReturnType<typeof compileGlob>,
+  given: FileFormat | null,
+): AsyncGenerator<SourceFile, { skipped: number }> {
+  let skipped = 0;
+  for await (const path of source.walk(glob.prefix)) {
+    if (!glob.wild && path > glob.prefix) break;
+    if (!glob.matches(path)) continue;
+    const { format, compression } = kindOf(path);
+    const kind = given ?? format;
+    if (kind === null) {
+      skipped++;
+      continue;
+    }
+    yield { name: path, format: kind, open: opener(source, path, compression) };
+  }
+  return { skipped };
+}
+
+const opener = (source: FileSource, path: string, compression: Compression | null) => async () => {
+  const bytes = await source.open(path);
+  return compression === null ? bytes : unpacked(bytes, path, compression);
+};
+
+async function* rest(first: SourceFile, more: AsyncGenerator<SourceFile>): AsyncGenerator<SourceFile> {
+  yield first;
+  yield* more;
+}

@@ -1,0 +1,103 @@
+import { AppError } from "../../base/errors.ts";
+
+/** A source that is asked for more and sends nothing for so long is given up. */
+export const QUIET_MS = 300_000;
+
+/** A web stream over an iterable, which is asked for more only when the reader wants it. */
+export function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await iterator.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}
+
+/** The chunks of a stream. Throws the signal's reason at once when it aborts, also while none comes. */
+export async function* readChunks(
+  bytes: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  signal.throwIfAborted();
+  const reader = bytes.getReader();
+  // Ends a read that waits. A race with a promise of the signal would keep every chunk until the stream ends.
+  const abort = () => void reader.cancel(signal.reason).catch(() => undefined); // the reason is what is thrown
+  signal.addEventListener("abort", abort, { once: true });
+  let whole = false;
+  try {
+    for (;;) {
+      const next = await reader.read().catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw error;
+      });
+      signal.throwIfAborted();
+      if (next.done) break;
+      yield next.value;
+    }
+    whole = true;
+  } finally {
+    signal.removeEventListener("abort", abort);
+    if (!whole) await reader.cancel(signal.reason).catch(() => undefined); // the first error is the one to tell
+    reader.releaseLock();
+  }
+}
+
+/**
+ * Reads chunks as text; called without one it ends. Throws `upstream` for bytes that are not of the charset, retryable
+ * where the end is missing; `what` begins the sentence.
+ */
+export function textReader(what: string, charset = "utf-8"): (chunk?: Uint8Array) => string {
+  const decoder = new TextDecoder(charset as Bun.Encoding, { fatal: true });
+  return (chunk) => {
+    try {
+      return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+    } catch (cause) {
+      const how = chunk
+        ? `has bytes that are no ${decoder.encoding.toUpperCase()}`
+        : "breaks off in a character";
+      throw new AppError("upstream", `${what} ${how}.`, { retryable: chunk === undefined, cause });
+    }
+  };
+}
+
+/** That a file is not the one any more that was to be read. */
+export const changedFile = (path: string): AppError =>
+  new AppError("upstream", `${JSON.stringify(path)} was changed while it was read.`, {
+    retryable: true,
+    details: { rule: "changed" },
+  });
+
+/** Whether an error says that a file has changed. */
+export const isChanged = (error: unknown): boolean =>
+  error instanceof AppError && error.details?.rule === "changed";
+
+/** The bytes as a stream, which have to be so many. Throws `upstream` (retryable) where they are not; null lets any number through. */
+export function exactly(
+  bytes: ReadableStream<Uint8Array> | Uint8Array,
+  size: number | null,
+  path: string,
+): ReadableStream<Uint8Array> {
+  if (bytes instanceof Uint8Array) {
+    if (size !== null && bytes.length !== size) throw changedFile(path);
+    return new Blob([bytes as Uint8Array<ArrayBuffer>]).stream();
+  }
+  if (size === null) return bytes;
+  let read = 0;
+  return bytes.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        read += chunk.length;
+        if (read > size) throw changedFile(path);
+        controller.enqueue(chunk);
+      },
+      flush() {
+        if (read < size) throw changedFile(path);
+      },
+    }),
+  );
+}

@@ -1,0 +1,88 @@
+import { AppError } from "../../base/errors.ts";
+import { readChunks, toStream } from "../files/streams.ts";
+import { getDrive } from "./client.ts";
+import type { DriveFile } from "./files.ts";
+import type { DriveLink } from "./shape.ts";
+
+const GOOGLE = "application/vnd.google-apps.";
+
+/** What Google's own documents are exported as. Of a sheet with several pages Google gives the first as CSV. */
+const EXPORTS: Readonly<Record<string, { ending: string; mimeType: string }>> = {
+  spreadsheet: { ending: ".csv", mimeType: "text/csv" },
+  document: {
+    ending: ".docx",
+    mimeType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  },
+  presentation: {
+    ending: ".pptx",
+    mimeType: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+  },
+  drawing: { ending: ".png", mimeType: "image/png" },
+};
+
+const exportOf = (mimeType: string) =>
+  mimeType.startsWith(GOOGLE) ? (EXPORTS[mimeType.slice(GOOGLE.length)] ?? null) : null;
+
+/** Whether it is a document of Google's own, whose bytes are made anew at each export. */
+export const isNative = (mimeType: string): boolean => mimeType.startsWith(GOOGLE);
+
+/** A file's name with the ending of what `openFile` gives for it. */
+export function exportedName({
+  name,
+  mimeType,
+  target,
+}: Pick<DriveFile, "name" | "mimeType" | "target">): string {
+  const { ending = "" } = exportOf(target?.mimeType ?? mimeType) ?? {};
+  return name.toLowerCase().endsWith(ending) ? name : `${name}${ending}`;
+}
+
+/** A name without an ending that an export adds; null where it has none such. */
+export function withoutEnding(name: string): string | null {
+  const found = Object.values(EXPORTS).find(({ ending }) => name.endsWith(ending));
+  return found ? name.slice(0, -found.ending.length) : null;
+}
+
+/**
+ * What is in a file, which is no shortcut; Google's own documents are exported. Throws `bad_request` for what has no
+ * content; the stream throws `upstream` (retryable) where it gave other bytes than the file had when it was found.
+ */
+export async function openFile(
+  link: DriveLink,
+  { id, name, mimeType, md5 = null }: Pick<DriveFile, "id" | "name" | "mimeType"> & { md5?: string | null },
+): Promise<ReadableStream<Uint8Array>> {
+  const path = `/files/${encodeURIComponent(id)}`;
+  const what = JSON.stringify(name);
+  const exported = exportOf(mimeType);
+  if (mimeType.startsWith(GOOGLE) && !exported) {
+    throw new AppError(
+      "bad_request",
+      `${what} is a folder or a Google form, site or map, which has no file to read.`,
+    );
+  }
+  const { body } = exported
+    ? await getDrive(link, {
+        path: `${path}/export`,
+        query: { mimeType: exported.mimeType },
+        what,
+        isHurried: false,
+      })
+    : await getDrive(link, { path, query: { alt: "media" }, what, isHurried: false });
+  return md5 === null || exported ? body : toStream(checked(readChunks(body, link.signal), md5, what));
+}
+
+async function* checked(
+  bytes: AsyncIterable<Uint8Array>,
+  md5: string,
+  what: string,
+): AsyncGenerator<Uint8Array> {
+  const hash = new Bun.CryptoHasher("md5");
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest("hex") === md5) return;
+  throw new AppError("upstream", `${what} was changed while it was read.`, {
+    retryable: true,
+    details: { rule: "changed" },
+  });
+}

@@ -1,0 +1,92 @@
+import type { EgressResponse } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import { isObject } from "../../base/json.ts";
+import { retryAfterMs } from "../api/throttle.ts";
+import type { DriveLink } from "./shape.ts";
+
+/** What an error reply says; `reason` is Google's own word for it. */
+export interface DriveFault {
+  status: number;
+  reason: string;
+  message: string;
+  retryAfterMs: number | null;
+}
+
+const MAX_FAULT_BYTES = 65_536;
+
+export async function faultOf(link: DriveLink, response: EgressResponse): Promise<DriveFault> {
+  const { bytes } = await response.bytes(MAX_FAULT_BYTES);
+  const wait = retryAfterMs(response.headers, link);
+  return { status: response.status, ...wordsOf(bytes), retryAfterMs: wait };
+}
+
+function wordsOf(bytes: Uint8Array): { reason: string; message: string } {
+  const text = new TextDecoder().decode(bytes);
+  try {
+    const reply: unknown = JSON.parse(text);
+    const error = isObject(reply) && isObject(reply.error) ? reply.error : {};
+    const [first] = Array.isArray(error.errors) ? error.errors : [];
+    const details = Array.isArray(error.details) ? error.details : [];
+    const named = details.find((detail) => isObject(detail) && typeof detail.reason === "string");
+    const reason = isObject(first) ? first.reason : isObject(named) ? named.reason : error.status;
+    return {
+      reason: typeof reason === "string" ? reason : "",
+      message: typeof error.message === "string" ? error.message.slice(0, 300) : "",
+    };
+  } catch {
+    return { reason: "", message: text.slice(0, 300) }; // a gateway's page
+  }
+}
+
+const THROTTLED = /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$|^RESOURCE_EXHAUSTED$/i;
+
+/** True where the quota is used up for the moment, which Drive says with 403 as well as with 429. */
+export const isThrottled = ({ status, reason }: DriveFault): boolean =>
+  status === 429 || (status === 403 && THROTTLED.test(reason));
+
+/** What a reply other than 2xx means, in a sentence that tells what to change; `what` names the file or folder. */
+export function refusal(fault: DriveFault, what: string): AppError {
+  const { status, reason, message } = fault;
+  const wait = fault.retryAfterMs;
+  const make = (text: string, retryable = false) =>
+    new AppError("upstream", text, {
+      retryable,
+      cause: fault,
+      ...(retryable && wait !== null ? { retryAfterSeconds: wait / 1000 } : {}),
+    });
+  if (isThrottled(fault)) return make("Google Drive's rate limit is reached.", true);
+  if (status >= 500) return make(`Google Drive is busy or failing (${status}).`, true);
+  switch (reason) {
+    case "insufficientPermissions":
+    case "ACCESS_TOKEN_SCOPE_INSUFFICIENT":
+      return make(
+        "These credentials lack a scope: Google Drive asks for https://www.googleapis.com/auth/drive.readonly.",
+      );
+    case "accessNotConfigured":
+    case "SERVICE_DISABLED":
+      return make("The Drive API is not enabled in the Google Cloud project of these credentials.");
+    case "dailyLimitExceeded":
+    case "quotaExceeded":
+    case "downloadQuotaExceeded":
+      return make("Google Drive's quota of the day is used up.", true);
+    case "exportSizeLimitExceeded":
+      return new AppError("upstream", `${what} is larger than the 10 MB that Google exports.`, {
+        cause: fault,
+        details: { rule: "export_too_large" },
+      });
+    case "cannotDownloadFile":
+    case "fileNotDownloadable":
+      return make(`Google Drive does not let these credentials download ${what}.`);
+    case "cannotDownloadAbusiveFile":
+      return make(`Google holds ${what} for malware or abuse and does not give it out.`);
+    case "domainPolicy":
+      return make("The administrator of this Google domain does not allow apps to use Drive.");
+  }
+  if (status === 404) return noSuchItem(what);
+  if (status === 401) return make("Google Drive does not accept the access token.");
+  if (status === 403) return make(`These credentials may not read ${what}${message ? `: ${message}` : "."}`);
+  return make(`Google Drive answered ${status}${reason ? ` (${reason})` : ""}.`);
+}
+
+export const noSuchItem = (what: string): AppError =>
+  new AppError("not_found", `There is no file or folder ${what}.`);

@@ -1,0 +1,46 @@
+import { AppError } from "../../base/errors.ts";
+import { defineProvider } from "../contract.ts";
+import { extractFiles } from "../files/file-extract.ts";
+import { openFile } from "./export.ts";
+import { listFiles } from "./files.ts";
+import { DriveConfig, DriveCredentials } from "./shape.ts";
+import { driveTree } from "./sync.ts";
+import { driveToken } from "./token.ts";
+import { browse, findPlace, findRoot, itemOf } from "./tree.ts";
+import { driveSource } from "./walk.ts";
+
+/** Google Drive by its API v3, My Drive and shared drives, read only. What is in the trash is not there. */
+export const googleDrive = defineProvider({
+  id: "google_drive",
+  title: "Google Drive",
+  description: "Files in Google Drive; Google Sheets are read as CSV.",
+  config: DriveConfig,
+  credentials: DriveCredentials,
+  destination: ["baseUrl"],
+
+  async verify(link) {
+    await driveToken(link, { isFresh: true });
+    const { id, driveId } = await findRoot(link, true);
+    await listFiles(link, { folderId: id, driveId, pageSize: 1 }, true);
+  },
+
+  files: {
+    list: browse,
+    async stat(link, path) {
+      const place = await findPlace(link, path);
+      if (place.file === null || place.id === link.config.rootFolderId) {
+        return { id: "/", name: "/", kind: "folder", mimeType: null, size: null, modifiedAt: null };
+      }
+      return { ...itemOf(place.file, place.above), size: place.target?.size ?? null };
+    },
+    async read(link, path) {
+      const { target } = await findPlace(link, path);
+      if (target === null) throw new AppError("bad_request", "The path names the root, which is a folder.");
+      return openFile(link, target);
+    },
+  },
+
+  tree: driveTree,
+
+  extract: (link, request) => extractFiles(driveSource(link), request),
+});

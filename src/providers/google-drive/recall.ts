@@ -1,0 +1,162 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json, storedJson } from "../../base/json.ts";
+import type { MarkStore } from "../contract.ts";
+import { readDrive } from "./client.ts";
+import { type DriveFile, findFile } from "./files.ts";
+import { baseOf, type DriveLink } from "./shape.ts";
+import type { Walked } from "./walk.ts";
+
+/** A walk past so many files is not remembered. */
+const MAX_FILES = 50_000;
+/** More pages of changes than these say that a walk is no longer. */
+const MAX_PAGES = 20;
+const FOLDER = "application/vnd.google-apps.folder";
+const FIELDS =
+  "nextPageToken,newStartPageToken,changes(changeType,removed,fileId,file(mimeType,parents,shortcutDetails))";
+
+/** A folder to walk, and the walk; `seen` is told of all that it comes by. */
+export interface Expedition {
+  start(): Promise<{ id: string; driveId: string | null }>;
+  walk(place: { id: string; driveId: string | null }, seen: (file: DriveFile) => void): AsyncIterable<Walked>;
+}
+
+/** What was found, and whatever a change of would have found something else. */
+interface Found {
+  walked: Walked[];
+  known: string[];
+  driveId: string | null;
+}
+
+/**
+ * All files of a walk. Where Drive says that nothing has changed since the last one, they are what that found, for one
+ * request; else they are walked for. Any change of a folder, and of what the walk came by, has it walk again; so does
+ * a token that Drive does not take any more. `what` names the walk within the connection.
+ */
+export async function* recallOrWalk(
+  link: DriveLink,
+  what: string,
+  { start, walk }: Expedition,
+): AsyncGenerator<Walked> {
+  const { marks } = link;
+  if (!marks) return yield* walk(await start(), () => undefined);
+  const name = new Bun.CryptoHasher("sha256").update(`${baseOf(link.config)} ${what}`).digest("hex");
+  const known = await recall(link, marks, name);
+  if (known) return yield* known;
+
+  const token = await findToken(link, null);
+  let place = await start();
+  let since = token;
+  if (place.driveId !== null) {
+    since = await findToken(link, place.driveId);
+    place = await start(); // it may have moved before the token
+  }
+  const ids = new Set<string>([place.id]);
+  const walked: Walked[] = [];
+  let isWhole = since !== null && (await nameRoot(link, place.id, ids));
+  const see = (file: DriveFile) => {
+    ids.add(file.id);
+    if (file.target) ids.add(file.target.id);
+    if (file.driveId !== place.driveId) isWhole = false; // another drive's changes are told elsewhere
+  };
+  for await (const each of walk(place, see)) {
+    if (walked.length < MAX_FILES) walked.push(each);
+    else isWhole = false;
+    yield each;
+  }
+  if (since === null || !isWhole) return;
+  await keep(marks, name, { walked, known: [...ids], driveId: place.driveId }, since);
+}
+
+const walkMark = (name: string) => `drive walk ${name}`;
+const tokenMark = (name: string) => `drive token ${name}`;
+
+/** What the last walk found, where that is still all there is. */
+async function recall(link: DriveLink, marks: MarkStore, name: string): Promise<Walked[] | null> {
+  const kept = await marks.read(tokenMark(name));
+  const packed = kept === null ? null : await marks.read(walkMark(name));
+  if (kept === null || packed === null) return null;
+  const { token, of } = storedJson<{ token: string; of: string }>(kept);
+  if (of !== digest(packed)) return null;
+  const found = storedJson<Found>(
+    new TextDecoder().decode(Bun.zstdDecompressSync(Buffer.from(packed, "base64"))),
+  );
+  try {
+    const next = await readChanges(link, token, found);
+    if (next === null) return null;
+    if (next !== token) await marks.keep(tokenMark(name), JSON.stringify({ token: next, of }));
+    return found.walked;
+  } catch (error) {
+    if (!(error instanceof AppError) || link.signal.aborted) throw error;
+    return null; // such as a token that is no good any more: the walk tells what is wrong beyond that
+  }
+}
+
+async function keep(marks: MarkStore, name: string, found: Found, token: string): Promise<void> {
+  const packed = Buffer.from(Bun.zstdCompressSync(JSON.stringify(found))).toString("base64");
+  await marks.keep(walkMark(name), packed);
+  await marks.keep(tokenMark(name), JSON.stringify({ token, of: digest(packed) }));
+}
+
+const digest = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
+
+/** My Drive's root has an id of its own, by which its files name it. False where it is not told. */
+async function nameRoot(link: DriveLink, id: string, ids: Set<string>): Promise<boolean> {
+  if (id !== "root") return true;
+  const root = await findFile(link, id, false);
+  if (root) ids.add(root.id);
+  return root !== null;
+}
+
+/** Where changes are read from later on; null where Drive does not tell. */
+async function findToken(link: DriveLink, driveId: string | null): Promise<string | null> {
+  try {
+    const reply = await readDrive(link, {
+      path: "/changes/startPageToken",
+      query: driveId === null ? {} : { driveId },
+      what: "the changes",
+      isHurried: true,
+    });
+    return typeof reply.startPageToken === "string" ? reply.startPageToken : null;
+  } catch (error) {
+    if (!(error instanceof AppError) || link.signal.aborted) throw error;
+    return null; // the walk goes without
+  }
+}
+
+/** The token to go on from; null where something has changed that matters. */
+async function readChanges(link: DriveLink, token: string, found: Found): Promise<string | null> {
+  const known = new Set(found.known);
+  for (let page = 0, pageToken = token; page < MAX_PAGES; page++) {
+    const reply = await readDrive(link, {
+      path: "/changes",
+      query: {
+        pageToken,
+        pageSize: "1000",
+        includeRemoved: "true",
+        includeItemsFromAllDrives: "true",
+        spaces: "drive",
+        fields: FIELDS,
+        ...(found.driveId === null ? {} : { driveId: found.driveId }),
+      },
+      what: "the changes",
+      isHurried: false,
+    });
+    if (!Array.isArray(reply.changes) || reply.changes.some((change) => matters(change, known))) return null;
+    if (typeof reply.newStartPageToken === "string") return reply.newStartPageToken;
+    if (typeof reply.nextPageToken !== "string") return null;
+    pageToken = reply.nextPageToken;
+  }
+  return null;
+}
+
+/** Whether a walk might find something else after this change. A folder's name or place may matter wherever it lies. */
+function matters(change: Json, known: ReadonlySet<string>): boolean {
+  if (!isObject(change) || typeof change.fileId !== "string") return true;
+  if (known.has(change.fileId)) return true;
+  const { file } = change;
+  if (!isObject(file)) return change.removed !== true;
+  const { mimeType, parents, shortcutDetails: details } = file;
+  if (mimeType === FOLDER || (isObject(details) && details.targetMimeType === FOLDER)) return true;
+  if (!Array.isArray(parents) || parents.length === 0) return true;
+  return parents.some((parent) => typeof parent === "string" && known.has(parent));
+}

@@ -1,0 +1,148 @@
+import { AppError } from "../../base/errors.ts";
+import type { FileItem, FilePage } from "../contract.ts";
+import { exportedName, withoutEnding } from "./export.ts";
+import { noSuchItem } from "./failure.ts";
+import { type DriveFile, findFile, isFolder, listFiles } from "./files.ts";
+import type { DriveLink } from "./shape.ts";
+
+/** A place that a path leads to. */
+export interface Place {
+  /** What lies there; null for the root where none is configured. */
+  file: DriveFile | null;
+  /** What a shortcut leads to, else the same. Its id is `root` for My Drive. */
+  id: string;
+  target: DriveFile | null;
+  driveId: string | null;
+  /** What the place's own id begins with, and what ids below it do. Empty, unless a shortcut led out of the root. */
+  above: string;
+  prefix: string;
+}
+
+const ID = /^[A-Za-z0-9_-]+$/;
+
+/** Deeper than Drive itself allows. */
+const MAX_DEPTH = 110;
+
+/** The root, with whatever `rootFolderId` names. Throws `upstream` where these credentials can't see it. */
+export async function findRoot(link: DriveLink, isHurried: boolean): Promise<Place> {
+  const { rootFolderId } = link.config;
+  if (rootFolderId === undefined)
+    return { file: null, id: "root", target: null, driveId: null, above: "", prefix: "" };
+  const file = await findFile(link, rootFolderId, isHurried);
+  const place = file && (await placeOf(link, file, isHurried));
+  if (!place?.target || !isFolder(place.target)) {
+    throw new AppError(
+      "upstream",
+      place
+        ? `rootFolderId ${rootFolderId} is not a folder.`
+        : `There is no folder ${rootFolderId}, or it is not shared with these credentials.`,
+      { details: { reason: ROOT_GONE } },
+    );
+  }
+  return { ...place, above: "", prefix: "" };
+}
+
+const ROOT_GONE = "root_gone";
+
+/** Whether it is what `findRoot` throws where there is no root. */
+export const isRootGone = (error: unknown): error is AppError =>
+  error instanceof AppError && error.details?.reason === ROOT_GONE;
+
+/**
+ * What a path means: `/`, the id of a file or folder, or names from the root on, in each part one or the other.
+ * Throws `not_found`, also for what lies outside of the root, and `bad_request` for a name that several bear.
+ */
+export async function findPlace(link: DriveLink, path: string): Promise<Place> {
+  let place = await findRoot(link, false);
+  for (const part of path.split("/").filter((each) => each !== "")) {
+    const file = place.target && !isFolder(place.target) ? null : await findChild(link, place, part);
+    if (!file) throw noSuchItem(JSON.stringify(path));
+    const above = place.prefix;
+    const leavesRoot = file.target !== null && link.config.rootFolderId !== undefined;
+    const prefix = leavesRoot ? `${above}${file.id}/` : above;
+    place = { ...(await placeOf(link, file, false)), above, prefix };
+  }
+  return place;
+}
+
+async function placeOf(
+  link: DriveLink,
+  file: DriveFile,
+  isHurried: boolean,
+): Promise<Omit<Place, "above" | "prefix">> {
+  const target = file.target ? await findFile(link, file.target.id, isHurried) : file;
+  if (!target || target.target) {
+    throw new AppError("not_found", `The shortcut ${JSON.stringify(file.name)} leads to nothing.`);
+  }
+  return { file, id: target.id, target, driveId: target.driveId };
+}
+
+async function findChild(link: DriveLink, parent: Place, part: string): Promise<DriveFile | null> {
+  const byId = ID.test(part) ? await findFile(link, part, false) : null;
+  if (byId && (await isBelow(link, parent, byId))) return byId;
+  const named = await findNamed(link, parent, part);
+  if (named.length > 1) {
+    throw new AppError(
+      "bad_request",
+      `Several files bear the name ${JSON.stringify(part)}; say which one by its id: ${named.map(({ id }) => id).join(", ")}.`,
+    );
+  }
+  return named[0] ?? null;
+}
+
+/** By name, also the name that a document of Google's gets when it is exported. */
+async function findNamed(link: DriveLink, { id, driveId }: Place, part: string): Promise<DriveFile[]> {
+  const listing = { folderId: id, driveId, pageSize: 10, withShared: seesShared(link, id) };
+  const { files } = await listFiles(link, { ...listing, name: part }, false);
+  const exact = files.filter((file) => file.name === part); // Drive compares without case
+  const plain = withoutEnding(part);
+  if (exact.length > 0 || plain === null) return exact;
+  const exported = await listFiles(link, { ...listing, name: plain }, false);
+  return exported.files.filter((file) => exportedName(file) === part);
+}
+
+/** Whether `file` lies anywhere below `parent`. */
+async function isBelow(link: DriveLink, parent: Place, file: DriveFile): Promise<boolean> {
+  if (parent.file === null) return true;
+  const seen = new Set<string>();
+  for (let parents = file.parents; parents.length > 0 && seen.size < MAX_DEPTH; ) {
+    if (parents.includes(parent.id)) return true;
+    const [next = ""] = parents;
+    if (seen.has(next)) return false;
+    seen.add(next);
+    parents = (await findFile(link, next, false))?.parents ?? [];
+  }
+  return false;
+}
+
+/** A service account has no My Drive of its own; what is shared with it is what it has. */
+export const seesShared = ({ config, credentials }: DriveLink, folderId: string): boolean =>
+  folderId === "root" && config.rootFolderId === undefined && Boolean(credentials.serviceAccountJson);
+
+/** One page of a folder. Drive gives folders first, then by name. */
+export async function browse(link: DriveLink, path: string, pageToken?: string): Promise<FilePage> {
+  const place = await findPlace(link, path);
+  if (place.target && !isFolder(place.target)) throw noSuchItem(JSON.stringify(path));
+  const { id, driveId } = place;
+  const page = await listFiles(
+    link,
+    { folderId: id, driveId, withShared: seesShared(link, id), ...(pageToken ? { pageToken } : {}) },
+    false,
+  );
+  return {
+    items: page.files.map((file) => itemOf(file, place.prefix)),
+    ...(page.nextPageToken === null ? {} : { nextPageToken: page.nextPageToken }),
+  };
+}
+
+export function itemOf(file: DriveFile, prefix: string): FileItem {
+  const folder = isFolder(file);
+  return {
+    id: `${prefix}${file.id}`,
+    name: file.name,
+    kind: folder ? "folder" : "file",
+    mimeType: folder ? null : (file.target?.mimeType ?? file.mimeType),
+    size: file.size,
+    modifiedAt: file.modifiedTime,
+  };
+}

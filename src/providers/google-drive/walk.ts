@@ -1,0 +1,111 @@
+import type { FileSource } from "../files/file-extract.ts";
+import { exportedName, openFile } from "./export.ts";
+import { noSuchItem } from "./failure.ts";
+import { type DriveFile, findFile, isFolder, listAll } from "./files.ts";
+import { recallOrWalk } from "./recall.ts";
+import type { DriveLink } from "./shape.ts";
+import { findRoot, seesShared } from "./tree.ts";
+
+/** A slash in a name would read as a folder; it is written as its wide form. */
+const SLASH = "\uff0f";
+
+/** All files by the path of their names, in order of UTF-8 bytes, as an extract asks for them. */
+export function driveSource(link: DriveLink): FileSource {
+  const found = new Map<string, DriveFile>();
+  return {
+    async *walk(prefix) {
+      const walked = recallOrWalk(link, `extract ${prefix}`, {
+        start: () => findRoot(link, false),
+        walk: (root, seen) => walkDrive(link, root, prefix, seen),
+      });
+      for await (const { path, file } of walked) {
+        found.set(path, file);
+        yield path;
+      }
+    },
+    async open(path) {
+      const file = found.get(path);
+      if (!file) throw noSuchItem(JSON.stringify(path));
+      return openFile(link, file.target ? { ...file.target, name: file.name } : file);
+    },
+  };
+}
+
+/** A file on a walk. */
+export interface Walked {
+  /** Of names, below the folder where the walk began. */
+  path: string;
+  /** A shortcut as itself, with its target named in it. */
+  file: DriveFile;
+  /** Ids of the folders on the way to it, as they are listed and as shortcuts lead to them. */
+  trail: readonly string[];
+}
+
+/** All files below a folder whose paths start with `prefix`, in order of UTF-8 bytes; `seen` hears of all it comes by. */
+export async function* walkDrive(
+  link: DriveLink,
+  { id, driveId }: { id: string; driveId: string | null },
+  prefix: string,
+  seen: (file: DriveFile) => void = () => undefined,
+): AsyncGenerator<Walked> {
+  yield* walkFolder({ link, prefix, given: new Set(), seen }, { id, driveId }, "", [id]);
+}
+
+interface Walk {
+  link: DriveLink;
+  prefix: string;
+  /** Contents that were given: a file comes once, whatever shortcuts lead to it. */
+  given: Set<string>;
+  seen(file: DriveFile): void;
+}
+
+/** `trail` is the folders on the way here: a shortcut to one of them leads in a circle. */
+async function* walkFolder(
+  walk: Walk,
+  folder: { id: string; driveId: string | null },
+  path: string,
+  trail: readonly string[],
+): AsyncGenerator<Walked> {
+  const { link, prefix, given } = walk;
+  const { id: folderId, driveId } = folder;
+  const files = await listAll(link, { folderId, driveId, withShared: seesShared(link, folderId) });
+  for (const file of files) walk.seen(file);
+  const children = named(files).map(({ name, file }) => ({
+    file,
+    path: `${path}${name}${isFolder(file) ? "/" : ""}`,
+  }));
+  children.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
+  for (const child of children) {
+    const { file } = child;
+    const target = file.target?.id ?? file.id;
+    if (isFolder(file)) {
+      const isWanted = child.path.startsWith(prefix) || prefix.startsWith(child.path);
+      if (!isWanted || trail.includes(target)) continue;
+      const real = file.target ? await findFile(link, target, false) : file;
+      if (real) walk.seen(real);
+      if (real) yield* walkFolder(walk, real, child.path, [...trail, file.id, target]);
+    } else if (child.path.startsWith(prefix) && !given.has(target)) {
+      given.add(target);
+      yield { path: child.path, file, trail };
+    }
+  }
+}
+
+/** Each file with a name of its own: of several that bear one name the oldest keeps it, the others bear their id too. */
+function named(files: readonly DriveFile[]): { name: string; file: DriveFile }[] {
+  const order = (file: DriveFile) => `${file.createdTime ?? ""} ${file.id}`;
+  const taken = new Set<string>();
+  return [...files]
+    .sort((a, b) => (order(a) < order(b) ? -1 : 1))
+    .map((file) => {
+      const plain = exportedName(file).replaceAll("/", SLASH);
+      const name = taken.has(plain) ? withId(plain, file.id) : plain;
+      taken.add(name);
+      return { name, file };
+    });
+}
+
+const withId = (name: string, id: string): string => {
+  const [, stem = name, ending = ""] = /^(.+?)((?:\.[^.]+)?(?:\.gz)?)$/.exec(name) ?? [];
+  return `${stem} (${id.slice(0, 8)})${ending}`;
+};

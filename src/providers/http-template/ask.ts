@@ -1,0 +1,266 @@
+import type { EgressResponse } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import { hideSecrets, mayHold } from "../../base/hide.ts";
+import { bodyOf, charsetOf, headersOf, isTooDeep } from "../../base/http-message.ts";
+import { isObject, type Json, SHORT_CHARACTERS } from "../../base/json.ts";
+import { JsonRefused } from "../../base/json-parse.ts";
+import { cutList } from "../api/json-list.ts";
+import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "../api/send.ts";
+import { type Draw, hold, retryAfterMs } from "../api/throttle.ts";
+import type { Grant, HttpAccess, JsonList, Link } from "../contract.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { linked, type Turn } from "./turns.ts";
+
+/** A refusal without a word on when to come back. */
+const THROTTLED_MS = 10_000;
+/** What the limits of a reply that was good may hold the next one back for; beyond it a refusal has to say so. */
+const MAX_NOTED_MS = 900_000;
+const MAX_REDIRECTS = 3;
+const MAX_SAID = 300;
+/** Deeper than this nobody nests by intent, and walking it would run out of stack. */
+const MAX_LEVELS = 1_000;
+/** Lists and objects of a page, each of which takes far more memory than its two brackets. */
+const MAX_OBJECTS = 2_000_000;
+
+/** One resource being asked for. */
+export interface Asking {
+  access: HttpAccess;
+  link: Link;
+  endpoint: Endpoint;
+  /** Its path, below the base address. */
+  spec: string;
+  /** Host and port, as sentences begin with it. */
+  system: string;
+  /** What was granted so far that is told nobody. */
+  secrets: string[];
+}
+
+/** How one page is asked for. */
+export interface Asked {
+  turn: Turn;
+  /** Statuses that are given back as they are. */
+  ends: readonly number[];
+  /** The names that lead to the rows, where their text will do. */
+  listAt: readonly string[] | null;
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  /** Of the last hop. */
+  url: string;
+  /** Integers beyond 2^53 in it are `bigint`. Null where there is no content. */
+  body: Json;
+  /** What the body was read of. */
+  text: string;
+  /** The rows, which are not read; in `body` their list is empty then. Null where the body has them. */
+  list: JsonList | null;
+}
+
+/**
+ * Asks for one page, within the limits that the API names, and again where it fails in passing. A redirect is followed
+ * on the same server alone; a kept token that is refused is replaced once.
+ * Throws `upstream`; the other side's words in it may hold what is in `secrets`.
+ */
+export function ask(asking: Asking, asked: Asked): Promise<Reply> {
+  const { link, system, endpoint, spec } = asking;
+  const { requestsPerMinute: rate } = endpoint;
+  const draws: Draw[] = [{ name: "http", capacity: 1_000, perSecond: 1_000 }];
+  if (rate !== undefined)
+    draws.push({ name: `http ${spec}`, capacity: Math.max(1, Math.floor(rate / 60)), perSecond: rate / 60 });
+  return callApi(link, {
+    system,
+    isHurried: false,
+    draws: () => draws,
+    send: () => send(asking, asked.turn),
+    read: (response) => read(asking, response, draws, asked),
+  });
+}
+
+async function send(asking: Asking, turn: Turn): Promise<EgressResponse> {
+  const authorize = async (isFresh: boolean) => {
+    const grant = await asking.access.authorize(asking.link, { isFresh });
+    for (const secret of grant.secrets) if (!asking.secrets.includes(secret)) asking.secrets.push(secret);
+    return grant;
+  };
+  const grant = await authorize(false);
+  const response = await follow(asking, turn, grant);
+  if (response.status !== 401 || !grant.isRenewable) return response;
+  await response.body.cancel();
+  return follow(asking, turn, await authorize(true)); // the kept token has ended
+}
+
+async function follow(asking: Asking, turn: Turn, grant: Grant): Promise<EgressResponse> {
+  const { method = "GET", headers, bodyType } = asking.endpoint;
+  const { link, system } = asking;
+  const body = turn.body === null ? null : bodyOf(turn.body, bodyType ?? "json");
+  const sent = {
+    accept: "application/json",
+    ...(body ? { "content-type": body.contentType } : {}),
+    ...headersOf(headers ?? {}),
+    ...headersOf(grant.headers),
+  };
+  let { url } = turn;
+  for (let hops = 0; ; hops++) {
+    const target = new URL(url);
+    for (const [name, value] of Object.entries(grant.query)) target.searchParams.set(name, value);
+    const response = await link.egress.fetch(target.href, {
+      method,
+      headers: sent,
+      ...(body ? { body: body.text } : {}),
+      signal: link.signal,
+      maxRedirects: 0,
+      credentialHeaders: Object.keys(grant.headers),
+    });
+    const location = [301, 302, 303, 307, 308].includes(response.status)
+      ? response.headers.get("location")
+      : null;
+    if (location === null) return response;
+    await response.body.cancel();
+    const keepsMethod = method === "GET" || response.status >= 307;
+    if (hops >= MAX_REDIRECTS || !keepsMethod) {
+      const what = keepsMethod ? "redirects again and again" : `redirects a ${method} request`;
+      throw new AppError("upstream", `${system} ${what} (${response.status}); check the path.`);
+    }
+    url = linked(location, turn, { url: target.href }, true);
+  }
+}
+
+async function read(
+  asking: Asking,
+  response: EgressResponse,
+  draws: readonly Draw[],
+  { ends, listAt }: Asked,
+): Promise<Verdict<Reply>> {
+  const { system, link } = asking;
+  const { status, headers, url } = response;
+  const charset = charsetOf(headers.get("content-type") ?? "");
+  const bytes = await bytesOf(system, response);
+  // Rows that may show the credentials they were asked for with don't stay bytes.
+  const isRaw = status === 200 && charset === "utf-8" && listAt && !mayHold(bytes, asking.secrets);
+  const cut = isRaw ? await cutList(bytes, listAt) : null;
+  const text = cut ? cut.around : decoded(bytes, charset);
+  const list = cut?.list ?? null;
+  const isThrottled = status === 429 || (status === 403 && (isSpent(headers) || headers.has("retry-after")));
+  if (isThrottled) {
+    const waitMs = retryAfterMs(headers, link) ?? resetMs(headers, link) ?? THROTTLED_MS;
+    return { kind: "throttled", waitMs };
+  }
+  if (ends.includes(status))
+    return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
+  const { echoed, excess } = text === null ? NOTHING : await boundedJson(text);
+  const shows = echoed !== undefined && (bytes.length <= SHORT_CHARACTERS || mayHold(bytes, asking.secrets));
+  const body = shows ? hideSecrets(echoed, asking.secrets) : echoed;
+  if (status < 200 || status >= 300) return failed(asking, status, headers, body);
+  if (text === null || excess) {
+    const what = excess ?? NO_TEXT;
+    return {
+      kind: "refused",
+      error: new AppError("upstream", `${system} answered ${asking.spec} with ${what}`),
+    };
+  }
+  const waitMs = isSpent(headers) ? resetMs(headers, link) : null;
+  if (waitMs !== null && waitMs <= MAX_NOTED_MS) hold(link, draws, waitMs);
+  if (text.trim() === "" && status === 204)
+    return { kind: "value", value: { status, headers, url, body: null, text: "", list } };
+  if (body !== undefined) return { kind: "value", value: { status, headers, url, body, text, list } };
+  return { kind: "failed", error: noJson(asking, text, headers) };
+}
+
+interface BoundedJson {
+  /** Undefined for what is no JSON. */
+  echoed: Json | undefined;
+  /** What the text has more of than is made of it; null where it is within measure. */
+  excess: string | null;
+}
+
+const NOTHING: BoundedJson = { echoed: undefined, excess: null };
+
+async function boundedJson(text: string): Promise<BoundedJson> {
+  const tooDeep = `more than ${MAX_LEVELS} levels of lists and objects.`;
+  if (text.length <= SHORT_CHARACTERS && isTooDeep(text, MAX_LEVELS))
+    return { echoed: undefined, excess: tooDeep };
+  try {
+    const bounds = { maxDepth: MAX_LEVELS, maxObjects: MAX_OBJECTS };
+    return { echoed: (await jsonOf(text, bounds)) as Json | undefined, excess: null };
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) throw error;
+    const many = `a page of more than ${MAX_OBJECTS} lists and objects; lower batchSize.`;
+    return { echoed: undefined, excess: error.rule === "depth" ? tooDeep : many };
+  }
+}
+
+function noJson({ system, spec, secrets }: Asking, text: string, headers: Headers): AppError {
+  const isCut = /^\s*[[{]/.test(text);
+  const type = headers.get("content-type")?.split(";")[0]?.trim() ?? "";
+  const came = text.trim() === "" ? "nothing" : type === "" || /json/i.test(type) ? "a text" : type;
+  const message = isCut
+    ? `${system} sent JSON for ${spec} that breaks off or can't be read.`
+    : `${system} answered ${spec} with ${came}, which is no JSON; check the path and baseUrl.`;
+  return new AppError("upstream", message, {
+    retryable: isCut,
+    cause: { text: hideSecrets(text, secrets).slice(0, 500) },
+  });
+}
+
+function failed(asking: Asking, status: number, headers: Headers, body: unknown): Verdict<Reply> {
+  const { system, spec, link, endpoint } = asking;
+  const said = saidIn(body, asking.secrets);
+  const told = said === "" ? "." : `: ${said}`;
+  const cause = { status };
+  if (status >= 500 || status === 408 || status === 425) {
+    const waitMs = retryAfterMs(headers, link);
+    const error = new AppError("upstream", `${system} is busy or failing: it answered ${status}${told}`, {
+      retryable: true,
+      cause,
+      ...(waitMs === null ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
+    });
+    return { kind: "failed", error };
+  }
+  const { method = "GET" } = endpoint;
+  const means: Record<number, string> = {
+    401: `${system} rejected the credentials (401)`,
+    403: `${system} does not let these credentials read ${spec} (403)`,
+    404: `${system} has nothing at ${spec} (404); check the path and baseUrl`,
+  };
+  const message = `${means[status] ?? `${system} answered ${method} ${spec} with ${status}`}${told}`;
+  const details = { status, ...(status === 403 ? { missingScope: `${method} ${spec}` } : {}) };
+  return { kind: "refused", error: new AppError("upstream", message, { cause, details }) };
+}
+
+/** What an API's error says in words, where it says it in one of the common places; no secret is cut, but left out. */
+export function saidIn(body: unknown, secrets: readonly string[]): string {
+  if (typeof body === "string") return clipped(hideSecrets(body, secrets));
+  if (Array.isArray(body)) return saidIn(body[0], secrets);
+  if (!isObject(body)) return "";
+  for (const name of ["message", "detail", "error_description", "title", "error", "errors"]) {
+    const said = Object.hasOwn(body, name) ? saidIn(body[name], secrets) : "";
+    if (said !== "") return said;
+  }
+  return "";
+}
+
+const clipped = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line;
+};
+
+const numberIn = (headers: Headers, name: string): number | null => {
+  for (const prefix of ["ratelimit-", "x-ratelimit-", "x-rate-limit-"]) {
+    const text = headers.get(prefix + name)?.trim() ?? "";
+    if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  }
+  return null;
+};
+
+/** True where a reply's headers say that no request is left. */
+const isSpent = (headers: Headers): boolean => numberIn(headers, "remaining") === 0;
+
+/** Milliseconds until the limit is as it was, which headers name as seconds from now or as an instant of the epoch. */
+function resetMs(headers: Headers, link: Pick<Link, "clock">): number | null {
+  const reset = numberIn(headers, "reset");
+  if (reset === null) return null;
+  const now = link.clock.now().getTime();
+  const ms = reset > 1e12 ? reset - now : reset > 1e9 ? reset * 1000 - now : reset * 1000;
+  return Math.max(1_000, ms);
+}

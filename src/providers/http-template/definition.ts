@@ -1,0 +1,212 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { schemaFaults } from "../../base/json-schema.ts";
+import { jsonObject, object, oneOf, optional } from "../../base/shape.ts";
+import { readPieces, type Template } from "../../base/template-grammar.ts";
+
+const text = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
+const method = ["GET", "HEAD", "POST"] as const;
+const status = () => Type.Integer({ minimum: 100, maximum: 599 });
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+
+const Auth = Type.Union([
+  object({ type: Type.Literal("none") }),
+  object({ type: Type.Literal("bearer"), token: optional(text("{{credentials.token}} by default")) }),
+  object({
+    type: Type.Literal("basic"),
+    username: optional(text("{{credentials.username}} by default")),
+    password: optional(text("{{credentials.password}} by default")),
+  }),
+  object({
+    type: Type.Literal("header"),
+    name: optional(text("X-API-Key by default")),
+    value: optional(text("{{credentials.apiKey}} by default")),
+  }),
+  object({
+    type: Type.Literal("query"),
+    name: optional(text("api_key by default")),
+    value: optional(text("{{credentials.apiKey}} by default")),
+  }),
+  object({
+    type: Type.Literal("oauth2_client_credentials"),
+    tokenUrl: text("http:// or https://; {{config.x}} may stand in it"),
+    clientId: optional(text("{{credentials.clientId}} by default")),
+    clientSecret: optional(text("{{credentials.clientSecret}} by default")),
+    scope: optional(text("Scopes, with spaces between")),
+    audience: optional(text("Asked for by some servers")),
+    clientAuth: optional(oneOf(["basic", "body"], { description: "basic by default" })),
+  }),
+]);
+
+/**
+ * What a connection template says of an HTTP API (decisions, section 6). `{{config.x}}` may stand in all texts,
+ * `{{credentials.x}}` in those of `auth` but for addresses and names.
+ */
+export const HttpTemplate = object({
+  http: object({
+    baseUrl: text("http:// or https://; paths are appended to it"),
+    auth: Auth,
+    verify: optional(
+      object({
+        method: optional(oneOf(method, { description: "GET by default" })),
+        path: optional(text("/ by default")),
+        expectStatus: optional(
+          Type.Union([status(), Type.Array(status(), { minItems: 1, maxItems: 100 })], {
+            description: "2xx by default",
+          }),
+        ),
+      }),
+    ),
+  }),
+  configSchema: optional(jsonObject({ description: "JSON Schema of the connection's config" })),
+  credentialsSchema: optional(jsonObject({ description: "JSON Schema of its credentials, which are texts" })),
+});
+export type HttpTemplate = Static<typeof HttpTemplate>;
+export type HttpAuth = HttpTemplate["http"]["auth"];
+
+interface PathFault {
+  path: string[];
+  message: string;
+}
+
+/** The names that a text's templates begin with, and the first key of each. */
+function templatesOf(value: string): Template[] {
+  return readPieces(value).filter(
+    (piece): piece is Template => typeof piece === "object" && piece.path.length > 0,
+  );
+}
+
+const keysOf = (schema: JsonObject | undefined): string[] | null =>
+  isObject(schema?.properties) ? Object.keys(schema.properties) : null;
+
+/** The texts of a definition that templates may stand in, each with its place and the names it may use. */
+function textsOf(definition: HttpTemplate): { path: string[]; value: string; names: readonly string[] }[] {
+  const { http } = definition;
+  const found: { path: string[]; value: string; names: readonly string[] }[] = [
+    { path: ["http", "baseUrl"], value: http.baseUrl, names: ["config"] },
+  ];
+  if (http.verify?.path)
+    found.push({ path: ["http", "verify", "path"], value: http.verify.path, names: ["config"] });
+  for (const [field, value] of Object.entries(authTexts(definition))) {
+    if (field === "type" || field === "clientAuth") continue;
+    const names = field === "tokenUrl" ? ["config"] : field === "name" ? [] : ["config", "credentials"];
+    found.push({ path: ["http", "auth", field], value, names });
+  }
+  return found;
+}
+
+/** Where the credentials go, as it is written: `{{config.x}}` may stand in it. */
+export const addressesOf = ({ http }: HttpTemplate): string[] => [
+  http.baseUrl,
+  ...("tokenUrl" in http.auth ? [http.auth.tokenUrl] : []),
+];
+
+/** The config fields that say where the credentials go. */
+export function destinationsOf(definition: HttpTemplate): string[] {
+  const named = addressesOf(definition).flatMap((address) =>
+    templatesOf(address).map(({ path }) => path[1] ?? ""),
+  );
+  return [...new Set(named.filter((name) => name !== ""))];
+}
+
+const DEFAULTS = {
+  none: {},
+  bearer: { token: "{{credentials.token}}" },
+  basic: { username: "{{credentials.username}}", password: "{{credentials.password}}" },
+  header: { name: "X-API-Key", value: "{{credentials.apiKey}}" },
+  query: { name: "api_key", value: "{{credentials.apiKey}}" },
+  oauth2_client_credentials: {
+    clientId: "{{credentials.clientId}}",
+    clientSecret: "{{credentials.clientSecret}}",
+  },
+} as const;
+
+/** The credential that a way to authorise takes where its template does not say which. */
+const SOLE: Partial<Record<HttpAuth["type"], string>> = { bearer: "token", header: "value", query: "value" };
+
+/** All texts of `auth`, those that are not given filled up; a credential that is the only one goes by any name. */
+export function authTexts({ http: { auth }, credentialsSchema }: HttpTemplate): Record<string, string> {
+  const field = SOLE[auth.type];
+  const [only, ...others] = keysOf(credentialsSchema) ?? [];
+  const isSole = field !== undefined && only !== undefined && others.length === 0;
+  const sole = isSole ? { [field]: `{{credentials[${JSON.stringify(only)}]}}` } : {};
+  return { ...DEFAULTS[auth.type], ...sole, ...auth };
+}
+
+/** Faults that the shape can't say; paths are relative to the definition. */
+export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
+  const faults: PathFault[] = [];
+  for (const field of ["configSchema", "credentialsSchema"] as const) {
+    for (const { path, message } of schemaFaults(definition[field] ?? {})) {
+      faults.push({ path: [field, ...path], message });
+    }
+    const type = definition[field]?.type;
+    if (type !== undefined && type !== "object")
+      faults.push({ path: [field, "type"], message: "This is the schema of an object." });
+  }
+  const { http, configSchema, credentialsSchema } = definition;
+  const known: Record<string, string[] | null> = {
+    config: keysOf(configSchema),
+    credentials: keysOf(credentialsSchema),
+  };
+  for (const { path, value, names } of textsOf(definition)) {
+    const message = templateFault(value, names, known);
+    if (message) faults.push({ path, message });
+  }
+  const addresses = [
+    { path: ["http", "baseUrl"], value: http.baseUrl },
+    ...("tokenUrl" in http.auth ? [{ path: ["http", "auth", "tokenUrl"], value: http.auth.tokenUrl }] : []),
+  ];
+  for (const { path, value } of addresses) {
+    const message = value.includes("{{") ? null : addressFault(value);
+    if (message) faults.push({ path, message });
+  }
+  const { name } = http.auth as { name?: string };
+  if (http.auth.type === "header" && name !== undefined && !token.test(name))
+    faults.push({
+      path: ["http", "auth", "name"],
+      message: `${JSON.stringify(name)} is no name for a header.`,
+    });
+  return faults;
+}
+
+function templateFault(
+  value: string,
+  names: readonly string[],
+  known: Record<string, string[] | null>,
+): string | null {
+  try {
+    for (const { source, path, fallback } of templatesOf(value)) {
+      const [root = "", key = ""] = path;
+      if (!names.includes(root)) {
+        return names.length === 0
+          ? "No template can stand here."
+          : `The template ${source} can't stand here: ${names.join(" and ")} can.`;
+      }
+      if (fallback === undefined && known[root] && !known[root].includes(key))
+        return `The template ${source} names a field that ${root}Schema does not have.`;
+    }
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Why this is no address that requests can go to; null where it is one. */
+export function addressFault(address: string): string | null {
+  if (!/^https?:\/\//i.test(address)) return "An address starts with http:// or https://.";
+  if (!URL.canParse(address)) return "This is not a valid address.";
+  const { username, password, search, hash } = new URL(address);
+  if (username || password)
+    return "An address can't hold a user name or password: they belong into credentials.";
+  return search || hash ? "The address can't have parameters; it ends with its path." : null;
+}
+
+/** `default`s of a schema's own properties under the values that are given. */
+export function withSchemaDefaults(schema: JsonObject | undefined, values: JsonObject): JsonObject {
+  const filled: JsonObject = {};
+  for (const [name, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
+    if (isObject(property) && property.default !== undefined) filled[name] = property.default as Json;
+  }
+  return { ...filled, ...values };
+}

@@ -1,0 +1,219 @@
+import { AppError } from "../../base/errors.ts";
+import { withoutSecrets } from "../../base/hide.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { doubleOf } from "../../base/json-numbers.ts";
+import { read } from "../../base/shape.ts";
+import { walkPages } from "../api/pages.ts";
+import type { Extraction, ExtractRequest, HttpAccess, JsonList, Link } from "../contract.ts";
+import { type Asking, ask } from "./ask.ts";
+import { DEFAULT_MAX_PAGES, Endpoint, endpointFaults, type Paginator, specFault } from "./endpoint.ts";
+import { errorIn, listPlaceOf, rowsIn } from "./rows.ts";
+import { type PageBody, searchPage } from "./search.ts";
+import { firstTurn, nextTurn, type Turn } from "./turns.ts";
+
+/** So many pages without a row, one after the other, are taken for a list without end. */
+const MAX_EMPTY_PAGES = 1_000;
+
+/**
+ * The rows of one resource of an HTTP API, page by page, as its endpoint says. The API's own filter may be wider than
+ * the range, so that the caller applies it too. A list that repeats a page, or does not end, fails.
+ * Throws `definition_invalid` for what can't be asked, `upstream` for the rest.
+ */
+export async function extractHttp(
+  access: HttpAccess,
+  link: Link,
+  request: ExtractRequest,
+): Promise<Extraction> {
+  const endpoint = endpointOf(request);
+  const address = access.baseUrl(link).replace(/\/+$/, "") + request.spec;
+  const { host } = new URL(address);
+  const asking: Asking = { access, link, endpoint, spec: request.spec, system: host, secrets: [] };
+  const reading = new Reading(asking, request);
+  // Rows that are left out have to be those with the greatest cursors, and nobody knows the order of these.
+  const maxRows = request.range === null ? request.maxRows : null;
+  const walk = {
+    system: host,
+    first: firstTurn(endpoint, address, request),
+    keyOf: () => null,
+    maxRows,
+    signal: link.signal,
+  };
+  const pages = walkPages<Turn>({ ...walk, read: (turn) => reading.page(turn) });
+  const listAt = maxRows === null ? listPlaceOf(endpoint) : null;
+  const texts = listAt && walkPages<Turn, Rows>({ ...walk, read: (turn) => reading.text(turn, listAt) });
+  const given = { kind: "rows" as const, pages, ranged: false, ...(texts ? { texts: each(texts) } : {}) };
+  if (endpoint.totalPath === undefined) return given;
+  return {
+    ...given,
+    get total() {
+      return reading.total ?? reading.rows;
+    },
+  };
+}
+
+/** The rows of one page. */
+type Rows = JsonObject[] | JsonList;
+
+const countOf = (rows: Rows): number => (Array.isArray(rows) ? rows.length : rows.rows);
+
+async function* each<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T> {
+  for await (const list of lists) yield* list;
+}
+
+function endpointOf(request: ExtractRequest): Endpoint {
+  const { spec, endpoint: given = {}, where, range } = request;
+  const fault = specFault(spec);
+  if (fault) throw new AppError("definition_invalid", fault);
+  if (where) {
+    const message = "An HTTP API takes no condition: leave `where` out, and filter by endpoint.params.";
+    throw new AppError("definition_invalid", message);
+  }
+  const { value, faults } = read(Endpoint, given, ["endpoint"]);
+  const told = [
+    ...faults.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`),
+    ...(faults.length > 0
+      ? []
+      : endpointFaults(value, range !== null).map(
+          ({ path, message }) => `${["endpoint", ...path].join(".")}: ${message}`,
+        )),
+  ];
+  if (told.length > 0) throw new AppError("definition_invalid", told.join("; "));
+  return value;
+}
+
+/** Pages of one resource, as they come. */
+class Reading {
+  rows = 0;
+  /** What the API counts, as the last page has it. */
+  total: number | null = null;
+  #pages = 0;
+  #empty = 0;
+  #before: Rows = [];
+
+  constructor(
+    readonly asking: Asking,
+    readonly request: ExtractRequest,
+  ) {}
+
+  async page(turn: Turn): Promise<{ rows: JsonObject[]; next: Turn | null }> {
+    const { rows, next } = await this.#read(turn, null);
+    return { rows: Array.isArray(rows) ? rows : [], next };
+  }
+
+  /** All rows of a page as one, where the place of their list is known and no more than their text is asked for. */
+  async text(turn: Turn, listAt: readonly string[]): Promise<{ rows: Rows[]; next: Turn | null }> {
+    const { rows, next } = await this.#read(turn, listAt);
+    return { rows: countOf(rows) > 0 ? [rows] : [], next };
+  }
+
+  /** Throws with no credential in what it says. */
+  async #read(turn: Turn, listAt: readonly string[] | null): Promise<{ rows: Rows; next: Turn | null }> {
+    try {
+      return await this.#ask(turn, listAt);
+    } catch (error) {
+      throw withoutSecrets(error, this.asking.secrets);
+    }
+  }
+
+  async #ask(turn: Turn, listAt: readonly string[] | null): Promise<{ rows: Rows; next: Turn | null }> {
+    const { system, spec, endpoint } = this.asking;
+    const { paginator, maxPages = DEFAULT_MAX_PAGES } = endpoint;
+    if (this.#pages >= maxPages) {
+      const message = `${system} gave ${maxPages} pages of ${spec}, and there are more: the list does not seem to end. If it does, raise maxPages.`;
+      throw new AppError("upstream", message);
+    }
+    this.#pages++;
+    const ends =
+      this.#pages > 1 && paginator && "stopOnStatus" in paginator ? (paginator.stopOnStatus ?? []) : [];
+    const reply = await ask(this.asking, { turn, ends, listAt });
+    if (ends.includes(reply.status) || reply.status === 204) return { rows: [], next: null };
+    const { list } = reply;
+    const { rows, items } = list ? { rows: list, items: list.rows } : await rowsIn(this.asking, reply);
+    await this.#look(reply, reply.headers, paginator, countOf(rows));
+    const page = { ...reply, items };
+    const next = paginator
+      ? await nextTurn(this.asking.link, paginator, turn, page, this.request.batchSize)
+      : null;
+    this.#checkMoves(rows, items, next);
+    this.rows += countOf(rows);
+    return { rows, next };
+  }
+
+  /** A page that is the one before once more, or nothing again and again, leads nowhere. */
+  #checkMoves(rows: Rows, items: number, next: Turn | null): void {
+    const { system, spec } = this.asking;
+    this.#empty = items === 0 ? this.#empty + 1 : 0;
+    if (next !== null && this.#empty >= MAX_EMPTY_PAGES) {
+      const message = `${system} gave ${MAX_EMPTY_PAGES} pages of ${spec} without a row, one after the other, and speaks of more.`;
+      throw new AppError("upstream", message);
+    }
+    if (countOf(rows) === 0) return;
+    if (isSame(rows, this.#before)) {
+      const message = `${system} gave the same rows of ${spec} for two pages, one after the other: it passes over what the paginator asks with, or has no more pages and does not say so. Check the paginator's parameters, or give hasNextPath.`;
+      throw new AppError("upstream", message);
+    }
+    this.#before = rows;
+  }
+
+  /** What a page tells beside its rows. */
+  async #look(
+    page: PageBody,
+    headers: Headers,
+    paginator: Paginator | undefined,
+    rows: number,
+  ): Promise<void> {
+    const { body } = page;
+    const { link, endpoint, spec, system, secrets } = this.asking;
+    if (endpoint.totalPath !== undefined) {
+      const total = doubleOf(await searchPage(link, page, endpoint.totalPath));
+      if (total !== null) this.total = total;
+      else link.warn?.(`The replies have no number at totalPath, so that nothing is compared.`);
+    }
+    const error = errorIn(body, endpoint.dataPath ?? "", secrets);
+    if (error !== null && rows === 0)
+      throw new AppError("upstream", `${system} answered ${spec} with an error and no rows: ${error}`);
+    if (error !== null) link.warn?.(`The API gave rows and an error: ${error}`);
+    const hasNextPath = paginator && "hasNextPath" in paginator ? paginator.hasNextPath : undefined;
+    if (
+      hasNextPath !== undefined &&
+      this.#pages === 1 &&
+      (await searchPage(link, page, hasNextPath)) === null
+    )
+      link.warn?.("The first reply has nothing at hasNextPath, so that only one page was read.");
+    const hint = paginator === undefined && this.#pages === 1 ? hintOfMore(body, headers) : null;
+    if (hint !== null) {
+      link.warn?.(
+        `The reply for ${spec} seems to speak of a next page (${hint}), and only one was read: say in endpoint.paginator how pages follow each other, or type none.`,
+      );
+    }
+  }
+}
+
+/** Of texts those alone are the same that have the same bytes. */
+function isSame(rows: Rows, before: Rows): boolean {
+  if (Array.isArray(rows) || Array.isArray(before)) return Bun.deepEquals(rows, before);
+  return textOf(rows).equals(textOf(before));
+}
+
+const textOf = ({ bytes, from, to }: JsonList) =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
+
+const NEXT = /^(next|next_?(page|url|link|cursor|token|page_?token|page_?url)|@odata\.nextlink)$/i;
+const MORE = /^(has_?(more|next|next_?page))$/i;
+const AROUND = /^(links?|_links|paging|pagination|page_?info|meta|response_metadata)$/i;
+
+/** What in a reply looks as if there were more pages. */
+function hintOfMore(body: Json, headers: Headers): string | null {
+  if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "the Link header";
+  const search = (value: Json, at: string): string | null => {
+    if (!isObject(value)) return null;
+    for (const [name, item] of Object.entries(value)) {
+      const isNext = NEXT.test(name) && item !== null && item !== "" && item !== false;
+      if (isNext || (MORE.test(name) && item === true)) return at + name;
+      const inner = at === "" && AROUND.test(name) ? search(item, `${name}.`) : null;
+      if (inner !== null) return inner;
+    }
+    return null;
+  };
+  return search(body, "");
+}

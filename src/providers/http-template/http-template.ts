@@ -1,0 +1,174 @@
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { jsonObject, map } from "../../base/shape.ts";
+import { resolveTemplates } from "../../base/template.ts";
+import { accessToken, type IssuedToken } from "../api/access-token.ts";
+import { postForToken } from "../api/oauth-token.ts";
+import type { Grant, HttpAccess, Link, Provider } from "../contract.ts";
+import {
+  addressFault,
+  authTexts,
+  destinationsOf,
+  type HttpAuth,
+  type HttpTemplate,
+  withSchemaDefaults,
+} from "./definition.ts";
+import { extractHttp } from "./extract.ts";
+
+/** What a connection that was made of a template has as its provider. */
+export const HTTP_PROVIDER = "http";
+
+/** Tokens that are good for a minute are common enough: they are used until half a minute before their end. */
+const SHORTER_MARGIN_SECONDS = 30;
+
+/**
+ * The provider that a connection template describes: an HTTP API with its own way to carry credentials.
+ * Config and credentials are checked against the template's JSON Schemas, by whoever has the definition.
+ */
+export function httpTemplateProvider(definition: HttpTemplate): Provider {
+  const http: HttpAccess = {
+    baseUrl: (link) => baseUrlOf(definition, link.config),
+    authorize: (link, options) => authorize(definition, link, options?.isFresh ?? false),
+  };
+  return {
+    id: HTTP_PROVIDER,
+    title: "HTTP API",
+    description: "An HTTP API as a connection template describes it.",
+    config: jsonObject(),
+    credentials: map(Type.String()),
+    destination: destinationsOf(definition),
+    verify: (link) => verify(definition, link),
+    http,
+    extract: (link, request) => extractHttp(http, link, request),
+  };
+}
+
+/** Where paths begin, with no slash at the end. Throws `template_error`, and `definition_invalid` for what is no address. */
+export function baseUrlOf(definition: HttpTemplate, config: JsonObject): string {
+  return addressOf(definition, definition.http.baseUrl, config, "base address").replace(/\/+$/, "");
+}
+
+function addressOf(definition: HttpTemplate, template: string, config: JsonObject, what: string): string {
+  const address = textOf(template, { config: withSchemaDefaults(definition.configSchema, config) });
+  const fault = addressFault(address);
+  if (fault)
+    throw new AppError("definition_invalid", `The ${what} of this connection can't be used: ${fault}`);
+  return address;
+}
+
+function textOf(template: string, scope: JsonObject): string {
+  const value = resolveTemplates(template, scope);
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+async function verify(definition: HttpTemplate, link: Link): Promise<void> {
+  const { method = "GET", path = "/", expectStatus } = definition.http.verify ?? {};
+  const config = withSchemaDefaults(definition.configSchema, link.config);
+  const url = new URL(
+    `${baseUrlOf(definition, link.config)}/${textOf(path, { config }).replace(/^\/+/, "")}`,
+  );
+  const grant = await authorize(definition, link, true);
+  for (const [name, value] of Object.entries(grant.query)) url.searchParams.set(name, value);
+  const response = await link.egress.fetch(url.href, {
+    method,
+    headers: { ...grant.headers, "user-agent": "Weir" },
+    signal: link.signal,
+    credentialHeaders: Object.keys(grant.headers),
+  });
+  await response.body.cancel();
+  const { status } = response;
+  const expected = expectStatus === undefined ? null : [expectStatus].flat();
+  if (expected ? expected.includes(status) : status >= 200 && status < 300) return;
+  const wanted = expected ? expected.join(", ") : "2xx";
+  throw new AppError(
+    "upstream",
+    `${url.host} answered ${method} ${url.pathname} with ${status}, not ${wanted}.`,
+    {
+      retryable: status >= 500 || status === 429,
+    },
+  );
+}
+
+async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean): Promise<Grant> {
+  const auth = definition.http.auth;
+  const texts = authTexts(definition);
+  const scope = {
+    config: withSchemaDefaults(definition.configSchema, link.config),
+    credentials: link.credentials as Record<string, Json>,
+  };
+  const filled = (field: string) => textOf(texts[field] ?? "", scope);
+  switch (auth.type) {
+    case "none":
+      return { headers: {}, query: {}, secrets: [] };
+    case "bearer":
+      return bearer(filled("token"));
+    case "basic": {
+      const password = filled("password");
+      const pair = Buffer.from(`${filled("username")}:${password}`).toString("base64");
+      return { headers: { authorization: `Basic ${pair}` }, query: {}, secrets: [password, pair] };
+    }
+    case "header": {
+      const value = filled("value");
+      return { headers: { [filled("name").toLowerCase()]: value }, query: {}, secrets: spelt(value) };
+    }
+    case "query": {
+      const value = filled("value");
+      return { headers: {}, query: { [filled("name")]: value }, secrets: spelt(value) };
+    }
+    case "oauth2_client_credentials": {
+      let isNew = false;
+      const issue = () => {
+        isNew = true;
+        return fetchToken(definition, link, auth, filled);
+      };
+      const token = await accessToken(link, issue, { isFresh });
+      const { headers, query, secrets } = bearer(token);
+      return {
+        headers,
+        query,
+        secrets: [...secrets, ...spelt(filled("clientSecret"))],
+        isRenewable: !isNew,
+      };
+    }
+  }
+}
+
+const bearer = (token: string): Grant => ({
+  headers: { authorization: `Bearer ${token}` },
+  query: {},
+  secrets: [token],
+});
+
+/** A secret as it may come back: as it is, and as it stands in addresses. */
+const spelt = (secret: string): string[] => [
+  secret,
+  encodeURIComponent(secret),
+  new URLSearchParams({ s: secret }).toString().slice(2),
+];
+
+/** Asks for a token by RFC 6749, section 4.4. */
+async function fetchToken(
+  definition: HttpTemplate,
+  link: Link,
+  auth: Extract<HttpAuth, { tokenUrl: string }>,
+  filled: (field: string) => string,
+): Promise<IssuedToken> {
+  const address = addressOf(definition, auth.tokenUrl, link.config, "token address");
+  const [id, secret] = [filled("clientId"), filled("clientSecret")];
+  const isInBody = auth.clientAuth === "body";
+  // Section 2.3.1: both are form-encoded before they are joined.
+  const encoded = (text: string) => new URLSearchParams({ t: text }).toString().slice(2);
+  const pair = Buffer.from(`${encoded(id)}:${encoded(secret)}`).toString("base64");
+  const issued = await postForToken(link, {
+    url: address,
+    form: {
+      grant_type: "client_credentials",
+      ...(auth.scope === undefined ? {} : { scope: filled("scope") }),
+      ...(auth.audience === undefined ? {} : { audience: filled("audience") }),
+      ...(isInBody ? { client_id: id, client_secret: secret } : {}),
+    },
+    headers: isInBody ? {} : { authorization: `Basic ${pair}` },
+  });
+  return { token: issued.token, lifetimeSeconds: issued.lifetimeSeconds + SHORTER_MARGIN_SECONDS };
+}

@@ -1,0 +1,217 @@
+import { AppError } from "../../base/errors.ts";
+import { nextLink, withQuery } from "../../base/http-message.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isNumeric } from "../../base/json-numbers.ts";
+import { instantMs } from "../api/instants.ts";
+import type { ExtractRequest, Link } from "../contract.ts";
+import { type CURSOR_FORMATS, counterOf, type Endpoint, type Paginator } from "./endpoint.ts";
+import { type PageBody, searchPage } from "./search.ts";
+
+/** What differs from page to page; credentials are in neither. */
+export interface Turn {
+  url: string;
+  body: JsonObject | null;
+}
+
+/** A reply whose rows were counted. */
+export interface TakenPage extends PageBody {
+  /** Of the last hop. */
+  url: string;
+  headers: Headers;
+  /** Items that the API gave, those included that are no rows here. */
+  items: number;
+}
+
+type Range = NonNullable<ExtractRequest["range"]>;
+type Counting = Extract<Paginator, { type: "page" | "offset" }>;
+
+/** What the first page is asked with. Throws `definition_invalid` for a cursor's value that can't be written so. */
+export function firstTurn(endpoint: Endpoint, address: string, request: ExtractRequest): Turn {
+  const { params = {}, body, paginator = { type: "none" }, incremental } = endpoint;
+  let turn: Turn = { url: withQuery(new URL(address), params).href, body: body ?? null };
+  if (incremental && request.range) {
+    const { startParam, endParam, format = "as_is", in: place } = incremental;
+    const { field, from, to } = request.range as Range;
+    if (from !== null) turn = withParameter(turn, place, startParam, written(field, from, format, "start"));
+    if (to !== null && endParam !== undefined)
+      turn = withParameter(turn, place, endParam, written(field, to, format, "end"));
+  }
+  if (paginator.type === "none") return turn;
+  const size = sizeOf(paginator, request.batchSize);
+  if (paginator.sizeParam !== undefined && size !== null)
+    turn = withParameter(turn, paginator.in, paginator.sizeParam, size);
+  return isCounting(paginator)
+    ? withParameter(turn, paginator.in, counter(paginator), startOf(paginator))
+    : turn;
+}
+
+const isCounting = (paginator: Paginator): paginator is Counting =>
+  paginator.type === "page" || paginator.type === "offset";
+
+const counter = (paginator: Counting): string =>
+  counterOf(paginator, paginator.type === "page" ? "pageParam" : "offsetParam") ?? paginator.type;
+
+const startOf = (paginator: Counting): number =>
+  paginator.type === "page" ? (paginator.startPage ?? 1) : (paginator.startOffset ?? 0);
+
+function sizeOf(paginator: Exclude<Paginator, { type: "none" }>, batchSize: number | null): number | null {
+  const { pageSize } = paginator;
+  if (pageSize === undefined) return batchSize;
+  return Math.min(pageSize, batchSize ?? pageSize);
+}
+
+/** What asks for the next page; null after the last. Throws `upstream` for what leads nowhere, or to another server. */
+export async function nextTurn(
+  link: Link,
+  paginator: Paginator,
+  turn: Turn,
+  page: TakenPage,
+  batchSize: number | null,
+): Promise<Turn | null> {
+  if (paginator.type === "none") return null;
+  const { hasNextPath } = "hasNextPath" in paginator ? paginator : {};
+  if (hasNextPath !== undefined && !isTrue(await searchPage(link, page, hasNextPath))) return null;
+  switch (paginator.type) {
+    case "link_header": {
+      const address = nextLink(page.headers.get("link") ?? "");
+      return address === null ? null : { ...turn, url: linked(address, turn, page) };
+    }
+    case "json_link": {
+      const address = await placeOf(link, page, paginator.nextPath, "nextPath");
+      return address === null ? null : { ...turn, url: linked(String(address), turn, page) };
+    }
+    case "cursor": {
+      const cursor = await placeOf(link, page, paginator.cursorPath, "cursorPath");
+      return cursor === null ? null : withParameter(turn, paginator.in, paginator.cursorParam, cursor);
+    }
+    default:
+      return counted(paginator, turn, page, batchSize);
+  }
+}
+
+function counted(
+  paginator: Counting,
+  turn: Turn,
+  { items }: TakenPage,
+  batchSize: number | null,
+): Turn | null {
+  const size = sizeOf(paginator, batchSize);
+  if (items === 0 && paginator.hasNextPath === undefined) return null;
+  if (items === 0 && paginator.type === "offset") {
+    throw new AppError(
+      "upstream",
+      "The API gave an empty page and speaks of more, so that nobody knows where these begin.",
+    );
+  }
+  if (paginator.stopOnShortPage && size !== null && items < size) return null;
+  const name = counter(paginator);
+  const before = Number(parameterOf(turn, paginator.in, name));
+  return withParameter(turn, paginator.in, name, before + (paginator.type === "page" ? 1 : items));
+}
+
+const isTrue = (value: Json) =>
+  Array.isArray(value) ? value.length > 0 : Boolean(value) && !/^(?:false|no|0)$/i.test(String(value));
+
+/** A cursor or an address; null where there is none. */
+async function placeOf(
+  link: Link,
+  page: PageBody,
+  expression: string,
+  field: string,
+): Promise<string | number | null> {
+  const found: unknown = await searchPage(link, page, expression);
+  if (found === null || found === "" || found === false) return null;
+  if (typeof found === "string" || typeof found === "number") return found;
+  if (isNumeric(found)) return String(found);
+  throw new AppError(
+    "upstream",
+    `What ${field} finds in the reply is neither a text nor a number, so that no next page can be asked for.`,
+  );
+}
+
+/** Where a link leads; never to another server, as the request carries credentials. */
+export function linked(
+  link: string,
+  { url: asked }: Turn,
+  { url: at }: Pick<TakenPage, "url">,
+  isRedirect = false,
+): string {
+  if (!URL.canParse(link, at)) {
+    const what = isRedirect ? "redirects to something" : "names a next page";
+    throw new AppError("upstream", `The reply ${what} that is no address.`);
+  }
+  const [target, own] = [new URL(link, at), new URL(asked)];
+  if (target.origin === own.origin && target.username === "" && target.password === "") {
+    target.hash = "";
+    return target.href;
+  }
+  const other = target.origin === "null" ? target.protocol : target.origin;
+  const what = isRedirect ? "The target of the redirect" : "The next page";
+  throw new AppError(
+    "upstream",
+    `${what} lies at another server (${other}, not ${own.origin}); Weir does not follow there, and sends the credentials to no other place.`,
+  );
+}
+
+function withParameter(
+  turn: Turn,
+  place: "query" | "body" | undefined,
+  name: string,
+  value: string | number,
+): Turn {
+  if (place === "body") return { ...turn, body: put(turn.body ?? {}, name.split("."), value) };
+  const url = new URL(turn.url);
+  url.searchParams.set(name, String(value));
+  return { ...turn, url: url.href };
+}
+
+function parameterOf(turn: Turn, place: "query" | "body" | undefined, name: string): unknown {
+  if (place !== "body") return new URL(turn.url).searchParams.get(name);
+  return name
+    .split(".")
+    .reduce<unknown>(
+      (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+      turn.body,
+    );
+}
+
+function put(body: JsonObject, [head = "", ...rest]: string[], value: string | number): JsonObject {
+  const inner = Object.hasOwn(body, head) ? body[head] : undefined;
+  const made = rest.length === 0 ? value : put(isObject(inner) ? inner : {}, rest, value);
+  return Object.fromEntries([...Object.entries(body), [head, made]]); // `__proto__` too is only a name
+}
+
+/**
+ * A cursor's value as the API wants it. What a format can't say exactly is rounded outwards, so that more is asked for
+ * rather than less: the caller leaves out what lies outside.
+ */
+function written(
+  field: string,
+  value: Json,
+  format: (typeof CURSOR_FORMATS)[number],
+  side: "start" | "end",
+): string | number {
+  const isNumber = typeof value === "number" || (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value));
+  if (isNumber && (format === "as_is" || format.startsWith("epoch"))) return value as string | number;
+  if (format === "as_is" && typeof value === "string") return value;
+  const exact = instantMs(value);
+  if (Number.isNaN(exact)) {
+    throw new AppError(
+      "definition_invalid",
+      `The cursor "${field}" can't be written as ${format}: ${JSON.stringify(value)} is no instant.`,
+    );
+  }
+  const isCut = side === "end" && /\.\d{3}\d*[1-9]/.test(String(value));
+  const ms = isCut ? exact + 1 : exact;
+  const rounded = (unit: number) => (side === "start" ? Math.floor(ms / unit) : Math.ceil(ms / unit));
+  switch (format) {
+    case "epoch_s":
+      return rounded(1000);
+    case "epoch_ms":
+      return ms;
+    case "date":
+      return new Date(rounded(86_400_000) * 86_400_000).toISOString().slice(0, 10);
+    default:
+      return new Date(ms).toISOString();
+  }
+}

@@ -1,0 +1,232 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { instantMs, rangeEnd } from "../api/instants.ts";
+import { withLate } from "../api/late.ts";
+import { type ApiPage, walkPages } from "../api/pages.ts";
+import type { Extraction, ExtractRequest } from "../contract.ts";
+import { getDocument } from "./client.ts";
+import { SYSTEM } from "./failure.ts";
+import { attributesOf, findResource, wantedColumns } from "./request.ts";
+import { columnsOf, type Resource } from "./resources.ts";
+import type { KlaviyoLink } from "./shape.ts";
+
+/** Asks for one page of the resource's part `part`: from `order` on, and there behind `cursor`. */
+interface Turn {
+  part: number;
+  order: string | null;
+  cursor: string | null;
+}
+
+/** One resource being read. */
+interface Reading {
+  link: KlaviyoLink;
+  resource: Resource;
+  /** The date that rows are sorted by, and its range. */
+  order: string | null;
+  from: string | null;
+  to: string | null;
+  /** Attributes to ask for; null for all. */
+  fields: readonly string[] | null;
+  additional: readonly string[];
+  pageSize: number | null;
+}
+
+/**
+ * The rows of one resource, page by page. Klaviyo's filters have their own bounds, so that the caller applies the
+ * range too. Throws `not_found`, `cursor_field_missing`, `definition_invalid`, `upstream`.
+ */
+export async function extractResource(link: KlaviyoLink, request: ExtractRequest): Promise<Extraction> {
+  const resource = findResource(request.spec);
+  if (request.where) {
+    throw new AppError("definition_invalid", "Klaviyo takes no condition: leave `where` out.");
+  }
+  const { range, maxRows, batchSize, columns } = request;
+  if (range && !Object.hasOwn(columnsOf(resource), range.field)) {
+    throw new AppError(
+      "cursor_field_missing",
+      `The resource ${resource.name} of Klaviyo has no column "${range.field}", which is to be its cursor.`,
+      { details: { table: resource.name, field: range.field } },
+    );
+  }
+  const isFiltered = range !== null && Object.hasOwn(resource.dates, range.field);
+  const wanted = columns && wantedColumns(resource, columns);
+  const reading: Reading = {
+    link,
+    resource,
+    order: isFiltered ? range.field : resource.order,
+    from: isFiltered ? isoOf(rangeEnd(range.field, range.from)) : null,
+    to: isFiltered ? isoOf(rangeEnd(range.field, range.to)) : null,
+    fields: wanted && attributesOf(resource, wanted),
+    additional: (resource.additional ?? []).filter((name) => wanted?.has(name)),
+    pageSize: resource.pageSize && Math.min(batchSize ?? resource.pageSize, resource.pageSize),
+  };
+  const isCut = resource.parts === undefined && (range === null || isFiltered);
+  const pages =
+    range !== null && mayMiss(reading, range.field)
+      ? withLate({
+          clock: link.clock,
+          changedMs: (row) => instantMs(row.updated ?? row.updated_at),
+          stateOf,
+          pages: (sinceMs) => rowsOf(sinceMs === null ? reading : changedSince(reading, sinceMs), null),
+        })
+      : rowsOf(reading, isCut ? maxRows : null);
+  return { kind: "rows", pages, ranged: false };
+}
+
+const stateOf = ({ id, updated, updated_at }: JsonObject) => `${id} ${updated ?? updated_at ?? ""}`;
+
+/** The date of a row's last change; undefined where rows never change, or no list can be asked for by it. */
+const changeOf = ({ dates }: Resource) =>
+  ["updated", "updated_at"].find((name) => Object.hasOwn(dates, name));
+
+/** Whether rows come in another order than that of the cursor, and may change meanwhile. Events never do. */
+const mayMiss = ({ resource, order }: Reading, cursor: string): boolean =>
+  (resource.parts !== undefined || order !== cursor) &&
+  (changeOf(resource) !== undefined || Object.keys(resource.dates).length === 0);
+
+/** What has changed since then; all, where Klaviyo can't be asked for that. */
+function changedSince(reading: Reading, ms: number): Reading {
+  const order = changeOf(reading.resource);
+  return order === undefined ? reading : { ...reading, order, from: isoOf(ms), to: null };
+}
+
+const isoOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+function rowsOf(reading: Reading, maxRows: number | null): AsyncIterable<JsonObject[]> {
+  const { resource, order, link } = reading;
+  let part = 0;
+  return walkPages<Turn>({
+    system: SYSTEM,
+    first: { part, order: null, cursor: null },
+    async read(turn) {
+      part = turn.part;
+      return readPage(reading, turn);
+    },
+    keyOf: (row) => (typeof row.id === "string" ? stateOf(row) : null),
+    orderOf: (row) => (order !== null && typeof row[order] === "string" ? row[order] : null),
+    ...(order !== null && Object.hasOwn(resource.dates, order)
+      ? {
+          resume: (last: string) =>
+            Number.isNaN(instantMs(last)) ? null : { part, order: last, cursor: null },
+        }
+      : {}),
+    maxRows,
+    signal: link.signal,
+  });
+}
+
+async function readPage(reading: Reading, turn: Turn): Promise<ApiPage<Turn>> {
+  const parts = reading.resource.parts ?? [];
+  const part = parts[turn.part];
+  const following = turn.part + 1 < parts.length ? { part: turn.part + 1, order: null, cursor: null } : null;
+  const document = await getAdapting(reading, turn).catch((error: unknown) => {
+    const isRefused = error instanceof AppError && error.details?.parameter === "filter";
+    if (!part?.isOptional || !isRefused) throw error;
+    const of = Object.values(part.columns).join(", ");
+    reading.link.warn?.(`Klaviyo has no ${reading.resource.name} of ${of} for this account; none were read.`);
+    return null;
+  });
+  if (document === null) return { rows: [], next: following };
+  const { data, links } = document;
+  if (!Array.isArray(data)) {
+    throw new AppError("upstream", `Klaviyo's answer has no ${reading.resource.name} in it.`, {
+      retryable: true,
+    });
+  }
+  const items = data.filter(isObject);
+  if (items.length < data.length) {
+    reading.link.warn?.(`Klaviyo gave ${data.length - items.length} items as null; they are left out.`);
+  }
+  const rows = items.map((item) => ({ ...rowOf(item), ...part?.columns }));
+  const cursor = cursorIn(isObject(links) ? links.next : null);
+  return { rows, next: cursor === null ? following : { ...turn, cursor } };
+}
+
+/** The cursor of a `links.next`, which goes on at the address that was asked: a proxy's links name Klaviyo's own. */
+function cursorIn(next: Json | undefined): string | null {
+  if (typeof next !== "string" || next === "") return null;
+  const cursor = URL.canParse(next, "https://a.klaviyo.com/")
+    ? new URL(next, "https://a.klaviyo.com/").searchParams.get("page[cursor]")
+    : null;
+  if (cursor !== null) return cursor;
+  throw new AppError("upstream", "Klaviyo says that there are more pages, and not where they begin.");
+}
+
+/** Asks without the fields that the key or the revision does not give, which is told. */
+async function getAdapting(reading: Reading, turn: Turn): Promise<JsonObject> {
+  const { link, resource } = reading;
+  for (;;) {
+    try {
+      const tier = reading.additional.length > 0 ? (resource.additionalTier ?? resource.tier) : resource.tier;
+      return await getDocument(link, {
+        path: resource.name,
+        parameters: parametersOf(reading, turn),
+        tier,
+        purpose: { what: resource.name, scope: resource.scope },
+      });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const { parameter, status } = error.details ?? {};
+      const place = typeof parameter === "string" ? parameter : "";
+      const isAdditional = status === 403 || place.startsWith("additional-fields");
+      if (reading.additional.length > 0 && isAdditional) {
+        const names = reading.additional.join(", ");
+        link.warn?.(
+          `This apiKey may not read ${names} of ${resource.name}; the columns stay empty. ${error.message}`,
+        );
+        reading.additional = [];
+      } else if (reading.fields !== null && place.startsWith("fields")) {
+        link.warn?.(
+          `Klaviyo does not know all columns of ${resource.name} that are asked for. ${error.message}`,
+        );
+        reading.fields = null;
+      } else throw error;
+    }
+  }
+}
+
+function parametersOf(reading: Reading, turn: Turn): [string, string][] {
+  const { resource, order, pageSize, fields, additional } = reading;
+  const filter = filterOf(reading, turn);
+  return [
+    ...(filter === null ? [] : [["filter", filter] as [string, string]]),
+    ...(order === null ? [] : [["sort", order] as [string, string]]),
+    ...(fields === null || fields.length === 0
+      ? []
+      : [[`fields[${resource.type}]`, fields.join(",")] as [string, string]]),
+    ...(additional.length === 0
+      ? []
+      : [[`additional-fields[${resource.type}]`, additional.join(",")] as [string, string]]),
+    ...(pageSize === null ? [] : [["page[size]", String(pageSize)] as [string, string]]),
+    ...(turn.cursor === null ? [] : [["page[cursor]", turn.cursor] as [string, string]]),
+  ];
+}
+
+function filterOf({ resource, order, from, to }: Reading, turn: Turn): string | null {
+  const date = order === null ? undefined : resource.dates[order];
+  const least = turn.order === null ? from : isoOf(instantMs(turn.order));
+  const conditions = [
+    ...(date && least !== null ? [`${date.from}(${order},${lowest(least, date.from)})`] : []),
+    ...(date?.to && to !== null ? [`${date.to}(${order},${to})`] : []),
+    ...(resource.parts ? [resource.parts[turn.part]?.filter ?? ""] : []),
+  ];
+  if (conditions.length === 0) return null;
+  return conditions.length === 1 && !resource.parts
+    ? (conditions[0] ?? null)
+    : `and(${conditions.join(",")})`;
+}
+
+/** Where a filter can only ask for what comes after, it asks from a second before; the caller leaves out the rest. */
+const lowest = (instant: string, operator: "greater-than" | "greater-or-equal"): string =>
+  operator === "greater-or-equal" ? instant : new Date(instantMs(instant) - 1_000).toISOString();
+
+/** A JSON:API item as one flat row: its id, its attributes, and the ids of what it belongs to. */
+function rowOf({ id, attributes, relationships }: JsonObject): JsonObject {
+  const row: JsonObject = { id: id ?? null, ...(isObject(attributes) ? attributes : {}) };
+  for (const [name, relation] of Object.entries(isObject(relationships) ? relationships : {})) {
+    const data = isObject(relation) ? relation.data : undefined;
+    if (Array.isArray(data)) row[`${name}_ids`] = data.filter(isObject).map((each) => each.id ?? null);
+    else if (isObject(data)) row[`${name}_id`] = data.id ?? null;
+  }
+  return row;
+}

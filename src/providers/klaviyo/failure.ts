@@ -1,0 +1,75 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject } from "../../base/json.ts";
+import { expiredCursor } from "../api/pages.ts";
+import { type KlaviyoConfig, revisionOf } from "./shape.ts";
+
+export const SYSTEM = "Klaviyo";
+
+/** What a reply's first error says; empty texts where it says nothing. */
+interface Fault {
+  code: string;
+  detail: string;
+  /** The parameter or header that is wrong. */
+  place: string;
+}
+
+function faultOf(body: unknown): Fault {
+  const errors = isObject(body) && Array.isArray(body.errors) ? body.errors.filter(isObject) : [];
+  const [first] = errors;
+  const source = isObject(first?.source) ? first.source : {};
+  const place = source.parameter ?? source.header ?? source.pointer ?? "";
+  return {
+    code: typeof first?.code === "string" ? first.code : "",
+    detail: `${first?.title ?? ""} ${first?.detail ?? ""}`.trim(),
+    place: typeof place === "string" ? place : "",
+  };
+}
+
+/** What a request was for, and the scope that it needs. */
+export interface Purpose {
+  what: string;
+  scope: string;
+}
+
+const KEY_WORDS = /api[ _-]?key|authenticat|credential/i;
+
+/**
+ * What a status other than 2xx means, in a sentence that tells what to change. A bad key is answered with 400, 401 or
+ * 403, so that what is said counts. `details.parameter` names what of the request is wrong.
+ */
+export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number, body: unknown): AppError {
+  const { code, detail, place } = faultOf(body);
+  const cause = { status, code, detail, place };
+  const make = (message: string, details: Record<string, unknown> = {}) =>
+    new AppError("upstream", message, { cause, details: { ...details, status } });
+  if (status >= 500 || status === 408) {
+    return new AppError("upstream", `Klaviyo is busy or failing: it answered ${status}.`, {
+      retryable: true,
+      cause,
+    });
+  }
+  const scope = /\b([a-z][a-z-]*:(?:read|write))\b/.exec(detail)?.[1];
+  const isPermission =
+    status === 403 && (scope !== undefined || /permission|scope/i.test(`${code} ${detail}`));
+  if (isPermission) {
+    const missing = scope ?? purpose.scope;
+    return make(`This apiKey may not read ${purpose.what}: missing scope ${missing}.`, {
+      missingScope: missing,
+    });
+  }
+  const isKey = status === 401 || status === 403 || (KEY_WORDS.test(`${code} ${detail}`) && place === "");
+  if (isKey && status < 404) return make(`Klaviyo: apiKey rejected (${status}); it takes a private API key.`);
+  if (/page\[cursor\]/.test(place) || /page[_ ]?cursor|\bcursor\b/i.test(detail))
+    return expiredCursor(SYSTEM);
+  if (/revision/i.test(`${place} ${detail}`) || status === 410) {
+    return make(`Klaviyo does not take revision ${revisionOf(config)} (${status}); set another.`);
+  }
+  if (status >= 300 && status < 400) {
+    return make(`Klaviyo answered with a redirect (${status}), which is not followed; check baseUrl.`);
+  }
+  if (status === 404) {
+    return make(`Nothing answers for ${purpose.what} at this address (404); check baseUrl and revision.`);
+  }
+  const said = detail === "" ? "" : `: ${detail.slice(0, 300)}`;
+  return make(`Klaviyo refused to give ${purpose.what} (${status})${said}`, { parameter: place });
+}

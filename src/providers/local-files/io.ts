@@ -1,0 +1,145 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Static, Type as t } from "@sinclair/typebox";
+import { syncFolder } from "../../base/disk.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Link } from "../contract.ts";
+import { readChunks } from "../files/streams.ts";
+import { absentAsNull, findInside, makeInside, noSuchPath, PARTS_FOLDER, splitPath } from "./paths.ts";
+
+const READ_BYTES = 262_144;
+
+/** Parts of uploads that a stopped process left behind are removed after so long. */
+const STALE_PART_MS = 86_400_000;
+
+export const LocalConfig = t.Object(
+  {
+    root: t.Optional(
+      t.String({
+        maxLength: 1_000,
+        pattern: "^(?!(.*/)?\\.{1,2}(/|$))",
+        default: "/",
+        description: "A folder under the organization's own files folder; made when it is not there.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const LocalCredentials = t.Object({}, { additionalProperties: false });
+
+export type LocalLink = Link<Static<typeof LocalConfig>, Static<typeof LocalCredentials>>;
+
+const rootParts = (link: LocalLink): string[] => splitPath(link.config.root ?? "/");
+
+/** The real place of the connection's root; null where it has not been made yet. */
+export async function findRoot(link: LocalLink): Promise<string | null> {
+  const parts = rootParts(link);
+  const files = await realpath(link.filesFolder).catch(absentAsNull);
+  return files === null ? null : findInside(files, parts);
+}
+
+/** The same, made where it is not there. */
+export async function makeRoot(link: LocalLink): Promise<string> {
+  const parts = rootParts(link);
+  await mkdir(link.filesFolder, { recursive: true });
+  return makeInside(await realpath(link.filesFolder), parts);
+}
+
+/** A file, open for reading; who gets it closes it. Throws `not_found`, `bad_request` for what is no file. */
+export async function openFile(link: LocalLink, path: string): Promise<FileHandle> {
+  const parts = splitPath(path);
+  const root = await findRoot(link);
+  const place = root === null ? null : await findInside(root, parts);
+  if (place === null) throw noSuchPath(path);
+  // The place is real, so a link here came after the check. Without NONBLOCK a pipe would hold us up.
+  const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw new AppError("bad_request", `${JSON.stringify(path)} is not a file.`);
+}
+
+/** All bytes, then `check`; the file is closed in any case. */
+export async function* readHandle(
+  handle: FileHandle,
+  signal: AbortSignal,
+  check?: () => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { bytesRead, buffer } = await handle.read(new Uint8Array(READ_BYTES), 0, READ_BYTES, null);
+      if (bytesRead === 0) break;
+      yield buffer.subarray(0, bytesRead);
+    }
+    await check?.();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Writes beside, makes sure that it is on the disk, and only then gives it its name. */
+export async function writeFile(
+  link: LocalLink,
+  path: string,
+  bytes: ReadableStream<Uint8Array>,
+  maxBytes: number,
+): Promise<{ target: string; parts: string[] }> {
+  const parts = splitPath(path);
+  const name = parts.at(-1);
+  if (name === undefined || path.endsWith("/")) {
+    throw new AppError("bad_request", "The path names a folder: give the file a name.");
+  }
+  const root = await makeRoot(link);
+  const folder = await makeInside(root, parts.slice(0, -1));
+  const target = join(folder, name);
+  if ((await lstat(target).catch(absentAsNull))?.isDirectory()) {
+    throw new AppError("conflict", `${JSON.stringify(path)} is a folder.`);
+  }
+  const part = join(
+    await partsFolder(link),
+    Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("hex"),
+  );
+  try {
+    await writePart(part, readChunks(bytes, link.signal), maxBytes);
+    await rename(part, target);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(target));
+  return { target, parts };
+}
+
+async function writePart(part: string, chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
+  const handle = await open(part, "wx", 0o600);
+  try {
+    let total = 0;
+    for await (const chunk of chunks) {
+      total += chunk.length;
+      if (total > maxBytes) {
+        throw new AppError(
+          "payload_too_large",
+          `The file is larger than the ${maxBytes} bytes that are allowed.`,
+        );
+      }
+      for (let at = 0; at < chunk.length; )
+        at += (await handle.write(chunk, at, chunk.length - at)).bytesWritten;
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function partsFolder(link: LocalLink): Promise<string> {
+  const folder = join(await realpath(link.filesFolder), PARTS_FOLDER);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const now = link.clock.now().getTime();
+  for (const name of await readdir(folder)) {
+    const found = await lstat(join(folder, name)).catch(absentAsNull);
+    if (found && now - found.mtimeMs > STALE_PART_MS) await rm(join(folder, name), { force: true });
+  }
+  return folder;
+}

@@ -1,0 +1,117 @@
+import type { Dirent } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { FileItem, FilePage } from "../contract.ts";
+import { mimeTypeOf } from "../files/file-kinds.ts";
+import { absentAsNull, isInside, PARTS_FOLDER } from "./paths.ts";
+
+const PAGE_ITEMS = 1_000;
+
+interface Name {
+  name: string;
+  folder: boolean;
+}
+
+/** Folders first, then files, by name; what is neither, or leads out of `root`, is left out. */
+export async function listFolder(
+  root: string,
+  folder: string,
+  parts: readonly string[],
+  pageToken?: string,
+): Promise<FilePage> {
+  const mark = pageToken === undefined ? null : readToken(pageToken);
+  const names = (await readNames(root, folder)).sort(
+    (a, b) => Number(b.folder) - Number(a.folder) || compareNames(a.name, b.name),
+  );
+  const start = mark === null ? 0 : names.findIndex((each) => isAfter(each, mark));
+  const page = start < 0 ? [] : names.slice(start, start + PAGE_ITEMS);
+  const items: FileItem[] = [];
+  for (const { name } of page) {
+    const item = await describe(join(folder, name), [...parts, name]);
+    if (item) items.push(item);
+  }
+  const last = page.at(-1);
+  return last && start + PAGE_ITEMS < names.length ? { items, nextPageToken: writeToken(last) } : { items };
+}
+
+/** The paths of all files below `folder` that start with `prefix`, in order of bytes; linked folders are not entered. */
+export async function* walkFiles(
+  root: string,
+  prefix: string,
+  parts: readonly string[] = [],
+): AsyncGenerator<string> {
+  const names = await readNames(root, join(root, ...parts), true);
+  const paths = names.map(({ name, folder }) => ({
+    name,
+    folder,
+    path: [...parts, name].join("/") + (folder ? "/" : ""),
+  }));
+  paths.sort((a, b) => compareNames(a.path, b.path));
+  for (const { name, folder, path } of paths) {
+    if (!path.startsWith(prefix) && !(folder && prefix.startsWith(path))) continue;
+    if (folder) yield* walkFiles(root, prefix, [...parts, name]);
+    else yield path;
+  }
+}
+
+async function readNames(root: string, folder: string, own = false): Promise<Name[]> {
+  const entries = (await readdir(folder, { withFileTypes: true }).catch(absentAsNull)) ?? [];
+  const names: Name[] = [];
+  for (const entry of entries) {
+    const isFolder = await kindOf(root, folder, entry);
+    if (isFolder === null || entry.name === PARTS_FOLDER) continue;
+    if (own && isFolder && entry.isSymbolicLink()) continue;
+    names.push({ name: entry.name, folder: isFolder });
+  }
+  return names;
+}
+
+/** Whether it is a folder, or null for what is neither folder nor file, or lies outside. */
+async function kindOf(root: string, folder: string, entry: Dirent): Promise<boolean | null> {
+  if (entry.isDirectory()) return true;
+  if (entry.isFile()) return false;
+  if (!entry.isSymbolicLink()) return null;
+  const real = await realpath(join(folder, entry.name)).catch(absentAsNull);
+  if (real === null || !isInside(root, real)) return null;
+  const target = await stat(real);
+  return target.isDirectory() ? true : target.isFile() ? false : null;
+}
+
+/** What lies at a real place, or null where nothing does (any more). */
+export async function describe(place: string, parts: readonly string[]): Promise<FileItem | null> {
+  const found = await stat(place).catch(absentAsNull);
+  if (found === null || !(found.isFile() || found.isDirectory())) return null;
+  const name = parts.at(-1) ?? "/";
+  const folder = found.isDirectory();
+  return {
+    id: `/${parts.join("/")}`,
+    name,
+    kind: folder ? "folder" : "file",
+    mimeType: folder ? null : mimeTypeOf(name),
+    size: folder ? null : found.size,
+    modifiedAt: found.mtime.toISOString(),
+  };
+}
+
+const compareNames = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+const isAfter = (each: Name, mark: Name): boolean =>
+  each.folder === mark.folder ? compareNames(each.name, mark.name) > 0 : mark.folder;
+
+const writeToken = ({ folder, name }: Name) =>
+  Buffer.from(JSON.stringify([folder, name])).toString("base64url");
+
+function readToken(token: string): Name {
+  const fault = (cause?: unknown) =>
+    new AppError("bad_request", "The page token is not one that was given here.", { cause });
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
+  } catch (cause) {
+    throw fault(cause);
+  }
+  const [folder, name] = Array.isArray(value) ? (value as unknown[]) : [];
+  if (typeof folder !== "boolean" || typeof name !== "string") throw fault();
+  return { folder, name };
+}

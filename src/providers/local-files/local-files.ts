@@ -1,0 +1,80 @@
+import { readdir, stat } from "node:fs/promises";
+import { defineProvider } from "../contract.ts";
+import { extractFiles } from "../files/file-extract.ts";
+import { toStream } from "../files/streams.ts";
+import {
+  findRoot,
+  LocalConfig,
+  LocalCredentials,
+  type LocalLink,
+  makeRoot,
+  openFile,
+  readHandle,
+  writeFile,
+} from "./io.ts";
+import { describe, listFolder, walkFiles } from "./list.ts";
+import { findInside, noSuchPath, splitPath, told } from "./paths.ts";
+import { localTree } from "./tree.ts";
+
+/** A folder of the organization on this machine. No path leads out of it, symbolic links neither. */
+export const localFiles = defineProvider({
+  id: "local_files",
+  title: "Local files",
+  description: "A folder of the organization in Weir's own data directory, with upload.",
+  config: LocalConfig,
+  credentials: LocalCredentials,
+  destination: [],
+  isLocal: true,
+
+  verify: (link) =>
+    told(async () => {
+      await readdir(await makeRoot(link));
+    }),
+
+  files: {
+    list: (link, path, pageToken) =>
+      told(async () => {
+        const parts = splitPath(path);
+        const root = await findRoot(link);
+        if (root === null && parts.length === 0) return { items: [] };
+        const folder = root === null ? null : await findInside(root, parts);
+        if (root === null || folder === null || !(await stat(folder)).isDirectory()) throw noSuchPath(path);
+        return listFolder(root, folder, parts, pageToken);
+      }),
+    stat: (link, path) =>
+      told(async () => {
+        const parts = splitPath(path);
+        const root = await findRoot(link);
+        const place = root === null ? null : await findInside(root, parts);
+        const item = place === null ? null : await describe(place, parts);
+        if (!item) throw noSuchPath(path);
+        return item;
+      }),
+    read: (link, path) => told(() => readFile(link, path)),
+    write: (link, path, bytes, maxBytes) =>
+      told(async () => {
+        const { target, parts } = await writeFile(link, path, bytes, maxBytes);
+        const item = await describe(target, parts);
+        if (!item) throw noSuchPath(path);
+        return item;
+      }),
+  },
+
+  tree: localTree,
+
+  async extract(link, request) {
+    const root = await told(() => findRoot(link));
+    return extractFiles(
+      {
+        walk: (prefix) => (root === null ? nothing() : walkFiles(root, prefix)),
+        open: (path) => told(() => readFile(link, path)),
+      },
+      request,
+    );
+  },
+});
+
+const readFile = async (link: LocalLink, path: string) =>
+  toStream(readHandle(await openFile(link, path), link.signal));
+
+async function* nothing(): AsyncGenerator<string> {}

@@ -1,0 +1,107 @@
+import { mkdir, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { AppError } from "../../base/errors.ts";
+
+/** Holds uploads that are not whole yet, in the organization's folder; nobody sees or reaches it. */
+export const PARTS_FOLDER = ".weir-parts";
+
+/** The parts of a path below a root. Throws `bad_request` for one that could lead elsewhere. */
+export function splitPath(path: string): string[] {
+  const parts = path.split("/").filter((part) => part !== "");
+  const fault = parts.some((part) => part === "." || part === "..")
+    ? 'may not hold "." or ".." between slashes'
+    : path.includes("\\")
+      ? "may not hold a backslash"
+      : /\p{Cc}/u.test(path)
+        ? "may not hold control characters"
+        : !path.isWellFormed()
+          ? "is not valid Unicode"
+          : Buffer.byteLength(path) > 1_024
+            ? "is longer than 1,024 bytes"
+            : parts.some((part) => Buffer.byteLength(part) > 255)
+              ? "has a name longer than 255 bytes"
+              : parts.includes(PARTS_FOLDER)
+                ? `may not hold the name ${PARTS_FOLDER}`
+                : null;
+  if (fault) throw new AppError("bad_request", `The path ${fault}.`, { details: { rule: "outside_root" } });
+  return parts;
+}
+
+export const noSuchPath = (path: string): AppError =>
+  new AppError("not_found", `There is no file or folder ${JSON.stringify(path)}.`);
+
+/**
+ * The real, absolute place of what lies at `parts` below `root`, which is a real path itself, or null where
+ * nothing does. Throws `forbidden` where a symbolic link leads out.
+ */
+export async function findInside(root: string, parts: readonly string[]): Promise<string | null> {
+  const real = await realpath(join(root, ...parts)).catch(absentAsNull);
+  if (real !== null) checkInside(root, real, parts);
+  return real;
+}
+
+/** As `findInside`, for a folder that is made where it is absent, level by level. Throws `conflict` over a file. */
+export async function makeInside(root: string, parts: readonly string[]): Promise<string> {
+  let folder = root;
+  for (const [index, part] of parts.entries()) {
+    const next = join(folder, part);
+    await mkdir(next).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    folder = await realpath(next);
+    checkInside(root, folder, parts.slice(0, index + 1));
+    if (!(await stat(folder)).isDirectory()) {
+      throw new AppError(
+        "conflict",
+        `${JSON.stringify(`/${parts.slice(0, index + 1).join("/")}`)} is a file, not a folder.`,
+      );
+    }
+  }
+  return folder;
+}
+
+export const isInside = (root: string, real: string): boolean => real === root || real.startsWith(root + sep);
+
+function checkInside(root: string, real: string, parts: readonly string[]): void {
+  if (isInside(root, real)) return;
+  throw new AppError(
+    "forbidden",
+    `${JSON.stringify(`/${parts.join("/")}`)} leads out of the connection's folder.`,
+    {
+      details: { rule: "outside_root" },
+    },
+  );
+}
+
+/** For what may well not be there, or lie below a file. */
+export function absentAsNull(error: NodeJS.ErrnoException): null {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
+  throw error;
+}
+
+/** What the file system's own errors mean to a person. Passes an `AppError` through. */
+function localFailure(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  switch ((error as { code?: unknown } | null)?.code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return new AppError("disk_full", "There is no room left on the disk for this file.", { cause: error });
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return new AppError("upstream", "Weir may not read or write in this folder.", { cause: error });
+    case "ENAMETOOLONG":
+      return new AppError("bad_request", "The path is too long for this machine.", { cause: error });
+    default:
+      return error;
+  }
+}
+
+/** The work, with the file system's own errors told as `localFailure` has them. */
+export async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw localFailure(error);
+  }
+}

@@ -1,0 +1,129 @@
+import type { BigIntStats } from "node:fs";
+import { lstat, rm, stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { Stamp, Tree, TreeFile } from "../contract.ts";
+import { changedFile, exactly, toStream } from "../files/streams.ts";
+import { findRoot, type LocalLink, openFile, readHandle, writeFile } from "./io.ts";
+import { walkFiles } from "./list.ts";
+import { absentAsNull, findInside, noSuchPath, splitPath, told } from "./paths.ts";
+
+/** Whole folders of this machine, for syncs. A file is another one when its size, its time or its place on the disk is. */
+export const localTree: Tree<LocalLink> = {
+  home: (link) =>
+    `local:${[link.filesFolder, ...splitPath(link.config.root ?? "/")].join("/").replace(/\/+$/, "")}/`,
+
+  async *walk(link, path, only) {
+    const root = await told(() => findRoot(link));
+    const base = splitPath(path);
+    const folder = root === null ? null : await told(() => findInside(root, base));
+    if (root === null || folder === null) throw noSuchPath(path);
+    if (!(await stat(folder)).isDirectory()) {
+      throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
+    }
+    const given = new Set<string>();
+    for (const item of only?.items ?? [path]) {
+      let isThere = !only;
+      const parts = item.startsWith("/") ? splitPath(item) : [...base, ...splitPath(item)];
+      if (!base.every((part, index) => parts[index] === part)) {
+        only?.missing(item);
+        continue;
+      }
+      for await (const file of walkItem(root, parts)) {
+        isThere = true;
+        const found = await describeFile(join(root, file), file);
+        if (!found || given.has(file)) continue;
+        given.add(file);
+        yield { ...found, path: relative(join("/", ...base), join("/", file)) };
+      }
+      if (!isThere) only?.missing(item);
+    }
+    // A disk that went away meanwhile looks like an empty one.
+    if ((await told(() => findInside(root, base))) === null) throw noSuchPath(path);
+  },
+
+  look: (link, file) =>
+    told(async () => {
+      const root = await findRoot(link);
+      const place = root === null ? null : await findInside(root, splitPath(file.id));
+      const found = place === null ? null : await describeFile(place, file.id);
+      return found && { ...file, ...found, path: file.path };
+    }),
+
+  open: (link, file) =>
+    told(async () => {
+      const handle = await openFile(link, file.id);
+      const isSame = async () => versionOf(await handle.stat({ bigint: true })) === file.version;
+      if (!(await isSame())) {
+        await handle.close();
+        throw changedFile(file.id);
+      }
+      const check = async () => {
+        if (!(await isSame())) throw changedFile(file.id);
+      };
+      return { bytes: toStream(readHandle(handle, link.signal, check)) };
+    }),
+
+  writes: {
+    isFolderLike: true,
+
+    fault(_link, path) {
+      if (path.slice(1).split("/").includes("")) return "a folder in it has no name";
+      try {
+        splitPath(path);
+        return null;
+      } catch (error) {
+        if (error instanceof AppError) return error.message.replace(/^The path (.*)\.$/, "its path $1");
+        throw error;
+      }
+    },
+
+    put: (link, path, { bytes }, size) =>
+      told(async (): Promise<Stamp> => {
+        const { target } = await writeFile(link, path, exactly(bytes, size, path), Number.MAX_SAFE_INTEGER);
+        const found = await lstat(target, { bigint: true });
+        return { version: versionOf(found), size: Number(found.size) };
+      }),
+
+    remove: (link, path) =>
+      told(async () => {
+        const parts = splitPath(path);
+        const name = parts.pop();
+        const root = await findRoot(link);
+        const folder = root === null ? null : await findInside(root, parts);
+        if (folder !== null && name !== undefined) await rm(join(folder, name), { force: true });
+      }),
+  },
+};
+
+/** Paths, from the root on, of a file or of all files in a folder; none where nothing is there. */
+async function* walkItem(root: string, parts: readonly string[]): AsyncGenerator<string> {
+  const real = await told(() => findInside(root, parts));
+  if (real === null) return;
+  if ((await stat(real)).isDirectory()) {
+    const shown = parts.join("/");
+    const places = relative(root, real).split(sep).filter(Boolean);
+    for await (const path of walkFiles(root, "", places)) {
+      const below = path.slice(places.join("/").length).replace(/^\//, "");
+      yield shown === "" ? below : `${shown}/${below}`;
+    }
+  } else {
+    yield parts.join("/");
+  }
+}
+
+async function describeFile(place: string, id: string): Promise<TreeFile | null> {
+  const found = await stat(place, { bigint: true }).catch(absentAsNull);
+  if (found === null || !found.isFile()) return null;
+  const version = versionOf(found);
+  return {
+    id,
+    path: id,
+    size: Number(found.size),
+    modifiedAt: found.mtime.toISOString(),
+    version,
+    hash: null,
+  };
+}
+
+const versionOf = ({ size, mtimeNs, ino }: BigIntStats): string => `${size}-${mtimeNs}-${ino}`;

@@ -1,0 +1,195 @@
+import { AppError } from "../../base/errors.ts";
+import { OddValues } from "../../base/odd-values.ts";
+import type { Extraction, ExtractRequest } from "../contract.ts";
+import { SpareSession } from "../sql/spare-session.ts";
+import { errorNumber } from "./failure.ts";
+import { keyField, likenessOf } from "./keys.ts";
+import { openSession, type Session } from "./session.ts";
+import type { MysqlLink } from "./shape.ts";
+import { findTable, type SourceTable } from "./tables.ts";
+import { conditionText, cursorText, quoteName } from "./text.ts";
+import { csvOf, type SentColumn, type SourceColumn } from "./types.ts";
+
+/** The server's own limit for one SELECT: the longest that a run may take. */
+const EXTRACT_TIMEOUT_MS = 86_400_000;
+
+/** The numbers of faults in the text of a statement or in its values. */
+const FAULTS_OF_TEXT = [
+  1054, 1055, 1064, 1111, 1139, 1241, 1242, 1292, 1305, 1365, 1366, 1367, 1411, 1525, 1582, 3854,
+];
+
+/**
+ * One table as CSV, in one read-only transaction on a snapshot.
+ *
+ * With `range`, rows whose cursor is NULL come only while `from` is null; with `maxRows` too the rows come
+ * in the cursor's order, so that what was left out lies after what was given. Throws `not_found`,
+ * `cursor_field_missing`, `definition_invalid` for a wrong `where` or value, `timeout`, `upstream`.
+ */
+export async function extractTable(
+  link: MysqlLink,
+  request: ExtractRequest,
+  spare?: SpareSession<Session>,
+): Promise<Csv> {
+  const session = (await spare?.take()) ?? (await openSession(link, EXTRACT_TIMEOUT_MS));
+  try {
+    const table = await findTable(session, request.spec, link.config.database, request);
+    const { keys } = request;
+    if (!keys)
+      return await read(link, session, table, request, (isWhole) =>
+        spare && isWhole ? spare.give(session) : session.close(),
+      );
+    let isRead = false;
+    const rows = await read(link, session, table, request, async (isWhole) => {
+      isRead = isWhole;
+      if (!isWhole) await session.close();
+    });
+    const asked = { ...request, columns: keys, range: null, maxRows: null };
+    return {
+      ...rows,
+      // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
+      async keys() {
+        const open = isRead ? session : await openSession(link, EXTRACT_TIMEOUT_MS);
+        return read(link, open, table, asked, () => open.close());
+      },
+      close: () => session.close(),
+    };
+  } catch (error) {
+    await session.close();
+    throw explain(error, session, request);
+  }
+}
+
+/** Reads one table after the other over one connection, each in a transaction of its own. */
+export function openExtractor() {
+  const spare = new SpareSession<Session>();
+  return {
+    extract: (link: MysqlLink, request: ExtractRequest) => extractTable(link, request, spare),
+    close: () => spare.close(),
+  };
+}
+
+type Csv = Extraction & { kind: "csv" };
+
+/** `done` hears when the rows end, and whether they ended by themselves. */
+async function read(
+  link: MysqlLink,
+  session: Session,
+  table: SourceTable,
+  request: ExtractRequest,
+  done: (isWhole: boolean) => Promise<void>,
+): Promise<Csv> {
+  const columns = chosen(table, request);
+  const likeness = likenessOf(table.columns, request.keyOf);
+  const sent = likeness ? [...columns, likeness.column] : columns;
+  const select = selectText(table, sent, request);
+  // Its mistakes come to light before anything is read.
+  if (request.where) await session.rows(`EXPLAIN ${select}`);
+  const odd = new OddValues();
+  return {
+    kind: "csv",
+    columns: columns.map(({ name, dataType, nullable, text }) => ({
+      name,
+      dataType,
+      nullable,
+      ...(text ? { text } : {}),
+    })),
+    bytes: bytesOf(session, select, { columns: sent, odd, request, done }),
+    odd,
+    ...(likeness ? { key: keyField(link, likeness) } : {}),
+    ranged: true,
+  };
+}
+
+function chosen(table: SourceTable, request: ExtractRequest): SourceColumn[] {
+  const byName = new Map(table.columns.map((column) => [column.name, column]));
+  const { range } = request;
+  const cursor = range && byName.get(range.field);
+  if (range && !cursor) {
+    throw new AppError(
+      "cursor_field_missing",
+      `${request.spec} has no column "${range.field}", which is to be its cursor.`,
+      { details: { table: request.spec, field: range.field } },
+    );
+  }
+  if (cursor && cursor.sort === null) {
+    throw new AppError(
+      "definition_invalid",
+      `The column "${cursor.name}" is ${cursor.type}, which has no order that a cursor could follow.`,
+    );
+  }
+  if (request.columns === null) return table.columns;
+  return request.columns.map((name) => {
+    const column = byName.get(name);
+    if (!column) throw new AppError("definition_invalid", `${request.spec} has no column "${name}".`);
+    return column;
+  });
+}
+
+function selectText(table: SourceTable, columns: readonly SentColumn[], request: ExtractRequest): string {
+  const { range, where, maxRows } = request;
+  const cursor = range ? table.columns.find((column) => column.name === range.field) : undefined;
+  const conditions = [
+    ...(where === null ? [] : [conditionText(where)]),
+    ...(range && cursor ? rangeConditions(cursor, range) : []),
+  ];
+  return [
+    `SELECT ${columns.map((column) => column.expression).join(", ")}`,
+    `FROM ${quoteName(table.schema)}.${quoteName(table.table)}`,
+    ...(conditions.length > 0 ? [`WHERE ${conditions.join(" AND ")}`] : []),
+    ...(cursor && maxRows !== null ? [`ORDER BY ${ordered(cursor)}`] : []), // MySQL has NULL first
+    ...(maxRows === null ? [] : [`LIMIT ${Math.max(0, Math.trunc(maxRows))}`]),
+  ].join(" ");
+}
+
+/** What a cursor is compared as: texts by their bytes, which is how the load compares them, and not by a collation. */
+const ordered = ({ name, sort }: SourceColumn): string =>
+  sort === "text" ? `CONVERT(${quoteName(name)} USING utf8mb4) COLLATE utf8mb4_bin` : quoteName(name);
+
+function rangeConditions(column: SourceColumn, { from, to }: NonNullable<ExtractRequest["range"]>): string[] {
+  const value = ordered(column);
+  const before = to === null ? null : `${value} < ${cursorText(to, column)}`;
+  if (from === null) return before === null ? [] : [`(${before} OR ${quoteName(column.name)} IS NULL)`];
+  const after = `${value} >= ${cursorText(from, column)}`;
+  // Days that are none come where NULL does: while the range has no start.
+  const isDay = `DAYOFMONTH(${value}) BETWEEN 1 AND DAYOFMONTH(LAST_DAY(${value}))`;
+  const isDated = (column.sort === "date" || column.sort === "datetime") && column.dataType !== "VARCHAR";
+  return [after, ...(before === null ? [] : [before]), ...(isDated ? [isDay] : [])];
+}
+
+/** What an error of the query means. A fault in values or names is the definition's where it has a part in the query. */
+function explain(error: unknown, session: Session, request: ExtractRequest): unknown {
+  const isOwn = request.where !== null || request.range !== null;
+  if (error instanceof AppError || !isOwn || !FAULTS_OF_TEXT.includes(errorNumber(error))) {
+    return session.failure(error);
+  }
+  const message = error instanceof Error ? error.message : "it can't be read";
+  return new AppError("definition_invalid", `The source can't take this condition: ${message}.`, {
+    cause: error,
+  });
+}
+
+async function* bytesOf(
+  session: Session,
+  select: string,
+  {
+    columns,
+    odd,
+    request,
+    done,
+  }: {
+    columns: readonly SentColumn[];
+    odd: OddValues;
+    request: ExtractRequest;
+    done(isWhole: boolean): Promise<void>;
+  },
+): AsyncGenerator<Uint8Array> {
+  let isWhole = false;
+  try {
+    for await (const rows of session.stream(select)) yield* csvOf(rows, columns, odd);
+    isWhole = true;
+  } catch (error) {
+    throw explain(error, session, request);
+  } finally {
+    await done(isWhole);
+  }
+}

@@ -1,0 +1,100 @@
+import { AppError } from "../../base/errors.ts";
+import { type Place, shown } from "../postgres/socket.ts";
+
+/** What the server or its client library threw, as far as we read it. */
+interface Thrown {
+  /** The server's number of the error; absent for the library's own. */
+  errno?: number;
+  code?: string;
+  message?: string;
+}
+
+const thrown = (error: unknown): Thrown =>
+  typeof error === "object" && error !== null ? (error as Thrown) : {};
+
+export const errorNumber = (error: unknown): number => thrown(error).errno ?? 0;
+
+/** The server refused, and may not over TLS: plain connections are forbidden, or this user's are. */
+export const refusesPlain = (error: unknown): boolean => [3159, 1045].includes(errorNumber(error));
+
+/** TLS is what failed: the server has none, or both could not agree. */
+export const failedTls = (error: unknown): boolean =>
+  ["HANDSHAKE_NO_SSL_SUPPORT", "HANDSHAKE_SSL_ERROR"].includes(thrown(error).code ?? "");
+
+const CERTIFICATE_FAULTS: readonly [RegExp, string][] = [
+  [/expired/i, "has expired"],
+  [/not yet valid/i, "is not valid yet"],
+  [/altname|hostname|does not match|not in the cert/i, "is made out for another host"],
+  [/self[- ]signed/i, "is signed by itself, or by an authority that this machine does not trust"],
+  [/unable to (get|verify)|issuer/i, "comes from an authority that this machine does not trust"],
+];
+
+/** What went wrong, as an `AppError` that tells what to change. Passes an `AppError` through. */
+export function toFailure(error: unknown, place: Place, who: { user: string; database: string }): AppError {
+  if (error instanceof AppError) return error;
+  const { errno, code = "", message = "" } = thrown(error);
+  const make = (text: string, retryable = false) =>
+    new AppError("upstream", text, { retryable, cause: error });
+  switch (errno) {
+    case 1045:
+    case 1698:
+      return make(`${shown(place)} does not accept the password of the user "${who.user}".`);
+    case 1044:
+      return make(
+        `The user "${who.user}" may not use the database "${who.database}", or there is none of that name.`,
+      );
+    case 1049:
+      return make(`There is no database "${who.database}" at ${shown(place)}.`);
+    case 1040:
+    case 1203:
+    case 1226:
+      return make(`${shown(place)} has too many connections already.`, true);
+    case 1129:
+    case 1130:
+      return make(`${shown(place)} does not let this machine in: ${message}.`);
+    case 1142:
+    case 1143:
+    case 1227:
+      return make(`The user "${who.user}" may not do this: ${message}.`);
+    case 1251:
+    case 1820:
+    case 1862:
+      return make(`${shown(place)} asks for another way to sign in, or for a new password: ${message}.`);
+    case 3159:
+      return make(`${shown(place)} takes only TLS connections: set sslMode to require or verify-full.`);
+    case 1969:
+    case 3024:
+      return new AppError("timeout", `${shown(place)} stopped the query: it took too long.`, {
+        retryable: true,
+        cause: error,
+      });
+    case 1053:
+    case 1317:
+    case 1927:
+      return make(`${shown(place)} ended the query: it was stopped, or someone stopped it.`, true);
+    case 1205:
+    case 1213:
+      return make(`${shown(place)} stopped the query over a lock: ${message}.`, true);
+  }
+  if (errno !== undefined && errno >= 1000) return make(`${shown(place)} answered: ${message}.`);
+  switch (code) {
+    case "HANDSHAKE_NO_SSL_SUPPORT":
+      return make(`${shown(place)} does not offer TLS, which sslMode asks for.`);
+    case "HANDSHAKE_SSL_ERROR": {
+      const fault = CERTIFICATE_FAULTS.find(([pattern]) => pattern.test(message))?.[1];
+      return make(
+        fault
+          ? `The certificate of ${shown(place)} ${fault}.`
+          : `${shown(place)} and Weir could not agree on a TLS connection.`,
+      );
+    }
+    case "ETIMEDOUT":
+      return new AppError("timeout", `${shown(place)} accepted the connection but did not answer in time.`, {
+        retryable: true,
+        cause: error,
+      });
+    case "AUTH_SWITCH_PLUGIN_ERROR":
+      return make(`${shown(place)} asks the user "${who.user}" to sign in in a way that Weir does not know.`);
+  }
+  return make(`The connection to ${shown(place)} broke, or it is not a MySQL server.`, true);
+}

@@ -1,0 +1,74 @@
+import type { ExtractRequest, KeyField } from "../contract.ts";
+import { openSession } from "./session.ts";
+import type { MysqlLink } from "./shape.ts";
+import { quoteName, quoteText } from "./text.ts";
+import { pads, type SentColumn, type SourceColumn } from "./types.ts";
+
+/** Key columns whose equal values may have other bytes, and what stands for them. */
+interface Likeness {
+  columns: SourceColumn[];
+  tag: string;
+  /** The SQL of the text that is the same for equal values; `sqlOf` is the SQL of a column's value. */
+  expression(sqlOf: (column: SourceColumn) => string): string;
+  column: SentColumn;
+}
+
+/** Null where all columns of the key are compared by their bytes. */
+export function likenessOf(
+  columns: readonly SourceColumn[],
+  keyOf: ExtractRequest["keyOf"],
+): Likeness | null {
+  const key = keyOf?.(columns.map(({ name }) => name)) ?? [];
+  const parts = columns.filter(({ name, collation }) => collation !== null && key.includes(name));
+  if (parts.length === 0) return null;
+  const how = parts.map(({ name, collation }) => [name, collation?.name]);
+  const tag = `${Bun.hash.xxHash32(JSON.stringify(how)).toString(36)}:`;
+  const expression: Likeness["expression"] = (sqlOf) => {
+    const weights = parts.map((column) => `COALESCE(HEX(${weightOf(column, sqlOf(column))}), '-')`);
+    return `CONCAT('${tag}', ${weights.join(", '.', ")})`;
+  };
+  return {
+    columns: parts,
+    tag,
+    expression,
+    column: {
+      name: "_dlt_key",
+      expression: expression(({ name }) => quoteName(name)),
+      field: (cell) => cell.toString("latin1"),
+    },
+  };
+}
+
+/** A weight has blanks at the end, also where the collation does not compare them. */
+const weightOf = ({ collation }: SourceColumn, value: string): string =>
+  `WEIGHT_STRING(${collation && pads(collation) ? `RTRIM(${value})` : value})`;
+
+const TIMEOUT_MS = 60_000;
+
+/** The field of a SELECT for it, and the same for values that the table need not have any more. */
+export const keyField = (link: MysqlLink, { columns, tag, expression }: Likeness): KeyField => ({
+  columns: columns.map(({ name }) => name),
+  tag,
+  async *of(batches) {
+    const session = await openSession(link, TIMEOUT_MS);
+    try {
+      for await (const rows of batches) {
+        const texts = rows.map((row, at) => {
+          const sqlOf = (column: SourceColumn) => literal(row[columns.indexOf(column)] ?? null, column);
+          return `${expression(sqlOf)} AS k${at}`;
+        });
+        const [found] = await session.rows<string>(`SELECT ${texts.join(", ")}`);
+        yield rows.map((_, at) => found?.[`k${at}`] ?? "");
+      }
+    } catch (error) {
+      throw session.failure(error);
+    } finally {
+      await session.close();
+    }
+  },
+});
+
+function literal(text: string | null, { collation }: SourceColumn): string {
+  if (text === null || collation === null) return "NULL";
+  return `CONVERT(${quoteText(text)} USING ${collation.charset}) COLLATE ${collation.name}`;
+}

@@ -1,0 +1,55 @@
+import { defineProvider } from "../contract.ts";
+import { tableSpec } from "../postgres/names.ts";
+import { SSL_MODES } from "../postgres/shape.ts";
+import { extractTable, openExtractor } from "./extract.ts";
+import { select } from "./select.ts";
+import { openSession, type Session } from "./session.ts";
+import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./shape.ts";
+import { findTable, listTables, tablesIn } from "./tables.ts";
+
+/** Limit of one statement while a person waits. */
+const INTERACTIVE_TIMEOUT_MS = 30_000;
+
+/** MySQL 5.7 and later, MariaDB 10.4 and later. Every connection is one read-only transaction, and ends with its work. */
+export const mysql = defineProvider({
+  id: "mysql",
+  title: "MySQL",
+  description: "Tables and views of a MySQL or MariaDB database.",
+  config: MysqlConfig,
+  credentials: MysqlCredentials,
+  destination: ["host", "port", "baseUrl"],
+  guard: { field: "sslMode", levels: SSL_MODES },
+
+  verify: (link) =>
+    within(link, async (session) => {
+      await session.rows("SELECT 1");
+    }),
+
+  tables: {
+    tables: (link, includeSystem) => within(link, (session) => listTables(session, includeSystem)),
+    columns: (link, schema, table) =>
+      within(link, async (session) => {
+        const found = await findTable(session, tableSpec(schema, table), link.config.database);
+        return found.columns.map(({ name, type, nullable }) => ({ name, dataType: type, nullable }));
+      }),
+    inSchemas: (link, schemas) => within(link, (session) => tablesIn(session, schemas)),
+    sql: {
+      dialect: "mysql",
+      select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),
+    },
+  },
+
+  extract: (link, request) => extractTable(link, request),
+  extractor: openExtractor,
+});
+
+async function within<T>(link: MysqlLink, work: (session: Session) => Promise<T>): Promise<T> {
+  const session = await openSession(link, INTERACTIVE_TIMEOUT_MS);
+  try {
+    return await work(session);
+  } catch (error) {
+    throw session.failure(error);
+  } finally {
+    await session.close();
+  }
+}

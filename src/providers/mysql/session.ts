@@ -1,0 +1,210 @@
+import type { Socket } from "node:net";
+import type { Connection, ConnectionOptions } from "mysql2";
+import { AppError } from "../../base/errors.ts";
+import { openSocket } from "../postgres/socket.ts";
+import { failedTls, refusesPlain, toFailure } from "./failure.ts";
+import { BlockReader, type Cell } from "./reader.ts";
+import { type MysqlLink, placeOf } from "./shape.ts";
+
+/** One connection in one read-only transaction on a snapshot: UTC, UTF-8, standard quoting. */
+export interface Session {
+  /** The rows of one statement, as texts by the names of their columns. */
+  rows<Name extends string>(sql: string): Promise<Record<Name, string | null>[]>;
+  /** The rows of one SELECT in blocks; the server waits while nobody reads. */
+  stream(sql: string): AsyncGenerator<Cell[][]>;
+  /** Ends the transaction, where nothing is under way. */
+  commit(): Promise<void>;
+  /** Begins another one after `commit`. */
+  begin(): Promise<void>;
+  /** Stops what runs, on the server too, and ends the connection. */
+  close(): Promise<void>;
+  /** What an error of this session means, as an `AppError`, or the signal's reason after an abort. */
+  failure(error: unknown): unknown;
+}
+
+/** From the first packet to being signed in. */
+const SIGN_IN_MS = 10_000;
+
+/** Milliseconds that the server gets to take the order to stop a query. */
+const KILL_MS = 2_000;
+
+/** A reader may be slow for so long before the server gives the connection up; its own default is a minute. */
+const SLOW_READER_SECONDS = 3_600;
+
+type Security = "none" | "required" | "verify-ca" | "verify-full";
+
+/** What each `sslMode` tries, in order. */
+const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
+  disable: ["none"],
+  allow: ["none", "required"],
+  prefer: ["required", "none"],
+  require: ["required"],
+  "verify-ca": ["verify-ca"],
+  "verify-full": ["verify-full"],
+};
+
+/** Connects and begins. Throws what `toFailure` makes, and the signal's reason. */
+export async function openSession(link: MysqlLink, statementTimeoutMs: number): Promise<Session> {
+  const attempts = ATTEMPTS[link.config.sslMode ?? "prefer"] ?? ["required", "none"];
+  for (const [index, security] of attempts.entries()) {
+    const again = security === "none" ? refusesPlain : failedTls;
+    try {
+      return await begin(link, security, statementTimeoutMs);
+    } catch (error) {
+      link.signal.throwIfAborted();
+      if (index + 1 < attempts.length && again(error)) continue;
+      throw failureOf(link, error);
+    }
+  }
+  throw new AppError("internal", "No way to connect was tried.");
+}
+
+const failureOf = (link: MysqlLink, error: unknown): unknown =>
+  link.signal.aborted
+    ? link.signal.reason
+    : toFailure(error, placeOf(link.config), {
+        user: link.credentials.user,
+        database: link.config.database,
+      });
+
+async function begin(link: MysqlLink, security: Security, statementTimeoutMs: number): Promise<Session> {
+  const connection = await connect(link, security, link.signal);
+  const session = sessionOf(link, connection, security);
+  try {
+    const [row] = await session.rows<"version">("SELECT VERSION() AS version");
+    const limit = /mariadb/i.test(row?.version ?? "")
+      ? `max_statement_time = ${statementTimeoutMs / 1000}`
+      : `max_execution_time = ${statementTimeoutMs}`;
+    // Without ANSI_QUOTES and with backslashes, where a text ends would depend on the server's settings.
+    await session.rows(
+      `SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES', time_zone = '+00:00', net_write_timeout = ${SLOW_READER_SECONDS}, ${limit}`,
+    );
+    await session.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    await session.begin();
+    return session;
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+/** A connection that is signed in, over a socket to the address that egress checked. */
+async function connect(link: MysqlLink, security: Security, signal: AbortSignal): Promise<Connection> {
+  const { createConnection } = await import("mysql2");
+  const place = placeOf(link.config);
+  const socket = await openSocket(link.egress, place, "none", signal);
+  const connection = createConnection(libraryOptions(link, place, security, socket));
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  connection.once("connect", () => resolve());
+  connection.on("error", reject); // later ones reach the query at work as well; here they only must not be lost
+  try {
+    await promise;
+    return connection;
+  } catch (error) {
+    connection.destroy();
+    socket.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+const libraryOptions = (
+  { config, credentials }: MysqlLink,
+  { host, port }: { host: string; port: number },
+  security: Security,
+  stream: Socket,
+): ConnectionOptions => ({
+  stream,
+  host, // the name for the certificate; it is not connected to
+  port,
+  user: credentials.user,
+  password: credentials.password ?? "",
+  database: config.database,
+  charset: "utf8mb4",
+  connectTimeout: SIGN_IN_MS,
+  flags: ["-LOCAL_FILES"], // a server can ask a client for its files
+  ...(security === "none"
+    ? {}
+    : {
+        ssl: {
+          rejectUnauthorized: security !== "required",
+          verifyIdentity: security === "verify-full",
+        },
+      }),
+});
+
+function sessionOf(link: MysqlLink, connection: Connection, security: Security): Session {
+  const { signal } = link;
+  let isWorking = false;
+  let closed: Promise<void> | null = null;
+  const end = async () => {
+    signal.removeEventListener("abort", abort);
+    if (isWorking && connection.threadId) await killQuery(link, security, connection.threadId);
+    connection.destroy();
+  };
+  const close = () => {
+    closed ??= end();
+    return closed;
+  };
+  // Whoever waits for this session hears the signal's reason; how the closing went adds nothing.
+  const abort = () => close().catch(() => undefined);
+  signal.addEventListener("abort", abort, { once: true });
+
+  async function* blocks(sql: string): AsyncGenerator<Cell[][]> {
+    signal.throwIfAborted();
+    isWorking = true;
+    const reader = new BlockReader(link, connection, sql);
+    try {
+      yield* reader.blocks();
+      isWorking = false;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  async function rows<Name extends string>(sql: string) {
+    signal.throwIfAborted();
+    isWorking = true;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    connection.query({ sql, typeCast: false }, (error, result) => (error ? reject(error) : resolve(result)));
+    const result = await promise.finally(() => signal.removeEventListener("abort", stop));
+    isWorking = false;
+    return (Array.isArray(result) ? (result as Record<string, Cell>[]) : []).map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cell?.toString("utf8") ?? null])),
+    ) as Record<Name, string | null>[];
+  }
+
+  return {
+    rows,
+    commit: async () => void (await rows("COMMIT")),
+    begin: async () => void (await rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")),
+    stream: blocks,
+    close,
+    failure: (error) => failureOf(link, error),
+  };
+}
+
+/** Asks the server, over a connection of its own, to stop what another one does. */
+async function killQuery(link: MysqlLink, security: Security, threadId: number): Promise<void> {
+  const signal = AbortSignal.timeout(KILL_MS);
+  let connection: Connection | null = null;
+  try {
+    const killer = await connect(link, security, signal);
+    connection = killer;
+    await new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      killer.query(`KILL QUERY ${Math.trunc(threadId)}`, () => resolve());
+    });
+  } catch (error) {
+    // The connection itself is ended next, which stops the query as soon as the server writes to it.
+    if (!(error instanceof Error) && !signal.aborted) throw error;
+  } finally {
+    connection?.destroy();
+  }
+}

@@ -1,0 +1,70 @@
+import { type Static, Type as t } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import type { Link } from "../contract.ts";
+import type { Place } from "../postgres/socket.ts";
+
+const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
+const PORT = 3306;
+
+export const MysqlConfig = t.Object(
+  {
+    host: t.String({ minLength: 1, maxLength: 253, pattern: HOST, description: "Host name or address." }),
+    port: t.Optional(t.Integer({ minimum: 1, maximum: 65_535, default: PORT })),
+    database: t.String({ minLength: 1, maxLength: 255 }),
+    sslMode: t.Optional(
+      t.Union(
+        [
+          t.Literal("disable", { description: "Never TLS." }),
+          t.Literal("allow", { description: "TLS only where the server refuses a plain connection." }),
+          t.Literal("prefer", { description: "TLS where the server offers it, else a plain connection." }),
+          t.Literal("require", { description: "TLS or nothing; the certificate is not looked at." }),
+          t.Literal("verify-ca", {
+            description: "TLS, and a certificate from an authority that is trusted.",
+          }),
+          t.Literal("verify-full", {
+            description: "As verify-ca, and the certificate bears the host's name.",
+          }),
+        ],
+        { default: "prefer", description: "As sslMode of a PostgreSQL connection." },
+      ),
+    ),
+    baseUrl: t.Optional(
+      t.String({
+        minLength: 1,
+        maxLength: 300,
+        description:
+          "A proxy or sandbox to connect to in place of host and port: host:port or mysql://host:port.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type MysqlConfig = Static<typeof MysqlConfig>;
+
+export const MysqlCredentials = t.Object(
+  {
+    user: t.String({ minLength: 1, maxLength: 255 }),
+    password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+  },
+  { additionalProperties: false },
+);
+
+export type MysqlLink = Link<MysqlConfig, Static<typeof MysqlCredentials>>;
+
+/** Where to connect: `baseUrl` where there is one, else host and port. Throws `definition_invalid`. */
+export function placeOf({ baseUrl, host, port = PORT }: MysqlConfig): Place {
+  if (baseUrl === undefined) return { host: bare(host), port };
+  const match = /^(?:(?:mysql|mariadb):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\/?$/.exec(
+    baseUrl,
+  );
+  const there = Number(match?.[2] ?? port);
+  if (!match?.[1] || there < 1 || there > 65_535) {
+    throw new AppError(
+      "definition_invalid",
+      "baseUrl of a MySQL connection is host:port or mysql://host:port.",
+    );
+  }
+  return { host: bare(match[1]), port: there };
+}
+
+const bare = (host: string): string => host.replace(/^\[|\]$/g, "");

@@ -1,0 +1,92 @@
+import { AppError } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { SourceColumn } from "./types.ts";
+
+/** An identifier as SQL takes it whatever is in it. Throws `definition_invalid` for a NUL. */
+export function quoteName(name: string): string {
+  if (name.includes("\0")) throw new AppError("definition_invalid", "A name may not hold a NUL character.");
+  return `\`${name.replaceAll("`", "``")}\``;
+}
+
+/** A text as SQL, of which only hex digits come from the text. */
+export const quoteText = (text: string): string => `_utf8mb4 X'${Buffer.from(text).toString("hex")}'`;
+
+/** A JSON value as SQL. */
+function valueText(value: Json): string {
+  if (value === null) return "NULL";
+  if (typeof value === "boolean") return value ? "TRUE" : "FALSE";
+  if (typeof value === "number") return String(value);
+  return quoteText(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+const NUMBER = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const INSTANT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d(?::?\d\d)?)?)?$/;
+
+/** A bound of a cursor in the column's own type, so that an index on it serves. Throws `definition_invalid`. */
+export function cursorText(value: Exclude<Json, null>, column: SourceColumn): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  switch (column.sort) {
+    case "number":
+      if (NUMBER.test(text)) return text;
+      break;
+    case "date": {
+      const day = INSTANT.exec(text)?.[1];
+      if (day) return `DATE'${day}'`;
+      break;
+    }
+    case "datetime": {
+      const instant = inUtc(text);
+      if (instant) return `TIMESTAMP'${instant}'`;
+      break;
+    }
+    default:
+      return quoteText(text);
+  }
+  throw new AppError(
+    "definition_invalid",
+    `The cursor value ${JSON.stringify(value)} does not fit the column "${column.name}", which is ${column.type}.`,
+  );
+}
+
+/** ISO 8601 as MySQL writes instants, moved to UTC where it has a zone; microseconds stay. */
+function inUtc(text: string): string | null {
+  const [, day, time = "00:00:00", zone] = INSTANT.exec(text) ?? [];
+  if (day === undefined) return null;
+  const [whole = "", fraction = ""] = (time.length === 5 ? `${time}:00` : time).split(".");
+  const micros = fraction === "" ? "" : `.${fraction.slice(0, 6)}`;
+  if (zone === undefined || zone === "Z") return `${day} ${whole}${micros}`;
+  const offset = zone.length === 3 ? `${zone}:00` : zone.replace(/^(...)(\d\d)$/, "$1:$2");
+  const at = Date.parse(`${day}T${whole}${offset}`);
+  if (Number.isNaN(at)) return null;
+  return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")}${micros}`;
+}
+
+const TOKEN =
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\$\d+|[\w\u0080-\uffff][\w$\u0080-\uffff]*|[\s\S]/g;
+
+/**
+ * A condition of somebody's own with its `$1` … put in, in parentheses that it can't leave: texts and names end where
+ * they begin, parentheses are even, and there is no comment and no second statement. The session's `sql_mode` has
+ * standard quoting. Throws `definition_invalid`.
+ */
+export function conditionText({ sql, parameters }: { sql: string; parameters: readonly Json[] }): string {
+  const wrong = (why: string) =>
+    new AppError("definition_invalid", `The condition "where" is wrong: ${why}.`);
+  if (/--|#|\/\*|\*\//.test(sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`/g, "''")))
+    throw wrong("it has a comment in it");
+  let depth = 0;
+  const text = sql.replace(TOKEN, (token) => {
+    if (token === "(") depth++;
+    else if (token === ")" && --depth < 0) throw wrong("it closes a parenthesis that it does not open");
+    else if (token === ";") throw wrong("it is more than one statement");
+    else if (token === "'" || token === '"' || token === "`") throw wrong("a quote is not closed");
+    else if (token === "\0") throw wrong("it has a NUL character in it");
+    const position = /^\$(\d+)$/.exec(token)?.[1];
+    if (position === undefined) return token;
+    const value = parameters[Number(position) - 1];
+    if (value === undefined) throw wrong(`it asks for ${token}, and ${parameters.length} values are given`);
+    return valueText(value);
+  });
+  if (depth > 0) throw wrong("it opens a parenthesis that it does not close");
+  return `(${text}\n)`;
+}

@@ -1,0 +1,72 @@
+import type { ExtractRequest, KeyField } from "../contract.ts";
+import { valueExpression } from "./names.ts";
+import { openSession } from "./session.ts";
+import type { PostgresLink } from "./shape.ts";
+import type { SourceColumn } from "./types.ts";
+
+/** Key columns whose equal values may have other bytes, and what stands for them. */
+interface Likeness {
+  columns: string[];
+  tag: string;
+  /** The SQL of the text that is the same for equal values; `sqlOf` is the SQL of a column's value. */
+  expression(sqlOf: (column: string) => string): string;
+}
+
+/** Null where all columns of the key are compared by their bytes. */
+export function likenessOf(
+  columns: readonly SourceColumn[],
+  keyOf: ExtractRequest["keyOf"],
+): Likeness | null {
+  const key = keyOf?.(columns.map(({ name }) => name)) ?? [];
+  const parts = columns.filter(
+    ({ name, base, collation }) => key.includes(name) && (base === "citext" || collation !== null),
+  );
+  if (parts.length === 0) return null;
+  const how = parts.map(({ name, base, collation }) => [name, base, collation]);
+  const tag = `${Bun.hash.xxHash32(JSON.stringify(how)).toString(36)}:`;
+  return {
+    columns: parts.map(({ name }) => name),
+    tag,
+    expression(sqlOf) {
+      const texts = parts.map((column) => `coalesce(${textOf(column, sqlOf(column.name))}, '-')`);
+      return `'${tag}' || ${texts.join(" || '.' || ")}`;
+    },
+  };
+}
+
+/** A collation shows its sort keys by nothing but a hash of them, of which two of 64 bits make one. */
+function textOf({ base, collation }: SourceColumn, value: string): string {
+  if (base === "citext" || collation === null) {
+    return `encode(convert_to(lower(${value}::text COLLATE "default"), 'UTF8'), 'hex')`;
+  }
+  const text = `${base === "bpchar" ? `${value}::bpchar` : value}::text COLLATE ${collation.name}`;
+  return `to_hex(hashtextextended(${text}, 0)) || '_' || to_hex(hashtextextended(${text}, 1))`;
+}
+
+const TIMEOUT_MS = 60_000;
+
+/** The field of a COPY for it, and the same for values that the table need not have any more. */
+export const keyField = (link: PostgresLink, { columns, tag, expression }: Likeness): KeyField => ({
+  columns,
+  tag,
+  async *of(batches) {
+    const session = await openSession(link, TIMEOUT_MS);
+    const text = expression((column) => `(v ->> ${columns.indexOf(column)})`);
+    try {
+      for await (const rows of batches) {
+        const list = valueExpression(
+          rows.map((row) => [...row]),
+          "jsonb",
+        );
+        const found = await session.rows<{ text: string }>(
+          `select ${text} as text from jsonb_array_elements(${list}) with ordinality as t(v, n) order by n`,
+        );
+        yield found.map((row) => row.text);
+      }
+    } catch (error) {
+      throw session.failure(error);
+    } finally {
+      await session.close();
+    }
+  },
+});

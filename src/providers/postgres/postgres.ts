@@ -1,0 +1,54 @@
+import { defineProvider } from "../contract.ts";
+import { extractTable, openExtractor } from "./extract.ts";
+import { tableSpec } from "./names.ts";
+import { select } from "./select.ts";
+import { openSession, type Session } from "./session.ts";
+import { PostgresConfig, PostgresCredentials, type PostgresLink, SSL_MODES } from "./shape.ts";
+import { findTable, listTables, tablesIn } from "./tables.ts";
+
+/** Limit of one statement while a person waits. */
+const INTERACTIVE_TIMEOUT_MS = 30_000;
+
+/** PostgreSQL 11 and later. Every connection is one read-only transaction, and ends with its work. */
+export const postgres = defineProvider({
+  id: "postgres",
+  title: "PostgreSQL",
+  description: "Tables and views of a PostgreSQL database.",
+  config: PostgresConfig,
+  credentials: PostgresCredentials,
+  destination: ["host", "port", "baseUrl"],
+  guard: { field: "sslMode", levels: SSL_MODES },
+
+  verify: (link) =>
+    within(link, async (session) => {
+      await session.rows("select 1");
+    }),
+
+  tables: {
+    tables: (link, includeSystem) => within(link, (session) => listTables(session, includeSystem)),
+    columns: (link, schema, table) =>
+      within(link, async (session) => {
+        const found = await findTable(session, tableSpec(schema, table), link.config.database);
+        return found.columns.map(({ name, type, nullable }) => ({ name, dataType: type, nullable }));
+      }),
+    inSchemas: (link, schemas) => within(link, (session) => tablesIn(session, schemas)),
+    sql: {
+      dialect: "postgres",
+      select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),
+    },
+  },
+
+  extract: (link, request) => extractTable(link, request),
+  extractor: openExtractor,
+});
+
+async function within<T>(link: PostgresLink, work: (session: Session) => Promise<T>): Promise<T> {
+  const session = await openSession(link, INTERACTIVE_TIMEOUT_MS);
+  try {
+    return await work(session);
+  } catch (error) {
+    throw session.failure(error);
+  } finally {
+    await session.close();
+  }
+}

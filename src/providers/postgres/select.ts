@@ -1,0 +1,30 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json } from "../../base/json.ts";
+import { withoutEnd } from "../../sql/text.ts";
+import { sqlState } from "./failure.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * At most `maxRows` rows of a SELECT; 0 only resolves its names. It stands inside of a FROM, where nothing but a query
+ * can, in a transaction that writes nothing. Throws `sql_error` with the server's message.
+ */
+export async function select(
+  session: Session,
+  sql: string,
+  maxRows: number,
+): Promise<{ rows: Record<string, Json>[]; truncated: boolean }> {
+  const from = `FROM (${withoutEnd(sql)}\n) AS weir`;
+  try {
+    await session.parameterTypes(`SELECT * ${from}`);
+    if (maxRows === 0) return { rows: [], truncated: false };
+    const found = await session.rows<{ row: string }>(
+      `SELECT row_to_json(weir)::text AS row ${from} LIMIT ${maxRows + 1}`,
+    );
+    const rows = found.map(({ row }) => JSON.parse(row)).filter(isObject);
+    return { rows: rows.slice(0, maxRows), truncated: rows.length > maxRows };
+  } catch (error) {
+    // Syntax, names and rights; values; what is not supported, and what would write: the SQL is wrong, not the connection.
+    if (!/^(42|22|0A|25006)/.test(sqlState(error))) throw error;
+    throw new AppError("sql_error", error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}

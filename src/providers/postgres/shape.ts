@@ -1,0 +1,74 @@
+import { type Static, Type as t } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import type { Link } from "../contract.ts";
+import type { Place } from "./socket.ts";
+
+const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
+
+/** From the weakest to the strongest. */
+export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
+
+export const PostgresConfig = t.Object(
+  {
+    host: t.String({ minLength: 1, maxLength: 253, pattern: HOST, description: "Host name or address." }),
+    port: t.Optional(t.Integer({ minimum: 1, maximum: 65_535, default: 5432 })),
+    database: t.String({ minLength: 1, maxLength: 255 }),
+    sslMode: t.Optional(
+      t.Union(
+        [
+          t.Literal("disable", { description: "Never TLS." }),
+          t.Literal("allow", { description: "TLS only where the server refuses a plain connection." }),
+          t.Literal("prefer", { description: "TLS where the server offers it, else a plain connection." }),
+          t.Literal("require", { description: "TLS or nothing; the certificate is not looked at." }),
+          t.Literal("verify-ca", {
+            description: "TLS, and a certificate from an authority that is trusted.",
+          }),
+          t.Literal("verify-full", {
+            description: "As verify-ca, and the certificate bears the host's name.",
+          }),
+        ],
+        { default: "prefer", description: "What libpq's sslmode means by the same names." },
+      ),
+    ),
+    baseUrl: t.Optional(
+      t.String({
+        minLength: 1,
+        maxLength: 300,
+        description:
+          "A proxy or sandbox to connect to in place of host and port: host:port or postgres://host:port.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type PostgresConfig = Static<typeof PostgresConfig>;
+
+export const PostgresCredentials = t.Object(
+  {
+    user: t.String({ minLength: 1, maxLength: 255 }),
+    password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+  },
+  { additionalProperties: false },
+);
+export type PostgresCredentials = Static<typeof PostgresCredentials>;
+
+export type PostgresLink = Link<PostgresConfig, PostgresCredentials>;
+
+/** Where to connect: `baseUrl` where there is one, else host and port. Throws `definition_invalid`. */
+export function placeOf(config: PostgresConfig): Place {
+  const { baseUrl, host, port = 5432 } = config;
+  if (baseUrl === undefined) return { host: bare(host), port };
+  const match = /^(?:postgres(?:ql)?:\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\/?$/.exec(
+    baseUrl,
+  );
+  const there = Number(match?.[2] ?? port);
+  if (!match?.[1] || there < 1 || there > 65_535) {
+    throw new AppError(
+      "definition_invalid",
+      "baseUrl of a PostgreSQL connection is host:port or postgres://host:port.",
+    );
+  }
+  return { host: bare(match[1]), port: there };
+}
+
+const bare = (host: string): string => host.replace(/^\[|\]$/g, "");

@@ -1,0 +1,190 @@
+import net from "node:net";
+import tls from "node:tls";
+import type { Egress } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+
+/** Where the server is; `host` is also the name that its certificate has to bear. */
+export interface Place {
+  host: string;
+  port: number;
+}
+
+/** How one attempt treats TLS; `offered` takes it where the server has it. */
+export type Security = "none" | "offered" | "required" | "verify-ca" | "verify-full";
+
+/** Milliseconds to reach the server, and as many again to agree on TLS. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** What a client sends to ask for TLS: the length and a number that is no protocol version. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+/** The certificate, or the handshake, is what failed; `sslMode: prefer` then goes on without TLS. */
+export class TlsFailure extends AppError {}
+
+/**
+ * A socket that is ready for PostgreSQL's start-up message, to the address that egress checked.
+ *
+ * Throws `egress_blocked`; `upstream` for a refused or unreachable server; `timeout`; `TlsFailure`.
+ */
+export async function openSocket(
+  egress: Egress,
+  place: Place,
+  security: Security,
+  signal: AbortSignal,
+): Promise<net.Socket> {
+  const { address } = await egress.pin(place.host, place.port);
+  signal.throwIfAborted();
+  const socket = net.connect({ host: address, port: place.port });
+  await settle(socket, place, signal, (resolve) => socket.once("connect", resolve));
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, 60_000);
+  if (security === "none") return socket;
+
+  const answer = await settle<number>(socket, place, signal, (resolve) => {
+    socket.once("data", (bytes: Buffer) => {
+      socket.pause();
+      // More than the one byte would be text from before the handshake, which TLS must never trust.
+      resolve(bytes.length === 1 ? (bytes[0] ?? 0) : 0);
+    });
+    socket.write(SSL_REQUEST);
+  });
+  if (answer === 0x4e && security === "offered") return socket.resume();
+  if (answer === 0x53) return wrap(socket, place, security, signal);
+  socket.destroy();
+  if (answer === 0x4e)
+    throw new TlsFailure("upstream", `${shown(place)} does not offer TLS, which sslMode asks for.`);
+  throw new AppError("upstream", `${shown(place)} does not answer as a PostgreSQL server.`);
+}
+
+/** Milliseconds that the server gets to take a cancel request. */
+const CANCEL_TIMEOUT_MS = 2_000;
+
+/** Asks the server to stop what the backend does; resolves when it has taken that in, or could not be asked. */
+export async function cancelQuery(
+  egress: Egress,
+  place: Place,
+  security: Security,
+  key: { pid: number | null; secret: number | null },
+): Promise<void> {
+  const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
+  try {
+    const socket = await openSocket(egress, place, security, signal);
+    const request = Buffer.alloc(16);
+    request.writeUInt32BE(16, 0);
+    request.writeUInt32BE(80_877_102, 4); // the protocol's number for a cancel request
+    request.writeUInt32BE((key.pid ?? 0) >>> 0, 8);
+    request.writeUInt32BE((key.secret ?? 0) >>> 0, 12);
+    await new Promise<void>((resolve) => {
+      socket.once("close", () => resolve());
+      socket.on("error", () => undefined); // the close that follows is what counts
+      signal.addEventListener("abort", () => socket.destroy(), { once: true });
+      socket.resume();
+      socket.end(request);
+    });
+  } catch (error) {
+    // The connection itself is ended next, which stops the query as soon as the server writes to it.
+    if (!(error instanceof AppError) && !signal.aborted) throw error;
+  }
+}
+
+async function wrap(
+  raw: net.Socket,
+  place: Place,
+  security: Security,
+  signal: AbortSignal,
+): Promise<net.Socket> {
+  const named = net.isIP(place.host) === 0;
+  const secured = tls.connect({
+    socket: raw,
+    ...(named ? { servername: place.host } : {}),
+    rejectUnauthorized: security === "verify-ca" || security === "verify-full",
+    checkServerIdentity: (_, certificate) =>
+      security === "verify-full" ? tls.checkServerIdentity(place.host, certificate) : undefined,
+  });
+  await settle(
+    secured,
+    place,
+    signal,
+    (resolve) => secured.once("secureConnect", resolve),
+    tlsFailure(place),
+  );
+  return secured;
+}
+
+type Translate = (error: NodeJS.ErrnoException) => AppError;
+
+/** Waits for `arrange` to resolve; every other end destroys the socket and throws. */
+async function settle<T>(
+  socket: net.Socket,
+  place: Place,
+  signal: AbortSignal,
+  arrange: (resolve: (value: T) => void) => void,
+  translate: Translate = unreachable(place),
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const fail = (error: NodeJS.ErrnoException) => reject(translate(error));
+  const close = () => fail(Object.assign(new Error("The connection was closed."), { code: "ECLOSED" }));
+  const abort = () => reject(signal.reason);
+  const timer = setTimeout(() => reject(late(place)), CONNECT_TIMEOUT_MS);
+  socket.once("error", fail);
+  socket.once("close", close);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    arrange(resolve);
+    return await promise;
+  } catch (error) {
+    socket.on("error", () => undefined); // what a dying socket says adds nothing
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    socket.off("error", fail);
+    socket.off("close", close);
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+export const shown = (place: Place): string =>
+  place.host.includes(":") ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`;
+
+const late = (place: Place) =>
+  new AppError("timeout", `${shown(place)} did not answer within ${CONNECT_TIMEOUT_MS / 1000} seconds.`, {
+    retryable: true,
+  });
+
+const unreachable =
+  (place: Place): Translate =>
+  (cause) => {
+    if (cause.code === "ETIMEDOUT") return late(place);
+    const what =
+      cause.code === "ECONNREFUSED"
+        ? "refused the connection: is the server running, and is the port right?"
+        : cause.code === "ECLOSED" || cause.code === "ECONNRESET"
+          ? "closed the connection before it answered as a PostgreSQL server."
+          : "can't be reached.";
+    return new AppError("upstream", `${shown(place)} ${what}`, { retryable: true, cause });
+  };
+
+const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: "has expired",
+  CERT_NOT_YET_VALID: "is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "is made out for another host",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "is signed by itself, and no authority vouches for it",
+  SELF_SIGNED_CERT_IN_CHAIN: "comes from an authority that this machine does not trust",
+  UNABLE_TO_GET_ISSUER_CERT: "comes from an authority that this machine does not trust",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "comes from an authority that this machine does not trust",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "comes from an authority that this machine does not trust",
+};
+
+const tlsFailure =
+  (place: Place): Translate =>
+  (cause) => {
+    const fault = CERTIFICATE_FAULTS[cause.code ?? ""];
+    return new TlsFailure(
+      "upstream",
+      fault
+        ? `The certificate of ${shown(place)} ${fault}.`
+        : `${shown(place)} and Weir could not agree on a TLS connection.`,
+      { cause },
+    );
+  };

@@ -1,0 +1,213 @@
+import { AppError } from "../../base/errors.ts";
+import type { FileItem, FilePage } from "../contract.ts";
+import { mimeTypeOf } from "../files/file-kinds.ts";
+import { readReply, send } from "./client.ts";
+import { noSuchFile } from "./failure.ts";
+import { rootOf, type S3Link } from "./shape.ts";
+import { childrenOf, type Element, textOf } from "./xml.ts";
+
+/** What one key or common prefix is. */
+export interface Entry {
+  key: string;
+  folder: boolean;
+  size: number | null;
+  modifiedAt: string | null;
+  /** Without its quotes; null of a folder, and where the store tells none. */
+  etag: string | null;
+}
+
+/** Most entries of a page, ours and S3's. */
+const PAGE_ITEMS = 1_000;
+
+/** S3 lists in order of keys: so many requests are made to find the folders that belong before the files. */
+const MAX_LOOKAHEAD = 10;
+
+/** What begins with `prefix` and comes after `after`, a page of S3's at a time, in order of bytes. */
+export async function* listPages(
+  link: S3Link,
+  prefix: string,
+  options: { delimiter?: "/"; after?: string; maxKeys?: number } = {},
+): AsyncGenerator<{ entries: Entry[]; more: boolean }> {
+  let token: string | null = null;
+  const given = new Set<string>(); // some servers give a folder again on the next page
+  do {
+    const response = await send(link, {
+      method: "GET",
+      key: "",
+      query: {
+        "list-type": "2",
+        "encoding-type": "url",
+        "max-keys": String(options.maxKeys ?? PAGE_ITEMS),
+        ...(prefix ? { prefix } : {}),
+        ...(options.delimiter ? { delimiter: options.delimiter } : {}),
+        ...(token ? { "continuation-token": token } : options.after ? { "start-after": options.after } : {}),
+      },
+    });
+    const reply = await readReply(response);
+    const last: string | null = token;
+    token = textOf(reply, "IsTruncated") === "true" ? textOf(reply, "NextContinuationToken") : null;
+    if (token !== null && token === last)
+      throw new AppError("upstream", "The object store's list does not go on.");
+    const entries = entriesOf(reply).filter(({ key, folder }) => !folder || !given.has(key));
+    for (const { key, folder } of entries) if (folder) given.add(key);
+    yield { entries, more: token !== null };
+  } while (token !== null);
+}
+
+function entriesOf(reply: Element): Entry[] {
+  if (reply.name !== "ListBucketResult")
+    throw new AppError("upstream", "The object store's list can't be read.");
+  const encoded = textOf(reply, "EncodingType") === "url";
+  const plain = (text: string | null) => (encoded ? decodeKey(text ?? "") : (text ?? ""));
+  const files = childrenOf(reply, "Contents").map((item) => ({
+    key: plain(textOf(item, "Key")),
+    folder: false,
+    size: Number(textOf(item, "Size") ?? 0),
+    modifiedAt: instant(textOf(item, "LastModified")),
+    etag: plainTag(textOf(item, "ETag")),
+  }));
+  const folders = childrenOf(reply, "CommonPrefixes").map((item) => ({
+    key: plain(textOf(item, "Prefix")),
+    folder: true,
+    size: null,
+    modifiedAt: null,
+    etag: null,
+  }));
+  return [...files, ...folders].sort((a, b) => compareBytes(a.key, b.key));
+}
+
+/** An entity tag as it is compared: without quotes. */
+export const plainTag = (tag: string | null): string | null => tag?.replace(/^(?:W\/)?"|"$/g, "") || null;
+
+function decodeKey(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch (cause) {
+    throw new AppError("upstream", "The object store's list has a key that can't be read.", { cause });
+  }
+}
+
+/** An HTTP or ISO date as the interface writes instants. */
+export function instant(text: string | null): string | null {
+  const at = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(at) ? null : new Date(at).toISOString();
+}
+
+/** S3's order: by UTF-8 bytes, which is not JavaScript's. */
+const compareBytes = (a: string, b: string): number =>
+  a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+/** Where a page ends. `folders`: only folders up to `after` were given. `files`: all up to `after`, folders up to `seen`. */
+interface Mark {
+  phase: "folders" | "files";
+  after: string;
+  /** Null where there are no further folders. */
+  seen: string | null;
+}
+
+/** Folders first, then files, at most 1,000. Past 10,000 entries further folders come among the files. */
+export async function browse(link: S3Link, prefix: string, pageToken?: string): Promise<FilePage> {
+  const mark = pageToken === undefined ? null : readToken(pageToken);
+  return mark?.phase === "files" ? continuePage(link, prefix, mark) : firstPages(link, prefix, mark);
+}
+
+async function firstPages(link: S3Link, prefix: string, mark: Mark | null): Promise<FilePage> {
+  const folders: Entry[] = [];
+  const files: Entry[] = [];
+  let seen: string | null = null;
+  let marked = false;
+  let calls = 0;
+  for await (const { entries, more } of listPages(link, prefix, { delimiter: "/" })) {
+    for (const entry of entries) {
+      if (entry.folder) folders.push(entry);
+      else if (entry.key === prefix) marked = true;
+      else if (files.length <= PAGE_ITEMS) files.push(entry);
+    }
+    seen = more ? (entries.at(-1)?.key ?? seen) : null;
+    if (more && ++calls >= MAX_LOOKAHEAD) break;
+  }
+  if (folders.length + files.length === 0 && !marked && prefix !== rootOf(link.config)) {
+    throw noSuchFile(pathOf(link, prefix).replace(/(?<=.)\/$/, ""));
+  }
+  const left = folders.filter(({ key }) => mark === null || compareBytes(key, mark.after) > 0);
+  const shown = [...left, ...files].slice(0, PAGE_ITEMS);
+  const last = shown.at(-1);
+  const items = shown.map((entry) => itemOf(link, entry));
+  if (shown.length < left.length) {
+    return { items, nextPageToken: writeToken({ phase: "folders", after: last?.key ?? "", seen: null }) };
+  }
+  if (shown.length === left.length + files.length && seen === null) return { items };
+  return {
+    items,
+    nextPageToken: writeToken({ phase: "files", after: last?.folder ? "" : (last?.key ?? ""), seen }),
+  };
+}
+
+async function continuePage(link: S3Link, prefix: string, mark: Mark): Promise<FilePage> {
+  const found: Entry[] = [];
+  let more = false;
+  const options = { delimiter: "/" as const, ...(mark.after ? { after: mark.after } : {}) };
+  for await (const page of listPages(link, prefix, options)) {
+    for (const entry of page.entries) {
+      if (entry.key === prefix || compareBytes(entry.key, mark.after) <= 0) continue;
+      if (entry.folder && (mark.seen === null || compareBytes(entry.key, mark.seen) <= 0)) continue;
+      found.push(entry);
+    }
+    more = page.more;
+    if (found.length >= PAGE_ITEMS) break;
+  }
+  const shown = found.slice(0, PAGE_ITEMS);
+  const ordered = [...shown.filter(({ folder }) => folder), ...shown.filter(({ folder }) => !folder)];
+  const items = ordered.map((entry) => itemOf(link, entry));
+  if (!more && shown.length === found.length) return { items };
+  return { items, nextPageToken: writeToken({ ...mark, after: shown.at(-1)?.key ?? mark.after }) };
+}
+
+/** The path below the connection's root, with a slash before it. */
+export const pathOf = (link: S3Link, key: string): string => `/${key.slice(rootOf(link.config).length)}`;
+
+export function itemOf(link: S3Link, entry: Entry): FileItem {
+  const path = pathOf(link, entry.key);
+  const name = entry.key.replace(/\/$/, "").split("/").at(-1) ?? "";
+  if (!entry.folder) {
+    return {
+      id: path,
+      name,
+      kind: "file",
+      mimeType: mimeTypeOf(name),
+      size: entry.size,
+      modifiedAt: entry.modifiedAt,
+    };
+  }
+  // A folder with no name of its own, as of the key a//b, keeps its slash, or it would be its parent.
+  return {
+    id: name === "" ? path : path.slice(0, -1),
+    name: name === "" ? "/" : name,
+    kind: "folder",
+    mimeType: null,
+    size: null,
+    modifiedAt: null,
+  };
+}
+
+const writeToken = (mark: Mark) =>
+  Buffer.from(JSON.stringify([mark.phase, mark.after, mark.seen])).toString("base64url");
+
+function readToken(token: string): Mark {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
+    if (Array.isArray(value)) {
+      const [phase, after, seen] = value as unknown[];
+      if (
+        (phase === "folders" || phase === "files") &&
+        typeof after === "string" &&
+        (seen === null || typeof seen === "string")
+      ) {
+        return { phase, after, seen };
+      }
+    }
+  } catch (cause) {
+    throw new AppError("bad_request", "The page token is not one that was given here.", { cause });
+  }
+  throw new AppError("bad_request", "The page token is not one that was given here.");
+}

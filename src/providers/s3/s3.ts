@@ -1,0 +1,107 @@
+import { AppError } from "../../base/errors.ts";
+import { defineProvider, type FileItem } from "../contract.ts";
+import { extractFiles } from "../files/file-extract.ts";
+import { mimeTypeOf } from "../files/file-kinds.ts";
+import { send } from "./client.ts";
+import { noSuchFile } from "./failure.ts";
+import { browse, instant, itemOf, listPages, pathOf } from "./list.ts";
+import { checkKey, rootOf, S3Config, S3Credentials, type S3Link } from "./shape.ts";
+import { s3Tree } from "./tree.ts";
+import { upload } from "./upload.ts";
+
+/** Any store that speaks S3: Amazon's, MinIO, R2, Ceph and others. */
+export const s3 = defineProvider({
+  id: "s3",
+  title: "S3 object storage",
+  description: "Files in a bucket of Amazon S3 or of a store that speaks its protocol.",
+  config: S3Config,
+  credentials: S3Credentials,
+  destination: ["endpointUrl", "bucket", "region"],
+
+  async verify(link) {
+    for await (const _ of listPages(link, rootOf(link.config), { maxKeys: 1 })) return;
+  },
+
+  files: {
+    list: (link, path, pageToken) => browse(link, folderKey(link, path), pageToken),
+    stat: findItem,
+    async read(link, path) {
+      const key = fileKey(link, path);
+      const response = await send(link, { method: "GET", key, long: true });
+      return response.body;
+    },
+    async write(link, path, bytes, maxBytes) {
+      const key = fileKey(link, path);
+      if (key.endsWith("/"))
+        throw new AppError("bad_request", "The path names a folder: give the file a name.");
+      await upload(link, key, bytes, maxBytes);
+      return findItem(link, path);
+    },
+  },
+
+  tree: s3Tree,
+
+  extract(link, request) {
+    const root = rootOf(link.config);
+    return extractFiles(
+      {
+        async *walk(prefix) {
+          for await (const { entries } of listPages(link, `${root}${prefix}`)) {
+            for (const { key } of entries) if (!key.endsWith("/")) yield key.slice(root.length);
+          }
+        },
+        open: async (path) => (await send(link, { method: "GET", key: `${root}${path}`, long: true })).body,
+      },
+      request,
+    );
+  },
+});
+
+const below = (path: string): string => (path.startsWith("/") ? path.slice(1) : path);
+
+/** The key of a file, which is below the root whatever the path says: the URL is refused otherwise. */
+function fileKey(link: S3Link, path: string): string {
+  const rest = below(path);
+  if (rest === "") throw new AppError("bad_request", "The path names the root, which is a folder.");
+  return `${rootOf(link.config)}${rest}`;
+}
+
+/** The prefix of what lies in a folder; one slash at the end may be there or not. */
+function folderKey(link: S3Link, path: string): string {
+  const rest = below(path);
+  checkKey(rest);
+  return rest === "" ? rootOf(link.config) : `${rootOf(link.config)}${rest.replace(/\/$/, "")}/`;
+}
+
+async function findItem(link: S3Link, path: string): Promise<FileItem> {
+  const folder = folderKey(link, path);
+  const root = folder === rootOf(link.config);
+  const found = root ? null : await findFile(link, fileKey(link, path));
+  if (found) return found;
+  for await (const { entries } of listPages(link, folder, { maxKeys: 1 })) {
+    if (root) return { id: "/", name: "/", kind: "folder", mimeType: null, size: null, modifiedAt: null };
+    if (entries.length > 0)
+      return itemOf(link, { key: folder, folder: true, size: null, modifiedAt: null, etag: null });
+  }
+  throw noSuchFile(path);
+}
+
+async function findFile(link: S3Link, key: string): Promise<FileItem | null> {
+  if (key.endsWith("/")) return null;
+  try {
+    const { headers, body } = await send(link, { method: "HEAD", key });
+    await body.cancel();
+    const name = key.split("/").at(-1) ?? "";
+    return {
+      id: pathOf(link, key),
+      name,
+      kind: "file",
+      mimeType: headers.get("content-type") ?? mimeTypeOf(name),
+      size: Number(headers.get("content-length") ?? 0),
+      modifiedAt: instant(headers.get("last-modified")),
+    };
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return null;
+    throw error;
+  }
+}

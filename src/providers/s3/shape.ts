@@ -1,0 +1,97 @@
+import { type Static, Type as t } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import type { Link } from "../contract.ts";
+
+export const S3Config = t.Object(
+  {
+    bucket: t.String({ minLength: 3, maxLength: 255, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$" }),
+    region: t.Optional(
+      t.String({ minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9-]+$", default: "us-east-1" }),
+    ),
+    endpointUrl: t.Optional(
+      t.String({
+        maxLength: 500,
+        pattern: "^https?://[^\\s?#@]+$",
+        description: "Address of a store that is not Amazon's, such as https://minio.example.com.",
+      }),
+    ),
+    prefix: t.Optional(
+      t.String({
+        maxLength: 1_000,
+        description: "The folder that is the connection's root; nothing outside is reached.",
+      }),
+    ),
+    forcePathStyle: t.Optional(
+      t.Boolean({
+        description:
+          "The bucket stands in the path, not in the host name. Default: true with endpointUrl, else false.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type S3Config = Static<typeof S3Config>;
+
+export const S3Credentials = t.Object(
+  {
+    accessKeyId: t.String({ minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" }),
+    secretAccessKey: t.String({ minLength: 1, maxLength: 1_024, format: "password" }),
+    sessionToken: t.Optional(t.String({ maxLength: 8_192, pattern: "^[\\x21-\\x7e]*$", format: "password" })),
+  },
+  { additionalProperties: false },
+);
+export type S3Credentials = Static<typeof S3Credentials>;
+
+export type S3Link = Link<S3Config, S3Credentials>;
+
+export const regionOf = (config: S3Config): string => config.region ?? "us-east-1";
+
+/** The key prefix that is the root: empty, or ending in one slash. */
+export function rootOf(config: S3Config): string {
+  const prefix = (config.prefix ?? "").replace(/^\/+|\/+$/g, "");
+  if (prefix === "") return "";
+  checkKey(prefix);
+  return `${prefix}/`;
+}
+
+/** The URL of a key, or of the bucket where `key` is empty. Throws `bad_request` for a key that no URL can name. */
+export function urlOf(config: S3Config, key: string, query: Readonly<Record<string, string>> = {}): string {
+  if (key !== "") checkKey(key);
+  const { bucket } = config;
+  const endpoint = config.endpointUrl ?? defaultEndpoint(regionOf(config));
+  if (!URL.canParse(endpoint)) throw new AppError("definition_invalid", "endpointUrl is not a URL.");
+  const base = new URL(endpoint);
+  // A dot in the bucket's name is a level that Amazon's certificate does not cover.
+  const byPath = config.forcePathStyle ?? (config.endpointUrl !== undefined || bucket.includes("."));
+  if (!byPath) base.hostname = `${bucket}.${base.hostname}`;
+  const path = [base.pathname.replace(/\/+$/, ""), ...(byPath ? [bucket] : []), encodeKey(key)].join("/");
+  const search = Object.entries(query)
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .join("&");
+  return `${base.origin}${path}${search ? `?${search}` : ""}`;
+}
+
+const defaultEndpoint = (region: string) =>
+  `https://s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+
+const encodeKey = (key: string): string => key.split("/").map(encode).join("/");
+
+/**
+ * URLs fold `.` and `..` away, also when they are escaped, so that such a key would name another object, or
+ * another bucket.
+ */
+export function checkKey(key: string): void {
+  const fault = key.split("/").some((part) => part === "." || part === "..")
+    ? 'has "." or ".." between slashes, and would name something else'
+    : Buffer.byteLength(key) > 1_024
+      ? "is longer than 1,024 bytes"
+      : !key.isWellFormed()
+        ? "is not valid Unicode"
+        : key.includes("\0")
+          ? "has a NUL character in it"
+          : null;
+  if (fault) throw new AppError("bad_request", `The path ${fault}.`, { details: { rule: "outside_root" } });
+}

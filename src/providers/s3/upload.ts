@@ -1,0 +1,248 @@
+import { AppError } from "../../base/errors.ts";
+import { mimeTypeOf } from "../files/file-kinds.ts";
+import { changedFile, readChunks } from "../files/streams.ts";
+import { readReply, send } from "./client.ts";
+import { refusal } from "./failure.ts";
+import { plainTag } from "./list.ts";
+import type { S3Link } from "./shape.ts";
+import { textOf } from "./xml.ts";
+
+/** The first parts' size; it doubles every thousand parts, so that the 10,000 S3 allows are enough for 5 TiB. */
+export const PART_BYTES = 8 * 1024 * 1024;
+
+/** Milliseconds that giving up an upload may take after its run has ended. */
+const ABORT_TIMEOUT_MS = 10_000;
+
+/** So many parts of one object are under way at once. */
+const PARTS_AT_ONCE = 3;
+
+/** What an object is stored with, by header; its type follows from its name where none is given. */
+export type ObjectHeaders = Readonly<Record<string, string>>;
+
+/** An object as it was written. */
+export interface Uploaded {
+  size: number;
+  /** Null where the store names none. */
+  etag: string | null;
+}
+
+interface UploadOptions {
+  /** How many bytes have to come; null where nobody knows. */
+  size?: number | null;
+  headers?: ObjectHeaders;
+}
+
+/**
+ * Writes one object and gives its size: small ones in one request, others in parts that appear together at
+ * the end. A failure or an abort leaves neither object nor parts. Throws `payload_too_large`, and `upstream` (retryable)
+ * where not as many bytes come as have to.
+ */
+export async function upload(
+  link: S3Link,
+  key: string,
+  bytes: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  { size = null, headers: given = {} }: UploadOptions = {},
+): Promise<Uploaded> {
+  const spare: PartBuffer[] = [];
+  const parts = cutParts(counted(readChunks(bytes, link.signal), key, maxBytes, size), spare);
+  try {
+    if (size !== null && size > PART_BYTES)
+      return await uploadParts(link, key, headersOf(key, given), parts, spare); // no need to look ahead
+    const first = (await parts.next()).value ?? new Uint8Array();
+    const second = await parts.next();
+    if (second.done) return await uploadWhole(link, key, first, given);
+    const all = chain(first, second.value, parts);
+    return await uploadParts(link, key, headersOf(key, given), all, spare);
+  } finally {
+    await parts.return(undefined);
+  }
+}
+
+/** The same for bytes that are all there, in one request. */
+export async function uploadWhole(
+  link: S3Link,
+  key: string,
+  body: Uint8Array<ArrayBuffer>,
+  given: ObjectHeaders = {},
+): Promise<Uploaded> {
+  const response = await send(link, { method: "PUT", key, headers: headersOf(key, given), body });
+  await response.body.cancel();
+  return { size: body.length, etag: plainTag(response.headers.get("etag")) };
+}
+
+const headersOf = (key: string, given: ObjectHeaders): Record<string, string> => ({
+  "content-type": mimeTypeOf(key) ?? "application/octet-stream",
+  ...given,
+});
+
+async function uploadParts(
+  link: S3Link,
+  key: string,
+  headers: Record<string, string>,
+  parts: AsyncIterable<Uint8Array<ArrayBuffer>>,
+  spare: PartBuffer[],
+): Promise<Uploaded> {
+  return inParts(link, key, headers, async (uploadId) => {
+    const tags: Promise<string>[] = [];
+    const under = new Set<Promise<void>>();
+    const broken = new AbortController();
+    let size = 0;
+    try {
+      for await (const body of parts) {
+        const query = { partNumber: String(tags.length + 1), uploadId };
+        const sent = sendPart(link, key, query, body);
+        tags.push(sent);
+        const ended: Promise<void> = sent
+          .then(
+            () => void spare.push(body.buffer),
+            (error: unknown) => broken.abort(error),
+          )
+          .finally(() => under.delete(ended));
+        under.add(ended);
+        size += body.length;
+        if (under.size >= PARTS_AT_ONCE) await Promise.race(under);
+        broken.signal.throwIfAborted();
+      }
+      return { tags: await Promise.all(tags), size };
+    } finally {
+      await Promise.allSettled(tags); // an upload that is given up has no part on its way
+    }
+  });
+}
+
+async function sendPart(
+  link: S3Link,
+  key: string,
+  query: Record<string, string>,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<string> {
+  const response = await send(link, { method: "PUT", key, query, body, isUnsigned: true });
+  const tag = response.headers.get("etag");
+  await response.body.cancel();
+  if (!tag) throw new AppError("upstream", "The object store took a part without naming it.");
+  return tag;
+}
+
+/** One object in parts, which `work` brings there; it appears once all are. */
+export async function inParts(
+  link: S3Link,
+  key: string,
+  headers: ObjectHeaders,
+  work: (uploadId: string) => Promise<{ tags: readonly string[]; size: number }>,
+): Promise<Uploaded> {
+  const begun = await readReply(await send(link, { method: "POST", key, query: { uploads: "" }, headers }));
+  const uploadId = textOf(begun, "UploadId");
+  if (!uploadId) throw new AppError("upstream", "The object store began an upload without naming it.");
+  try {
+    const { tags, size } = await work(uploadId);
+    return { size, etag: await complete(link, key, uploadId, tags) };
+  } catch (error) {
+    await giveUp(link, key, uploadId);
+    throw error;
+  }
+}
+
+async function complete(
+  link: S3Link,
+  key: string,
+  uploadId: string,
+  tags: readonly string[],
+): Promise<string | null> {
+  const list = tags
+    .map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`)
+    .join("");
+  const request = {
+    method: "POST" as const,
+    key,
+    query: { uploadId },
+    headers: { "content-type": "application/xml" },
+    body: new TextEncoder().encode(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`),
+  };
+  const response = await send(link, request);
+  const reply = await readReply(response);
+  // S3 begins to answer 200 before it knows the outcome.
+  if (reply.name === "Error") {
+    const fault = {
+      code: textOf(reply, "Code") ?? "",
+      message: textOf(reply, "Message") ?? "",
+      region: null,
+    };
+    throw refusal(link, request, 200, response.headers, fault);
+  }
+  return plainTag(textOf(reply, "ETag"));
+}
+
+const escapeXml = (text: string) =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** The first error is the one to tell; parts that stay behind are for the bucket's own clean-up rule. */
+async function giveUp(link: S3Link, key: string, uploadId: string): Promise<void> {
+  const signal = AbortSignal.timeout(ABORT_TIMEOUT_MS);
+  try {
+    const response = await send(link, { method: "DELETE", key, query: { uploadId }, signal });
+    await response.body.cancel();
+  } catch (error) {
+    if (!(error instanceof AppError) && !signal.aborted) throw error;
+  }
+}
+
+async function* counted(
+  bytes: AsyncIterable<Uint8Array>,
+  key: string,
+  maxBytes: number,
+  size: number | null,
+): AsyncGenerator<Uint8Array> {
+  let total = 0;
+  for await (const chunk of bytes) {
+    total += chunk.length;
+    if (total > maxBytes) {
+      throw new AppError(
+        "payload_too_large",
+        `The file is larger than the ${maxBytes} bytes that are allowed.`,
+      );
+    }
+    if (size !== null && total > size) throw changedFile(key);
+    yield chunk;
+  }
+  if (size !== null && total < size) throw changedFile(key);
+}
+
+/** What a part lies in; used again once it has been sent, since such large ones are taken away late. */
+type PartBuffer = ArrayBuffer;
+
+/** Whole parts, each in a buffer of its own, taken from `spare` where there is one; the last part may be short. */
+async function* cutParts(
+  bytes: AsyncIterable<Uint8Array>,
+  spare: PartBuffer[],
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let count = 0;
+  let used = 0;
+  const take = () => {
+    const size = PART_BYTES * 2 ** Math.floor(count / 1_000);
+    for (let old = spare.pop(); old; old = spare.pop())
+      if (old.byteLength === size) return new Uint8Array(old);
+    return new Uint8Array(size);
+  };
+  let part = take();
+  for await (const chunk of bytes) {
+    for (let at = 0; at < chunk.length; ) {
+      const piece = chunk.subarray(at, at + part.length - used);
+      part.set(piece, used);
+      used += piece.length;
+      at += piece.length;
+      if (used < part.length) continue;
+      yield part;
+      count++;
+      part = take();
+      used = 0;
+    }
+  }
+  if (used > 0) yield part.subarray(0, used);
+}
+
+async function* chain<T>(first: T, second: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first;
+  yield second;
+  yield* rest;
+}

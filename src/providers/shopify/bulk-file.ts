@@ -1,0 +1,126 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { jsonOf } from "../api/send.ts";
+import { rest } from "../api/throttle.ts";
+import { QUIET_MS, readChunks, textReader } from "../files/streams.ts";
+import type { ShopifyLink } from "./shape.ts";
+
+/** Objects that are given on together. */
+const GROUPS = 250;
+/** Downloads that break off in a row; each next one goes on behind the lines that came. */
+const MAX_TRIES = 5;
+const FIRST_WAIT_MS = 1_000;
+/** A line longer than this is none of Shopify's. */
+const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
+
+export interface BulkFile {
+  /** Null where the operation found nothing. */
+  url: string | null;
+  /** Lines that the file has to have. */
+  objects: number;
+  /** Asks for the address anew, which is good for some days only. */
+  look(): Promise<string | null>;
+  /** The connection that lines with a parent belong to. */
+  connection: string | null;
+}
+
+/**
+ * The objects of a bulk operation's file, what hangs from each put back below it. Throws `row_count_mismatch` where the
+ * file has other lines than Shopify counted, and `upstream`, with `details.reason` "ungrouped" where a line stands
+ * apart from its parent and "bulk_gone" where the file is no more, with nothing of it given.
+ */
+export async function* readGroups(link: ShopifyLink, file: BulkFile): AsyncGenerator<JsonObject[]> {
+  const { connection } = file;
+  let groups: JsonObject[] = [];
+  let below: JsonObject[] = [];
+  for await (const line of readLines(link, file)) {
+    const { __parentId: parent, ...object } = line;
+    if (parent === undefined) {
+      if (groups.length >= GROUPS) {
+        yield groups;
+        groups = [];
+      }
+      below = [];
+      groups.push(connection === null ? object : { ...object, [connection]: { nodes: below } });
+    } else if (connection !== null && groups.at(-1)?.id === parent) below.push(object);
+    else {
+      throw new AppError("upstream", "Shopify's file has objects apart from what they belong to.", {
+        retryable: true,
+        details: { reason: "ungrouped" },
+      });
+    }
+  }
+  if (groups.length > 0) yield groups;
+}
+
+/** Each line once, over as many downloads as it takes. */
+async function* readLines(link: ShopifyLink, file: BulkFile): AsyncGenerator<JsonObject> {
+  let { url } = file;
+  let taken = 0;
+  let isRenewed = false;
+  for (let failures = 0; url !== null; ) {
+    let reached = 0;
+    try {
+      const response = await link.egress.fetch(url, { signal: link.signal, timeoutMs: 0, idleMs: QUIET_MS });
+      if (response.status !== 200) {
+        await response.body.cancel();
+        const isGone = response.status < 500 && response.status !== 429;
+        if (isGone && isRenewed) throw gone(response.status, taken);
+        if (isGone) {
+          isRenewed = true;
+          url = await file.look();
+          if (url === null) throw gone(response.status, taken);
+          continue;
+        }
+        throw broken(`answered ${response.status}`);
+      }
+      for await (const line of linesOf(readChunks(response.body, link.signal))) {
+        if (reached++ < taken) continue;
+        const object = jsonOf(line);
+        if (!isObject(object)) throw broken("broke off in a line");
+        taken++;
+        failures = 0;
+        yield object as JsonObject;
+      }
+      if (taken >= file.objects) break;
+      throw broken("broke off between two lines");
+    } catch (error) {
+      if (!(error instanceof AppError) || !error.retryable || link.signal.aborted) throw error;
+      if (++failures >= MAX_TRIES) {
+        if (error.details?.reason !== "bulk_broken" || reached === 0) throw error;
+        break; // the file itself is short
+      }
+      await rest(link, FIRST_WAIT_MS * 2 ** (failures - 1));
+    }
+  }
+  if (taken === file.objects) return;
+  throw new AppError(
+    "row_count_mismatch",
+    `Nothing was loaded: Shopify counted ${file.objects} objects, and its file has ${taken}.`,
+    { retryable: true, details: { told: file.objects, read: taken } },
+  );
+}
+
+const broken = (how: string): AppError =>
+  new AppError("upstream", `The file of Shopify's bulk operation ${how}.`, {
+    retryable: true,
+    details: { reason: "bulk_broken" },
+  });
+
+const gone = (status: number, taken: number): AppError =>
+  new AppError("upstream", `The file of Shopify's bulk operation is not there any more (${status}).`, {
+    ...(taken === 0 ? { details: { reason: "bulk_gone" } } : {}),
+  });
+
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const read = textReader("The file of Shopify's bulk operation");
+  let open = "";
+  for await (const chunk of chunks) {
+    const lines = (open + read(chunk)).split("\n");
+    open = lines.pop() ?? "";
+    if (open.length > MAX_LINE_CHARACTERS) throw new AppError("upstream", "Shopify's file has no lines.");
+    for (const line of lines) if (line !== "") yield line;
+  }
+  open += read();
+  if (open.trim() !== "") yield open;
+}

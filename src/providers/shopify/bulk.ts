@@ -1,0 +1,206 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { instantMs } from "../api/instants.ts";
+import { rest } from "../api/throttle.ts";
+import { readGroups } from "./bulk-file.ts";
+import { query } from "./client.ts";
+import { bulkQuery, canBeBulk } from "./query.ts";
+import type { Reading } from "./reading.ts";
+import { wholeSecond } from "./request.ts";
+import { type ShopifyLink, shopOf, versionOf } from "./shape.ts";
+
+/** Objects that are read by pages before all others are asked for at once. */
+export const PAGED_FIRST = 1_000;
+
+/** A bulk operation is looked at so soon, and then less and less often. */
+const FIRST_LOOK_MS = 1_000;
+const MAX_LOOK_MS = 30_000;
+
+/** The result of an operation that an interrupted run has left is taken for so long. */
+const FRESH_MS = 3_600_000;
+
+/** Shopify's search lags behind; what changed this late is read by pages afterwards. */
+const SEARCH_LAG_MS = 120_000;
+
+/** Shops that do not put what hangs from an object right behind it, although they are asked to. */
+const ungrouped = new Set<string>();
+
+/** What has to be known to read the rest of a list at once. */
+export interface Leap {
+  /** The search without what it begins from. */
+  conditions: (from: string, to: string | null) => string | null;
+  /** The value that rows are in order of, comparable with others by `isBefore`. */
+  orderOf(node: JsonObject): string | null;
+  /** Whether the order is a number of an id; else it is an instant. */
+  isById: boolean;
+}
+
+/** An operation that was begun, as it is remembered until it has been read. */
+interface Begun {
+  id: string;
+  from: string;
+  to: string | null;
+}
+
+interface Operation extends Begun {
+  status: string;
+  errorCode: string;
+  url: string | null;
+  objects: number;
+  completedAt: number;
+}
+
+export const canLeap = (reading: Reading): boolean =>
+  reading.resource.hasIdSearch &&
+  reading.resource.rows === undefined &&
+  canBeBulk(reading.fields) &&
+  !ungrouped.has(reading.session.link.connectionId);
+
+/**
+ * All objects from `from` on, by one bulk operation; gives back what the list goes on from by pages, null where
+ * nothing came and the pages have to go on where they were. An operation that an interrupted run has begun is taken up.
+ * One that fails gives nothing: its partial data is never read. Throws `row_count_mismatch`, `upstream`.
+ */
+export async function* readBulk(
+  reading: Reading,
+  leap: Leap,
+  from: string,
+): AsyncGenerator<JsonObject[], string | null> {
+  const { link } = reading.session;
+  const mark = markOf(reading, leap);
+  const operation = await gather(reading, leap, from, mark);
+  if (operation === null) return null;
+  const isBefore = (a: string, b: string) => (leap.isById ? Number(a) < Number(b) : a < b);
+  const connection = reading.fields.find(({ kind }) => kind === "connection")?.name ?? null;
+  let last = from;
+  let roots = 0;
+  const look = async () => (await lookAt(reading, operation))?.url ?? null;
+  try {
+    for await (const nodes of readGroups(link, { ...operation, look, connection })) {
+      const fresh = nodes.filter((node) => {
+        const order = leap.orderOf(node);
+        if (order !== null && isBefore(last, order)) last = order;
+        return order === null || !isBefore(order, from);
+      });
+      roots += nodes.length;
+      if (fresh.length > 0) yield fresh;
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { reason } = error.details ?? {};
+    if (reason === "ungrouped") ungrouped.add(link.connectionId);
+    if (reason === "ungrouped" || error.code === "row_count_mismatch") await link.marks?.keep(mark, null);
+    if (reason !== "bulk_gone") throw error;
+    await link.marks?.keep(mark, null);
+    link.warn?.(`${error.message} ${reading.resource.name} is read page by page.`);
+    return null;
+  }
+  await link.marks?.keep(mark, null);
+  if (roots === 0) return null; // at least the last row of the pages should have been there
+  link.note?.(`${roots} objects came by a bulk operation of Shopify.`);
+  return leap.isById ? String(Number(last) + 1) : operation.to;
+}
+
+/** An operation that is done and whole; null where there is none to be had, which is told. */
+async function gather(reading: Reading, leap: Leap, from: string, mark: string): Promise<Operation | null> {
+  const { session, resource } = reading;
+  const { link } = session;
+  try {
+    const left = await findLeft(reading, leap, from, mark);
+    const begun = left ?? (await begin(reading, leap, from));
+    if (begun === null) {
+      link.note?.(`Shopify is busy with another bulk operation; ${resource.name} is read page by page.`);
+      return null;
+    }
+    if (left === null) await link.marks?.keep(mark, JSON.stringify(begun));
+    link.note?.(`The rest of ${resource.name} is read by a bulk operation of Shopify.`);
+    const ended = await awaitEnd(reading, begun);
+    if (ended?.status === "COMPLETED") return ended;
+    await link.marks?.keep(mark, null);
+    const how = ended ? [ended.status, ended.errorCode].filter((word) => word !== "").join(", ") : "gone";
+    link.warn?.(
+      `Shopify's bulk operation for ${resource.name} came to nothing (${how}); it is read page by page.`,
+    );
+    return null;
+  } catch (error) {
+    if (!(error instanceof AppError) || link.signal.aborted) throw error;
+    link.note?.(
+      `Shopify takes no bulk operation for ${resource.name}; it is read page by page. ${error.message}`,
+    );
+    return null; // pages give the same, only slower, and tell what is wrong with the shop itself
+  }
+}
+
+/** What an interrupted run has begun, where it is still good and leaves no gap behind `from`. */
+async function findLeft(reading: Reading, leap: Leap, from: string, mark: string): Promise<Operation | null> {
+  const { link } = reading.session;
+  const kept: unknown = JSON.parse((await link.marks?.read(mark)) ?? "null");
+  if (!isObject(kept) || typeof kept.id !== "string" || typeof kept.from !== "string") return null;
+  const begun: Begun = { id: kept.id, from: kept.from, to: typeof kept.to === "string" ? kept.to : null };
+  const reaches = leap.isById ? Number(begun.from) <= Number(from) : begun.from <= from;
+  if (!reaches || (begun.to !== null && begun.to <= from)) return null;
+  const operation = await lookAt(reading, begun);
+  if (operation === null) return null;
+  const isRunning = /^(CREATED|RUNNING)$/.test(operation.status);
+  const isFresh =
+    operation.status === "COMPLETED" && operation.completedAt > link.clock.now().getTime() - FRESH_MS;
+  return isRunning || isFresh ? operation : null;
+}
+
+const BEGIN =
+  "mutation bulk($query: String!) { bulkOperationRunQuery(query: $query, groupObjects: true) { bulkOperation { id } userErrors { field message } } }";
+const CURRENT = "query currentBulk { currentBulkOperation(type: QUERY) { id status query } }";
+
+/** Begins an operation; null where Shopify carries out another one for this app. */
+async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun | null> {
+  const { session } = reading;
+  const to = leap.isById ? null : wholeSecond(session.link.clock.now().getTime() - SEARCH_LAG_MS);
+  if (to !== null && to <= from) throw new AppError("upstream", "All that is left has just changed.");
+  const text = bulkQuery(reading.resource, reading.fields, reading.leftOut, leap.conditions(from, to));
+  const { data } = await query(session, BEGIN, { query: text });
+  const reply = isObject(data.bulkOperationRunQuery) ? data.bulkOperationRunQuery : {};
+  if (isObject(reply.bulkOperation) && typeof reply.bulkOperation.id === "string") {
+    return { id: reply.bulkOperation.id, from, to };
+  }
+  const [error] = Array.isArray(reply.userErrors) ? reply.userErrors.filter(isObject) : [];
+  const said = String(error?.message ?? "It did not say why.").slice(0, 300);
+  if (!/already in progress/i.test(said)) throw new AppError("upstream", `Shopify refused it: ${said}`);
+  // A reply that got lost on its way may have begun this very one.
+  const { data: now } = await query(session, CURRENT);
+  const current = isObject(now.currentBulkOperation) ? now.currentBulkOperation : {};
+  return current.query === text && typeof current.id === "string" ? { id: current.id, from, to } : null;
+}
+
+async function awaitEnd(reading: Reading, begun: Begun): Promise<Operation | null> {
+  const { link } = reading.session;
+  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_LOOK_MS)) {
+    const operation = await lookAt(reading, begun);
+    if (!operation || !/^(CREATED|RUNNING|CANCELING)$/.test(operation.status)) return operation;
+    await rest(link, waitMs);
+  }
+}
+
+const LOOK =
+  "query bulkOperation($id: ID!) { node(id: $id) { ... on BulkOperation { id status errorCode objectCount url completedAt } } }";
+
+/** The operation as it is now; null where Shopify knows it no more. */
+async function lookAt({ session }: Reading, begun: Begun): Promise<Operation | null> {
+  const { data } = await query(session, LOOK, { id: begun.id });
+  const { node } = data;
+  if (!isObject(node) || typeof node.status !== "string") return null;
+  return {
+    ...{ id: begun.id, from: begun.from, to: begun.to, status: node.status },
+    errorCode: typeof node.errorCode === "string" ? node.errorCode : "",
+    url: typeof node.url === "string" ? node.url : null,
+    objects: Number(node.objectCount ?? 0),
+    completedAt: instantMs(node.completedAt),
+  };
+}
+
+/** Where an operation is remembered: the same work again finds it there. */
+function markOf({ session, resource, fields, leftOut }: Reading, leap: Leap): string {
+  const { config }: ShopifyLink = session.link;
+  const text = bulkQuery(resource, fields, leftOut, leap.conditions("0", null));
+  const hash = new Bun.CryptoHasher("sha256").update(`${shopOf(config)} ${versionOf(config)} ${text}`);
+  return `shopify bulk ${resource.name} ${hash.digest("hex").slice(0, 32)}`;
+}

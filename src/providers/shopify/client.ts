@@ -1,0 +1,183 @@
+import type { EgressResponse } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { doubleOf } from "../../base/json-numbers.ts";
+import { expiredCursor, isExpired } from "../api/pages.ts";
+import { callApi, jsonOf, textOf, type Verdict } from "../api/send.ts";
+import { retryAfterMs, setTokens } from "../api/throttle.ts";
+import { type GraphError, graphErrors, isDenied, queryFailure, statusFailure } from "./failure.ts";
+import { endpointOf, type ShopifyLink, shopOf, versionOf } from "./shape.ts";
+
+export const SYSTEM = "Shopify";
+
+/** Points of a plan that nothing is known of yet; each reply tells the shop's own. */
+const QUOTA = { capacity: 1_000, perSecond: 50 };
+/** What a query is taken to cost before its first reply. */
+const FIRST_COST = 20;
+/** A refusal without a word on when to come back. */
+const THROTTLED_MS = 2_000;
+const BUCKET = "shopify points";
+
+/** What came of one query. */
+export interface QueryReply {
+  data: JsonObject;
+  /** Fields that the token may not read: what there is of the data is without them. */
+  denied: GraphError[];
+}
+
+/** Queries of one piece of work; remembers what they cost. */
+export interface ShopifySession {
+  link: ShopifyLink;
+  isHurried: boolean;
+  cost: number;
+}
+
+export const openSession = (link: ShopifyLink, options: { isHurried?: boolean } = {}): ShopifySession => ({
+  link,
+  isHurried: options.isHurried ?? false,
+  cost: FIRST_COST,
+});
+
+/**
+ * Sends one query, within the shop's points and again where Shopify fails in passing. Errors that leave data are given
+ * back where they are denials of single fields. Throws `upstream`, with `details.reason` "query_too_costly" or
+ * "unknown_field" where the query has to be another, and `expiredCursor`.
+ */
+export function query(
+  session: ShopifySession,
+  text: string,
+  variables: JsonObject = {},
+): Promise<QueryReply> {
+  const { link } = session;
+  return callApi(link, {
+    system: SYSTEM,
+    isHurried: session.isHurried,
+    draws: () => [{ name: BUCKET, ...QUOTA, cost: session.cost }],
+    send: () =>
+      link.egress.fetch(endpointOf(link.config), {
+        method: "POST",
+        headers: {
+          accept: "application/json",
+          "content-type": "application/json",
+          "x-shopify-access-token": link.credentials.accessToken,
+        },
+        body: JSON.stringify({ query: text, variables }),
+        signal: link.signal,
+        credentialHeaders: ["x-shopify-access-token"],
+        maxRedirects: 0, // a shop that moved, or no shop: the token goes nowhere else
+      }),
+    read: (response) => readReply(session, response),
+  });
+}
+
+async function readReply(session: ShopifySession, response: EgressResponse): Promise<Verdict<QueryReply>> {
+  const { link } = session;
+  const text = await textOf(SYSTEM, response);
+  tellVersion(link, response.headers);
+  if (response.status === 429) {
+    return { kind: "throttled", waitMs: retryAfterMs(response.headers, link) ?? THROTTLED_MS };
+  }
+  if (response.status !== 200) {
+    const error = statusFailure(link.config, response.status, text);
+    if (error) return { kind: "failed", error };
+  }
+  const body = await jsonOf(text);
+  if (!isObject(body)) return { kind: "failed", error: noJson(link, text) };
+  const waitMs = noteCost(session, body);
+  const errors = graphErrors(body);
+  if (errors.some(({ code, message }) => code === "THROTTLED" || (code === "" && message === "Throttled"))) {
+    return { kind: "throttled", waitMs };
+  }
+  const other = errors.find((error) => !isDenied(error));
+  if (other) return verdictOn(failureOf(errors, other));
+  tellSearch(link, body);
+  const data = isObject(body.data) ? body.data : null;
+  if (data === null && errors.length === 0) return { kind: "failed", error: noJson(link, text) };
+  return { kind: "value", value: { data: data ?? {}, denied: errors } };
+}
+
+const verdictOn = (error: AppError): Verdict<never> => ({
+  kind: isExpired(error) ? "refused" : "failed",
+  error,
+});
+
+function failureOf(errors: readonly GraphError[], error: GraphError): AppError {
+  const { code, message, extensions } = error;
+  const cause = { errors };
+  if (code === "MAX_COST_EXCEEDED" || /exceeds the single query max cost/i.test(message)) {
+    return new AppError("upstream", "Shopify finds a query too costly even for one object.", {
+      details: { reason: "query_too_costly", excess: excessOf(extensions) },
+      cause,
+    });
+  }
+  const { typeName, fieldName } = extensions;
+  if (code === "undefinedField" && typeof typeName === "string" && typeof fieldName === "string") {
+    return new AppError("upstream", `This version of Shopify's API has no ${typeName}.${fieldName}.`, {
+      details: { reason: "unknown_field", field: `${typeName}.${fieldName}` },
+      cause,
+    });
+  }
+  if (/\bcursor\b/i.test(message)) return expiredCursor(SYSTEM);
+  return queryFailure(errors);
+}
+
+/** How many times as costly as Shopify lets it be; 2 where it does not say. */
+function excessOf({ cost, maxCost }: JsonObject): number {
+  const [given, most] = [positive(cost), positive(maxCost)];
+  return given !== null && most !== null && given > most ? given / most : 2;
+}
+
+/** Takes over the shop's points as the reply tells them; milliseconds until a refused query can be afforded. */
+function noteCost(session: ShopifySession, body: JsonObject): number {
+  const cost = isObject(body.extensions) ? body.extensions.cost : null;
+  if (!isObject(cost)) return THROTTLED_MS;
+  const requested = positive(cost.requestedQueryCost);
+  if (requested !== null) session.cost = requested;
+  if (!isObject(cost.throttleStatus)) return THROTTLED_MS;
+  const { maximumAvailable, currentlyAvailable, restoreRate } = cost.throttleStatus;
+  const capacity = positive(maximumAvailable);
+  const perSecond = positive(restoreRate);
+  const available = doubleOf(currentlyAvailable);
+  if (capacity === null || perSecond === null || available === null) return THROTTLED_MS;
+  setTokens(session.link, BUCKET, { capacity, perSecond }, available);
+  return Math.max(100, (((requested ?? 0) - available) / perSecond) * 1000);
+}
+
+function positive(value: Json | undefined): number | null {
+  const number = doubleOf(value);
+  return number !== null && number > 0 && Number.isFinite(number) ? number : null;
+}
+
+function tellVersion(link: ShopifyLink, headers: Headers): void {
+  const version = headers.get("x-shopify-api-version");
+  if (version !== null && version !== versionOf(link.config)) {
+    link.warn?.(
+      `Shopify answered by version ${version} of its API, as it has no version ${versionOf(link.config)} any more; set apiVersion.`,
+    );
+  }
+  const reason = headers.get("x-shopify-api-deprecated-reason");
+  if (reason !== null) {
+    link.warn?.(
+      `Shopify calls what Weir asks of version ${versionOf(link.config)} deprecated: ${reason.slice(0, 300)}`,
+    );
+  }
+}
+
+/** A search that Shopify does not understand is passed over, so that all comes: slow, and nothing else says so. */
+function tellSearch(link: ShopifyLink, body: JsonObject): void {
+  const searches = isObject(body.extensions) ? body.extensions.search : null;
+  for (const search of Array.isArray(searches) ? searches.filter(isObject) : []) {
+    if (!Array.isArray(search.warnings) || search.warnings.length === 0) continue;
+    link.warn?.(
+      `Shopify passed over a part of the search ${JSON.stringify(search.query ?? "").slice(0, 200)}.`,
+    );
+  }
+}
+
+/** A page instead of JSON comes from something in between, or from a server that is no Shopify. */
+const noJson = (link: ShopifyLink, text: string): AppError =>
+  new AppError(
+    "upstream",
+    `What answers for ${shopOf(link.config)} is not Shopify's API, or broke off; check shopDomain and baseUrl.`,
+    { retryable: true, cause: { text: text.slice(0, 500) } },
+  );

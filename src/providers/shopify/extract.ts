@@ -1,0 +1,206 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { instantMs } from "../api/instants.ts";
+import { withLate } from "../api/late.ts";
+import { type ApiPage, type PageWalk, walkPages } from "../api/pages.ts";
+import type { Extraction, ExtractRequest } from "../contract.ts";
+import { canLeap, PAGED_FIRST, readBulk } from "./bulk.ts";
+import { openSession, query, SYSTEM } from "./client.ts";
+import { isDenied } from "./failure.ts";
+import { completeNode } from "./nested.ts";
+import { pageQuery, searchText } from "./query.ts";
+import { askAdapting, type Reading } from "./reading.ts";
+import { checkRange, chosenFields, findResource, type Range, wholeSecond } from "./request.ts";
+import { itemsOf, numericId, toRow } from "./rows.ts";
+import type { ShopifyLink } from "./shape.ts";
+
+/** Shopify's own limit for one page. */
+const MAX_PAGE = 250;
+/** Shopify pages through 25,000 objects of one list; before that the list is asked for anew from where it was. */
+const OBJECTS_OF_A_LIST = 20_000;
+const SIXTY_DAYS_MS = 60 * 86_400_000;
+
+/** Asks for one page: from `order` on, and there behind `after`. */
+interface Turn {
+  order: string | null;
+  after: string | null;
+}
+
+/**
+ * The rows of one resource, page by page. What is filtered by Shopify's search is filtered to the second, so that the
+ * caller applies the range too. Throws `not_found`, `cursor_field_missing`, `definition_invalid`, `upstream`.
+ */
+export async function extractResource(link: ShopifyLink, request: ExtractRequest): Promise<Extraction> {
+  const resource = findResource(request.spec);
+  if (request.where) {
+    throw new AppError("definition_invalid", "Shopify takes no condition: leave `where` out.");
+  }
+  const range = checkRange(resource, request.range);
+  const reading: Reading = {
+    session: openSession(link),
+    resource,
+    fields: chosenFields(resource, request.columns, range?.field ?? null),
+    leftOut: new Set(),
+    pageSize: Math.min(request.batchSize ?? resource.pageSize, request.maxRows ?? MAX_PAGE, MAX_PAGE),
+  };
+  if (resource.isOrderHistory) await tellHistory(link, range?.from ?? null);
+  return { kind: "rows", pages: rowsOf(reading, request, range), ranged: false };
+}
+
+async function* rowsOf(
+  reading: Reading,
+  request: ExtractRequest,
+  range: Range | null,
+): AsyncGenerator<JsonObject[]> {
+  const { resource } = reading;
+  const { link } = reading.session;
+  // Refunds are found by their order's last change, which is never before their own; its end says nothing of them.
+  const searched = resource.rows === undefined ? range?.field : range === null ? undefined : "updated_at";
+  const filter = searched !== undefined && Object.hasOwn(resource.filters, searched) ? searched : null;
+  const sort = filter === null ? null : (resource.filters[filter] ?? null);
+  const order = sort === null ? "id" : (filter ?? "id");
+  const sortKey = sort ?? resource.idSort;
+  const from = range?.from ?? null;
+  const to = resource.rows === undefined ? (range?.to ?? null) : null;
+  const conditions = (start: string | null, end: string | null = to, since: string | null = null) =>
+    searchText([
+      since === null ? null : `updated_at:>='${since}'`,
+      filter !== null && from !== null && (sort === null || start === null) ? `${filter}:>='${from}'` : null,
+      filter !== null && end !== null ? `${filter}:<'${end}'` : null,
+      start === null ? null : sort === null ? `id:>=${start}` : `${filter}:>='${start}'`,
+    ]);
+  const isCut = resource.rows === undefined && (range === null || (sort !== null && range.field === filter));
+
+  const walk: (since: string | null) => PageWalk<Turn> = (since) => ({
+    system: SYSTEM,
+    first: { order: null, after: null },
+    read: (turn) => readPage(reading, turn, conditions(turn.order, to, since), sortKey),
+    keyOf: ({ id, updatedAt }) => (typeof id === "string" ? `${id} ${updatedAt ?? ""}` : null),
+    orderOf: (node) => orderOf(node, order),
+    ...(resource.hasIdSearch ? { resume: (last: string) => ({ order: last, after: null }) } : {}),
+    resumeAfter: OBJECTS_OF_A_LIST,
+    ...(request.maxRows === null && isCut && canLeap(reading)
+      ? {
+          leap: {
+            after: PAGED_FIRST,
+            rows: (start: string) =>
+              readBulk(
+                reading,
+                {
+                  conditions: (begin, end) => conditions(begin, earlier(to, end)),
+                  orderOf: (node) => orderOf(node, order),
+                  isById: order === "id",
+                },
+                start,
+              ),
+          },
+        }
+      : {}),
+    maxRows: isCut ? request.maxRows : null,
+    signal: link.signal,
+  });
+  // In order of ids a list does not come in order of its cursor.
+  const mayMiss = range !== null && sort === null && Object.hasOwn(resource.filters, "updated_at");
+  const pages = mayMiss
+    ? withLate({
+        clock: link.clock,
+        changedMs: ({ updatedAt }) => instantMs(updatedAt),
+        stateOf: ({ id, updatedAt }) => `${id} ${updatedAt}`,
+        pages: (sinceMs) => walkPages(walk(sinceMs === null ? null : wholeSecond(sinceMs))),
+      })
+    : walkPages(walk(null));
+  for await (const nodes of pages) {
+    for (const node of nodes) await completeNode(reading, node);
+    yield resource.rows === undefined
+      ? nodes.map(toRow)
+      : nodes.flatMap((node) => rowsBelow(node, resource.rows));
+  }
+}
+
+/** The earlier one of two instants; null is none. */
+const earlier = (a: string | null, b: string | null): string | null =>
+  a === null || b === null ? (a ?? b) : a < b ? a : b;
+
+/** What a list goes on from: the value of the field it is sorted by, to the second, or the number of the id. */
+function orderOf(node: JsonObject, order: string): string | null {
+  if (order === "id") {
+    const id = typeof node.id === "string" ? numericId(node.id) : null;
+    return typeof id === "number" ? String(id) : null;
+  }
+  const name = order.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const value = node[name];
+  const ms = instantMs(value);
+  return Number.isNaN(ms) ? null : wholeSecond(ms);
+}
+
+function rowsBelow(node: JsonObject, list = ""): JsonObject[] {
+  const value = node[list];
+  const items = Array.isArray(value) ? value : (itemsOf(value) ?? []);
+  const { id, name } = toRow({ id: node.id ?? null, name: node.name ?? null });
+  return items
+    .filter(isObject)
+    .map((item) => ({ ...toRow(item), order_id: id ?? null, order_name: name ?? null }));
+}
+
+async function readPage(
+  reading: Reading,
+  turn: Turn,
+  search: string | null,
+  sort: string | null,
+): Promise<ApiPage<Turn>> {
+  const { resource, session } = reading;
+  const { data } = await askAdapting(reading, () => ({
+    text: pageQuery(resource, reading.fields, reading.leftOut, sort),
+    variables: { first: reading.pageSize, after: turn.after, query: search },
+  }));
+  const list = data[resource.root];
+  const items = itemsOf(list);
+  if (!isObject(list) || items === null) {
+    throw new AppError("upstream", `Shopify's answer has no ${resource.root} in it.`, {
+      retryable: true,
+      cause: data,
+    });
+  }
+  const nodes = items.filter(isObject);
+  if (nodes.length < items.length) {
+    session.link.warn?.(`Shopify gave ${items.length - nodes.length} objects as null; they are left out.`);
+  }
+  const info = isObject(list.pageInfo) ? list.pageInfo : {};
+  const lastEdge = Array.isArray(list.edges) ? list.edges.at(-1) : null;
+  const cursor = info.endCursor ?? (isObject(lastEdge) ? lastEdge.cursor : null);
+  if (info.hasNextPage !== true) return { rows: nodes, next: null };
+  if (typeof cursor !== "string") {
+    throw new AppError("upstream", "Shopify says that there are more pages, and not where they begin.");
+  }
+  return { rows: nodes, next: { ...turn, after: cursor } };
+}
+
+/** Without its own scope an app sees no order that is older than sixty days, and nothing in the replies says so. */
+async function tellHistory(link: ShopifyLink, from: string | null): Promise<void> {
+  const now = link.clock.now().getTime();
+  if (from !== null && Date.parse(from) > now - SIXTY_DAYS_MS) return;
+  const scopes = await readScopes(link);
+  if (scopes === null || scopes.includes("read_all_orders")) return;
+  link.warn?.(
+    "This access token lacks the scope read_all_orders: Shopify gives only the orders of the last 60 days.",
+  );
+}
+
+/** The scopes that the token has; null where Shopify does not tell. */
+export async function readScopes(
+  link: ShopifyLink,
+  options: { isHurried?: boolean } = {},
+): Promise<string[] | null> {
+  try {
+    const session = openSession(link, options);
+    const { data, denied } = await query(session, "{ currentAppInstallation { accessScopes { handle } } }");
+    const app = data.currentAppInstallation;
+    if (denied.some(isDenied) || !isObject(app) || !Array.isArray(app.accessScopes)) return null;
+    return app.accessScopes
+      .filter(isObject)
+      .flatMap(({ handle }) => (typeof handle === "string" ? [handle] : []));
+  } catch (error) {
+    if (error instanceof AppError && !error.retryable) return null; // what is wrong is told by what is asked for itself
+    throw error;
+  }
+}

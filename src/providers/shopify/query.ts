@@ -1,0 +1,92 @@
+import type { Field, Resource } from "./resources.ts";
+
+/**
+ * What is left out of a query: `Type.field` that the API's version has not, and paths such as `lineItems.product` that
+ * the token may not read.
+ */
+export type LeftOut = ReadonlySet<string>;
+
+/** The query for one page of a resource. */
+export function pageQuery(
+  resource: Resource,
+  fields: readonly Field[],
+  leftOut: LeftOut,
+  sort: string | null,
+): string {
+  const { name, root, type, args } = resource;
+  const given = [
+    "first: $first, after: $after",
+    ...(Object.keys(resource.filters).length > 0 || resource.hasIdSearch ? ["query: $query"] : []),
+    ...(sort === null ? [] : [`sortKey: ${sort}`]),
+    ...(args ? [args] : []),
+  ].join(", ");
+  const variables = given.includes("$query")
+    ? "$first: Int!, $after: String, $query: String"
+    : "$first: Int!, $after: String";
+  const nodes = selection(fields, type, leftOut);
+  return `query ${name}(${variables}) { ${root}(${given}) { nodes { ${nodes} } pageInfo { hasNextPage endCursor } } }`;
+}
+
+/** The query for more of a list that hangs from one object. */
+export function moreQuery(type: string, field: Field, path: string, leftOut: LeftOut): string {
+  const list = field.kind === "list";
+  const variables = list ? "$id: ID!, $first: Int!" : "$id: ID!, $first: Int!, $after: String";
+  const paging = list ? "first: $first" : "first: $first, after: $after";
+  const body = selection(field.of ?? [], field.type, leftOut, path);
+  const inner = list ? body : `nodes { ${body} } pageInfo { hasNextPage endCursor }`;
+  return `query more(${variables}) { node(id: $id) { ... on ${type} { ${field.name}(${paging}) { ${inner} } } } }`;
+}
+
+/** Whether a bulk operation takes these fields, and a line of its file tells where it belongs. */
+export const canBeBulk = (fields: readonly Field[]): boolean =>
+  fields.filter(({ kind }) => kind === "connection").length <= 1 && !fields.some(hasListsBelow);
+
+const hasListsBelow = ({ kind, of = [] }: Field): boolean =>
+  kind === "list" || of.some((field) => field.kind !== undefined || hasListsBelow(field));
+
+/** The query that a bulk operation carries out: whole connections by their edges, without pages. */
+export function bulkQuery(
+  { root, type, args }: Resource,
+  fields: readonly Field[],
+  leftOut: LeftOut,
+  search: string | null,
+): string {
+  const given = [...(search === null ? [] : [`query: ${JSON.stringify(search)}`]), ...(args ? [args] : [])];
+  const head = given.length > 0 ? `${root}(${given.join(", ")})` : root;
+  return `{ ${head} { edges { node { ${selection(fields, type, leftOut, "", true)} } } } }`;
+}
+
+/** The fields below an object of `type`; `id` is always among them where the object has one. */
+function selection(
+  fields: readonly Field[],
+  type: string,
+  leftOut: LeftOut,
+  at = "",
+  isBulk = false,
+): string {
+  return fields
+    .filter((field) => !leftOut.has(`${type}.${field.name}`) && !leftOut.has(pathOf(at, field)))
+    .map((field) => fieldText(field, leftOut, pathOf(at, field), isBulk))
+    .join(" ");
+}
+
+export const pathOf = (at: string, { name }: Pick<Field, "name">): string =>
+  at === "" ? name : `${at}.${name}`;
+
+function fieldText(field: Field, leftOut: LeftOut, path: string, isBulk: boolean): string {
+  const args = [
+    ...(field.first === undefined || isBulk ? [] : [`first: ${field.first}`]),
+    ...(field.args ? [field.args] : []),
+  ];
+  const head = args.length > 0 ? `${field.name}(${args.join(", ")})` : field.name;
+  if (!field.of) return head;
+  const body = selection(field.of, field.type, leftOut, path, isBulk) || "__typename";
+  if (isBulk && field.kind === "connection") return `${head} { edges { node { ${body} } } }`;
+  return field.kind === "connection"
+    ? `${head} { nodes { ${body} } pageInfo { hasNextPage endCursor } }`
+    : `${head} { ${body} }`;
+}
+
+/** The date values of a search are quoted; nothing else than an instant gets there. */
+export const searchText = (conditions: readonly (string | null)[]): string | null =>
+  conditions.filter((condition) => condition !== null).join(" AND ") || null;

@@ -1,0 +1,78 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { type QueryReply, query, type ShopifySession } from "./client.ts";
+import { type GraphError, missingScope, scopeIn } from "./failure.ts";
+import { type Field, type Resource, snakeCase } from "./resources.ts";
+
+/** One resource being read. */
+export interface Reading {
+  session: ShopifySession;
+  resource: Resource;
+  fields: readonly Field[];
+  /** See `LeftOut`. */
+  leftOut: Set<string>;
+  /** Objects of one page; falls where Shopify finds the query too costly. */
+  pageSize: number;
+}
+
+/**
+ * Asks, with smaller pages where a query is too costly, and without fields that the API's version has not or that the
+ * token may not read, which is told. `at` is the path of the object that the query's root gives. Throws `upstream`
+ * where the resource itself may not be read.
+ */
+export async function askAdapting(
+  reading: Reading,
+  make: () => { text: string; variables: JsonObject },
+  at = "",
+): Promise<QueryReply> {
+  for (;;) {
+    const { text, variables } = make();
+    try {
+      const reply = await query(reading.session, text, variables);
+      const hasData = isObject(Object.values(reply.data)[0]);
+      let isNew = false;
+      for (const error of reply.denied) isNew = leaveOut(reading, error, at, hasData) || isNew;
+      if (hasData || !isNew) return reply;
+    } catch (error) {
+      if (!(error instanceof AppError) || !adapt(reading, error)) throw error;
+    }
+  }
+}
+
+/** True where the next query is another. */
+function leaveOut(
+  { session, resource, leftOut }: Reading,
+  error: GraphError,
+  at: string,
+  hasData: boolean,
+): boolean {
+  const scope = scopeIn(error);
+  const below = error.path.slice(1).join(".");
+  const path = at === "" || below === "" ? below : `${at}.${below}`;
+  const needs = scope ? `: missing scope ${scope}` : "";
+  if (path === "" && hasData) {
+    session.link.warn?.(`This access token may not read all of ${resource.name}${needs}.`);
+    return false;
+  }
+  if (path === "" || (leftOut.has(path) && !hasData)) {
+    throw missingScope(resource.name, scope ?? resource.scope, error);
+  }
+  const name = path.split(".").map(snakeCase).join(".");
+  session.link.warn?.(`This access token may not read ${name}${needs}; the column stays empty.`);
+  leftOut.add(path);
+  return true;
+}
+
+function adapt(reading: Reading, { details }: AppError): boolean {
+  const { leftOut, session } = reading;
+  const { reason, field, excess } = details ?? {};
+  if (reason === "query_too_costly" && reading.pageSize > 1) {
+    const size = Math.floor(reading.pageSize / (typeof excess === "number" ? excess : 2));
+    reading.pageSize = Math.max(1, Math.min(reading.pageSize - 1, size));
+    return true;
+  }
+  if (reason !== "unknown_field" || typeof field !== "string" || leftOut.has(field)) return false;
+  leftOut.add(field);
+  session.link.warn?.(`This version of Shopify's API has no ${field}; the column stays empty.`);
+  return true;
+}

@@ -1,0 +1,63 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject } from "../../base/json.ts";
+import { defineProvider } from "../contract.ts";
+import { openSession, query } from "./client.ts";
+import { extractResource, readScopes } from "./extract.ts";
+import { missingScope } from "./failure.ts";
+import { columnNames, findResource } from "./request.ts";
+import { RESOURCES, rowFields, snakeCase } from "./resources.ts";
+import { ShopifyConfig, ShopifyCredentials, shopOf } from "./shape.ts";
+
+const SCHEMA = "shopify";
+const USEFUL = /^(read|write)_(orders|customers|products|inventory|locations)$/;
+
+/** A shop by the GraphQL Admin API. */
+export const shopify = defineProvider({
+  id: "shopify",
+  title: "Shopify",
+  description: "Orders, customers, products and stock of a Shopify shop.",
+  config: ShopifyConfig,
+  credentials: ShopifyCredentials,
+  destination: ["shopDomain", "baseUrl"],
+
+  async verify(link) {
+    const session = openSession(link, { isHurried: true });
+    const { data } = await query(session, "{ shop { name myshopifyDomain plan { displayName } } }");
+    if (!isObject(data.shop)) {
+      throw new AppError(
+        "upstream",
+        `What answers for ${shopOf(link.config)} tells of no shop; check shopDomain.`,
+      );
+    }
+    const scopes = await readScopes(link, { isHurried: true });
+    if (scopes === null || scopes.some((scope) => USEFUL.test(scope))) return;
+    throw missingScope(
+      "anything that Weir extracts",
+      "read_orders, read_customers, read_products, read_inventory or read_locations",
+    );
+  },
+
+  tables: {
+    tables: async () => RESOURCES.map(({ name }) => ({ schema: SCHEMA, table: name, spec: name })),
+    async columns(_link, schema, table) {
+      if (schema !== SCHEMA)
+        throw new AppError("not_found", `There is no schema ${JSON.stringify(schema)}; it is "shopify".`);
+      const resource = findResource(table);
+      const types = new Map(rowFields(resource).map(({ name, type }) => [snakeCase(name), type]));
+      return columnNames(resource).map((name) => ({
+        name,
+        dataType: TYPES[name] ?? types.get(name) ?? "String",
+        nullable: name !== "id",
+      }));
+    },
+  },
+
+  extract: extractResource,
+});
+
+/** Columns that Weir makes of others. */
+const TYPES: Readonly<Record<string, string>> = {
+  id: "UnsignedInt64",
+  admin_graphql_api_id: "ID",
+  order_id: "UnsignedInt64",
+};
