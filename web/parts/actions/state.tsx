@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { useApi, useChange, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Confirm } from "./base/dialog.tsx";
-import { Section, Shown } from "./base/page.tsx";
-import { Tree } from "./base/tree.tsx";
+import { useApi, useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { Section, Shown } from "../base/page.tsx";
+import { Tree } from "../base/tree.tsx";
 
 /** The cursors of an extract, and the way to begin anew. */
 export function ActionState({ id }: { id: string }) {

@@ -1,9 +1,9 @@
 import { useLocation } from "wouter";
-import type { Action } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { Confirm } from "./base/dialog.tsx";
-import { Tree } from "./base/tree.tsx";
-import { RunDialog } from "./layout/detail.tsx";
+import type { Action } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { Confirm } from "../base/dialog.tsx";
+import { Tree } from "../base/tree.tsx";
+import { RunDialog } from "../layout/detail.tsx";
 
 interface Props {
   action: Action;
