@@ -2,18 +2,18 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Automation, Reply } from "../calls.ts";
 import { useChange } from "../data.ts";
+import { ConfigEditor } from "../parts/automations/config-editor.tsx";
+import { useLastRun } from "../parts/automations/last-run.ts";
+import { stepsIn } from "../parts/automations/steps-config.ts";
+import { startOf } from "../parts/automations/trigger-schemas.ts";
 import { Button } from "../parts/base/button.tsx";
 import { CopyButton } from "../parts/base/copy.tsx";
 import { Dialog } from "../parts/base/dialog.tsx";
 import { Labelled, TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
-import { ConfigEditor } from "../parts/config-editor.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, toldBy } from "../parts/form/frame.tsx";
-import { useLastRun } from "../parts/last-run.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
-import { stepsIn } from "../parts/steps-config.ts";
-import { startOf } from "../parts/trigger-schemas.ts";
 import { TRIGGERS } from "./automations.tsx";
 
 interface Draft {

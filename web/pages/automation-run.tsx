@@ -3,17 +3,17 @@ import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
+import { Graph } from "../parts/automations/graph.tsx";
+import { stepsOf } from "../parts/automations/graph-place.ts";
+import { Step } from "../parts/automations/step.tsx";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
-import { Graph } from "../parts/graph.tsx";
-import { stepsOf } from "../parts/graph-place.ts";
 import { Origin } from "../parts/runs/origin.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
-import { Step } from "../parts/step.tsx";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 /** Events tell of starts and ends; what waits in line or goes item by item is asked for. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useApi } from "../../data.ts";
+import { useLastRun } from "../automations/last-run.ts";
 import { TemplatePaths } from "../editor/template-paths.ts";
-import { useLastRun } from "../last-run.ts";
 
 /** Offers the editors of an action what its templates saw last, where an automation ran it. */
 export function ActionPaths({ actionId, children }: { actionId: string; children: ReactNode }) {

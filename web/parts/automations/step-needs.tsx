@@ -1,4 +1,4 @@
-import type { Action } from "../calls.ts";
+import type { Action } from "../../calls.ts";
 import { after, type StepValue } from "./steps-config.ts";
 
 interface Props {

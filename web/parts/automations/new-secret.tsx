@@ -1,10 +1,10 @@
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
-import type { Automation } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Confirm } from "./base/dialog.tsx";
-import { ShownOnce } from "./base/shown-once.tsx";
+import type { Automation } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { ShownOnce } from "../base/shown-once.tsx";
 
 const SECRET_BYTES = 32;
 

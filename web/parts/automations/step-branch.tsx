@@ -1,6 +1,6 @@
 import { Split } from "lucide-react";
-import { Button } from "./base/button.tsx";
-import { Dialog } from "./base/dialog.tsx";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
 
 interface Props {
   /** The step that decides, and the ways it may go. */

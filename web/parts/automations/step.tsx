@@ -1,9 +1,9 @@
 import { Link } from "wouter";
-import type { AutomationRun } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Status } from "./base/status.tsx";
-import { exactly } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
+import type { AutomationRun } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Status } from "../base/status.tsx";
+import { exactly } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
 
 type State = AutomationRun["steps"][number];
 

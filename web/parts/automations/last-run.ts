@@ -1,9 +1,9 @@
 import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { call } from "../api.ts";
-import type { Automation, AutomationRun, Run } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { ALWAYS, pathsIn, type TemplatePath } from "./editor/template-paths.ts";
+import { call } from "../../api.ts";
+import type { Automation, AutomationRun, Run } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { ALWAYS, pathsIn, type TemplatePath } from "../editor/template-paths.ts";
 
 /** Of an automation with very many steps the results of so many are read. */
 const MOST_STEPS = 40;

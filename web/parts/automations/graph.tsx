@@ -1,7 +1,7 @@
-import type { AutomationRun } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Sideways } from "./base/sideways.tsx";
-import { INK, lookOf, type Tone } from "./base/status.tsx";
+import type { AutomationRun } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Sideways } from "../base/sideways.tsx";
+import { INK, lookOf, type Tone } from "../base/status.tsx";
 import { dependencyOf, HEIGHT, type Places, place, type Step } from "./graph-place.ts";
 
 const STROKE: Readonly<Record<Tone, string>> = {

@@ -1,18 +1,18 @@
 import { Send } from "lucide-react";
 import { useState } from "react";
-import { type Answer, post } from "../api.ts";
-import type { Automation } from "../calls.ts";
-import { useApi, useMay } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Mono } from "./base/copy.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Facts, Section, Shown } from "./base/page.tsx";
-import { Status } from "./base/status.tsx";
-import { inWords, When } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
-import { Code } from "./editor/code.tsx";
+import { type Answer, post } from "../../api.ts";
+import type { Automation } from "../../calls.ts";
+import { useApi, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Mono } from "../base/copy.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Facts, Section, Shown } from "../base/page.tsx";
+import { Status } from "../base/status.tsx";
+import { inWords, When } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
+import { Code } from "../editor/code.tsx";
+import { type Column, Table } from "../table/table.tsx";
 import { NewSecret } from "./new-secret.tsx";
-import { type Column, Table } from "./table/table.tsx";
 import { type HookConfig, testSenderOf } from "./test-sender.ts";
 
 type Delivery = {

@@ -1,4 +1,4 @@
-import type { Values } from "./form/form.tsx";
+import type { Values } from "../form/form.tsx";
 
 /** A step as the config has it; what is not named here is kept as it is. */
 export interface StepValue extends Values {

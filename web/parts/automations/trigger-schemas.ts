@@ -1,4 +1,4 @@
-import type { Automation, Schema } from "../calls.ts";
+import type { Automation, Schema } from "../../calls.ts";
 
 type TriggerType = Automation["triggerType"];
 

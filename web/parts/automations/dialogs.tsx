@@ -1,8 +1,8 @@
 import { useLocation } from "wouter";
-import type { Automation } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { Confirm } from "./base/dialog.tsx";
-import { RunDialog } from "./layout/detail.tsx";
+import type { Automation } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { Confirm } from "../base/dialog.tsx";
+import { RunDialog } from "../layout/detail.tsx";
 
 interface Props {
   automation: Automation;

@@ -1,4 +1,4 @@
-import type { Automation } from "../calls.ts";
+import type { Automation } from "../../calls.ts";
 
 export interface Step {
   key: string;

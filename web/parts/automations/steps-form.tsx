@@ -1,11 +1,11 @@
 import { useState } from "react";
-import type { Fault } from "../api.ts";
-import type { AutomationRun } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { LinkButton } from "./base/button.tsx";
-import { Section } from "./base/page.tsx";
-import type { Values } from "./form/form.tsx";
-import { startValue } from "./form/schema.ts";
+import type { Fault } from "../../api.ts";
+import type { AutomationRun } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { LinkButton } from "../base/button.tsx";
+import { Section } from "../base/page.tsx";
+import type { Values } from "../form/form.tsx";
+import { startValue } from "../form/schema.ts";
 import { Graph } from "./graph.tsx";
 import { WhichBranch } from "./step-branch.tsx";
 import { StepForm, Works } from "./step-form.tsx";
