@@ -3,14 +3,14 @@ import { useState } from "react";
 import { Redirect, useLocation } from "wouter";
 import type { Artifact } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { contentUrl, fileOf, isDashboard, lookOf, pageOf, titleOf } from "../parts/artifact.ts";
-import { ArtifactView } from "../parts/artifact-view.tsx";
+import { contentUrl, fileOf, isDashboard, lookOf, pageOf, titleOf } from "../parts/artifacts/artifact.ts";
+import { boardOf, Flashboard } from "../parts/artifacts/flashboard.tsx";
+import { ArtifactView } from "../parts/artifacts/view.tsx";
 import { IconButton, LinkButton } from "../parts/base/button.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { sized, When } from "../parts/base/time.tsx";
-import { boardOf, Flashboard } from "../parts/flashboard.tsx";
 
 export default function ArtifactPage({ id }: { id: string }) {
   const artifact = useApi("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } });

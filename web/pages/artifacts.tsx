@@ -1,7 +1,7 @@
 import { FileText, SearchX } from "lucide-react";
 import type { Artifact } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { fileOf, titleOf } from "../parts/artifact.ts";
+import { fileOf, titleOf } from "../parts/artifacts/artifact.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";

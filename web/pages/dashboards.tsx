@@ -1,11 +1,11 @@
 import { LayoutDashboard } from "lucide-react";
 import { Link } from "wouter";
 import { useApi } from "../data.ts";
-import { isBoard, isDashboard, pageOf, titleOf } from "../parts/artifact.ts";
+import { isBoard, isDashboard, pageOf, titleOf } from "../parts/artifacts/artifact.ts";
+import { useSources } from "../parts/artifacts/source.ts";
 import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { exactly, shortly } from "../parts/base/time.tsx";
-import { useSources } from "../parts/run-source.ts";
 
 /** Of the newest artifacts, and of the newest files, so many are looked through. */
 const LIMIT = 100;

@@ -15,7 +15,7 @@ import {
   Zap,
 } from "lucide-react";
 import { call } from "../api.ts";
-import { titleOf } from "./artifact.ts";
+import { titleOf } from "./artifacts/artifact.ts";
 import { personName } from "./base/person.ts";
 import type { Hit } from "./palette-places.ts";
 

@@ -1,10 +1,10 @@
 import { Link } from "wouter";
 import type { Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { ContentLink } from "../artifacts/content-link.tsx";
 import { Section } from "../base/page.tsx";
 import { sized } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
-import { ContentLink } from "../content-link.tsx";
 
 /** What stands in a run where its result was too large for it. */
 interface Kept {

@@ -1,7 +1,7 @@
-import { Section } from "./base/page.tsx";
-import { counted, When } from "./base/time.tsx";
+import { Section } from "../base/page.tsx";
+import { counted, When } from "../base/time.tsx";
+import { Grid } from "../table/grid.tsx";
 import { Drawing } from "./drawing.tsx";
-import { Grid } from "./table/grid.tsx";
 
 interface Origin {
   layer: string;

@@ -1,5 +1,5 @@
-import { base } from "../base.ts";
-import type { Artifact } from "../calls.ts";
+import { base } from "../../base.ts";
+import type { Artifact } from "../../calls.ts";
 
 /** What is known of the file of an artifact; null where its content stands in the artifact itself. */
 export function fileOf({ kind, content }: Artifact): { name: string; type: string; bytes: number } | null {

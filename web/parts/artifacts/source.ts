@@ -1,5 +1,5 @@
-import type { Artifact, Run } from "../calls.ts";
-import { useApi } from "../data.ts";
+import type { Artifact, Run } from "../../calls.ts";
+import { useApi } from "../../data.ts";
 
 /** Of the newest runs, automations and actions so many are asked for: one call for each list, however many artifacts. */
 const LIMIT = 100;

@@ -1,9 +1,9 @@
 import { Download } from "lucide-react";
-import { fetchFile } from "../api.ts";
-import { useMe } from "../data.ts";
+import { fetchFile } from "../../api.ts";
+import { useMe } from "../../data.ts";
+import { tell } from "../base/toast.tsx";
+import { download } from "../table/grid.tsx";
 import { contentUrl } from "./artifact.ts";
-import { tell } from "./base/toast.tsx";
-import { download } from "./table/grid.tsx";
 
 interface Props {
   /** Of an artifact. */

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { readStart } from "../api.ts";
-import type { Artifact } from "../calls.ts";
+import { readStart } from "../../api.ts";
+import type { Artifact } from "../../calls.ts";
+import { Shown } from "../base/page.tsx";
+import { sized } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
 import { contentUrl, lookOf, titleOf } from "./artifact.ts";
-import { Shown } from "./base/page.tsx";
-import { sized } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
 import { boardOf, Flashboard } from "./flashboard.tsx";
 
 /** Of a long content so much is fetched and shown. */
