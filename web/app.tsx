@@ -5,12 +5,12 @@ import { base } from "./base.ts";
 import { useApi } from "./data.ts";
 import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
+import { Prove } from "./parts/account/prove.tsx";
+import { SignIn } from "./parts/account/sign-in.tsx";
 import { Failed, Loading } from "./parts/base/page.tsx";
 import { Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
-import { Prove } from "./parts/prove.tsx";
-import { SignIn } from "./parts/sign-in.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
 
 /** Leads to the sign-in page, and back here afterwards. */

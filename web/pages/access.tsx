@@ -1,13 +1,13 @@
 import { useMay } from "../data.ts";
-import { AccessTokens } from "../parts/access-tokens.tsx";
-import { ApiKeys } from "../parts/api-keys.tsx";
+import { AccessTokens } from "../parts/account/access-tokens.tsx";
+import { ApiKeys } from "../parts/account/api-keys.tsx";
+import { OwnData } from "../parts/account/data.tsx";
+import { OwnInvitations } from "../parts/account/invitations.tsx";
+import { OrganizationTokens } from "../parts/account/organization-tokens.tsx";
+import { OwnPassword } from "../parts/account/password.tsx";
+import { SecondFactor } from "../parts/account/second-factor.tsx";
+import { Sessions } from "../parts/account/sessions.tsx";
 import { PageHead, useTab } from "../parts/base/page.tsx";
-import { OrganizationTokens } from "../parts/organization-tokens.tsx";
-import { OwnData } from "../parts/own-data.tsx";
-import { OwnInvitations } from "../parts/own-invitations.tsx";
-import { OwnPassword } from "../parts/own-password.tsx";
-import { SecondFactor } from "../parts/second-factor.tsx";
-import { Sessions } from "../parts/sessions.tsx";
 
 export default function Access() {
   const may = useMay("admin");

@@ -1,15 +1,15 @@
 import { KeyRound, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
-import { Button, IconButton } from "./base/button.tsx";
-import { Confirm, Dialog } from "./base/dialog.tsx";
-import { Empty } from "./base/page.tsx";
-import { ShownOnce } from "./base/shown-once.tsx";
-import { When } from "./base/time.tsx";
-import { tell } from "./base/toast.tsx";
-import { Refusal, useFirstFault } from "./form/frame.tsx";
-import { useNew } from "./hooks.ts";
-import { Older, type useOlder } from "./table/older.tsx";
-import { type Column, Named, Table } from "./table/table.tsx";
+import { Button, IconButton } from "../base/button.tsx";
+import { Confirm, Dialog } from "../base/dialog.tsx";
+import { Empty } from "../base/page.tsx";
+import { ShownOnce } from "../base/shown-once.tsx";
+import { When } from "../base/time.tsx";
+import { tell } from "../base/toast.tsx";
+import { Refusal, useFirstFault } from "../form/frame.tsx";
+import { useNew } from "../hooks.ts";
+import { Older, type useOlder } from "../table/older.tsx";
+import { type Column, Named, Table } from "../table/table.tsx";
 
 interface Credential {
   id: string;

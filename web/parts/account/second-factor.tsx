@@ -1,15 +1,15 @@
 import { ShieldCheck, ShieldOff } from "lucide-react";
 import { useState } from "react";
 import { encode } from "uqr";
-import type { Reply } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { CopyButton } from "./base/copy.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Section, Shown } from "./base/page.tsx";
-import { ShownOnce } from "./base/shown-once.tsx";
+import type { Reply } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { CopyButton } from "../base/copy.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Section, Shown } from "../base/page.tsx";
+import { ShownOnce } from "../base/shown-once.tsx";
+import { toldBy } from "../form/frame.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { toldBy } from "./form/frame.tsx";
 
 type Begun = Reply<"POST /api/v1/users/me/totp">;
 

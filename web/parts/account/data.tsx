@@ -1,13 +1,13 @@
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
-import { base } from "../base.ts";
-import { useChange, useMe } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Section } from "./base/page.tsx";
+import { base } from "../../base.ts";
+import { useChange, useMe } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Section } from "../base/page.tsx";
+import { FileButton } from "../file-button.tsx";
+import { toldBy } from "../form/frame.tsx";
 import { FormDialog } from "./credentials.tsx";
-import { FileButton } from "./file-button.tsx";
-import { toldBy } from "./form/frame.tsx";
 
 /** What is kept about the person: all of it as a file, and its erasure. */
 export function OwnData() {

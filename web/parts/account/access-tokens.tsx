@@ -1,12 +1,12 @@
 import { useState } from "react";
-import type { Reply } from "../calls.ts";
-import { useChange, useMe } from "../data.ts";
-import { Labelled, TextField } from "./base/labelled.tsx";
-import { Tag } from "./base/status.tsx";
-import { useNow, When } from "./base/time.tsx";
+import type { Reply } from "../../calls.ts";
+import { useChange, useMe } from "../../data.ts";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { Tag } from "../base/status.tsx";
+import { useNow, When } from "../base/time.tsx";
+import { toldBy } from "../form/frame.tsx";
+import { useOlder } from "../table/older.tsx";
 import { Credentials, FormDialog } from "./credentials.tsx";
-import { toldBy } from "./form/frame.tsx";
-import { useOlder } from "./table/older.tsx";
 
 type Made = Reply<"POST /api/v1/access-tokens">;
 

@@ -1,12 +1,12 @@
 import { LogOut, Monitor, TerminalSquare } from "lucide-react";
 import { useState } from "react";
-import type { Reply } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { Button, IconButton } from "./base/button.tsx";
-import { Confirm } from "./base/dialog.tsx";
-import { When } from "./base/time.tsx";
-import { Older, useOlder } from "./table/older.tsx";
-import { type Column, Named, Table } from "./table/table.tsx";
+import type { Reply } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Button, IconButton } from "../base/button.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { When } from "../base/time.tsx";
+import { Older, useOlder } from "../table/older.tsx";
+import { type Column, Named, Table } from "../table/table.tsx";
 
 type Session = Reply<"GET /api/v1/sessions">["items"][number];
 

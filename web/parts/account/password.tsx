@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { useChange } from "../data.ts";
-import { TextField } from "./base/labelled.tsx";
-import { Check } from "./catalog-fields.tsx";
-import { FormFrame, toldBy } from "./form/frame.tsx";
+import { useChange } from "../../data.ts";
+import { TextField } from "../base/labelled.tsx";
+import { Check } from "../catalog-fields.tsx";
+import { FormFrame, toldBy } from "../form/frame.tsx";
 
 const EMPTY = { currentPassword: "", newPassword: "", endTokens: true };
 

@@ -1,11 +1,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { ApiError } from "../api.ts";
-import { base } from "../base.ts";
-import { useApi, useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Dialog } from "./base/dialog.tsx";
-import { TextField } from "./base/labelled.tsx";
+import { ApiError } from "../../api.ts";
+import { base } from "../../base.ts";
+import { useApi, useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { TextField } from "../base/labelled.tsx";
 
 /** Asks to sign in anew over the page as it stands, so that nothing typed is lost. */
 export function SignIn({ email, onDone }: { email: string; onDone: () => void }) {

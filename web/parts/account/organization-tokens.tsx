@@ -1,14 +1,14 @@
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { Reply } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { IconButton } from "./base/button.tsx";
-import { Confirm } from "./base/dialog.tsx";
-import { personName } from "./base/person.ts";
-import { Tag } from "./base/status.tsx";
-import { When } from "./base/time.tsx";
-import { Older, useOlder } from "./table/older.tsx";
-import { type Column, Named, Table } from "./table/table.tsx";
+import type { Reply } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { IconButton } from "../base/button.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { personName } from "../base/person.ts";
+import { Tag } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { Older, useOlder } from "../table/older.tsx";
+import { type Column, Named, Table } from "../table/table.tsx";
 
 type Token = Reply<"GET /api/v1/organizations/tokens">["items"][number];
 

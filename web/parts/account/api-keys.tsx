@@ -1,12 +1,12 @@
 import { useState } from "react";
-import type { Reply } from "../calls.ts";
-import { useChange, useMay } from "../data.ts";
-import { TextField } from "./base/labelled.tsx";
-import { AdminsOnly, type Role, RoleField } from "./base/role.tsx";
-import { Tag } from "./base/status.tsx";
+import type { Reply } from "../../calls.ts";
+import { useChange, useMay } from "../../data.ts";
+import { TextField } from "../base/labelled.tsx";
+import { AdminsOnly, type Role, RoleField } from "../base/role.tsx";
+import { Tag } from "../base/status.tsx";
+import { toldBy } from "../form/frame.tsx";
+import { useOlder } from "../table/older.tsx";
 import { Credentials, FormDialog } from "./credentials.tsx";
-import { toldBy } from "./form/frame.tsx";
-import { useOlder } from "./table/older.tsx";
 
 type Made = Reply<"POST /api/v1/api-keys">;
 

@@ -1,13 +1,13 @@
 import { Check, X } from "lucide-react";
-import { ApiError, switchTo } from "../api.ts";
-import type { Reply } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Failed, Loading } from "./base/page.tsx";
-import { personName } from "./base/person.ts";
-import { Tag } from "./base/status.tsx";
-import { When } from "./base/time.tsx";
-import { Named } from "./table/table.tsx";
+import { ApiError, switchTo } from "../../api.ts";
+import type { Reply } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Failed, Loading } from "../base/page.tsx";
+import { personName } from "../base/person.ts";
+import { Tag } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { Named } from "../table/table.tsx";
 
 type Own = Reply<"GET /api/v1/users/me/invitations">["items"][number];
 

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useChange } from "../data.ts";
-import { TextField } from "./base/labelled.tsx";
+import { useChange } from "../../data.ts";
+import { TextField } from "../base/labelled.tsx";
 import { FormDialog } from "./credentials.tsx";
 
 /** Asks for the password, or a code, where the last sign-in is too long ago for what was asked. */
