@@ -8,9 +8,9 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Held } from "../parts/layout/detail.tsx";
-import { OrganizationExport } from "../parts/organization-export.tsx";
-import { NewOrganization, OrganizationSettings } from "../parts/organization-forms.tsx";
-import { OrganizationRemoval } from "../parts/organization-removal.tsx";
+import { OrganizationExport } from "../parts/organization/export.tsx";
+import { NewOrganization, OrganizationSettings } from "../parts/organization/forms.tsx";
+import { OrganizationRemoval } from "../parts/organization/removal.tsx";
 
 export default function OrganizationPage() {
   const may = useMay("admin");

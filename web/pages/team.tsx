@@ -10,7 +10,7 @@ import { personName } from "../parts/base/person.ts";
 import { ROLES, type Role, useGivable } from "../parts/base/role.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
-import { Invitations } from "../parts/invitations.tsx";
+import { Invitations } from "../parts/organization/invitations.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
 
 export default function Team() {

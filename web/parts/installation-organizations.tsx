@@ -6,7 +6,7 @@ import { Button } from "./base/button.tsx";
 import { Empty } from "./base/page.tsx";
 import { Tag } from "./base/status.tsx";
 import { dayOf, When } from "./base/time.tsx";
-import { NewOrganization } from "./organization-forms.tsx";
+import { NewOrganization } from "./organization/forms.tsx";
 import { limitsInWords } from "./quotas.ts";
 import { Choice, FilterBar, SearchField } from "./table/filters.tsx";
 import { Older, useOlder } from "./table/older.tsx";

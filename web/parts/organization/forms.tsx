@@ -1,11 +1,11 @@
 import { useState } from "react";
-import { switchTo } from "../api.ts";
-import type { Reply } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { FormDialog } from "./account/credentials.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Check } from "./catalog-fields.tsx";
-import { FormFrame, toldBy } from "./form/frame.tsx";
+import { switchTo } from "../../api.ts";
+import type { Reply } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { FormDialog } from "../account/credentials.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Check } from "../catalog-fields.tsx";
+import { FormFrame, toldBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;

@@ -1,6 +1,6 @@
-import type { Reply } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Labelled, TextField } from "./base/labelled.tsx";
+import type { Reply } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Labelled, TextField } from "../base/labelled.tsx";
 
 export type Plan = Reply<"GET /api/v1/organizations/current">["plan"];
 interface Rate {
