@@ -2,8 +2,8 @@ import { useApi } from "../data.ts";
 import { Mono } from "../parts/base/copy.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { dayOf, When } from "../parts/base/time.tsx";
-import { InstallationLimits } from "../parts/installation-limits.tsx";
-import { RestoreOrganization } from "../parts/installation-organizations.tsx";
+import { InstallationLimits } from "../parts/installation/limits.tsx";
+import { RestoreOrganization } from "../parts/installation/organizations.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 import { OperatorsOnly } from "../parts/layout/operators-only.tsx";
 

@@ -1,7 +1,7 @@
 import { PageHead, useTab } from "../parts/base/page.tsx";
-import { InstallationHealth } from "../parts/installation-health.tsx";
-import { InstallationOrganizations } from "../parts/installation-organizations.tsx";
-import { InstallationUsers } from "../parts/installation-users.tsx";
+import { InstallationHealth } from "../parts/installation/health.tsx";
+import { InstallationOrganizations } from "../parts/installation/organizations.tsx";
+import { InstallationUsers } from "../parts/installation/users.tsx";
 import { OperatorsOnly } from "../parts/layout/operators-only.tsx";
 
 export default function Installation() {

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { CircleCheck, OctagonX, RefreshCw } from "lucide-react";
-import { call } from "../api.ts";
-import { useApi } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Facts, Section, Shown } from "./base/page.tsx";
-import { Tag } from "./base/status.tsx";
+import { call } from "../../api.ts";
+import { useApi } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Facts, Section, Shown } from "../base/page.tsx";
+import { Tag } from "../base/status.tsx";
 
 /** What each check is called, and what it tried. */
 const CHECKS: Readonly<Record<string, readonly [name: string, about: string]>> = {

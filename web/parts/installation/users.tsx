@@ -1,22 +1,22 @@
 import { Download, MailCheck, SearchX, ShieldMinus, ShieldPlus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { fetchFile } from "../api.ts";
-import type { InstallationUser } from "../calls.ts";
-import { useChange, useMe } from "../data.ts";
-import { FormDialog } from "./account/credentials.tsx";
-import { Button, IconButton } from "./base/button.tsx";
-import { Dialog } from "./base/dialog.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Empty } from "./base/page.tsx";
-import { personName } from "./base/person.ts";
-import { Tag } from "./base/status.tsx";
-import { When } from "./base/time.tsx";
-import { tell } from "./base/toast.tsx";
-import { toldBy } from "./form/frame.tsx";
-import { Choice, FilterBar, SearchField } from "./table/filters.tsx";
-import { download } from "./table/grid.tsx";
-import { Older, useOlder } from "./table/older.tsx";
-import { type Column, Named, Table, useFilters } from "./table/table.tsx";
+import { fetchFile } from "../../api.ts";
+import type { InstallationUser } from "../../calls.ts";
+import { useChange, useMe } from "../../data.ts";
+import { FormDialog } from "../account/credentials.tsx";
+import { Button, IconButton } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Empty } from "../base/page.tsx";
+import { personName } from "../base/person.ts";
+import { Tag } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { tell } from "../base/toast.tsx";
+import { toldBy } from "../form/frame.tsx";
+import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
+import { download } from "../table/grid.tsx";
+import { Older, useOlder } from "../table/older.tsx";
+import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 
 /** What is about to change of a user, once it is confirmed. */
 interface Change {

@@ -1,16 +1,16 @@
 import { Building2, Plus, SearchX } from "lucide-react";
 import { useState } from "react";
-import type { InstallationOrganization } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Empty } from "./base/page.tsx";
-import { Tag } from "./base/status.tsx";
-import { dayOf, When } from "./base/time.tsx";
-import { NewOrganization } from "./organization/forms.tsx";
+import type { InstallationOrganization } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Empty } from "../base/page.tsx";
+import { Tag } from "../base/status.tsx";
+import { dayOf, When } from "../base/time.tsx";
+import { NewOrganization } from "../organization/forms.tsx";
+import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
+import { Older, useOlder } from "../table/older.tsx";
+import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 import { limitsInWords } from "./quotas.ts";
-import { Choice, FilterBar, SearchField } from "./table/filters.tsx";
-import { Older, useOlder } from "./table/older.tsx";
-import { type Column, Named, Table, useFilters } from "./table/table.tsx";
 
 const STATES = [
   ["false", "Active"],

@@ -1,5 +1,5 @@
-import type { InstallationOrganization } from "../calls.ts";
-import { counted, sized } from "./base/time.tsx";
+import type { InstallationOrganization } from "../../calls.ts";
+import { counted, sized } from "../base/time.tsx";
 
 export type Quotas = InstallationOrganization["quotas"];
 export type Quota = keyof Quotas;
