@@ -7,9 +7,9 @@ import { useApi } from "../data.ts";
 import { onEvent } from "../live.ts";
 import { Button } from "../parts/base/button.tsx";
 import { Empty, Failed, Loading, PageHead } from "../parts/base/page.tsx";
-import { EventRow } from "../parts/event-row.tsx";
-import { Story, WholeEvent } from "../parts/event-whole.tsx";
-import { folded, useSubjects } from "../parts/event-words.ts";
+import { EventRow } from "../parts/events/row.tsx";
+import { Story, WholeEvent } from "../parts/events/whole.tsx";
+import { folded, useSubjects } from "../parts/events/words.ts";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
 import { useFilters } from "../parts/table/table.tsx";
 

@@ -1,5 +1,5 @@
-import type { AuditEvent } from "../calls.ts";
-import { useApi } from "../data.ts";
+import type { AuditEvent } from "../../calls.ts";
+import { useApi } from "../../data.ts";
 
 /** What things are called whose name in event types is not that of people. */
 const NOUNS: Readonly<Record<string, string>> = {

@@ -1,13 +1,13 @@
 import { Link } from "wouter";
-import type { AuditEvent } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Mono } from "./base/copy.tsx";
-import { Dialog } from "./base/dialog.tsx";
-import { Facts, Shown } from "./base/page.tsx";
-import { exactly } from "./base/time.tsx";
-import { Timeline } from "./base/timeline.tsx";
-import { Tree } from "./base/tree.tsx";
-import { subjectOf, titleOf, toneOf, useSubjects, who } from "./event-words.ts";
+import type { AuditEvent } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Mono } from "../base/copy.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { Facts, Shown } from "../base/page.tsx";
+import { exactly } from "../base/time.tsx";
+import { Timeline } from "../base/timeline.tsx";
+import { Tree } from "../base/tree.tsx";
+import { subjectOf, titleOf, toneOf, useSubjects, who } from "./words.ts";
 
 const PAGES: Readonly<Record<string, string>> = {
   action: "/actions/",

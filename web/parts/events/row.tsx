@@ -1,9 +1,9 @@
 import { useState } from "react";
-import type { AuditEvent } from "../calls.ts";
-import { Button } from "./base/button.tsx";
-import { StatusIcon } from "./base/status.tsx";
-import { When } from "./base/time.tsx";
-import { subjectOf, type Told, titleOf, toneOf, who } from "./event-words.ts";
+import type { AuditEvent } from "../../calls.ts";
+import { Button } from "../base/button.tsx";
+import { StatusIcon } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { subjectOf, type Told, titleOf, toneOf, who } from "./words.ts";
 
 interface Props {
   told: Told;
