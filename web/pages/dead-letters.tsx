@@ -9,11 +9,11 @@ import { errorLine } from "../parts/base/error-text.tsx";
 import { Empty, PageHead } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
-import { useHooks, useReceivers } from "../parts/hooks.ts";
 import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Table, useFilters } from "../parts/table/table.tsx";
+import { useHooks, useReceivers } from "../parts/webhooks/hooks.ts";
 
 export default function DeadLetters() {
   const may = useMay("member");

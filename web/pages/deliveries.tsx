@@ -5,11 +5,11 @@ import { errorLine } from "../parts/base/error-text.tsx";
 import { Empty, PageHead } from "../parts/base/page.tsx";
 import { lookOf, Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { useHooks } from "../parts/hooks.ts";
 import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../parts/table/table.tsx";
+import { useHooks } from "../parts/webhooks/hooks.ts";
 
 const STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
 

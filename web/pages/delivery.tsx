@@ -9,7 +9,7 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { exactly, inWords, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
-import { useHooks } from "../parts/hooks.ts";
+import { useHooks } from "../parts/webhooks/hooks.ts";
 
 type Whole = Reply<"GET /api/v1/webhook-deliveries/{delivery_id}">;
 

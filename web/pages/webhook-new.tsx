@@ -6,8 +6,8 @@ import { TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import { AdminsOnly } from "../parts/base/role.tsx";
 import { ShownOnce } from "../parts/base/shown-once.tsx";
-import { EventPicker } from "../parts/event-picker.tsx";
 import { FormFrame, toldBy } from "../parts/form/frame.tsx";
+import { EventPicker } from "../parts/webhooks/event-picker.tsx";
 
 export default function NewWebhook() {
   const may = useMay("admin");

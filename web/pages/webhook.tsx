@@ -13,8 +13,8 @@ import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { tell } from "../parts/base/toast.tsx";
 import { Held } from "../parts/layout/detail.tsx";
-import { OutboundDeliveries } from "../parts/outbound-deliveries.tsx";
-import { WebhookSecret, WebhookSettings } from "../parts/webhook-settings.tsx";
+import { OutboundDeliveries } from "../parts/webhooks/deliveries.tsx";
+import { WebhookSecret, WebhookSettings } from "../parts/webhooks/settings.tsx";
 
 export default function WebhookPage({ id }: { id: string }) {
   const may = useMay("admin");

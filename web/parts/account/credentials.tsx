@@ -7,9 +7,9 @@ import { ShownOnce } from "../base/shown-once.tsx";
 import { When } from "../base/time.tsx";
 import { tell } from "../base/toast.tsx";
 import { Refusal, useFirstFault } from "../form/frame.tsx";
-import { useNew } from "../hooks.ts";
 import { Older, type useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
+import { useNew } from "../webhooks/hooks.ts";
 
 interface Credential {
   id: string;

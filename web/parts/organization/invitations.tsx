@@ -12,9 +12,9 @@ import { ShownOnce } from "../base/shown-once.tsx";
 import { Tag } from "../base/status.tsx";
 import { useNow, When } from "../base/time.tsx";
 import { toldBy } from "../form/frame.tsx";
-import { useNew } from "../hooks.ts";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
+import { useNew } from "../webhooks/hooks.ts";
 
 type Invitation = Reply<"GET /api/v1/organizations/invitations">["items"][number];
 type Made = Reply<"POST /api/v1/organizations/invitations">;

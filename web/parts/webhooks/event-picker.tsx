@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { useId } from "react";
-import { useApi } from "../data.ts";
+import { useApi } from "../../data.ts";
 
 interface Props {
   /** Patterns: `action.failed`, `action.*`, `*`. */

@@ -1,14 +1,14 @@
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
-import type { Webhook } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Confirm } from "./base/dialog.tsx";
-import { TextField } from "./base/labelled.tsx";
-import { Section } from "./base/page.tsx";
-import { ShownOnce } from "./base/shown-once.tsx";
+import type { Webhook } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { TextField } from "../base/labelled.tsx";
+import { Section } from "../base/page.tsx";
+import { ShownOnce } from "../base/shown-once.tsx";
+import { FormFrame, toldBy } from "../form/frame.tsx";
 import { EventPicker } from "./event-picker.tsx";
-import { FormFrame, toldBy } from "./form/frame.tsx";
 
 /** Where a subscription sends to, and what. */
 export function WebhookSettings({

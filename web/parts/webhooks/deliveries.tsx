@@ -1,18 +1,18 @@
 import { RotateCcw, Send } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
-import type { OutboundDelivery, Webhook } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { Button } from "./base/button.tsx";
-import { Mono } from "./base/copy.tsx";
-import { Dialog } from "./base/dialog.tsx";
-import { ErrorText, errorLine } from "./base/error-text.tsx";
-import { Empty, Facts, Shown } from "./base/page.tsx";
-import { lookOf, Status, Tag } from "./base/status.tsx";
-import { exactly, inWords, When } from "./base/time.tsx";
-import { Tree } from "./base/tree.tsx";
-import { Choice, FilterBar } from "./table/filters.tsx";
-import { Older, useOlder } from "./table/older.tsx";
-import { type Column, Named, Table, useFilters } from "./table/table.tsx";
+import type { OutboundDelivery, Webhook } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Mono } from "../base/copy.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { ErrorText, errorLine } from "../base/error-text.tsx";
+import { Empty, Facts, Shown } from "../base/page.tsx";
+import { lookOf, Status, Tag } from "../base/status.tsx";
+import { exactly, inWords, When } from "../base/time.tsx";
+import { Tree } from "../base/tree.tsx";
+import { Choice, FilterBar } from "../table/filters.tsx";
+import { Older, useOlder } from "../table/older.tsx";
+import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 
 /** A delivery ends without an event that tells of it. */
 const REFETCH_MS = 4000;

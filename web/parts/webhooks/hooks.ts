@@ -1,5 +1,5 @@
 import { useSearchParams } from "wouter";
-import { useApi, useMay } from "../data.ts";
+import { useApi, useMay } from "../../data.ts";
 
 /** Automations that webhooks start, by id; of the first hundred. */
 export function useHooks(): ReadonlyMap<string, string> {
