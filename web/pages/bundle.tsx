@@ -9,7 +9,13 @@ import { When } from "../parts/base/time.tsx";
 import { SchemaForm, type Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { propertiesOf } from "../parts/form/schema.ts";
-import { ComponentList, componentsOf, type Install, MadeList, useInstalls } from "../parts/made.tsx";
+import {
+  ComponentList,
+  componentsOf,
+  type Install,
+  MadeList,
+  useInstalls,
+} from "../parts/templates/made.tsx";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Installs before the latest that are shown. */

@@ -5,8 +5,8 @@ import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
-import { useInstalls } from "../parts/made.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
+import { useInstalls } from "../parts/templates/made.tsx";
 
 const LIMIT = 48;
 

@@ -14,7 +14,7 @@ import {
   type TemplateType,
   TYPES,
   valuesOf,
-} from "../parts/template-fields.tsx";
+} from "../parts/templates/fields.tsx";
 
 const asJson = (value: object) => JSON.stringify(value, null, 2);
 

@@ -7,9 +7,9 @@ import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { Held } from "../parts/layout/detail.tsx";
-import { TemplateDeeds } from "../parts/template-deeds.tsx";
-import { TemplateEditor } from "../parts/template-editor.tsx";
-import { TemplateUse } from "../parts/template-use.tsx";
+import { TemplateDeeds } from "../parts/templates/deeds.tsx";
+import { TemplateEditor } from "../parts/templates/editor.tsx";
+import { TemplateUse } from "../parts/templates/use.tsx";
 
 export default function TemplatePage({ id }: { id: string }) {
   const template = useApi("GET /api/v1/templates/{template_id}", { path: { template_id: id } });

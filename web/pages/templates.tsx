@@ -8,7 +8,7 @@ import { When } from "../parts/base/time.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
-import { TYPES } from "../parts/template-fields.tsx";
+import { TYPES } from "../parts/templates/fields.tsx";
 
 const LIMIT = 50;
 

@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { call } from "../api.ts";
-import type { Schema, Template } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { Section } from "./base/page.tsx";
-import { ConnectionChoice } from "./connections/choice.tsx";
-import { SchemaForm, type Values } from "./form/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "./form/frame.tsx";
-import { propertiesOf, startValue } from "./form/schema.ts";
+import { call } from "../../api.ts";
+import type { Schema, Template } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { Section } from "../base/page.tsx";
+import { ConnectionChoice } from "../connections/choice.tsx";
+import { SchemaForm, type Values } from "../form/form.tsx";
+import { FormFrame, faultsOf, NameFields, toldBy } from "../form/frame.tsx";
+import { propertiesOf, startValue } from "../form/schema.ts";
 
 /** The form that makes a connection or an action of a published template. */
 export function TemplateUse({ template }: { template: Template }) {

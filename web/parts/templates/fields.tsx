@@ -1,7 +1,7 @@
-import type { Fault } from "../api.ts";
-import type { Template } from "../calls.ts";
-import { TextField } from "./base/labelled.tsx";
-import { JsonField, readObject } from "./form/json-text.tsx";
+import type { Fault } from "../../api.ts";
+import type { Template } from "../../calls.ts";
+import { TextField } from "../base/labelled.tsx";
+import { JsonField, readObject } from "../form/json-text.tsx";
 
 export type TemplateType = Template["templateType"];
 

@@ -1,10 +1,10 @@
 import { Archive, Package, Rocket, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
-import type { Template } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { Button, IconButton, LinkButton } from "./base/button.tsx";
-import { Confirm } from "./base/dialog.tsx";
+import type { Template } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Button, IconButton, LinkButton } from "../base/button.tsx";
+import { Confirm } from "../base/dialog.tsx";
 
 /** A version is published, deprecated and deleted. */
 export function TemplateDeeds({ template }: { template: Template }) {

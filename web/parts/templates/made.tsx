@@ -1,9 +1,9 @@
 import { useQueries } from "@tanstack/react-query";
 import { Cable, type LucideIcon, Package, Workflow, Zap } from "lucide-react";
 import { Link } from "wouter";
-import { ApiError, call } from "../api.ts";
-import type { Template } from "../calls.ts";
-import { useApi } from "../data.ts";
+import { ApiError, call } from "../../api.ts";
+import type { Template } from "../../calls.ts";
+import { useApi } from "../../data.ts";
 
 /** One thing that an install made. */
 interface Made {

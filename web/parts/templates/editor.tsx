@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
-import type { Template } from "../calls.ts";
-import { useChange } from "../data.ts";
-import { FormFrame, faultsOf, toldBy } from "./form/frame.tsx";
-import { isReadable, PARTS, TemplateNames, TemplateParts, textOf, valuesOf } from "./template-fields.tsx";
+import type { Template } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { FormFrame, faultsOf, toldBy } from "../form/frame.tsx";
+import { isReadable, PARTS, TemplateNames, TemplateParts, textOf, valuesOf } from "./fields.tsx";
 
 /** Changes a draft, or makes one of a published version, and then leads to it. */
 export function TemplateEditor({
