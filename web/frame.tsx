@@ -24,8 +24,8 @@ import { useLink } from "./live.ts";
 import { IconButton } from "./parts/base/button.tsx";
 import { Menu } from "./parts/base/menu.tsx";
 import { counted } from "./parts/base/time.tsx";
-import { Keys } from "./parts/keys-help.tsx";
-import { Palette } from "./parts/palette.tsx";
+import { Keys } from "./parts/palette/keys-help.tsx";
+import { Palette } from "./parts/palette/palette.tsx";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
 const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch", "Organization", "Operator"];

@@ -14,10 +14,10 @@ import {
   Workflow,
   Zap,
 } from "lucide-react";
-import { call } from "../api.ts";
-import { titleOf } from "./artifacts/artifact.ts";
-import { personName } from "./base/person.ts";
-import type { Hit } from "./palette-places.ts";
+import { call } from "../../api.ts";
+import { titleOf } from "../artifacts/artifact.ts";
+import { personName } from "../base/person.ts";
+import type { Hit } from "./places.ts";
 
 const EACH = 5;
 /** So many of the newest are looked through for the end of an id, and so many events. */

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { CornerDownLeft, Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { useInstallation, useMay } from "../data.ts";
-import { type Hit, PLACES } from "./palette-places.ts";
-import { isId, isIdPart, searchId, searchIdPart, searchNames } from "./palette-search.ts";
+import { useInstallation, useMay } from "../../data.ts";
+import { type Hit, PLACES } from "./places.ts";
+import { isId, isIdPart, searchId, searchIdPart, searchNames } from "./search.ts";
 
 const TYPING_MS = 150;
 

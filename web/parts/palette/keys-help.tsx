@@ -1,6 +1,6 @@
-import { areasFor } from "../areas.ts";
-import { useInstallation } from "../data.ts";
-import { Dialog } from "./base/dialog.tsx";
+import { areasFor } from "../../areas.ts";
+import { useInstallation } from "../../data.ts";
+import { Dialog } from "../base/dialog.tsx";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["Ctrl K", "Search names, slugs and ids"],

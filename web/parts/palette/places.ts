@@ -1,5 +1,5 @@
 import { FileCode, KeyRound, type LucideIcon, MailPlus, Plus, Webhook } from "lucide-react";
-import { AREAS } from "../areas.ts";
+import { AREAS } from "../../areas.ts";
 
 export interface Hit {
   href: string;
