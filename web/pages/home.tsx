@@ -4,11 +4,11 @@ import { Link, useLocation } from "wouter";
 import { call } from "../api.ts";
 import type { Reply } from "../calls.ts";
 import { useApi, useMe } from "../data.ts";
-import { Attention } from "../parts/attention.tsx";
-import { type Bar, Bars } from "../parts/bars.tsx";
 import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { counted, useNow, When } from "../parts/base/time.tsx";
+import { Attention } from "../parts/home/attention.tsx";
+import { type Bar, Bars } from "../parts/home/bars.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
 
 const HOUR_MS = 3_600_000;

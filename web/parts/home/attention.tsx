@@ -1,10 +1,10 @@
 import { CircleCheck } from "lucide-react";
 import { Link } from "wouter";
-import type { Reply } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Section } from "./base/page.tsx";
-import { StatusIcon } from "./base/status.tsx";
-import { counted, useNow } from "./base/time.tsx";
+import type { Reply } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Section } from "../base/page.tsx";
+import { StatusIcon } from "../base/status.tsx";
+import { counted, useNow } from "../base/time.tsx";
 
 const HOUR_MS = 3_600_000;
 

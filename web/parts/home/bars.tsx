@@ -1,4 +1,4 @@
-import { counted } from "./base/time.tsx";
+import { counted } from "../base/time.tsx";
 
 export interface Bar {
   since: string;
