@@ -6,14 +6,15 @@ import { useApi, useChange, useMay } from "../data.ts";
 import { Button, IconButton } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
+import { Check, LongField } from "../parts/base/fields.tsx";
 import { TextField } from "../parts/base/labelled.tsx";
 import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
+import { ApiConnection } from "../parts/catalog/connection.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog/import.tsx";
 import { CatalogItems } from "../parts/catalog/items.tsx";
 import { SignInFacts, SignInWanted } from "../parts/catalog/sign-in.tsx";
-import { ApiConnection, Check, LongField } from "../parts/catalog-fields.tsx";
 import { FormFrame, toldBy } from "../parts/form/frame.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 

@@ -4,9 +4,10 @@ import { useChange, useMe } from "../../data.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { Tag } from "../base/status.tsx";
 import { useNow, When } from "../base/time.tsx";
+import { FormDialog } from "../form/dialog.tsx";
 import { toldBy } from "../form/frame.tsx";
 import { useOlder } from "../table/older.tsx";
-import { Credentials, FormDialog } from "./credentials.tsx";
+import { Credentials } from "./credentials.tsx";
 
 type Made = Reply<"POST /api/v1/access-tokens">;
 

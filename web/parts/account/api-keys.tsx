@@ -4,9 +4,10 @@ import { useChange, useMay } from "../../data.ts";
 import { TextField } from "../base/labelled.tsx";
 import { AdminsOnly, type Role, RoleField } from "../base/role.tsx";
 import { Tag } from "../base/status.tsx";
+import { FormDialog } from "../form/dialog.tsx";
 import { toldBy } from "../form/frame.tsx";
 import { useOlder } from "../table/older.tsx";
-import { Credentials, FormDialog } from "./credentials.tsx";
+import { Credentials } from "./credentials.tsx";
 
 type Made = Reply<"POST /api/v1/api-keys">;
 

@@ -1,15 +1,14 @@
 import { KeyRound, Plus, Trash2 } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Button, IconButton } from "../base/button.tsx";
-import { Confirm, Dialog } from "../base/dialog.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { useNew } from "../base/new.ts";
 import { Empty } from "../base/page.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
 import { When } from "../base/time.tsx";
 import { tell } from "../base/toast.tsx";
-import { Refusal, useFirstFault } from "../form/frame.tsx";
 import { Older, type useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
-import { useNew } from "../webhooks/hooks.ts";
 
 interface Credential {
   id: string;
@@ -128,42 +127,5 @@ export function Credentials<T extends Credential, M extends { name: string }>(pr
         </Confirm>
       )}
     </>
-  );
-}
-
-interface FormProps {
-  title: string;
-  verb: string;
-  call: { error: Error | null; isPending: boolean };
-  onSend: () => void;
-  onClose: () => void;
-  children: ReactNode;
-}
-
-/** A small form in a window. */
-export function FormDialog({ title, verb, call, onSend, onClose, children }: FormProps) {
-  const form = useFirstFault(call.error);
-  useEffect(() => form.current?.querySelector<HTMLElement>("input, select")?.focus(), [form]);
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        ref={form}
-        className="space-y-4"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSend();
-        }}
-      >
-        <Refusal error={call.error} />
-        {children}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
-          <Button type="submit" kind="main" busy={call.isPending}>
-            {verb}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

@@ -3,11 +3,11 @@ import { useState } from "react";
 import { base } from "../../base.ts";
 import { useChange, useMe } from "../../data.ts";
 import { Button } from "../base/button.tsx";
+import { FileButton } from "../base/file-button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
-import { FileButton } from "../file-button.tsx";
+import { FormDialog } from "../form/dialog.tsx";
 import { toldBy } from "../form/frame.tsx";
-import { FormDialog } from "./credentials.tsx";
 
 /** What is kept about the person: all of it as a file, and its erasure. */
 export function OwnData() {

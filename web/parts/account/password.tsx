@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useChange } from "../../data.ts";
+import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
-import { Check } from "../catalog-fields.tsx";
 import { FormFrame, toldBy } from "../form/frame.tsx";
 
 const EMPTY = { currentPassword: "", newPassword: "", endTokens: true };

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useChange } from "../../data.ts";
 import { TextField } from "../base/labelled.tsx";
-import { FormDialog } from "./credentials.tsx";
+import { FormDialog } from "../form/dialog.tsx";
 
 /** Asks for the password, or a code, where the last sign-in is too long ago for what was asked. */
 export function Prove({ onDone }: { onDone: () => void }) {

@@ -8,8 +8,8 @@ import { CopyButton } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section, Shown } from "../base/page.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
+import { FormDialog } from "../form/dialog.tsx";
 import { toldBy } from "../form/frame.tsx";
-import { FormDialog } from "./credentials.tsx";
 
 type Begun = Reply<"POST /api/v1/users/me/totp">;
 

@@ -1,8 +1,8 @@
 import { Download } from "lucide-react";
 import { fetchFile } from "../../api.ts";
 import { useMe } from "../../data.ts";
+import { download } from "../base/download.ts";
 import { tell } from "../base/toast.tsx";
-import { download } from "../table/grid.tsx";
 import { contentUrl } from "./artifact.ts";
 
 interface Props {

@@ -2,9 +2,10 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { Discovery } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { LongField } from "../base/fields.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
-import { ApiConnection, LongField } from "../catalog-fields.tsx";
 import { FormFrame, toldBy } from "../form/frame.tsx";
+import { ApiConnection } from "./connection.tsx";
 
 /** What was found of an API, whichever way. */
 export type Found = Pick<

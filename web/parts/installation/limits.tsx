@@ -1,10 +1,10 @@
 import { useState } from "react";
 import type { InstallationOrganization } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { LongField } from "../base/fields.tsx";
 import { Labelled } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { counted } from "../base/time.tsx";
-import { LongField } from "../catalog-fields.tsx";
 import { FormFrame, faultsOf, toldBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "../organization/plan-fields.tsx";
 import { countOf, QUOTA_FIELDS, type Quota, type QuotaField, textOf } from "./quotas.ts";

@@ -1,5 +1,5 @@
+import { FileButton } from "../base/file-button.tsx";
 import { Section } from "../base/page.tsx";
-import { FileButton } from "../file-button.tsx";
 
 /** For owners: all of the organization as one archive. */
 export function OrganizationExport({ slug }: { slug: string }) {

@@ -2,9 +2,9 @@ import { useState } from "react";
 import { switchTo } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
-import { FormDialog } from "../account/credentials.tsx";
+import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
-import { Check } from "../catalog-fields.tsx";
+import { FormDialog } from "../form/dialog.tsx";
 import { FormFrame, toldBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 

@@ -4,10 +4,10 @@ import { chooseOrganization } from "../../api.ts";
 import { base } from "../../base.ts";
 import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
-import { FormDialog } from "../account/credentials.tsx";
 import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
+import { FormDialog } from "../form/dialog.tsx";
 import { toldBy } from "../form/frame.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;

@@ -3,9 +3,10 @@ import { useEffect, useRef, useState } from "react";
 import { fetchFile } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
+import { download } from "../base/download.ts";
 import { Menu } from "../base/menu.tsx";
 import { tell } from "../base/toast.tsx";
-import { download, toCsv } from "../table/grid.tsx";
+import { toCsv } from "../table/grid.tsx";
 
 type Format = "csv" | "parquet";
 

@@ -101,13 +101,3 @@ export const toCsv = (columns: readonly GridColumn[], rows: readonly Record<stri
   ]
     .map((cells) => cells.join(","))
     .join("\r\n");
-
-/** Hands `content` to the person as a file. */
-export function download(name: string, content: Blob): void {
-  const address = URL.createObjectURL(content);
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(address);
-}

@@ -1,4 +1,3 @@
-import { useSearchParams } from "wouter";
 import { useApi, useMay } from "../../data.ts";
 
 /** Automations that webhooks start, by id; of the first hundred. */
@@ -14,20 +13,4 @@ export function useReceivers(): ReadonlyMap<string, string> {
   const may = useMay("admin");
   const webhooks = useApi("GET /api/v1/webhooks", { query: { limit: 200 } }, { enabled: may });
   return new Map(webhooks.data?.items.map(({ id, url }) => [id, url]));
-}
-
-/** Whether the page is to show the form for something new, which its address says: `?new=yes`. */
-export function useNew(): readonly [isNew: boolean, setNew: (isNew: boolean) => void] {
-  const [search, setSearch] = useSearchParams();
-  const setNew = (isNew: boolean) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before);
-        if (isNew) next.set("new", "yes");
-        else next.delete("new");
-        return next;
-      },
-      { replace: true },
-    );
-  return [search.has("new"), setNew];
 }

@@ -1,10 +1,10 @@
 import { Download, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { fetchFile } from "../api.ts";
-import type { Call, Given } from "../calls.ts";
-import { Button } from "./base/button.tsx";
-import { tell } from "./base/toast.tsx";
-import { download } from "./table/grid.tsx";
+import { fetchFile } from "../../api.ts";
+import type { Call, Given } from "../../calls.ts";
+import { Button } from "./button.tsx";
+import { download } from "./download.ts";
+import { tell } from "./toast.tsx";
 
 interface Props<K extends Call> {
   call: K;

@@ -1,0 +1,35 @@
+import { useApi } from "../../data.ts";
+import { Labelled } from "../base/labelled.tsx";
+
+interface ChoiceProps {
+  value: string;
+  onChange: (id: string) => void;
+  fault?: string | undefined;
+}
+
+/** The connection whose credentials go with each call, or none. */
+export function ApiConnection({ value, onChange, fault }: ChoiceProps) {
+  const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
+  return (
+    <Labelled label="Connection" about="Its credentials go with each call." fault={fault}>
+      {(wiring) => (
+        <select
+          {...wiring}
+          className="field"
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        >
+          <option value="">None</option>
+          {connections.data?.connections.map(({ id, name, provider }) => (
+            <option key={id} value={id}>
+              {name} ({provider})
+            </option>
+          ))}
+          {value !== "" && !connections.data?.connections.some(({ id }) => id === value) && (
+            <option value={value}>{value}</option>
+          )}
+        </select>
+      )}
+    </Labelled>
+  );
+}

@@ -1,0 +1,41 @@
+import { type ReactNode, useEffect } from "react";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { Refusal, useFirstFault } from "./frame.tsx";
+
+interface FormProps {
+  title: string;
+  verb: string;
+  call: { error: Error | null; isPending: boolean };
+  onSend: () => void;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** A small form in a window. */
+export function FormDialog({ title, verb, call, onSend, onClose, children }: FormProps) {
+  const form = useFirstFault(call.error);
+  useEffect(() => form.current?.querySelector<HTMLElement>("input, select")?.focus(), [form]);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        ref={form}
+        className="space-y-4"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSend();
+        }}
+      >
+        <Refusal error={call.error} />
+        {children}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Not now</Button>
+          <Button type="submit" kind="main" busy={call.isPending}>
+            {verb}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
