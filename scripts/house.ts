@@ -182,9 +182,9 @@ function isOfTypes(what: string): boolean {
   return named.length > 0 && named.every((name) => /^\s*(?:type\b.*)?$/s.test(name));
 }
 
-const FOLDER = /^src\/(?:resources\/)?[\w-]+(?=\/)/;
+const FOLDER = /^(?:src\/(?:resources\/)?|web\/parts\/)[\w-]+(?=\/)/;
 
-/** Which folders import values of which others on the same floor. */
+/** Which folders import values of which others on the same floor; the page's parts have one of their own. */
 function foldersOf(imports: ReadonlyMap<string, readonly string[]>): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const [path, targets] of imports) {
@@ -192,8 +192,9 @@ function foldersOf(imports: ReadonlyMap<string, readonly string[]>): Map<string,
     const level = targets.filter((target) => heightOf(target) === heightOf(path));
     const others = level.flatMap((target) => FOLDER.exec(target) ?? []).filter((other) => other !== folder);
     if (folder === undefined || others.length === 0) continue;
-    const place = `${folder} (${FLOORS[heightOf(path)]?.[0]})`;
-    const placed = others.map((other) => `${other} (${FLOORS[heightOf(path)]?.[0]})`);
+    const floor = FLOORS[heightOf(path)]?.[0] ?? "page";
+    const place = `${folder} (${floor})`;
+    const placed = others.map((other) => `${other} (${floor})`);
     found.set(place, [...new Set([...(found.get(place) ?? []), ...placed])]);
   }
   return found;

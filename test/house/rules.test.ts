@@ -109,6 +109,16 @@ describe("circles", () => {
     };
     expect(await breaches(lower)).toEqual([]);
   });
+
+  test("of folders of the page's parts are a breach too", async () => {
+    const files = {
+      "web/parts/form/frame.tsx": 'import { Save } from "../base/save.tsx";\n',
+      "web/parts/base/ask.tsx": 'import { Field } from "../form/field.tsx";\n',
+    };
+    expect(await breaches(files)).toEqual([
+      "web/parts/base (page) → web/parts/form (page) → web/parts/base (page): a circle of folders",
+    ]);
+  });
 });
 
 describe("the page", () => {
